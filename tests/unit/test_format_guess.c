@@ -104,8 +104,7 @@ static void what_has_no_line_ends_is_told(void **state)
     (void)state;
     assert_non_null(bytes);
     memset(bytes, 'x', CV_GUESS_LINE);
-    assert_string_equal(cv_format_guess_endless(bytes, CV_GUESS_LINE)->what,
-                        "one line");
+    assert_string_equal(cv_format_guess_endless(bytes, CV_GUESS_LINE)->what, "one line");
     assert_true(cv_format_guess_endless(bytes, CV_GUESS_LINE)->endless);
     assert_null(cv_format_guess_endless(bytes, CV_GUESS_LINE - 1));
     bytes[CV_GUESS_LOOK - 1] = '\r';

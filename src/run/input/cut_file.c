@@ -700,7 +700,7 @@ static enum cleave_status group_at(struct cv_cut_file *file, uint64_t offset,
 enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
                                   uint64_t *out, struct cleave_error *err)
 {
-    if (!cv_splitter_groups(file->splitter) || offset == 0 || offset >= file->size)
+    if (file->splitter->group == NULL || offset == 0 || offset >= file->size)
         return cv_cut_record_at(file, offset, out, err);
     CV_TRY(learn_lead(file, err));
     if (offset > file->lead)
@@ -728,7 +728,7 @@ enum cleave_status cv_cut_pairs_init(struct cv_cut_pairs *pairs,
 
     *pairs = (struct cv_cut_pairs){ .first = first, .second = second };
     pairs->grain = grain > PAIRS_GRAIN ? grain : PAIRS_GRAIN;
-    if (!cv_splitter_pairs(first->splitter) || !cv_splitter_pairs(second->splitter))
+    if (!first->splitter->kind->pairs || !second->splitter->kind->pairs)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the splitter 'fastq' for pairs, "
                        "got '%s'",

@@ -63,7 +63,7 @@ void cv_cut_window_take(struct cv_cut_window *window, size_t cut)
 {
     if (cut == 0)
         return;
-    if (!cv_splitter_groups(window->splitter)) {
+    if (window->splitter->group == NULL) {
         move(window, cut);
         return;
     }
@@ -210,7 +210,7 @@ enum cleave_status cv_cut_window_find(struct cv_cut_window *window, const char *
                                       size_t length, bool ended, size_t wanted,
                                       size_t *out, struct cleave_error *err)
 {
-    return cv_splitter_groups(window->splitter)
+    return window->splitter->group != NULL
                ? find_group(window, bytes, length, ended, wanted, out, err)
                : find_record(window, bytes, length, ended, wanted, out, err);
 }

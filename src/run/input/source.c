@@ -29,7 +29,7 @@ static enum cleave_status open_mate(struct cv_source *source,
                           source->nfiles == 0 ? "a stream" : "several files");
     if (source->header)
         return cv_fail_at(err, &place, "expected pairs or a header, got both");
-    if (cv_splitter_groups(source->splitter))
+    if (source->splitter->group != NULL)
         return cv_fail_at(err, &place,
                           "expected pairs or records that stay together, got both");
     source->mate = calloc(1, sizeof *source->mate);

@@ -1,14 +1,197 @@
-/* split.c -- splitters by name. SPDX-License-Identifier: MIT */
+/* split.c -- splitters by name, their headers and groups. SPDX-License-Identifier: MIT */
+#include "run/split/split.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/split/split.h"
 #include "run/split/split_kind.h"
 
-/* --- walks over records, and records counted --------------------------------------- */
+enum { MAX_HEADER = 1000000, MAX_COLUMN = 100000 };
+
+/* Groups of records: of a number of records, or with the same key. The key is a column, or the match
+ * of an expression, in the first 64 KiB of a record; without one it is empty. */
+struct cv_split_group {
+    uint64_t records; /* 0: with the same key                */
+    unsigned column;  /* from 1; 0: match of the expression  */
+    regex_t regex;
+    bool has_regex;
+    struct re_registers places; /* owned: of the last match */
+};
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+static const struct cv_split_kind *const kinds[] = {
+#define X(name) &cv_split_##name,
+    CV_SPLIT_MAP(X)
+#undef X
+};
+
+size_t cv_splitter_kinds(void)
+{
+    return sizeof kinds / sizeof kinds[0];
+}
+
+const char *cv_splitter_name(size_t index)
+{
+    return kinds[index]->name;
+}
+
+const char *cv_splitter_needs(size_t index)
+{
+    return kinds[index]->optional ? NULL : kinds[index]->takes;
+}
+
+const char *cv_splitter_text(const struct cv_splitter *splitter)
+{
+    return splitter->text;
+}
+
+bool cv_splitter_frames(const struct cv_splitter *splitter)
+{
+    return splitter->kind->frames;
+}
+
+bool cv_splitter_has_tail(const struct cv_splitter *splitter)
+{
+    return splitter->kind->tail != NULL;
+}
+
+static const char *kind_name(const void *context, size_t index)
+{
+    (void)context;
+    return cv_splitter_name(index);
+}
+
+/* Advice for a format that needs no splitter of its own; NULL: unknown. */
+static const char *find_other_name(const char *name)
+{
+    static const char *const others[][2] = {
+        { "tsv", "lines, or csv:tab where quotes hold ends of lines" },
+        { "tab", "lines, or csv:tab where quotes hold ends of lines" },
+        { "ndjson", "jsonl" },
+        { "text", "lines" },
+        { "txt", "lines" },
+        { "sam", "lines with input.header '@'" },
+        { "vcf", "lines with input.header '#'" },
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i][0]) == 0)
+            return others[i][1];
+    return NULL;
+}
+
+static enum cleave_status find_kind(const char *name, size_t length,
+                                    const struct cv_split_kind **out,
+                                    struct cleave_error *err)
+{
+    char shown[64], near[128];
+
+    for (size_t i = 0; i < cv_splitter_kinds(); i++)
+        if (strlen(kinds[i]->name) == length &&
+            memcmp(kinds[i]->name, name, length) == 0) {
+            *out = kinds[i];
+            return CLEAVE_OK;
+        }
+    cv_shown(name, length, shown, sizeof shown);
+    if (find_other_name(shown) != NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "unknown splitter '%s': its records are %s",
+                       shown, find_other_name(shown));
+    cv_suggest(shown, cv_splitter_kinds(), kind_name, NULL, near, sizeof near);
+    return cv_fail(err, CLEAVE_EINPUT, "unknown splitter '%s'%s", shown, near);
+}
+
+/* `colon` is the rest of the text, from the colon; NULL: none. */
+static enum cleave_status check_argument(const struct cv_split_kind *kind,
+                                         const char *colon, struct cleave_error *err)
+{
+    char shown[64];
+
+    if (kind->takes == NULL && colon != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected '%s' with nothing after its name, got '%s%s'",
+                       kind->name, kind->name,
+                       cv_shown(colon, strlen(colon), shown, sizeof shown));
+    if (kind->takes != NULL && !kind->optional && (colon == NULL || colon[1] == '\0'))
+        return cv_fail(err, CLEAVE_EINPUT, "expected '%s:%s', got '%s%s'", kind->name,
+                       kind->takes, kind->name, colon == NULL ? "" : colon);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
+                                     struct cleave_error *err)
+{
+    const char *colon = strchr(text, ':');
+    const struct cv_split_kind *kind = NULL;
+    struct cv_splitter *splitter;
+    enum cleave_status status = CLEAVE_OK;
+
+    CV_TRY(find_kind(text, colon != NULL ? (size_t)(colon - text) : strlen(text), &kind,
+                     err));
+    CV_TRY(check_argument(kind, colon, err));
+    splitter = calloc(1, sizeof *splitter);
+    if (splitter == NULL)
+        return cv_fail_memory(err, "a splitter");
+    splitter->kind = kind;
+    splitter->byte = '\n';
+    splitter->text = strdup(text);
+    if (splitter->text == NULL)
+        status = cv_fail_memory(err, "a splitter");
+    else if (kind->parse != NULL)
+        status = kind->parse(splitter, colon != NULL ? colon + 1 : "", err);
+    if (status == CLEAVE_OK)
+        *out = splitter;
+    else
+        cv_splitter_free(splitter);
+    return status;
+}
+
+static void free_regex(regex_t *regex)
+{
+    if (regex != NULL)
+        regfree(regex);
+    free(regex);
+}
+
+void cv_splitter_free(struct cv_splitter *splitter)
+{
+    struct cv_split_group *group;
+
+    if (splitter == NULL)
+        return;
+    group = splitter->group;
+    if (group != NULL && group->has_regex) {
+        free(group->places.start);
+        free(group->places.end);
+        regfree(&group->regex);
+    }
+    free(group);
+    free_regex(splitter->regex);
+    free_regex(splitter->regex_cut);
+    free(splitter->prefix);
+    free(splitter->head_prefix);
+    free(splitter->text);
+    free(splitter);
+}
+
+/* Add a setting to the text. The word after the dashes is a part of journals and indexes. */
+static enum cleave_status add_setting(struct cv_splitter *splitter, const char *setting,
+                                      const char *argument, struct cleave_error *err)
+{
+    char *longer = NULL;
+
+    if (asprintf(&longer, "%s --%s %s", splitter->text, setting, argument) < 0)
+        return cv_fail_memory(err, "a splitter");
+    free(splitter->text);
+    splitter->text = longer;
+    return CLEAVE_OK;
+}
+
+/* --- walks and counts ------------------------------------------------------------------------ */
 
 void cv_walk_init(struct cv_walk *walk, uint64_t offset)
 {
@@ -41,18 +224,14 @@ enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, in
     const struct cv_split_kind *kind = splitter->kind;
     const struct cv_view view = { bytes, length, 0, true };
     uint64_t count = 0;
+    struct cv_walk walk;
 
     if (length == 0) {
         *out = 0;
     } else if (kind->walk != NULL) {
-        struct cv_walk walk;
-        enum cleave_status status;
-
         cv_walk_init(&walk, offset);
         walk.form = form;
-        status = kind->walk(splitter, &walk, bytes, length, err);
-        if (status != CLEAVE_OK)
-            return status;
+        CV_TRY(kind->walk(splitter, &walk, bytes, length, err));
         *out = cv_walk_records(&walk);
     } else if (splitter->record_bytes > 0) {
         *out = (length - 1) / splitter->record_bytes + 1;
@@ -66,26 +245,7 @@ enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, in
     return CLEAVE_OK;
 }
 
-/* --- what stands before all records and is given with each chunk ------------------- */
-
-/* A header is a number of records, one unless told, or all lines at the start that begin
- * with some text, as the # of VCF or the @ of SAM. Such lines are no records: quotes in a
- * comment do not count. */
-
-enum { MOST_RECORDS = 1000000 };
-
-/* Let the text of the splitter, which journals compare, say what else is asked of it. */
-static enum cleave_status splitter_say(struct cv_splitter *splitter, const char *option,
-                                       const char *argument, struct cleave_error *err)
-{
-    char *longer = NULL;
-
-    if (asprintf(&longer, "%s %s %s", splitter->text, option, argument) < 0)
-        return cv_fail_memory(err, "a splitter");
-    free(splitter->text);
-    splitter->text = longer;
-    return CLEAVE_OK;
-}
+/* --- headers -------------------------------------------------------------------------------- */
 
 enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const char *how,
                                           struct cleave_error *err)
@@ -95,32 +255,31 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
 
     if (splitter->kind->frames)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--header: expected records with a header, but %s "
-                       "has none",
+                       "input.header: expected records with a header, but %s has none",
                        splitter->kind->name);
     splitter->headed = true;
     if (how == NULL || how[0] == '\0' || strcmp(how, ":") == 0 || strcmp(how, "1") == 0)
         return CLEAVE_OK;
+    cv_shown(how, strlen(how), shown, sizeof shown);
     if (how[0] >= '0' && how[0] <= '9') {
         count = strtoul(how, &end, 10);
-        if (*end != '\0' || count < 1 || count > MOST_RECORDS)
+        if (*end != '\0' || count < 1 || count > MAX_HEADER)
             return cv_fail(err, CLEAVE_EINPUT,
-                           "--header: expected a number of records from 1 to %d, or how "
-                           "its lines begin, as '#', got '%s'",
-                           MOST_RECORDS, cv_shown(how, strlen(how), shown, sizeof shown));
+                           "input.header: expected a number of records from 1 to %d, or "
+                           "how its lines begin, as '#', got '%s'",
+                           MAX_HEADER, shown);
         splitter->head_records = count;
     } else if (strchr(how, '\n') != NULL || splitter->record_bytes > 0) {
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "--header: expected lines that begin with '%s', but %s has no such "
-            "lines",
-            cv_shown(how, strlen(how), shown, sizeof shown), splitter->kind->name);
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "input.header: expected lines that begin with '%s', but %s has no "
+                       "such lines",
+                       shown, splitter->kind->name);
     } else {
         splitter->head_prefix = strdup(how);
         if (splitter->head_prefix == NULL)
             return cv_fail_memory(err, "a header");
     }
-    return splitter_say(splitter, "--header", how, err);
+    return add_setting(splitter, "header", how, err);
 }
 
 bool cv_splitter_leads(const struct cv_splitter *splitter)
@@ -128,7 +287,7 @@ bool cv_splitter_leads(const struct cv_splitter *splitter)
     return splitter->head_prefix != NULL || (splitter->headed && splitter->group != NULL);
 }
 
-/* The lines at the start that begin as they should. */
+/* The end of the lines at the start that begin with head_prefix. */
 static bool find_lines(const struct cv_splitter *splitter, const char *bytes,
                        size_t length, bool ends, size_t *out)
 {
@@ -208,53 +367,23 @@ enum cleave_status cv_splitter_head(const struct cv_splitter *splitter, const ch
     return CLEAVE_OK;
 }
 
-/* --- records that stay together: so many, or neighbours with the same key ---------- */
-
-/* The key of a record is a column, or what an expression matches, in its first 64 KiB; where
- * there is none it is empty. A hash of it is compared rather than the key, so that it need not
- * be kept. */
-
-enum { MOST_COLUMN = 100000 };
-
-struct cv_split_group {
-    uint64_t records; /* so many; 0: those with the same key */
-    unsigned column;  /* from 1; 0: what the expression matches */
-    regex_t regex;
-    bool has_regex;
-    struct re_registers places; /* owned: of the last match */
-};
-
-bool cv_splitter_groups(const struct cv_splitter *splitter)
-{
-    return splitter->group != NULL;
-}
+/* --- groups --------------------------------------------------------------------------------- */
 
 uint64_t cv_group_records(const struct cv_splitter *splitter)
 {
     return splitter->group->records;
 }
 
-static void split_group_free(struct cv_splitter *splitter)
-{
-    if (splitter->group != NULL && splitter->group->has_regex) {
-        free(splitter->group->places.start);
-        free(splitter->group->places.end);
-        regfree(&splitter->group->regex);
-    }
-    free(splitter->group);
-}
-
-/* --- what was asked for ------------------------------------------------------------------- */
-
-static enum cleave_status new_group(struct cv_splitter *splitter, const char *option,
+static enum cleave_status new_group(struct cv_splitter *splitter, const char *setting,
                                     const char *text, struct cleave_error *err)
 {
     if (splitter->group != NULL)
-        return cv_fail(err, CLEAVE_EINPUT, "expected --records or --together, got both");
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected input.records or input.together, got both");
     splitter->group = calloc(1, sizeof *splitter->group);
     if (splitter->group == NULL)
         return cv_fail_memory(err, "a splitter");
-    return splitter_say(splitter, option, text, err);
+    return add_setting(splitter, setting, text, err);
 }
 
 enum cleave_status cv_splitter_set_records(struct cv_splitter *splitter, uint64_t records,
@@ -265,7 +394,7 @@ enum cleave_status cv_splitter_set_records(struct cv_splitter *splitter, uint64_
     if (records == 0)
         return CLEAVE_OK;
     snprintf(text, sizeof text, "%llu", (unsigned long long)records);
-    CV_TRY(new_group(splitter, "--records", text, err));
+    CV_TRY(new_group(splitter, "records", text, err));
     splitter->group->records = records;
     return CLEAVE_OK;
 }
@@ -273,29 +402,28 @@ enum cleave_status cv_splitter_set_records(struct cv_splitter *splitter, uint64_
 enum cleave_status cv_splitter_set_together(struct cv_splitter *splitter,
                                             const char *text, struct cleave_error *err)
 {
-    char shown[100], reason[128], *end;
+    char shown[100], reason[128];
     struct cv_split_group *group;
     unsigned long column;
     int failure;
 
     if (text == NULL)
         return CLEAVE_OK;
+    cv_shown(text, strlen(text), shown, sizeof shown);
     if (splitter->record_bytes > 0 || text[0] == '\0')
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "--together: expected a column or an expression, of records that are "
-            "lines of text, got '%s' of %s",
-            cv_shown(text, strlen(text), shown, sizeof shown), splitter->kind->name);
-    CV_TRY(new_group(splitter, "--together", text, err));
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "input.together: expected a column or an expression, of records "
+                       "that are lines of text, got '%s' of %s",
+                       shown, splitter->kind->name);
+    CV_TRY(new_group(splitter, "together", text, err));
     group = splitter->group;
     if (text[strspn(text, "0123456789")] == '\0') {
-        column = strtoul(text, &end, 10);
-        if (column < 1 || column > MOST_COLUMN)
+        column = strtoul(text, NULL, 10);
+        if (column < 1 || column > MAX_COLUMN)
             return cv_fail(err, CLEAVE_EINPUT,
-                           "--together: expected a column from 1 to %d or an expression, "
-                           "got '%s'",
-                           MOST_COLUMN,
-                           cv_shown(text, strlen(text), shown, sizeof shown));
+                           "input.together: expected a column from 1 to %d or an "
+                           "expression, got '%s'",
+                           MAX_COLUMN, shown);
         group->column = (unsigned)column;
         return CLEAVE_OK;
     }
@@ -305,14 +433,12 @@ enum cleave_status cv_splitter_set_together(struct cv_splitter *splitter,
         return CLEAVE_OK;
     regerror(failure, &group->regex, reason, sizeof reason);
     return cv_fail(err, CLEAVE_EINPUT,
-                   "--together: expected a column or an extended regular expression, got "
-                   "'%s': %s",
-                   cv_shown(text, strlen(text), shown, sizeof shown), reason);
+                   "input.together: expected a column or an extended regular expression, "
+                   "got '%s': %s",
+                   shown, reason);
 }
 
-/* --- keys --------------------------------------------------------------------------------- */
-
-/* Column `column` of the first line; of csv, quotes may hide a separator. */
+/* A column of the first line. In csv, quotes may contain a separator. */
 static struct cv_key_text find_column(char separator, bool quotes, unsigned column,
                                       const char *bytes, size_t length)
 {
@@ -338,8 +464,8 @@ static struct cv_key_text find_column(char separator, bool quotes, unsigned colu
     return (struct cv_key_text){ bytes, 0 };
 }
 
-/* What the expression matches first, or its first part in parentheses. As split_local.c, this
- * uses what the C library has for bytes with a length; it keeps its places in the group. */
+/* The first match of the expression, or its first group in parentheses. re_search takes bytes with a
+ * length, and keeps the places in the group: hence it is not for two threads. */
 static struct cv_key_text find_match(struct cv_split_group *group, const char *bytes,
                                      size_t length)
 {
@@ -367,187 +493,27 @@ struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
                              : find_match(group, bytes, length);
 }
 
-static struct cv_group_key key_of(const struct cv_splitter *splitter, const char *bytes,
-                                  size_t length)
-{
-    struct cv_key_text key;
-    XXH128_hash_t hash;
-
-    if (splitter->group->records > 0)
-        return (struct cv_group_key){ 0, 0 };
-    key = cv_group_key_text(splitter, bytes, length);
-    hash = XXH3_128bits(key.bytes, key.length);
-    return (struct cv_group_key){ hash.high64, hash.low64 };
-}
-
-/* --- groups as records come ----------------------------------------------------------------- */
-
 bool cv_group_add(const struct cv_splitter *splitter, struct cv_group_state *state,
                   const char *bytes, size_t length)
 {
-    const struct cv_group_key key = key_of(splitter, bytes, length);
     const uint64_t max = splitter->group->records;
-    const bool starts = state->count > 0 && (max > 0 ? state->count == max
-                                                     : key.high != state->key.high ||
-                                                           key.low != state->key.low);
+    XXH128_hash_t hash = { 0, 0 };
+    bool starts = state->count == max;
 
+    if (max == 0) {
+        const struct cv_key_text key = cv_group_key_text(splitter, bytes, length);
+
+        hash = XXH3_128bits(key.bytes, key.length);
+        starts =
+            state->count > 0 && (hash.high64 != state->high || hash.low64 != state->low);
+    }
     state->count = starts ? 1 : state->count + 1;
-    state->key = key;
+    state->high = hash.high64;
+    state->low = hash.low64;
     return starts;
 }
 
-/* --- splitters by name ------------------------------------------------------------- */
-
-static const struct cv_split_kind *const kinds[] = {
-#define X(name) &cv_split_##name,
-    CV_SPLIT_MAP(X)
-#undef X
-};
-
-size_t cv_splitter_kinds(void)
-{
-    return sizeof kinds / sizeof kinds[0];
-}
-
-const char *cv_splitter_name(size_t index)
-{
-    return kinds[index]->name;
-}
-
-const char *cv_splitter_needs(size_t index)
-{
-    return kinds[index]->optional ? NULL : kinds[index]->takes;
-}
-
-const char *cv_splitter_text(const struct cv_splitter *splitter)
-{
-    return splitter->text;
-}
-
-bool cv_splitter_pairs(const struct cv_splitter *splitter)
-{
-    return splitter->kind->pairs;
-}
-
-bool cv_splitter_frames(const struct cv_splitter *splitter)
-{
-    return splitter->kind->frames;
-}
-
-bool cv_splitter_has_tail(const struct cv_splitter *splitter)
-{
-    return splitter->kind->tail != NULL;
-}
-
-void cv_splitter_free(struct cv_splitter *splitter)
-{
-    if (splitter == NULL)
-        return;
-    cv_split_regex_free(splitter);
-    split_group_free(splitter);
-    free(splitter->head_prefix);
-    free(splitter->text);
-    free(splitter);
-}
-
-static const char *kind_name(const void *context, size_t index)
-{
-    (void)context;
-    return cv_splitter_name(index);
-}
-
-/* What others call kinds of records that need no splitter of their own; NULL: nothing known. */
-static const char *find_other_name(const char *name)
-{
-    static const char *const others[][2] = {
-        { "tsv", "lines, or csv:tab where quotes hold ends of lines" },
-        { "tab", "lines, or csv:tab where quotes hold ends of lines" },
-        { "ndjson", "jsonl" },
-        { "text", "lines" },
-        { "txt", "lines" },
-        { "sam", "lines with --header '@'" },
-        { "vcf", "lines with --header '#'" },
-    };
-
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(name, others[i][0]) == 0)
-            return others[i][1];
-    return NULL;
-}
-
-/* The kind whose name is the first `length` bytes of `text`. */
-static enum cleave_status find_kind(const char *text, size_t length,
-                                    const struct cv_split_kind **out,
-                                    struct cleave_error *err)
-{
-    char shown[64], near[128];
-
-    for (size_t i = 0; i < cv_splitter_kinds(); i++) {
-        const char *name = kinds[i]->name;
-
-        if (strlen(name) == length && memcmp(name, text, length) == 0) {
-            *out = kinds[i];
-            return CLEAVE_OK;
-        }
-    }
-    cv_shown(text, length, shown, sizeof shown);
-    if (find_other_name(shown) != NULL)
-        return cv_fail(err, CLEAVE_EINPUT, "unknown splitter '%s': its records are %s",
-                       shown, find_other_name(shown));
-    cv_suggest(shown, cv_splitter_kinds(), kind_name, NULL, near, sizeof near);
-    return cv_fail(err, CLEAVE_EINPUT, "unknown splitter '%s'%s", shown, near);
-}
-
-/* Whether something follows the name as it should. */
-static enum cleave_status check_argument(const struct cv_split_kind *kind,
-                                         const char *colon, struct cleave_error *err)
-{
-    char shown[64];
-
-    if (kind->takes == NULL && colon != NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected '%s' with nothing after its name, got '%s%s'",
-                       kind->name, kind->name,
-                       cv_shown(colon, strlen(colon), shown, sizeof shown));
-    if (kind->takes != NULL && !kind->optional && (colon == NULL || colon[1] == '\0'))
-        return cv_fail(err, CLEAVE_EINPUT, "expected '%s:%s', got '%s%s'", kind->name,
-                       kind->takes, kind->name, colon == NULL ? "" : colon);
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
-                                     struct cleave_error *err)
-{
-    const char *colon = strchr(text, ':');
-    const struct cv_split_kind *kind = NULL;
-    struct cv_splitter *splitter;
-    enum cleave_status status = CLEAVE_OK;
-
-    CV_TRY(find_kind(text, colon != NULL ? (size_t)(colon - text) : strlen(text), &kind,
-                     err));
-    CV_TRY(check_argument(kind, colon, err));
-    splitter = calloc(1, sizeof *splitter);
-    if (splitter == NULL)
-        return cv_fail_memory(err, "a splitter");
-    splitter->kind = kind;
-    splitter->byte = '\n';
-    splitter->text = strdup(text);
-    if (splitter->text == NULL)
-        status = cv_fail_memory(err, "a splitter");
-    else if (kind->parse != NULL)
-        status = kind->parse(splitter, colon != NULL ? colon + 1 : "", err);
-    if (status != CLEAVE_OK) {
-        cv_splitter_free(splitter);
-        return status;
-    }
-    *out = splitter;
-    return CLEAVE_OK;
-}
-
-/* --- the end of a last record that lacks it ---------------------------------------- */
-
-/* A file boundary is a record boundary. Who reads one file behind the other sees none
- * there, though, if the last record of the first is not ended: `y` and `z` are `yz`. */
+/* --- the end of an input ----------------------------------------------------------------------- */
 
 /* Whether the last line, which has its newline, is empty. */
 static bool ends_empty(const char *last, size_t length)
@@ -564,10 +530,10 @@ enum cv_closing cv_splitter_closing(const struct cv_splitter *splitter, const ch
     const struct cv_split_kind *kind = splitter->kind;
 
     if (splitter->record_bytes > 0 || kind->eats != NULL)
-        return CV_CLOSING_NONE; /* what is short of a record cannot be made one */
+        return CV_CLOSING_NONE; /* an incomplete record cannot be completed */
     if (kind->ends_in_byte && splitter->byte == '\0')
         return last[length - 1] == '\0' ? CV_CLOSING_NONE : CV_CLOSING_ZERO;
     if (last[length - 1] != '\n')
-        return kind->parted ? CV_CLOSING_EMPTY : CV_CLOSING_LINE;
-    return kind->parted && !ends_empty(last, length) ? CV_CLOSING_LINE : CV_CLOSING_NONE;
+        return kind->spaced ? CV_CLOSING_EMPTY : CV_CLOSING_LINE;
+    return kind->spaced && !ends_empty(last, length) ? CV_CLOSING_LINE : CV_CLOSING_NONE;
 }

@@ -1,25 +1,38 @@
-/* split_leaps.c -- records of web archives (ISO 28500). SPDX-License-Identifier: MIT
+/* split_leaps.c -- splitters of records with a length in front. SPDX-License-Identifier: MIT
  *
- * A record is a line WARC/version, lines of fields, an empty line, a block of as many bytes
- * as the field Content-Length says, and two empty lines. The block may hold anything, also
- * what looks like a record, so it is leapt over: nothing of it is read, but where a record
- * begins has to be known from the start of the file on. */
+ *   warc   before every record of a web archive (ISO 28500): a line WARC/version, lines of fields, an
+ *          empty line, a block of Content-Length bytes, two empty lines
+ *   tar    before every member of an archive (POSIX ustar, GNU): a header of 512 bytes with the size,
+ *          then the bytes, padded to 512. Headers with a long name or more about the next member
+ *          belong to that member, blocks of zeros at the end to the last one. Chunks are archives
+ *   bam    before every alignment of BAM, decoded from BGZF: its length in four bytes precedes it. A
+ *          chunk gets the head: BAM\1, a text, and the names and lengths of references
+ *   pcap   before every packet of a capture, as of tcpdump -w: four numbers of four bytes, of which
+ *          the third is the length. A chunk gets the head of 24 bytes, which begins with the byte order
+ *
+ * The content of a record may look like anything and is skipped, so a boundary can only be found from
+ * the start of the file. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/split/split_kind.h"
 
-enum { GAP, VERSION, FIELDS };
+enum { NUMBER = 4 }; /* bytes of a binary number */
 
-/* What the fields of a line are: walk->sequence is how far it is Content-Length, or: */
-enum { OTHER = 1000, NUMBER = 1001 };
+/* --- warc ----------------------------------------------------------------------------------- */
+
+/* walk->phase; line: bytes of the line; sequence: how much of the line is length_field, or OTHER or
+ * VALUE; quality: the value; carriage: it is known. */
+enum { GAP, VERSION, FIELDS };
+enum { OTHER = 1000, VALUE = 1001 };
 static const char length_field[] = "content-length:";
 static const char version_line[] = "WARC/";
 
-static enum cleave_status fail_at(struct cv_walk *walk, const char *expected, char got,
-                                  struct cleave_error *err)
+static enum cleave_status fail_byte(struct cv_walk *walk, const char *expected, char got,
+                                    struct cleave_error *err)
 {
     char shown[8];
 
@@ -28,7 +41,7 @@ static enum cleave_status fail_at(struct cv_walk *walk, const char *expected, ch
                    walk->at, expected, cv_shown(&got, 1, shown, sizeof shown));
 }
 
-/* The fields have ended at walk->at, the byte behind the empty line: leap over the block. */
+/* After the empty line that ends the fields. */
 static enum cleave_status skip_block(struct cv_walk *walk, struct cleave_error *err)
 {
     if (!walk->carriage) {
@@ -45,7 +58,7 @@ static enum cleave_status skip_block(struct cv_walk *walk, struct cleave_error *
     return CLEAVE_OK;
 }
 
-/* A byte of a line of fields that is not its end; walk->carriage: the length is known. */
+/* A byte of a line of fields before its end. */
 static enum cleave_status field_byte(struct cv_walk *walk, char byte,
                                      struct cleave_error *err)
 {
@@ -55,21 +68,21 @@ static enum cleave_status field_byte(struct cv_walk *walk, char byte,
                              : OTHER;
         if (walk->sequence == sizeof length_field - 1) {
             if (walk->carriage)
-                return fail_at(walk, "one field Content-Length, not two", byte, err);
-            walk->sequence = NUMBER;
+                return fail_byte(walk, "one field Content-Length, not two", byte, err);
+            walk->sequence = VALUE;
         }
-    } else if (walk->sequence == NUMBER && byte >= '0' && byte <= '9') {
+    } else if (walk->sequence == VALUE && byte >= '0' && byte <= '9') {
         if (walk->quality > UINT64_MAX / 32)
-            return fail_at(walk, "a Content-Length of less digits", byte, err);
+            return fail_byte(walk, "a Content-Length of less digits", byte, err);
         walk->quality = 10 * walk->quality + (uint64_t)(byte - '0');
         walk->carriage = true;
-    } else if (walk->sequence == NUMBER && byte != ' ' && byte != '\t' && byte != '\r') {
-        return fail_at(walk, "a number of bytes as Content-Length", byte, err);
+    } else if (walk->sequence == VALUE && byte != ' ' && byte != '\t' && byte != '\r') {
+        return fail_byte(walk, "a number of bytes as Content-Length", byte, err);
     }
     return CLEAVE_OK;
 }
 
-static enum cleave_status next_byte(struct cv_walk *walk, char byte,
+static enum cleave_status warc_byte(struct cv_walk *walk, char byte,
                                     struct cleave_error *err)
 {
     const bool ends = byte == '\n', empty = walk->line == 0;
@@ -84,7 +97,7 @@ static enum cleave_status next_byte(struct cv_walk *walk, char byte,
     }
     if (walk->phase == VERSION && walk->line < sizeof version_line - 1 &&
         byte != version_line[walk->line])
-        return fail_at(walk, "'WARC/' at the start of a record", byte, err);
+        return fail_byte(walk, "'WARC/' at the start of a record", byte, err);
     if (walk->phase == FIELDS && !ends && !(empty && byte == '\r'))
         CV_TRY(field_byte(walk, byte, err));
     walk->at++;
@@ -110,14 +123,10 @@ static enum cleave_status walk_warc(const struct cv_splitter *splitter,
     while (walk->at - begin < length) {
         const char byte = bytes[walk->at - begin];
 
-        if (walk->phase == GAP && walk->begun && byte != '\r' && byte != '\n') {
-            walk->boundary = walk->at;
-            walk->found++;
-            walk->begun = false;
-            if (walk->at >= walk->until)
-                break;
-        }
-        CV_TRY(next_byte(walk, byte, err));
+        if (walk->phase == GAP && walk->begun && byte != '\r' && byte != '\n' &&
+            !cv_walk_begin_record(walk))
+            break;
+        CV_TRY(warc_byte(walk, byte, err));
     }
     return CLEAVE_OK;
 }
@@ -136,30 +145,25 @@ const struct cv_split_kind cv_split_warc = {
     .whole = whole_warc,
 };
 
-/* --- members of tar archives (POSIX ustar, GNU) ------------------------------------ */
+/* --- tar ------------------------------------------------------------------------------------ */
 
-/* A member is a head of 512 bytes, which says how many bytes follow, and these, filled up to
- * 512; heads with a long name or with more about the next member belong to that. Blocks of
- * zeros at the end belong to the last one. What members hold is leapt over: it may look like
- * anything, so where a member begins has to be known from the start of the file on. */
+enum { MEMBER, SAME_MEMBER }; /* walk->phase: whether a header begins a record */
 
-enum { MEMBER, SAME_MEMBER }; /* walk->phase: whether a head begins a record */
-
-/* Places in a head. walk->line is how much of it has come, walk->quality the size it says,
- * walk->carriage whether that is binary, and walk->sequence has the sum of its bytes, the sum that
- * it says, its type, and of a number whether it has begun and is over. */
+/* Offsets in a header. walk->line: bytes of it; quality: its size; carriage: the size is binary;
+ * sequence: bit fields with the sum of its bytes, the sum it states, its type, and whether a number
+ * has begun and has ended. */
 enum {
     SIZE = 124,
     SIZE_END = 136,
     CHECK = 148,
     TYPE = 156,
     BLOCK = 512,
-    SAYS_AT = 20, /* bits */
+    STATED_AT = 20, /* bits */
     TYPE_AT = 44,
     BEGUN_AT = 52,
     OVER_AT = 53,
 };
-static const uint64_t SUM_BITS = ((uint64_t)1 << SAYS_AT) - 1, SAYS_BITS = 0xffffff;
+static const uint64_t SUM_BITS = ((uint64_t)1 << STATED_AT) - 1, STATED_BITS = 0xffffff;
 static const uint64_t BEGUN = (uint64_t)1 << BEGUN_AT, OVER = (uint64_t)1 << OVER_AT;
 
 static enum cleave_status fail_head(struct cv_walk *walk, const char *got,
@@ -170,8 +174,8 @@ static enum cleave_status fail_head(struct cv_walk *walk, const char *got,
                    walk->at - BLOCK, got);
 }
 
-/* Whether a byte of a field is a digit of its number: blanks and zeros may be before it, and
- * behind it, up to the end of the field, may be anything. */
+/* Whether a byte is a digit of a number field, which may have blanks and zeros before the digits and
+ * anything after them. */
 static bool is_digit(struct cv_walk *walk, unsigned char byte)
 {
     const bool digit = byte >= '0' && byte <= '7';
@@ -185,7 +189,7 @@ static bool is_digit(struct cv_walk *walk, unsigned char byte)
     return digit && (walk->sequence & OVER) == 0;
 }
 
-/* A byte of the size: octal digits, or a number of which the first byte is 0x80. */
+/* The size is octal digits, or binary if the first byte has bit 7. */
 static void size_byte(struct cv_walk *walk, unsigned char byte)
 {
     if (walk->line == SIZE)
@@ -200,29 +204,30 @@ static void head_byte(struct cv_walk *walk, unsigned char byte)
 {
     const bool check = walk->line >= CHECK && walk->line < TYPE;
 
-    walk->sequence += check ? ' ' : byte; /* it stands for blanks in its own sum */
+    walk->sequence += check ? ' ' : byte; /* blanks instead of the stated sum */
     if (walk->line >= SIZE && walk->line < SIZE_END)
         size_byte(walk, byte);
     if (check && is_digit(walk, byte)) {
-        const uint64_t says = walk->sequence >> SAYS_AT & SAYS_BITS;
+        const uint64_t stated = walk->sequence >> STATED_AT & STATED_BITS;
 
         walk->sequence &= SUM_BITS | BEGUN;
-        walk->sequence |= ((says << 3 | (uint64_t)(byte - '0')) & SAYS_BITS) << SAYS_AT;
+        walk->sequence |= ((stated << 3 | (uint64_t)(byte - '0')) & STATED_BITS)
+                          << STATED_AT;
     }
     if (walk->line == TYPE)
         walk->sequence |= (uint64_t)byte << TYPE_AT;
 }
 
-/* All of a head has come: leap over what follows it. */
+/* Skip the bytes after a complete header. */
 static enum cleave_status end_head(struct cv_walk *walk, struct cleave_error *err)
 {
     const uint64_t sum = walk->sequence & SUM_BITS;
-    const uint64_t says = walk->sequence >> SAYS_AT & SAYS_BITS;
+    const uint64_t stated = walk->sequence >> STATED_AT & STATED_BITS;
     const char type = (char)(walk->sequence >> TYPE_AT);
-    const bool zeros = sum == (uint64_t)' ' * (TYPE - CHECK) && says == 0;
-    const bool empty = type >= '1' && type <= '6'; /* links, devices, folders */
+    const bool zeros = sum == (uint64_t)' ' * (TYPE - CHECK) && stated == 0;
+    const bool empty = type >= '1' && type <= '6'; /* links, devices, directories */
 
-    if (!zeros && sum != says)
+    if (!zeros && sum != stated)
         return fail_head(walk, "bytes that do not fit their sum", err);
     if (walk->quality > INT64_MAX / 2)
         return fail_head(walk, "a size that cannot be", err);
@@ -245,14 +250,10 @@ static enum cleave_status walk_tar(const struct cv_splitter *splitter,
     while (walk->at - begin < length) {
         const char byte = bytes[walk->at - begin];
 
-        /* Names are not empty: a block that begins with a zero is one of zeros. */
-        if (walk->line == 0 && walk->phase == MEMBER && walk->begun && byte != '\0') {
-            walk->boundary = walk->at;
-            walk->found++;
-            walk->begun = false;
-            if (walk->at >= walk->until)
-                break;
-        }
+        /* A name is not empty: a block that begins with a zero is padding. */
+        if (walk->line == 0 && walk->phase == MEMBER && walk->begun && byte != '\0' &&
+            !cv_walk_begin_record(walk))
+            break;
         walk->begun = true;
         head_byte(walk, (unsigned char)byte);
         walk->at++;
@@ -277,17 +278,13 @@ const struct cv_split_kind cv_split_tar = {
     .whole = whole_tar,
 };
 
-/* --- alignments of BAM, as they are inside BGZF ------------------------------------ */
+/* --- bam ------------------------------------------------------------------------------------ */
 
-/* A head, which every chunk is given: BAM\1, a text, and the names and lengths of references.
- * Then records, each of which begins with its length in four bytes, little-endian as all
- * numbers. Nothing tells a record from other bytes but that the one before ends there. */
-
-/* walk->phase: what a number of four bytes is, of which walk->line have come, to
- * walk->quality. walk->sequence: references that are still to come. */
+/* walk->phase: the meaning of the number; line: bytes of it; quality: its value so far; sequence:
+ * references that follow. */
 enum { RECORD, MAGIC, TEXT, REFERENCES, NAME };
-enum { BAM_NUMBER = 4, LEAST = 32 };             /* bytes; of what every record has */
-static const uint64_t MAGIC_NUMBER = 0x014d4142; /* BAM\1 */
+enum { MIN_RECORD = 32 };
+static const uint64_t BAM_MAGIC = 0x014d4142; /* BAM\1 */
 
 static enum cleave_status fail_number(struct cv_walk *walk, const char *expected,
                                       struct cleave_error *err)
@@ -295,10 +292,9 @@ static enum cleave_status fail_number(struct cv_walk *walk, const char *expected
     walk->bad = true;
     return cv_fail(err, CLEAVE_EINPUT,
                    "byte %" PRIu64 ": expected %s of BAM, got %" PRIu64,
-                   walk->at - BAM_NUMBER, expected, walk->quality);
+                   walk->at - NUMBER, expected, walk->quality);
 }
 
-/* A number has come. */
 static enum cleave_status end_number(struct cv_walk *walk, struct cleave_error *err)
 {
     const uint64_t number = walk->quality;
@@ -307,7 +303,7 @@ static enum cleave_status end_number(struct cv_walk *walk, struct cleave_error *
         return fail_number(walk, "a length", err);
     switch (walk->phase) {
     case MAGIC:
-        if (number != MAGIC_NUMBER)
+        if (number != BAM_MAGIC)
             return fail_number(walk, "the first bytes", err);
         walk->phase = TEXT;
         break;
@@ -320,12 +316,12 @@ static enum cleave_status end_number(struct cv_walk *walk, struct cleave_error *
         walk->phase = number > 0 ? NAME : RECORD;
         break;
     case NAME:
-        walk->at += number + BAM_NUMBER;
+        walk->at += number + NUMBER;
         if (--walk->sequence == 0)
             walk->phase = RECORD;
         break;
     default:
-        if (number < LEAST)
+        if (number < MIN_RECORD)
             return fail_number(walk, "the length of a record", err);
         walk->at += number;
         walk->begun = true;
@@ -346,16 +342,12 @@ static enum cleave_status walk_bam(const struct cv_splitter *splitter,
 
         if (walk->at == 0)
             walk->phase = MAGIC;
-        if (walk->line == 0 && walk->phase == RECORD && walk->begun) {
-            walk->boundary = walk->at;
-            walk->found++;
-            walk->begun = false;
-            if (walk->at >= walk->until)
-                break;
-        }
+        if (walk->line == 0 && walk->phase == RECORD && walk->begun &&
+            !cv_walk_begin_record(walk))
+            break;
         walk->quality |= byte << (8 * walk->line);
         walk->at++;
-        if (++walk->line == BAM_NUMBER)
+        if (++walk->line == NUMBER)
             CV_TRY(end_number(walk, err));
     }
     return CLEAVE_OK;
@@ -366,14 +358,12 @@ static bool whole_bam(const struct cv_walk *walk)
     return walk->line == 0 && walk->phase == RECORD;
 }
 
-/* --- the head ------------------------------------------------------------------------------- */
-
 static bool number_at(const char *bytes, size_t length, size_t *at, uint64_t *out)
 {
     *out = 0;
-    if (*at > length || length - *at < BAM_NUMBER)
+    if (*at > length || length - *at < NUMBER)
         return false;
-    for (unsigned i = 0; i < BAM_NUMBER; i++)
+    for (unsigned i = 0; i < NUMBER; i++)
         *out |= (uint64_t)(unsigned char)bytes[(*at)++] << (8 * i);
     return true;
 }
@@ -388,7 +378,7 @@ static bool head_bam(const struct cv_splitter *splitter, const char *bytes, size
     *out = 0;
     if (!number_at(bytes, length, &at, &magic))
         return false;
-    if (magic != MAGIC_NUMBER) /* the walk will say so */
+    if (magic != BAM_MAGIC) /* the walk will report it */
         return true;
     if (!number_at(bytes, length, &at, &number))
         return false;
@@ -398,7 +388,7 @@ static bool head_bam(const struct cv_splitter *splitter, const char *bytes, size
     for (; references > 0; references--) {
         if (!number_at(bytes, length, &at, &number))
             return false;
-        at += number + BAM_NUMBER;
+        at += number + NUMBER;
     }
     if (at > length)
         return false;
@@ -419,23 +409,17 @@ const struct cv_split_kind cv_split_bam = {
     .whole = whole_bam,
 };
 
-/* --- packets of a capture, as tcpdump -w writes them ------------------------------- */
+/* --- pcap ----------------------------------------------------------------------------------- */
 
-/* A head of 24 bytes, which every chunk is given: its first four tell the order of bytes of all
- * numbers, and whether times have micro- or nanoseconds. Then packets: four numbers of four
- * bytes, of which the third is how many bytes of the packet follow. */
-
-/* walk->form; walk->line: bytes of a packet's numbers that have come, walk->quality: the third
- * of them. */
+/* walk->form: the byte order; line: bytes of the numbers of a packet; quality: its length so far. */
 enum { UNKNOWN, LITTLE, BIG };
-enum { PCAP_NUMBER = 4, FILE_HEAD = 24, LENGTH = 8, PACKET_HEAD = 16 };
+enum { FILE_HEAD = 24, LENGTH = 8, PACKET_HEAD = 16 };
 static const uint64_t PCAPNG = 0x0a0d0d0a;
-static const uint64_t MOST = INT32_MAX; /* bytes of a packet */
 
 static int form_pcap(const char *bytes, size_t length)
 {
     static const struct {
-        char bytes[PCAP_NUMBER];
+        char bytes[NUMBER];
         int form;
     } magics[] = {
         { { '\xd4', '\xc3', '\xb2', '\xa1' }, LITTLE }, /* microseconds */
@@ -444,8 +428,8 @@ static int form_pcap(const char *bytes, size_t length)
         { { '\xa1', '\xb2', '\x3c', '\x4d' }, BIG },
     };
 
-    for (size_t i = 0; length >= PCAP_NUMBER && i < sizeof magics / sizeof *magics; i++)
-        if (memcmp(bytes, magics[i].bytes, PCAP_NUMBER) == 0)
+    for (size_t i = 0; length >= NUMBER && i < sizeof magics / sizeof *magics; i++)
+        if (memcmp(bytes, magics[i].bytes, NUMBER) == 0)
             return magics[i].form;
     return UNKNOWN;
 }
@@ -454,14 +438,14 @@ static int form_pcap(const char *bytes, size_t length)
 static enum cleave_status magic_byte(struct cv_walk *walk, unsigned char byte,
                                      struct cleave_error *err)
 {
-    char bytes[PCAP_NUMBER];
+    char bytes[NUMBER];
 
     walk->quality = walk->quality << 8 | byte;
-    if (++walk->at < PCAP_NUMBER)
+    if (++walk->at < NUMBER)
         return CLEAVE_OK;
-    for (unsigned i = 0; i < PCAP_NUMBER; i++)
-        bytes[i] = (char)(walk->quality >> 8 * (PCAP_NUMBER - 1 - i));
-    walk->form = form_pcap(bytes, PCAP_NUMBER);
+    for (unsigned i = 0; i < NUMBER; i++)
+        bytes[i] = (char)(walk->quality >> 8 * (NUMBER - 1 - i));
+    walk->form = form_pcap(bytes, NUMBER);
     if (walk->form == UNKNOWN) {
         walk->bad = true;
         return cv_fail(err, CLEAVE_EINPUT,
@@ -482,19 +466,19 @@ static enum cleave_status packet_byte(struct cv_walk *walk, unsigned char byte,
 {
     const uint64_t place = walk->line - LENGTH;
 
-    if (walk->line >= LENGTH && place < PCAP_NUMBER)
+    if (walk->line >= LENGTH && place < NUMBER)
         walk->quality |= (uint64_t)byte
-                         << 8 * (walk->form == BIG ? PCAP_NUMBER - 1 - place : place);
+                         << 8 * (walk->form == BIG ? NUMBER - 1 - place : place);
     walk->at++;
-    if (++walk->line < LENGTH + PCAP_NUMBER)
+    if (++walk->line < LENGTH + NUMBER)
         return CLEAVE_OK;
-    if (walk->quality > MOST) {
+    if (walk->quality > INT32_MAX) {
         walk->bad = true;
         return cv_fail(err, CLEAVE_EINPUT,
                        "byte %" PRIu64 ": expected the length of a packet, got %" PRIu64,
-                       walk->at - PCAP_NUMBER, walk->quality);
+                       walk->at - NUMBER, walk->quality);
     }
-    walk->at += PACKET_HEAD - (LENGTH + PCAP_NUMBER) + walk->quality;
+    walk->at += PACKET_HEAD - (LENGTH + NUMBER) + walk->quality;
     walk->line = walk->quality = 0;
     walk->begun = true;
     return CLEAVE_OK;
@@ -510,17 +494,12 @@ static enum cleave_status walk_pcap(const struct cv_splitter *splitter,
     while (walk->at - begin < length) {
         const unsigned char byte = (unsigned char)bytes[walk->at - begin];
 
-        if (walk->at < PCAP_NUMBER) {
+        if (walk->at < NUMBER) {
             CV_TRY(magic_byte(walk, byte, err));
             continue;
         }
-        if (walk->line == 0 && walk->begun) {
-            walk->boundary = walk->at;
-            walk->found++;
-            walk->begun = false;
-            if (walk->at >= walk->until)
-                break;
-        }
+        if (walk->line == 0 && walk->begun && !cv_walk_begin_record(walk))
+            break;
         CV_TRY(packet_byte(walk, byte, err));
     }
     return CLEAVE_OK;
@@ -536,8 +515,8 @@ static bool head_pcap(const struct cv_splitter *splitter, const char *bytes,
 {
     (void)splitter;
     *out = 0;
-    if (length >= PCAP_NUMBER && form_pcap(bytes, length) == UNKNOWN)
-        return true; /* the walk will say so */
+    if (length >= NUMBER && form_pcap(bytes, length) == UNKNOWN)
+        return true; /* the walk will report it */
     if (length < FILE_HEAD)
         return false;
     *out = FILE_HEAD;

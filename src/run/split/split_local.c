@@ -1,5 +1,14 @@
-/* split_local.c -- records that end in a byte, or are all of one size.
- * SPDX-License-Identifier: MIT */
+/* split_local.c -- splitters that need only the bytes near a boundary. SPDX-License-Identifier: MIT
+ *
+ *   lines, jsonl   after every newline (JSON has no newline within a string)
+ *   nul            after every zero byte
+ *   fixed:BYTES    at every multiple of BYTES; a shorter last record is incomplete
+ *   fasta          before every line that begins with >
+ *   paragraph      before a line that is not empty and follows an empty one
+ *   regex:RE       before every line at whose first byte a match of the POSIX extended expression RE
+ *                  begins. RE sees the first 64 KiB of the line without its end (newline, and a
+ *                  carriage return before it). If RE contains a newline (\n), it sees 64 KiB with all
+ *                  line ends, and . does not match a newline */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +18,7 @@
 #include "base/text.h"
 #include "run/split/split_kind.h"
 
-/* --- ends in a byte: lines, nul, jsonl -------------------------------------------------- */
+/* --- lines, nul, jsonl ------------------------------------------------------------------- */
 
 static bool next_ended(const struct cv_splitter *splitter, const struct cv_view *view,
                        size_t from, size_t *out)
@@ -51,7 +60,6 @@ const struct cv_split_kind cv_split_lines = {
     .last = last_ended,
 };
 
-/* JSON has no newlines within its strings, so a record of JSON lines is a line. */
 const struct cv_split_kind cv_split_jsonl = {
     .name = "jsonl",
     .ends_in_byte = true,
@@ -69,11 +77,11 @@ const struct cv_split_kind cv_split_nul = {
     .last = last_ended,
 };
 
-/* Bytes that the compiler puts side by side in a vector register. */
+/* A vector register. */
 typedef uint8_t vector __attribute__((vector_size(16)));
 enum { WIDTH = 4 * sizeof(vector) };
 
-/* All ones, which is -1, in places that are the same. */
+/* -1 where the bytes are the same. */
 static inline vector compare(const char *bytes, vector same)
 {
     vector some;
@@ -91,8 +99,8 @@ static uint64_t sum_of(vector sum)
     return count;
 }
 
-/* Count in `turns` times WIDTH bytes, at most 255, as far as a byte can count. Four sums by
- * name stay in registers; as an array they did not, and took four times as long. */
+/* Count in `turns` * WIDTH bytes; a sum of bytes allows 255 turns. Four named sums stay in registers;
+ * an array of them took four times as long. */
 static uint64_t count_vectors(const char *bytes, size_t turns, vector same)
 {
     vector a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
@@ -124,7 +132,7 @@ uint64_t cv_count_byte(const char *bytes, size_t length, char byte)
     return count;
 }
 
-/* --- all of one size: fixed ------------------------------------------------------------- */
+/* --- fixed ------------------------------------------------------------------------------- */
 
 static bool next_fixed(const struct cv_splitter *splitter, const struct cv_view *view,
                        size_t from, size_t *out)
@@ -153,7 +161,7 @@ static bool last_fixed(const struct cv_splitter *splitter, const struct cv_view 
 static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *argument,
                                       struct cleave_error *err)
 {
-    const double max = 0x1p53; /* whole numbers up to here are exact */
+    const double max = 0x1p53; /* larger integers are not exact */
     char shown[64];
     double size = 0;
 
@@ -194,7 +202,7 @@ static bool next_line(const struct cv_splitter *splitter, const struct cv_view *
     for (;; line++) {
         enum verdict verdict;
 
-        if (line > 0) { /* the next line that begins here or later */
+        if (line > 0) { /* the next line at or after this position */
             const char *end =
                 memchr(view->bytes + line - 1, '\n', view->length - line + 1);
 
@@ -238,7 +246,7 @@ static bool last_line(const struct cv_splitter *splitter, const struct cv_view *
 
 /* --- fasta ------------------------------------------------------------------------------ */
 
-/* Hardly any '>' is not at the start of a line: search for that, not for lines. */
+/* Nearly every '>' is at the start of a line: search for it, not for lines. */
 static bool next_fasta(const struct cv_splitter *splitter, const struct cv_view *view,
                        size_t from, size_t *out)
 {
@@ -263,7 +271,7 @@ static bool next_fasta(const struct cv_splitter *splitter, const struct cv_view 
 static bool last_fasta(const struct cv_splitter *splitter, const struct cv_view *view,
                        size_t from, size_t to, size_t *out)
 {
-    /* Of the byte at `length` nothing is known. */
+    /* The byte at `length` is not known. */
     size_t end = to < view->length ? to + 1 : view->length;
 
     (void)splitter;
@@ -333,19 +341,18 @@ static bool last_paragraph(const struct cv_splitter *splitter, const struct cv_v
 
 const struct cv_split_kind cv_split_paragraph = {
     .name = "paragraph",
-    .parted = true,
+    .spaced = true,
     .behind = 3,
     .next = next_paragraph,
     .last = last_paragraph,
 };
 
-/* --- records that start with a line that matches an expression --------------------- */
+/* --- regex ------------------------------------------------------------------------------- */
 
-/* re_match of glibc is used rather than regexec: it takes any bytes with their length, and
- * tries the start of the line alone. Only the first LINE_LOOK bytes of a line are shown to
- * it, which bounds both what has to be read to judge a line and its offsets, which are
- * ints. An expression with a newline sees the lines behind, too. Most lines are turned down before by the plain text that every match begins with,
- * if RE has some. */
+/* re_match of glibc is used instead of regexec: it takes bytes with a length, and tries only the
+ * start of the line. It sees LINE_LOOK bytes, which limits the bytes that must be read and its
+ * offsets, which are ints. Most lines are refused before by the plain text that matches begin
+ * with, if RE has some. */
 
 enum { LINE_LOOK = 65536 };
 
@@ -356,7 +363,7 @@ static enum verdict judge_regex(const struct cv_splitter *splitter,
     const size_t left = view->length - line;
     const char *end;
     size_t seen;
-    bool cut; /* whether the line is longer than what is looked at */
+    bool cut; /* the line is longer than LINE_LOOK */
 
     if (left >= splitter->prefix_length &&
         memcmp(text, splitter->prefix, splitter->prefix_length) != 0)
@@ -370,11 +377,11 @@ static enum verdict judge_regex(const struct cv_splitter *splitter,
     if (end == NULL && !cut && !view->ends)
         return NEEDS_MORE;
     if (left == 0)
-        return IS_NOT; /* the end of the input is no line */
+        return IS_NOT; /* the end of the input */
     seen = cut ? LINE_LOOK : end != NULL ? (size_t)(end - text) : left;
     if (!cut && seen > 0 && text[seen - 1] == '\r' && !splitter->many_lines)
         seen--;
-    /* Out of memory, -2, counts as no match: the chunk gets longer, no worse. */
+    /* Out of memory (-2) is no match: the chunk only gets longer. */
     return re_match(cut ? splitter->regex_cut : splitter->regex, text, (regoff_t)seen, 0,
                     NULL) >= 0
                ? IS_START
@@ -393,7 +400,7 @@ static bool last_regex(const struct cv_splitter *splitter, const struct cv_view 
     return last_line(splitter, view, from, to, out, judge_regex);
 }
 
-/* How many bytes of plain ASCII text every match of the expression begins with. */
+/* The number of bytes of plain ASCII text that every match begins with. */
 static size_t plain_start(const char *expression)
 {
     size_t length = 0;
@@ -403,14 +410,13 @@ static size_t plain_start(const char *expression)
     while (isascii((unsigned char)expression[length]) && expression[length] != '\0' &&
            strchr(".[]()*+?{}^$\\\r\n", expression[length]) == NULL)
         length++;
-    /* A repetition that may be none takes back the letter before it. */
+    /* A repetition of zero times removes the letter before it. */
     if (length > 0 && (expression[length] == '*' || expression[length] == '?' ||
                        expression[length] == '{'))
         length--;
     return length;
 }
 
-/* Compile an expression, or say why it cannot be. */
 static enum cleave_status compile(const char *expression, bool many_lines, regex_t **out,
                                   struct cleave_error *err)
 {
@@ -434,7 +440,7 @@ static enum cleave_status compile(const char *expression, bool many_lines, regex
                    cv_shown(expression, strlen(expression), shown, sizeof shown), reason);
 }
 
-/* The bytes behind the first one of a bracket expression, up to its end. */
+/* The end of a bracket expression, given the byte after its first one. */
 static const char *bracket_end(const char *at)
 {
     if (*at == '^')
@@ -452,15 +458,14 @@ static const char *bracket_end(const char *at)
     return at;
 }
 
-/* A backslash before a letter that does not mean what it seems to mean: glibc takes \n for
- * the letter n, and so on. NULL: there is none. */
+/* A backslash before a letter that glibc takes for the letter itself; NULL: none. */
 static const char *vain_escape(const char *expression)
 {
     for (const char *at = expression; *at != '\0'; at++) {
         if (*at == '[') {
             const char *end = bracket_end(at + 1);
 
-            for (; at < end; at++) /* no escapes here: a backslash is one of the set */
+            for (; at < end; at++) /* a backslash is not special in brackets */
                 if (at[0] == '\\' && at[1] != '\0' && strchr("dstw", at[1]) != NULL)
                     return at;
             if (*at == '\0')
@@ -476,8 +481,8 @@ static const char *vain_escape(const char *expression)
     return NULL;
 }
 
-/* Write \n and \r as the bytes they stand for, in place. */
-static void write_out(char *expression)
+/* Replace \n and \r by the bytes, in place. */
+static void unescape(char *expression)
 {
     char *to = expression;
 
@@ -493,7 +498,6 @@ static void write_out(char *expression)
     *to = '\0';
 }
 
-/* Whether something in the expression does not mean what it seems to. */
 static enum cleave_status check_letters(const char *expression, struct cleave_error *err)
 {
     const char *vain = vain_escape(expression);
@@ -533,22 +537,10 @@ static enum cleave_status parse_regex(struct cv_splitter *splitter, const char *
 
     if (expression == NULL)
         return cv_fail_memory(err, "an expression");
-    write_out(expression);
+    unescape(expression);
     status = set_up(splitter, expression, err);
     free(expression);
     return status;
-}
-
-void cv_split_regex_free(struct cv_splitter *splitter)
-{
-    regex_t *both[] = { splitter->regex, splitter->regex_cut };
-
-    for (size_t i = 0; i < 2; i++)
-        if (both[i] != NULL) {
-            regfree(both[i]);
-            free(both[i]);
-        }
-    free(splitter->prefix);
 }
 
 const struct cv_split_kind cv_split_regex = {
