@@ -141,7 +141,7 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
     require(cv_decoded_file_new(codec, "tape", blocks, &decoded, NULL) == CLEAVE_OK);
     cv_decoded_file_use(decoded, fd);
     for (size_t i = count; good && i > 0; i--) {
-        struct cv_lazy_reader *well = cv_decoded_file_reader(decoded);
+        struct cv_lazy_reader *well = &decoded->reader;
         size_t got = 0;
 
         for (uint64_t at = begins[i - 1]; good && at < begins[i]; at += got)

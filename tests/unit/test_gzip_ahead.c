@@ -401,7 +401,8 @@ static void checks_can_be_joined(void **state)
     sample_fill(SAMPLE_NOISE, bytes, 5000);
     for (size_t i = 0; i <= 5000; i += i < 20 ? 1 : 777)
         assert_int_equal(cv_crc32_join(libdeflate_crc32(0, bytes, i),
-                                       libdeflate_crc32(0, bytes + i, 5000 - i), 5000 - i),
+                                       libdeflate_crc32(0, bytes + i, 5000 - i),
+                                       5000 - i),
                          libdeflate_crc32(0, bytes, 5000));
 }
 

@@ -108,7 +108,7 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
         cv_decoded_file_use(decoded, fd);
     for (size_t i = count; *good && i > 0 && status == CLEAVE_OK; i--)
         for (uint64_t at = begins[i - 1]; at < begins[i] && status == CLEAVE_OK;) {
-            struct cv_lazy_reader *well = cv_decoded_file_reader(decoded);
+            struct cv_lazy_reader *well = &decoded->reader;
             char got[ROOM];
             size_t length = 0;
 
@@ -259,7 +259,7 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
     assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &decoded, NULL),
                      CLEAVE_OK);
     cv_decoded_file_use(decoded, fd);
-    well = cv_decoded_file_reader(decoded);
+    well = &decoded->reader;
     while (at < length && status == CLEAVE_OK) {
         char got[5000];
         const size_t room = length - at < sizeof got ? (size_t)(length - at) : sizeof got;

@@ -16,37 +16,9 @@
 
 enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 
-/* A decoder at some place of the file. */
-struct cursor {
-    struct cv_decoded_file *file;
-    struct cv_decoder *decoder; /* owned; NULL: none                                */
-    uint64_t head, in;          /* offsets in the file to read next                 */
-    unsigned head_left;         /* bytes left of the header of an xz stream         */
-    const uint8_t *head_bytes;  /* borrowed: that header if it is not in the file   */
-    const char *bytes;          /* borrowed from the decoder                        */
-    size_t length;
-    uint64_t out; /* offset of `bytes`                   */
-    uint64_t end; /* last byte of this decoder, plus one */
-};
-
-struct cv_decoded_file {
-    struct cv_lazy_reader reader; /* first */
-    const struct cv_codec *codec;
-    const char *name; /* borrowed */
-    struct cv_blocks blocks;
-    uint8_t (
-        *heads)[XZ_HEAD]; /* owned: xz stream header of each block; NULL: in the file */
-    int fd;               /* borrowed; -1: closed */
-    struct cursor cursor;
-    /* Damage that the cursors of all threads have found. */
-    pthread_mutex_t lock;
-    uint64_t good_end; /* none was found before it */
-    struct cleave_error damage;
-};
-
 struct flow {
     struct cv_writer_thread threaded; /* first */
-    struct cursor cursor;
+    struct cv_decode_cursor cursor;
     uint64_t begin, end;
 };
 
@@ -55,7 +27,7 @@ struct flow {
 /* Read of the decoder: a block of xz is preceded by the header of its stream. */
 static ssize_t read_input(void *context, void *to, size_t max)
 {
-    struct cursor *cursor = context;
+    struct cv_decode_cursor *cursor = context;
     ssize_t got;
 
     if (cursor->head_left > 0) {
@@ -75,14 +47,14 @@ static ssize_t read_input(void *context, void *to, size_t max)
     return got;
 }
 
-static void close_cursor(struct cursor *cursor)
+static void close_cursor(struct cv_decode_cursor *cursor)
 {
     cv_decoder_free(cursor->decoder);
     cursor->decoder = NULL;
     cursor->length = 0;
 }
 
-static enum cleave_status open_cursor(struct cursor *cursor, size_t index,
+static enum cleave_status open_cursor(struct cv_decode_cursor *cursor, size_t index,
                                       struct cleave_error *err)
 {
     const struct cv_decoded_file *file = cursor->file;
@@ -106,7 +78,7 @@ static enum cleave_status open_cursor(struct cursor *cursor, size_t index,
 }
 
 /* Whether a block has ended where the table of the file says, if there is one. */
-static bool agrees_with_table(const struct cursor *cursor, uint64_t end)
+static bool agrees_with_table(const struct cv_decode_cursor *cursor, uint64_t end)
 {
     const struct cv_blocks *blocks = &cursor->file->blocks;
 
@@ -116,7 +88,8 @@ static bool agrees_with_table(const struct cursor *cursor, uint64_t end)
                                       : blocks->table_end);
 }
 
-static enum cleave_status next_bytes(struct cursor *cursor, struct cleave_error *err)
+static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
+                                     struct cleave_error *err)
 {
     const struct cv_blocks *blocks = &cursor->file->blocks;
     const struct cv_place place = { cursor->file->name, 0, 0, NULL };
@@ -155,7 +128,7 @@ static enum cleave_status next_bytes(struct cursor *cursor, struct cleave_error 
 }
 
 /* All bytes before the block are good. */
-static void note_damage(const struct cursor *cursor, enum cleave_status status,
+static void note_damage(const struct cv_decode_cursor *cursor, enum cleave_status status,
                         const struct cleave_error *err)
 {
     struct cv_decoded_file *file = cursor->file;
@@ -187,7 +160,7 @@ bool cv_decoded_file_damaged(struct cv_decoded_file *decoded, uint64_t *good_end
 }
 
 /* Decode until `bytes` include the byte at `offset`, which is before the end. */
-static enum cleave_status seek(struct cursor *cursor, uint64_t offset,
+static enum cleave_status seek(struct cv_decode_cursor *cursor, uint64_t offset,
                                struct cleave_error *err)
 {
     const size_t index = cv_blocks_at(&cursor->file->blocks, offset);
@@ -216,7 +189,7 @@ static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset
                                   struct cleave_error *err)
 {
     struct cv_decoded_file *decoded = (struct cv_decoded_file *)reader;
-    const struct cursor *cursor = &decoded->cursor;
+    const struct cv_decode_cursor *cursor = &decoded->cursor;
     size_t some;
 
     *got = 0;
@@ -236,7 +209,7 @@ static enum cleave_status give(struct cv_writer_thread *threaded, uint64_t at,
                                const char **bytes, size_t *length,
                                struct cleave_error *err)
 {
-    struct cursor *cursor = &((struct flow *)threaded)->cursor;
+    struct cv_decode_cursor *cursor = &((struct flow *)threaded)->cursor;
 
     CV_TRY(seek(cursor, at, err));
     *bytes = cursor->bytes + (at - cursor->out);
@@ -347,31 +320,6 @@ enum cleave_status cv_decoded_file_look(struct cv_decoded_file *decoded, uint64_
     CV_TRY(seek(&decoded->cursor, offset, NULL));
     *in = decoded->cursor.in;
     return CLEAVE_OK;
-}
-
-const struct cv_blocks *cv_decoded_file_blocks(const struct cv_decoded_file *decoded)
-{
-    return &decoded->blocks;
-}
-
-const struct cv_codec *cv_decoded_file_codec(const struct cv_decoded_file *decoded)
-{
-    return decoded->codec;
-}
-
-int cv_decoded_file_fd(const struct cv_decoded_file *decoded)
-{
-    return decoded->fd;
-}
-
-struct cv_lazy_reader *cv_decoded_file_reader(struct cv_decoded_file *decoded)
-{
-    return &decoded->reader;
-}
-
-uint64_t cv_decoded_file_size(const struct cv_decoded_file *decoded)
-{
-    return decoded->blocks.out_end;
 }
 
 uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t offset)

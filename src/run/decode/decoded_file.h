@@ -4,11 +4,41 @@
  * A read begins at the block that holds the offset. Each flow is a thread with its own decoder. */
 #ifndef CV_DECODED_FILE_H
 #define CV_DECODED_FILE_H
+#include <pthread.h>
 #include "run/common/lazy_reader.h"
 #include "run/common/packed.h"
 #include "run/decode/blocks.h"
 
 struct cv_decoded_file;
+
+/* A decoder at some place of the file; private. */
+struct cv_decode_cursor {
+    struct cv_decoded_file *file;
+    struct cv_decoder *decoder; /* owned; NULL: none                                */
+    uint64_t head, in;          /* offsets in the file to read next                 */
+    unsigned head_left;         /* bytes left of the header of an xz stream         */
+    const uint8_t *head_bytes;  /* borrowed: that header if it is not in the file   */
+    const char *bytes;          /* borrowed from the decoder                        */
+    size_t length;
+    uint64_t out; /* offset of `bytes`                   */
+    uint64_t end; /* last byte of this decoder, plus one */
+};
+
+/* To be changed only by the functions below. */
+struct cv_decoded_file {
+    struct cv_lazy_reader reader; /* first */
+    const struct cv_codec *codec;
+    struct cv_blocks blocks; /* blocks.out_end is the size */
+    int fd;                  /* borrowed; -1: closed       */
+    const char *name;        /* borrowed                   */
+    /* Private. */
+    uint8_t (*heads)
+        [CV_PACKED_HEAD]; /* owned: xz stream header of each block; NULL: in the file */
+    struct cv_decode_cursor cursor;
+    pthread_mutex_t lock; /* for the damage that the cursors of all threads have found */
+    uint64_t good_end;    /* none was found before it */
+    struct cleave_error damage;
+};
 
 /* Takes over the blocks. `name` is borrowed. *out is owned by the caller. */
 enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char *name,
@@ -18,11 +48,6 @@ enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char 
 void cv_decoded_file_free(struct cv_decoded_file *decoded);
 /* The descriptor to read from; -1: the file will be closed. */
 void cv_decoded_file_use(struct cv_decoded_file *decoded, int fd);
-struct cv_lazy_reader *cv_decoded_file_reader(struct cv_decoded_file *decoded);
-uint64_t cv_decoded_file_size(const struct cv_decoded_file *decoded);
-const struct cv_blocks *cv_decoded_file_blocks(const struct cv_decoded_file *decoded);
-const struct cv_codec *cv_decoded_file_codec(const struct cv_decoded_file *decoded);
-int cv_decoded_file_fd(const struct cv_decoded_file *decoded);
 /* Whether damage was found by any thread; before *good_end none was found. */
 bool cv_decoded_file_damaged(struct cv_decoded_file *decoded, uint64_t *good_end,
                              struct cleave_error *err);

@@ -1,5 +1,4 @@
-/* fetch.c -- a command of the user's that gives a range of an input.
- * SPDX-License-Identifier: MIT */
+/* fetch.c -- an input whose ranges are written by a command. SPDX-License-Identifier: MIT */
 #include "run/fetch/fetch.h"
 
 #include <errno.h>
@@ -10,22 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "run/common/process.h"
 #include "run/common/writer_thread.h"
 
-struct cv_fetching {
+enum {
+    TRIES = 4, /* of a command, without a byte in between */
+    FIRST_PAUSE_MS = 100,
+    PAUSE_GROWTH = 3,
+    MAX_WAITS = 300,  /* pauses for resources to start a command                  */
+    LOOK_MS = 100,    /* between looks for signals, which no descriptor shows     */
+    HELD = 64 * 1024, /* bytes held until more arrive or the command has ended well */
+    FEW = 64 * 1024,  /* bytes of a read at first; doubled while reads are consecutive */
+    MANY = 8 << 20,
+};
+
+/* --- commands ------------------------------------------------------------------------------- */
+
+/* A running command. The caller stops waiting if the reader of the pipe `results` has gone or, if that
+ * is -1, if a signal arrives. */
+struct command {
     struct cv_command command;
     struct cv_process process;
     struct cv_pipe pipe;
     int results; /* borrowed */
 };
-
-/* --- a command whose output is read by who waits for it ---------------------------- */
-
-enum { LOOK_MS = 100 }; /* for signals, which no descriptor tells */
 
 static bool is_signalled(void)
 {
@@ -36,121 +47,93 @@ static bool is_signalled(void)
             !cv_signal_is_ignored(SIGHUP));
 }
 
-/* Until `fd` (-1: none) has something to say, or so long (-1: as long as it takes). Whether
- * nobody wants it any more. */
-static bool wait_for(int fd, int results, int most_ms)
+/* Wait until `fd` (-1: none) is readable, or for max_ms (-1: no limit). True: stop waiting. */
+static bool wait_for(int fd, int results, int max_ms)
 {
-    /* Of the end to write to, that its reader is gone is all that is asked. */
+    /* Without events, only an error or a hang-up of `results` is reported. */
     struct pollfd both[] = { { .fd = fd, .events = POLLIN }, { .fd = results } };
 
     for (;;) {
-        int now = most_ms;
+        int now = max_ms;
         int ready;
 
         if (results < 0) {
             if (is_signalled())
                 return true;
-            now = most_ms < 0 || most_ms > LOOK_MS ? LOOK_MS : most_ms;
+            now = max_ms < 0 || max_ms > LOOK_MS ? LOOK_MS : max_ms;
         }
         ready = poll(both, 2, now);
         if (results >= 0 && both[1].revents != 0)
             return true;
         if (ready > 0 || (ready < 0 && errno != EINTR))
             return false;
-        if (most_ms >= 0 && (most_ms -= now) <= 0)
+        if (max_ms >= 0 && (max_ms -= now) <= 0)
             return false;
     }
 }
 
-/* The line for /bin/sh, with CLEAVE_INPUT. */
-static enum cleave_status fetching_start(struct cv_fetching *fetching, const char *line,
-                                         const char *name, int results,
-                                         struct cleave_error *err)
+static enum cleave_status start_command(struct command *command, const char *line,
+                                        const char *name, int results,
+                                        struct cleave_error *err)
 {
     const char *const words[] = { "/bin/sh", "-c", line, NULL };
     enum cleave_status status;
 
-    *fetching = (struct cv_fetching){ .pipe = { -1, -1 }, .results = results };
-    CV_TRY(cv_command_init(&fetching->command, NULL, words, err));
-    status = cv_command_set(&fetching->command, "CLEAVE_INPUT", name, err);
+    *command = (struct command){ .pipe = { -1, -1 }, .results = results };
+    CV_TRY(cv_command_init(&command->command, NULL, words, err));
+    status = cv_command_set(&command->command, "CLEAVE_INPUT", name, err);
     if (status == CLEAVE_OK)
-        status = cv_pipe_open(&fetching->pipe, err);
+        status = cv_pipe_open(&command->pipe, err);
     if (status == CLEAVE_OK)
-        status = cv_process_start(&fetching->process, &fetching->command,
+        status = cv_process_start(&command->process, &command->command,
                                   &(struct cv_process_files){ .in = -1,
-                                                              .out = fetching->pipe.write,
+                                                              .out = command->pipe.write,
                                                               .errors = -1,
                                                               .extra = -1 },
                                   NULL, err);
-    cv_close(&fetching->pipe.write);
+    cv_close(&command->pipe.write);
     if (status == CLEAVE_OK)
         return CLEAVE_OK;
-    cv_pipe_close(&fetching->pipe);
-    cv_command_done(&fetching->command);
+    cv_pipe_close(&command->pipe);
+    cv_command_done(&command->command);
     return status;
 }
 
-/* Some bytes; 0: there are no more, or *stopped. */
-static ssize_t fetching_read(struct cv_fetching *fetching, char *out, size_t max,
-                             bool *stopped)
+/* 0: the end, or *stopped. */
+static size_t read_command(struct command *command, char *out, size_t max, bool *stopped)
 {
     ssize_t got;
 
     do {
-        *stopped = wait_for(fetching->pipe.read, fetching->results, -1);
-        got = *stopped ? 0 : read(fetching->pipe.read, out, max);
+        *stopped = wait_for(command->pipe.read, command->results, -1);
+        got = *stopped ? 0 : read(command->pipe.read, out, max);
     } while (got < 0 && errno == EINTR);
-    return got > 0 ? got : 0;
+    return got > 0 ? (size_t)got : 0;
 }
 
-static void fetching_kill(struct cv_fetching *fetching)
+static void kill_command(struct command *command)
 {
-    cv_process_kill(&fetching->process);
-    cv_pipe_close(&fetching->pipe);
-    cv_command_done(&fetching->command);
+    cv_process_kill(&command->process);
+    cv_pipe_close(&command->pipe);
+    cv_command_done(&command->command);
 }
 
-/* Wait for its end. Whether it ended with status 0; if not, `why` says how. */
-static bool fetching_end(struct cv_fetching *fetching, bool *stopped, char *why,
-                         size_t room)
+/* Wait for the end. False: it failed, as `why` describes. */
+static bool end_command(struct command *command, bool *stopped, char *why, size_t room)
 {
-    struct cv_process *process = &fetching->process;
+    struct cv_process *process = &command->process;
     bool well;
 
     while (!*stopped && !cv_process_reap(process))
-        *stopped = wait_for(process->pidfd, fetching->results, -1);
+        *stopped = wait_for(process->pidfd, command->results, -1);
     well = process->exit_code == 0;
     if (process->signal != 0)
         snprintf(why, room, "by signal %d", process->signal);
     else
         snprintf(why, room, "with status %d", process->exit_code);
-    fetching_kill(fetching);
+    kill_command(command);
     return well || *stopped;
 }
-
-/* Whether that was ended early. */
-static bool fetching_pause(int pause_ms, int results)
-{
-    return wait_for(-1, results, pause_ms);
-}
-
-/* --- a command of the user's that gives a range of an input ------------------------ */
-
-enum {
-    HELD = 64 * 1024, /* bytes kept until more come, or the command has ended well */
-    FIRST_PAUSE_MS = 100,
-    LONGER = 3,       /* each pause than the one before, times       */
-    MOST_WAITS = 300, /* pauses until there is room for a command    */
-};
-
-/* One start of the command. */
-struct attempt {
-    const struct cv_fetch *fetch;
-    uint64_t at, got; /* its first byte, and how many it gave                 */
-    uint64_t passed;  /* of these                                             */
-    char *held;       /* borrowed: those that were not                        */
-    size_t nheld;
-};
 
 /* --- the line ------------------------------------------------------------------------------- */
 
@@ -161,13 +144,14 @@ enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err)
     if (strstr(line, "{begin}") != NULL &&
         (strstr(line, "{end}") != NULL || strstr(line, "{length}") != NULL))
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT,
-                   "--fetch: expected a command with {begin} and {end} (or {length}), as "
-                   "'curl -sfr {begin}-{end} URL', got '%s'",
-                   cv_shown(line, strlen(line), shown, sizeof shown));
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "input.fetch: expected a command with {begin} and {end} (or {length}), "
+        "as 'curl -sfr {begin}-{end} URL', got '%s'",
+        cv_shown(line, strlen(line), shown, sizeof shown));
 }
 
-/* The line with its places filled. */
+/* The line with its placeholders replaced. */
 static void fill_line(struct cv_text *out, const char *line, uint64_t begin, uint64_t end)
 {
     const struct {
@@ -195,199 +179,183 @@ static void fill_line(struct cv_text *out, const char *line, uint64_t begin, uin
     }
 }
 
-/* --- one attempt ------------------------------------------------------------------------------ */
+/* --- ranges --------------------------------------------------------------------------------- */
 
-static bool pass_on(struct attempt *attempt)
-{
-    const bool wanted =
-        attempt->nheld == 0 ||
-        attempt->fetch->take(attempt->fetch->context, attempt->held, attempt->nheld);
+/* A range to be fetched: bytes [at, end). */
+struct range {
+    const struct cv_fetched *from;
+    uint64_t at, end;
+    bool (*take)(void *context, const char *bytes, size_t length); /* false: stop */
+    void *context;
+    int results;  /* as in struct command */
+    char *held;   /* borrowed: HELD bytes, which are not taken yet */
+    size_t nheld; /* of them in use */
+    /* The current command. */
+    uint64_t got, taken;
+};
 
-    attempt->passed += attempt->nheld;
-    attempt->nheld = 0;
-    return wanted;
-}
-
-/* Read what the command writes, to its end. *stopped: nobody wants it. False: more than was
- * asked for. */
-static bool read_all(struct attempt *attempt, struct cv_fetching *fetching, bool *stopped)
-{
-    const uint64_t wanted = attempt->fetch->end - attempt->at;
-
-    while (!*stopped) {
-        ssize_t some;
-
-        if (attempt->nheld == HELD && !pass_on(attempt)) {
-            *stopped = true;
-            break;
-        }
-        some = fetching_read(fetching, attempt->held + attempt->nheld,
-                             HELD - attempt->nheld, stopped);
-        if (some <= 0)
-            break;
-        attempt->nheld += (size_t)some;
-        attempt->got += (uint64_t)some;
-        if (attempt->got > wanted)
-            return false;
-    }
-    return true;
-}
-
-static enum cleave_status fail_length(const struct attempt *attempt,
+static enum cleave_status start_range(const struct range *range, struct command *out,
                                       struct cleave_error *err)
-{
-    const struct cv_fetch *fetch = attempt->fetch;
-    const struct cv_place place = { fetch->name, 0, 0, NULL };
-    const uint64_t wanted = fetch->end - attempt->at;
-
-    if (attempt->got > wanted)
-        return cv_fail_at(err, &place,
-                          "fetched from byte %" PRIu64 ": expected %" PRIu64
-                          " bytes, got more: does who answers know ranges?",
-                          attempt->at, wanted);
-    return cv_fail_at(err, &place,
-                      "fetched from byte %" PRIu64 ": expected %" PRIu64
-                      " bytes, got %" PRIu64 ": is --size right?",
-                      attempt->at, wanted, attempt->got);
-}
-
-static enum cleave_status start_at(const struct cv_fetch *fetch, uint64_t at,
-                                   struct cv_fetching *out, struct cleave_error *err)
 {
     struct cv_text line = { .bytes = NULL };
     enum cleave_status status;
 
-    fill_line(&line, fetch->line, at, fetch->end);
+    fill_line(&line, range->from->line, range->at, range->end);
     status = line.failed
                  ? cv_fail_memory(err, "a command")
-                 : fetching_start(out, line.bytes, fetch->name, fetch->results, err);
+                 : start_command(out, line.bytes, range->from->name, range->results, err);
     cv_text_done(&line);
     return status;
 }
 
-/* Start the command that is to give bytes [begin, end): ESCARCE if there is no room for it. */
-static enum cleave_status fetch_start(const struct cv_fetch *fetch,
-                                      struct cv_fetching *out, struct cleave_error *err)
+/* Start the command. A thread (with `results`) waits for resources, which others will release. Without
+ * a thread, the caller is the one that releases them. */
+static enum cleave_status start_again(const struct range *range, struct command *out,
+                                      bool *stopped, struct cleave_error *err)
 {
-    return start_at(fetch, fetch->begin, out, err);
-}
-
-/* Start it again. Who waits in a thread of its own (`outlet`) may wait for room, which others make; for
- * others the end of a command is to be waited for, which they have to see to. */
-static enum cleave_status start_again(const struct attempt *attempt,
-                                      struct cv_fetching *out, bool *stopped,
-                                      struct cleave_error *err)
-{
-    const struct cv_fetch *fetch = attempt->fetch;
-    enum cleave_status status;
-
     for (int waits = 0;; waits++) {
-        status = start_at(fetch, attempt->at, out, err);
-        if (status != CLEAVE_ERESOURCES || fetch->results < 0 || waits == MOST_WAITS)
+        const enum cleave_status status = start_range(range, out, err);
+
+        if (status != CLEAVE_ERESOURCES || range->results < 0 || waits == MAX_WAITS)
             return status;
-        *stopped = fetching_pause(FIRST_PAUSE_MS, fetch->results);
+        *stopped = wait_for(-1, range->results, FIRST_PAUSE_MS);
         if (*stopped)
             return status;
     }
 }
 
-/* *again: it failed, and another one may do better. */
-static enum cleave_status attempt_once(struct attempt *attempt,
-                                       const struct cv_fetching *begun, bool *again,
-                                       bool *stopped, struct cleave_error *err)
+static bool take_held(struct range *range)
 {
-    const struct cv_fetch *fetch = attempt->fetch;
-    const struct cv_place place = { fetch->name, 0, 0, NULL };
-    struct cv_fetching fetching;
+    const bool wanted =
+        range->nheld == 0 || range->take(range->context, range->held, range->nheld);
+
+    range->taken += range->nheld;
+    range->nheld = 0;
+    return wanted;
+}
+
+/* Read the output of the command to its end. False: there are too many bytes. */
+static bool read_range(struct range *range, struct command *command, bool *stopped)
+{
+    while (!*stopped) {
+        size_t some;
+
+        if (range->nheld == HELD && !take_held(range)) {
+            *stopped = true;
+            break;
+        }
+        some = read_command(command, range->held + range->nheld, HELD - range->nheld,
+                            stopped);
+        if (some == 0)
+            break;
+        range->nheld += some;
+        range->got += some;
+        if (range->got > range->end - range->at)
+            return false;
+    }
+    return true;
+}
+
+static enum cleave_status fail_length(const struct range *range, struct cleave_error *err)
+{
+    const struct cv_place place = { range->from->name, 0, 0, NULL };
+    const uint64_t wanted = range->end - range->at;
+
+    if (range->got > wanted)
+        return cv_fail_at(err, &place,
+                          "fetched from byte %" PRIu64 ": expected %" PRIu64
+                          " bytes, got more: does who answers know ranges?",
+                          range->at, wanted);
+    return cv_fail_at(err, &place,
+                      "fetched from byte %" PRIu64 ": expected %" PRIu64
+                      " bytes, got %" PRIu64 ": is input.size right?",
+                      range->at, wanted, range->got);
+}
+
+/* Run one command, which was started already if `begun` is not NULL. *again: it failed, and another
+ * try may succeed. The first bytes of a command that writes too few, which may be an error page, are
+ * not taken. */
+static enum cleave_status try_range(struct range *range, const struct command *begun,
+                                    bool *again, bool *stopped, struct cleave_error *err)
+{
+    struct command command;
     enum cleave_status status = CLEAVE_OK;
     char why[64];
     bool fits;
 
-    attempt->got = attempt->passed = attempt->nheld = 0;
+    range->got = range->taken = range->nheld = 0;
     *again = false;
     if (begun != NULL)
-        fetching = *begun;
+        command = *begun;
     else
-        status = start_again(attempt, &fetching, stopped, err);
+        status = start_again(range, &command, stopped, err);
     if (*stopped)
         return CLEAVE_OK;
     CV_TRY(status);
-    fits = read_all(attempt, &fetching, stopped);
+    fits = read_range(range, &command, stopped);
     if (!fits || *stopped) {
-        fetching_kill(&fetching);
-        return *stopped ? CLEAVE_OK : fail_length(attempt, err);
+        kill_command(&command);
+        return *stopped ? CLEAVE_OK : fail_length(range, err);
     }
-    if (!fetching_end(&fetching, stopped, why, sizeof why)) {
+    if (!end_command(&command, stopped, why, sizeof why)) {
         *again = true;
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, &(struct cv_place){ .file = range->from->name },
                           "cannot be fetched from byte %" PRIu64 " on: the command ended "
                           "%s",
-                          attempt->at, why);
+                          range->at, why);
     }
     if (*stopped)
         return CLEAVE_OK;
-    if (attempt->at + attempt->got < fetch->end) {
-        *again = attempt->passed == 0;
-        return fail_length(attempt, err);
+    if (range->at + range->got < range->end) {
+        *again = range->taken == 0;
+        return fail_length(range, err);
     }
-    *stopped = !pass_on(attempt);
+    *stopped = !take_held(range);
     return CLEAVE_OK;
 }
 
-/* Fetch bytes [begin, end), from where an attempt broke off if need be, the first of which may
- * have been started (`begun`, else NULL), and is over in any case. What a command that
- * gave too few of them had written at first, as a page about an error, is not passed on.
- * *stopped: nobody waits any more. */
-static enum cleave_status fetch_range(const struct cv_fetch *fetch,
-                                      struct cv_fetching *begun, bool *stopped,
-                                      struct cleave_error *err)
+/* Fetch a range, from where a command broke off if necessary. The first command may have been started
+ * (`begun`, else NULL), and has ended in any case. */
+static enum cleave_status fetch_range(struct range *range, struct command *begun,
+                                      bool *stopped, struct cleave_error *err)
 {
-    struct attempt attempt = { .fetch = fetch, .at = fetch->begin };
     int pause_ms = FIRST_PAUSE_MS;
     enum cleave_status status = CLEAVE_OK;
 
     *stopped = false;
-    attempt.held = malloc(HELD);
-    if (attempt.held == NULL) {
+    range->held = malloc(HELD);
+    if (range->held == NULL) {
         if (begun != NULL)
-            fetching_kill(begun);
+            kill_command(begun);
         return cv_fail_memory(err, "what is fetched");
     }
-    for (int tries = 1; !*stopped && attempt.at < fetch->end; tries++) {
+    for (int tries = 1; !*stopped && range->at < range->end; tries++) {
         bool again = false;
 
-        status = attempt_once(&attempt, begun, &again, stopped, err);
+        status = try_range(range, begun, &again, stopped, err);
         begun = NULL;
-        attempt.at += attempt.passed;
+        range->at += range->taken;
         if (status == CLEAVE_OK || !again)
             break;
-        if (attempt.passed > 0) {
+        if (range->taken > 0) {
             tries = 1;
             pause_ms = FIRST_PAUSE_MS;
         }
-        if (tries == CV_FETCH_TRIES)
+        if (tries == TRIES)
             break;
-        *stopped = fetching_pause(pause_ms, fetch->results);
+        *stopped = wait_for(-1, range->results, pause_ms);
         status = CLEAVE_OK;
-        pause_ms *= LONGER;
+        pause_ms *= PAUSE_GROWTH;
     }
-    free(attempt.held);
+    free(range->held);
     return status;
 }
 
-/* --- sizes -------------------------------------------------------------------------------------- */
+/* --- sizes ---------------------------------------------------------------------------------- */
 
 bool cv_fetch_is_number(const char *text)
 {
     return text[0] >= '0' && text[0] <= '9';
-}
-
-static bool keep(void *context, const char *bytes, size_t length)
-{
-    struct cv_text *said = context;
-
-    cv_text_add(said, "%.*s", (int)length, bytes);
-    return !said->failed;
 }
 
 static bool read_number(const char *text, uint64_t *out)
@@ -401,8 +369,8 @@ static bool read_number(const char *text, uint64_t *out)
            strchr(" \t\r\n", *end) != NULL;
 }
 
-/* The last one there is, as answers to redirections come first; or a number at the start. */
-static bool read_said(const char *text, uint64_t *out)
+/* A number at the start, or the last Content-Length, because redirections come first. */
+static bool read_size(const char *text, uint64_t *out)
 {
     static const char length[] = "content-length:";
     bool found = false;
@@ -418,100 +386,73 @@ static bool read_said(const char *text, uint64_t *out)
     return found;
 }
 
-/* What the command says, which is to be short. */
-static enum cleave_status ask(const char *line, const char *name, struct cv_text *said,
-                              bool *again, struct cleave_error *err)
+/* The first HELD bytes of the output of a command. */
+static enum cleave_status read_answer(const char *line, const char *name,
+                                      struct cv_text *answer, bool *again,
+                                      struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-    struct cv_fetching fetching;
+    struct command command;
     char bytes[1024], why[64];
     bool stopped = false, well;
-    ssize_t some;
+    size_t some;
 
-    CV_TRY(fetching_start(&fetching, line, name, -1, err));
-    while ((some = fetching_read(&fetching, bytes, sizeof bytes, &stopped)) > 0)
-        if (said->length < HELD)
-            keep(said, bytes, (size_t)some);
-    well = fetching_end(&fetching, &stopped, why, sizeof why);
+    CV_TRY(start_command(&command, line, name, -1, err));
+    while ((some = read_command(&command, bytes, sizeof bytes, &stopped)) > 0)
+        if (answer->length < HELD)
+            cv_text_add(answer, "%.*s", (int)some, bytes);
+    well = end_command(&command, &stopped, why, sizeof why);
     if (stopped)
         return cv_fail_stopped(err);
     *again = !well;
-    return well ? CLEAVE_OK
-                : cv_fail_at(err, &place,
-                             "its size cannot be told: the command of --size ended %s",
-                             why);
+    return well
+               ? CLEAVE_OK
+               : cv_fail_at(err, &(struct cv_place){ .file = name },
+                            "its size cannot be told: the command of input.size ended %s",
+                            why);
 }
 
 enum cleave_status cv_fetch_size(const char *text, const char *name, uint64_t *out,
                                  struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-    struct cv_text said = { .bytes = NULL };
-    struct cv_text line = { .bytes = NULL };
+    struct cv_text answer = { .bytes = NULL }, line = { .bytes = NULL };
     enum cleave_status status = CLEAVE_OK;
     int pause_ms = FIRST_PAUSE_MS;
     bool again = true;
-    char shown[60];
+    char shown[60] = "";
 
     if (cv_fetch_is_number(text))
         return read_number(text, out) && strspn(text, "0123456789") == strlen(text)
                    ? CLEAVE_OK
-                   : cv_fail(
-                         err, CLEAVE_EINPUT,
-                         "--size: expected a number of bytes or a command that writes "
-                         "it, got '%s'",
-                         cv_shown(text, strlen(text), shown, sizeof shown));
+                   : cv_fail(err, CLEAVE_EINPUT,
+                             "input.size: expected a number of bytes or a command that "
+                             "writes it, got '%s'",
+                             cv_shown(text, strlen(text), shown, sizeof shown));
     fill_line(&line, text, 0, 1);
     if (line.failed)
         status = cv_fail_memory(err, "a command");
     for (int tries = 1; status == CLEAVE_OK && again; tries++) {
-        cv_text_done(&said);
-        status = ask(line.bytes, name, &said, &again, err);
-        if (status != CLEAVE_OK && again && tries < CV_FETCH_TRIES)
-            status = fetching_pause(pause_ms, -1) ? cv_fail_stopped(err) : CLEAVE_OK;
-        pause_ms *= LONGER;
+        cv_text_done(&answer);
+        status = read_answer(line.bytes, name, &answer, &again, err);
+        if (status != CLEAVE_OK && again && tries < TRIES)
+            status = wait_for(-1, -1, pause_ms) ? cv_fail_stopped(err) : CLEAVE_OK;
+        pause_ms *= PAUSE_GROWTH;
     }
+    if (status == CLEAVE_OK && answer.bytes != NULL)
+        cv_shown(answer.bytes, strcspn(answer.bytes, "\r\n"), shown, sizeof shown);
     if (status == CLEAVE_OK &&
-        (said.failed || said.bytes == NULL || !read_said(said.bytes, out)))
-        status =
-            cv_fail_at(err, &place,
-                       "expected its size from the command of --size, as a number or "
-                       "a line Content-Length: N, got '%s'",
-                       said.bytes != NULL
-                           ? cv_shown(said.bytes, strcspn(said.bytes, "\r\n"), shown,
-                                      sizeof shown)
-                           : "");
-    cv_text_done(&said);
+        (answer.failed || answer.bytes == NULL || !read_size(answer.bytes, out)))
+        status = cv_fail_at(err, &(struct cv_place){ .file = name },
+                            "expected its size from the command of input.size, as a "
+                            "number or a line Content-Length: N, got '%s'",
+                            shown);
+    cv_text_done(&answer);
     cv_text_done(&line);
     return status;
 }
 
-/* --- an input that a command gives by ranges, read as if it were a file ------------ */
+/* --- reads ---------------------------------------------------------------------------------- */
 
-enum {
-    FEW = 64 * 1024, /* asked for at first, and from there on twice as many each time */
-    MANY = 8 << 20,
-};
-
-struct cv_fetched {
-    struct cv_lazy_reader well;
-    const char *line, *name; /* borrowed */
-    uint64_t size;
-    char *bytes; /* owned: what was read last */
-    uint64_t at;
-    size_t length, room;
-};
-
-struct fetching {
-    struct cv_writer_thread threaded;
-    const struct cv_fetched *from;
-    uint64_t begin, end;
-    struct cv_fetching command; /* owned by the thread: what gives the first bytes */
-};
-
-/* --- here and there --------------------------------------------------------------------------- */
-
-static bool fetched_keep(void *context, const char *bytes, size_t length)
+static bool keep(void *context, const char *bytes, size_t length)
 {
     struct cv_fetched *fetched = context;
 
@@ -523,10 +464,14 @@ static bool fetched_keep(void *context, const char *bytes, size_t length)
 static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset,
                                      size_t min, struct cleave_error *err)
 {
-    const bool goes_on = offset == fetched->at + fetched->length && fetched->length > 0;
-    size_t many = goes_on && fetched->length < MANY / 2 ? 2 * fetched->length
-                  : goes_on                             ? MANY
-                                                        : FEW;
+    const bool consecutive =
+        offset == fetched->at + fetched->length && fetched->length > 0;
+    size_t many = consecutive && fetched->length < MANY / 2 ? 2 * fetched->length
+                  : consecutive                             ? MANY
+                                                            : FEW;
+    struct range range = {
+        .from = fetched, .take = keep, .context = fetched, .results = -1, .at = offset
+    };
     bool stopped;
 
     many = many < min ? min : many;
@@ -541,22 +486,16 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
     }
     fetched->at = offset;
     fetched->length = 0;
-    CV_TRY(fetch_range(&(struct cv_fetch){ .line = fetched->line,
-                                           .name = fetched->name,
-                                           .begin = offset,
-                                           .end = offset + many,
-                                           .take = fetched_keep,
-                                           .context = fetched,
-                                           .results = -1 },
-                       NULL, &stopped, err));
+    range.end = offset + many;
+    CV_TRY(fetch_range(&range, NULL, &stopped, err));
     return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
 }
 
-static enum cleave_status read_well(struct cv_lazy_reader *well, uint64_t offset,
-                                    void *out, size_t max, size_t *got,
-                                    struct cleave_error *err)
+static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset,
+                                  void *out, size_t max, size_t *got,
+                                  struct cleave_error *err)
 {
-    struct cv_fetched *fetched = (struct cv_fetched *)well;
+    struct cv_fetched *fetched = (struct cv_fetched *)reader;
     enum cleave_status status;
     size_t some;
 
@@ -571,39 +510,32 @@ static enum cleave_status read_well(struct cv_lazy_reader *well, uint64_t offset
         }
     }
     some = (size_t)(fetched->at + fetched->length - offset);
-    some = some < max ? some : max;
-    memcpy(out, fetched->bytes + (offset - fetched->at), some);
-    *got = some;
+    *got = some < max ? some : max;
+    memcpy(out, fetched->bytes + (offset - fetched->at), *got);
     return CLEAVE_OK;
 }
 
 /* --- flows ---------------------------------------------------------------------------------- */
+
+struct flow {
+    struct cv_writer_thread threaded; /* first */
+    struct range range;
+    struct command command; /* owned by the thread: writes the first bytes */
+};
 
 static bool give(void *context, const char *bytes, size_t length)
 {
     return cv_writer_thread_write(context, bytes, length);
 }
 
-static struct cv_fetch describe(struct fetching *fetching, int results)
-{
-    return (struct cv_fetch){ .line = fetching->from->line,
-                              .name = fetching->from->name,
-                              .begin = fetching->begin,
-                              .end = fetching->end,
-                              .take = give,
-                              .context = &fetching->threaded,
-                              .results = results };
-}
-
 static enum cleave_status work(struct cv_writer_thread *threaded,
                                struct cleave_error *err)
 {
-    struct fetching *fetching = (struct fetching *)threaded;
-    const struct cv_fetch fetch = describe(fetching, threaded->pipe.write);
+    struct flow *flow = (struct flow *)threaded;
     bool stopped;
 
-    fetching->command.results = fetch.results;
-    return fetch_range(&fetch, &fetching->command, &stopped, err);
+    flow->range.results = flow->command.results = threaded->pipe.write;
+    return fetch_range(&flow->range, &flow->command, &stopped, err);
 }
 
 static void stop_flow(struct cv_writer_thread *threaded)
@@ -612,40 +544,39 @@ static void stop_flow(struct cv_writer_thread *threaded)
     free(threaded);
 }
 
-/* The command is started here and not by the thread: who has no room for it is told so before anybody else is
- * started that would wait for its bytes and hold the room that it needs. */
-static enum cleave_status start_flow(struct cv_lazy_reader *well, uint64_t begin,
+/* The command is started here, not by the thread: if resources are missing, the caller learns it before
+ * it starts a process that would wait for the bytes and hold these resources. */
+static enum cleave_status start_flow(struct cv_lazy_reader *reader, uint64_t begin,
                                      uint64_t end,
                                      const struct cv_writer_thread_into *into,
                                      struct cv_writer_thread **out,
                                      struct cleave_error *err)
 {
-    struct fetching *fetching = calloc(1, sizeof *fetching);
+    struct flow *flow = calloc(1, sizeof *flow);
     enum cleave_status status;
-    struct cv_fetch fetch;
 
-    if (fetching == NULL)
+    if (flow == NULL)
         return cv_fail_memory(err, "what is fetched");
-    fetching->from = (const struct cv_fetched *)well;
-    fetching->begin = begin;
-    fetching->end = end;
-    fetch = describe(fetching, -1);
-    status = fetch_start(&fetch, &fetching->command, err);
+    flow->range = (struct range){ .from = (const struct cv_fetched *)reader,
+                                  .at = begin,
+                                  .end = end,
+                                  .take = give,
+                                  .context = &flow->threaded,
+                                  .results = -1 };
+    status = start_range(&flow->range, &flow->command, err);
     if (status != CLEAVE_OK) {
-        free(fetching);
+        free(flow);
         return status;
     }
-    status = cv_writer_thread_start(&fetching->threaded, work, "fetches", into, err);
+    status = cv_writer_thread_start(&flow->threaded, work, "fetches", into, err);
     if (status == CLEAVE_OK) {
-        *out = &fetching->threaded;
+        *out = &flow->threaded;
         return CLEAVE_OK;
     }
-    fetching_kill(&fetching->command);
-    free(fetching);
+    kill_command(&flow->command);
+    free(flow);
     return status;
 }
-
-/* --- the input -------------------------------------------------------------------------------- */
 
 enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t size,
                                   struct cv_fetched **out, struct cleave_error *err)
@@ -654,8 +585,8 @@ enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t s
 
     if (fetched == NULL)
         return cv_fail_memory(err, "an input");
-    fetched->well = (struct cv_lazy_reader){
-        .read = read_well, .threaded = start_flow, .stop = stop_flow, .bounded = true
+    fetched->reader = (struct cv_lazy_reader){
+        .read = read_at, .threaded = start_flow, .stop = stop_flow, .bounded = true
     };
     fetched->line = line;
     fetched->name = name;
@@ -666,18 +597,7 @@ enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t s
 
 void cv_fetched_free(struct cv_fetched *fetched)
 {
-    if (fetched == NULL)
-        return;
-    free(fetched->bytes);
+    if (fetched != NULL)
+        free(fetched->bytes);
     free(fetched);
-}
-
-struct cv_lazy_reader *cv_fetched_reader(struct cv_fetched *fetched)
-{
-    return &fetched->well;
-}
-
-const char *cv_fetched_line(const struct cv_fetched *fetched)
-{
-    return fetched->line;
 }

@@ -169,9 +169,9 @@ void cv_source_file_cut(struct cv_source_file *file, const struct cv_splitter *s
     file->size = size;
     cv_cut_file_init(&file->cut, splitter, file->name, file->fd, size);
     if (file->decoded != NULL)
-        file->cut.reader = cv_decoded_file_reader(file->decoded);
+        file->cut.reader = &file->decoded->reader;
     if (file->fetched != NULL)
-        file->cut.reader = cv_fetched_reader(file->fetched);
+        file->cut.reader = &file->fetched->reader;
 }
 
 enum cleave_status cv_source_file_use(struct cv_source_file *file,

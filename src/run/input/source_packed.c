@@ -102,7 +102,7 @@ static enum cleave_status unpack(struct cv_source_file *file, int fd,
     cv_blocks_done(&blocks);
     if (status == CLEAVE_OK && !*as_stream) {
         file->packed_size = file->size;
-        file->size = cv_decoded_file_size(file->decoded);
+        file->size = file->decoded->blocks.out_end;
     }
     return status;
 }
@@ -273,7 +273,7 @@ static const struct cv_source_file *file_of(const struct cv_source *source,
 static const struct cv_blocks *blocks_of(const struct cv_source *source,
                                          const struct cv_piece *piece)
 {
-    return cv_decoded_file_blocks(file_of(source, piece)->decoded);
+    return &file_of(source, piece)->decoded->blocks;
 }
 
 bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *piece)
@@ -288,14 +288,14 @@ bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *p
     decoded = file_of(source, piece)->decoded;
     if (decoded == NULL)
         return false;
-    blocks = cv_decoded_file_blocks(decoded);
+    blocks = &decoded->blocks;
     if (piece->body.begin >= blocks->out_end)
         return false;
     block = &blocks->items[cv_blocks_at(blocks, piece->body.begin)];
     /* A member of xz that was found by decoding cannot be decoded as a block. */
-    return (cv_decoded_file_codec(decoded) != &cv_codec_xz || block->head != block->in) &&
+    return (decoded->codec != &cv_codec_xz || block->head != block->in) &&
            /* The host would not notice that a table does not fit its frames. */
-           cv_blocks_verify_table(blocks, cv_decoded_file_fd(decoded), piece->body.begin,
+           cv_blocks_verify_table(blocks, decoded->fd, piece->body.begin,
                                   piece->body.end);
 }
 
@@ -320,12 +320,12 @@ const char *cv_source_fetches(const struct cv_source *source,
         return NULL;
     *name = file_of(source, piece)->name;
     *size = file_of(source, piece)->size;
-    return cv_fetched_line(file_of(source, piece)->fetched);
+    return file_of(source, piece)->fetched->line;
 }
 
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece)
 {
-    return cv_decoded_file_codec(file_of(source, piece)->decoded)->name;
+    return file_of(source, piece)->decoded->codec->name;
 }
 
 struct cv_range cv_source_span(const struct cv_source *source,
@@ -391,7 +391,7 @@ size_t cv_source_first_block(const struct cv_source *source, const struct cv_pie
 static enum cleave_status read_head(const struct cv_decoded_file *decoded, uint64_t at,
                                     uint8_t to[CV_PACKED_HEAD], struct cleave_error *err)
 {
-    const ssize_t got = pread(cv_decoded_file_fd(decoded), to, CV_PACKED_HEAD, (off_t)at);
+    const ssize_t got = pread(decoded->fd, to, CV_PACKED_HEAD, (off_t)at);
 
     return got == CV_PACKED_HEAD
                ? CLEAVE_OK
@@ -406,8 +406,8 @@ enum cleave_status cv_source_blocks(const struct cv_source *source,
                                     struct cleave_error *err)
 {
     const struct cv_decoded_file *decoded = file_of(source, piece)->decoded;
-    const struct cv_codec *codec = cv_decoded_file_codec(decoded);
-    const struct cv_blocks *from = cv_decoded_file_blocks(decoded);
+    const struct cv_codec *codec = decoded->codec;
+    const struct cv_blocks *from = &decoded->blocks;
     uint64_t before = 0;
 
     *count = 0;
@@ -429,8 +429,7 @@ enum cleave_status cv_source_blocks(const struct cv_source *source,
 enum cleave_status cv_source_try(struct cv_source *source, const struct cv_piece *piece,
                                  struct cleave_error *err)
 {
-    struct cv_lazy_reader *reader =
-        cv_decoded_file_reader(file_of(source, piece)->decoded);
+    struct cv_lazy_reader *reader = &file_of(source, piece)->decoded->reader;
     uint64_t at = piece->body.begin;
     char bytes[16 * 1024];
     size_t got = 1;

@@ -250,7 +250,7 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
         cv_arriving_input_place(packed->arriving, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
     task->piece.well = packed->arriving != NULL ? cv_arriving_input_reader(packed->arriving)
-                                                : cv_fetched_reader(packed->fetched);
+                                                : &packed->fetched->reader;
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
     task->piece.body = (struct cv_range){ packed->body.begin, end };
