@@ -51,59 +51,27 @@ enum { LONGEST = 15, SYMBOLS = 288, TABLE = 1 << LIT_BITS };
     SIXTEEN(row, at), SIXTEEN(row, (at) + 16), SIXTEEN(row, (at) + 32), \
         SIXTEEN(row, (at) + 48)
 
+/* clang-format off */
 static const uint32_t lit_meanings[] = {
-    SIXTY_FOUR(LITERAL, 0),
-    SIXTY_FOUR(LITERAL, 64),
-    SIXTY_FOUR(LITERAL, 128),
-    SIXTY_FOUR(LITERAL, 192),
+    SIXTY_FOUR(LITERAL, 0), SIXTY_FOUR(LITERAL, 64), SIXTY_FOUR(LITERAL, 128), SIXTY_FOUR(LITERAL, 192),
     FLAG_SPECIAL | FLAG_END,
-    VALUE(3, 0),
-    VALUE(4, 0),
-    VALUE(5, 0),
-    VALUE(6, 0),
-    VALUE(7, 0),
-    VALUE(8, 0),
-    VALUE(9, 0),
-    VALUE(10, 0),
-    VALUE(11, 1),
-    VALUE(13, 1),
-    VALUE(15, 1),
-    VALUE(17, 1),
-    VALUE(19, 2),
-    VALUE(23, 2),
-    VALUE(27, 2),
-    VALUE(31, 2),
-    VALUE(35, 3),
-    VALUE(43, 3),
-    VALUE(51, 3),
-    VALUE(59, 3),
-    VALUE(67, 4),
-    VALUE(83, 4),
-    VALUE(99, 4),
-    VALUE(115, 4),
-    VALUE(131, 5),
-    VALUE(163, 5),
-    VALUE(195, 5),
-    VALUE(227, 5),
-    VALUE(258, 0),
-    FLAG_SPECIAL,
-    FLAG_SPECIAL,
+    VALUE(3, 0), VALUE(4, 0), VALUE(5, 0), VALUE(6, 0), VALUE(7, 0), VALUE(8, 0), VALUE(9, 0), VALUE(10, 0),
+    VALUE(11, 1), VALUE(13, 1), VALUE(15, 1), VALUE(17, 1), VALUE(19, 2), VALUE(23, 2), VALUE(27, 2),
+    VALUE(31, 2), VALUE(35, 3), VALUE(43, 3), VALUE(51, 3), VALUE(59, 3), VALUE(67, 4), VALUE(83, 4),
+    VALUE(99, 4), VALUE(115, 4), VALUE(131, 5), VALUE(163, 5), VALUE(195, 5), VALUE(227, 5), VALUE(258, 0),
+    FLAG_SPECIAL, FLAG_SPECIAL,
 };
 
-#define DISTANCES(extra) \
-    VALUE((2 << (extra)) + 1, extra), VALUE((3 << (extra)) + 1, extra)
-
+#define DISTANCES(extra) VALUE((2 << (extra)) + 1, extra), VALUE((3 << (extra)) + 1, extra)
 static const uint32_t dist_meanings[] = {
-    VALUE(1, 0),   VALUE(2, 0),  DISTANCES(0),  DISTANCES(1),  DISTANCES(2),
-    DISTANCES(3),  DISTANCES(4), DISTANCES(5),  DISTANCES(6),  DISTANCES(7),
-    DISTANCES(8),  DISTANCES(9), DISTANCES(10), DISTANCES(11), DISTANCES(12),
-    DISTANCES(13), FLAG_SPECIAL, FLAG_SPECIAL,
+    VALUE(1, 0), VALUE(2, 0), DISTANCES(0), DISTANCES(1), DISTANCES(2), DISTANCES(3), DISTANCES(4),
+    DISTANCES(5), DISTANCES(6), DISTANCES(7), DISTANCES(8), DISTANCES(9), DISTANCES(10), DISTANCES(11),
+    DISTANCES(12), DISTANCES(13), FLAG_SPECIAL, FLAG_SPECIAL,
 };
 
 #define CODE(symbol) VALUE(symbol, 0)
-
-static const uint32_t code_meanings[] = { SIXTEEN(CODE, 0), CODE(16), CODE(17),
-                                          CODE(18) };
+static const uint32_t code_meanings[] = { SIXTEEN(CODE, 0), CODE(16), CODE(17), CODE(18) };
+/* clang-format on */
 
 struct alphabet {
     const uint32_t *meanings;
