@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/file_target.h"
 #include "run/fetch/fetch.h"
 #include "run/input/source_kind.h"
 #include "run/split/split_kind.h"
@@ -314,35 +315,41 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
     return CLEAVE_OK;
 }
 
+/* Take a piece of about `wanted` units from the start of a pending range. */
+static enum cleave_status take_from(struct cv_source *source, struct cv_range range,
+                                    uint64_t wanted, struct cv_piece *out,
+                                    struct cleave_error *err)
+{
+    uint64_t base;
+    size_t file;
+
+    CV_TRY(source->kind->locate(source, range.begin, &file, &base, err));
+    range.begin -= base;
+    range.end -= base;
+    if (wanted < range.end - range.begin)
+        CV_TRY(cv_source_cut(source, file, range.begin, range.end,
+                             range.begin + (wanted > 0 ? wanted : 1), &range.end, err));
+    CV_TRY(cv_source_make(source, file, range, out, err));
+    if (source->kind->limit != NULL)
+        CV_TRY(source->kind->limit(source, out, err));
+    return cv_source_remove(source, out, err);
+}
+
 enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err)
 {
-    enum cv_take found;
     struct cv_range range;
     struct cv_piece piece;
-    uint64_t base;
-    size_t file;
 
-    CV_TRY(choose(source, &wanted, &found, &range, err));
-    if (found != CV_TAKE_PIECE) {
-        *state = found;
+    CV_TRY(choose(source, &wanted, state, &range, err));
+    if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
-    }
-    CV_TRY(source->kind->locate(source, range.begin, &file, &base, err));
     if (wanted > range.end - range.begin)
         wanted = range.end - range.begin;
     if (source->kind->fit != NULL && wanted > 1)
         CV_TRY(source->kind->fit(source, range.begin, &wanted, err));
-    range.begin -= base;
-    range.end -= base;
-    CV_TRY(cv_source_cut(source, file, range.begin, range.end, range.begin + wanted,
-                         &range.end, err));
-    CV_TRY(cv_source_make(source, file, range, &piece, err));
-    if (source->kind->limit != NULL)
-        CV_TRY(source->kind->limit(source, &piece, err));
-    CV_TRY(cv_source_remove(source, &piece, err));
-    *state = found;
+    CV_TRY(take_from(source, range, wanted, &piece, err));
     *out = piece;
     return CLEAVE_OK;
 }
@@ -393,24 +400,13 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
 {
     struct cv_piece longer = *piece, added;
     struct cv_range range;
-    uint64_t base;
-    size_t file;
 
     while (arrives(source, piece->end) && cv_source_poll_fd(source) < 0)
         CV_TRY(cv_source_pump(source, err));
     *state = find_after(source, piece, &range);
     if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
-    CV_TRY(source->kind->locate(source, range.begin, &file, &base, err));
-    range.begin -= base;
-    range.end -= base;
-    if (wanted < range.end - range.begin)
-        CV_TRY(cv_source_cut(source, file, range.begin, range.end,
-                             range.begin + (wanted > 0 ? wanted : 1), &range.end, err));
-    CV_TRY(cv_source_make(source, file, range, &added, err));
-    if (source->kind->limit != NULL)
-        CV_TRY(source->kind->limit(source, &added, err));
-    CV_TRY(cv_source_remove(source, &added, err));
+    CV_TRY(take_from(source, range, wanted, &added, err));
     longer.end = added.end;
     longer.body.end = added.body.end;
     longer.mate.end = added.mate.end;
@@ -667,4 +663,21 @@ size_t cv_source_inputs(const struct cv_source *source)
 struct cv_input cv_source_input(const struct cv_source *source, size_t index)
 {
     return source->kind->input(source, index);
+}
+
+bool cv_source_has(const struct cv_source *source, const char *path)
+{
+    struct cv_file_identity identity = { .known = false };
+
+    cv_file_identify(path, &identity);
+    if (!identity.known || identity.name[0] != '\0')
+        return false;
+    for (size_t i = 0; i < cv_source_inputs(source); i++) {
+        const struct cv_input input = cv_source_input(source, i);
+
+        if ((uint64_t)identity.device == input.device &&
+            (uint64_t)identity.number == input.inode)
+            return true;
+    }
+    return false;
 }

@@ -253,6 +253,8 @@ struct cv_input {
 /* The files in order, then the second file of pairs. */
 size_t cv_source_inputs(const struct cv_source *source);
 struct cv_input cv_source_input(const struct cv_source *source, size_t index);
+/* Whether a path leads to one of them. */
+bool cv_source_has(const struct cv_source *source, const char *path);
 
 /* --- compressed bytes of pieces, for hosts that decode them (source_packed.c) ------------------ */
 

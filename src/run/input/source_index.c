@@ -15,7 +15,6 @@
 #include <xxhash.h>
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/file_target.h"
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
@@ -27,7 +26,7 @@ enum { MOST_BYTES = 8 << 20, HASH_LINE = 21 }; /* "end 0123456789abcdef\n" */
 static bool is_useful(const struct cv_splitter *splitter)
 {
     return splitter->kind->needs_pass ||
-           (cv_splitter_groups(splitter) && cv_group_records(splitter) > 0);
+           (splitter->group != NULL && cv_group_records(splitter) > 0);
 }
 
 static void add_head(struct cv_text *out, const struct cv_source_file *file)
@@ -233,26 +232,17 @@ static enum cleave_status make_index(struct cv_source_file *file, bool force,
 }
 
 /* Refuse an index that would replace an input: its name may be a link. */
-static enum cleave_status check_inputs(const struct cv_source *source, size_t index,
-                                       struct cleave_error *err)
+static enum cleave_status check_name(const struct cv_source *source, size_t index,
+                                     struct cleave_error *err)
 {
     char *name = index_name(&source->files[index]), shown[200];
-    struct cv_file_identity identity = { .known = false };
     enum cleave_status status = CLEAVE_OK;
 
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
-    cv_file_identify(name, &identity);
-    for (size_t i = 0;
-         identity.known && identity.name[0] == '\0' && i < cv_source_inputs(source);
-         i++) {
-        const struct cv_input input = cv_source_input(source, i);
-
-        if ((uint64_t)identity.device == input.device &&
-            (uint64_t)identity.number == input.inode)
-            status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
-                             cv_shown(name, strlen(name), shown, sizeof shown));
-    }
+    if (cv_source_has(source, name))
+        status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
+                         cv_shown(name, strlen(name), shown, sizeof shown));
     free(name);
     return status;
 }
@@ -272,7 +262,7 @@ enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_
                        "pieces.index: expected files that can be read from any place on, "
                        "got a stream");
     for (size_t i = 0; i < source->nfiles; i++)
-        CV_TRY(check_inputs(source, i, err));
+        CV_TRY(check_name(source, i, err));
     for (size_t i = 0; i < source->nfiles; i++) {
         CV_TRY(cv_source_use(source, i, err));
         CV_TRY(make_index(&source->files[i], force, slots, err));

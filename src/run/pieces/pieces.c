@@ -182,29 +182,6 @@ struct workers {
     struct cleave_error err; /* the first one */
 };
 
-/* Open an input that must be what it was when it was cut. */
-static enum cleave_status open_input(const struct cv_source *source, size_t index,
-                                     int *out, struct cleave_error *err)
-{
-    const struct cv_input input = cv_source_input(source, index);
-    const struct cv_place place = { input.path, 0, 0, NULL };
-    const bool standard = strcmp(input.path, "-") == 0;
-    struct stat now;
-    int fd = standard ? dup(STDIN_FILENO) : open(input.path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
-    if (fstat(fd, &now) == 0 && (uint64_t)now.st_dev == input.device &&
-        (uint64_t)now.st_ino == input.inode && now.st_size == input.size &&
-        now.st_mtim.tv_sec * INT64_C(1000000000) + now.st_mtim.tv_nsec ==
-            input.mtime_ns) {
-        *out = fd;
-        return CLEAVE_OK;
-    }
-    close(fd);
-    return cv_fail_at(err, &place, "changed while it was in use");
-}
-
 static enum cleave_status add_parts(const struct piece_part *part,
                                     const struct cv_part *input,
                                     struct cv_piece_writer *writer,
@@ -221,11 +198,11 @@ static enum cleave_status add_parts(const struct piece_part *part,
     return cv_piece_writer_add(writer, &part->closing, err);
 }
 
-/* Of an input that is decoded. */
-static enum cleave_status decode_part(struct workers *workers,
-                                      const struct piece_part *part,
-                                      struct cv_piece_writer *writer,
-                                      struct cleave_error *err)
+/* Copy a part of an input, which must not change meanwhile. */
+static enum cleave_status copy_part(struct workers *workers,
+                                    const struct piece_part *part,
+                                    struct cv_piece_writer *writer,
+                                    struct cleave_error *err)
 {
     struct cv_source *source = workers->options->source;
     struct cv_part input;
@@ -237,33 +214,10 @@ static enum cleave_status decode_part(struct workers *workers,
     CV_TRY(status);
     status = add_parts(part, &input, writer, err);
     pthread_mutex_lock(&workers->lock);
+    if (status == CLEAVE_OK)
+        status = cv_source_check(source, &(struct cv_piece){ .file = part->file }, err);
     cv_source_give_back(source, part->file);
     pthread_mutex_unlock(&workers->lock);
-    return status;
-}
-
-static enum cleave_status copy_part(struct workers *workers,
-                                    const struct piece_part *part,
-                                    struct cv_piece_writer *writer,
-                                    struct cleave_error *err)
-{
-    const struct cv_source *source = workers->options->source;
-    const struct cv_input input = cv_source_input(source, part->file);
-    int fd = -1, after = -1;
-    enum cleave_status status;
-
-    if (input.packed)
-        return decode_part(workers, part, writer, err);
-    status = open_input(source, part->file, &fd, err);
-    if (status == CLEAVE_OK)
-        status = add_parts(part, &(struct cv_part){ .fd = fd, .name = input.path },
-                           writer, err);
-    if (status == CLEAVE_OK) /* and it still is what it was */
-        status = open_input(source, part->file, &after, err);
-    if (fd >= 0)
-        close(fd);
-    if (after >= 0)
-        close(after);
     return status;
 }
 
