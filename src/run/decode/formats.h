@@ -3,6 +3,7 @@
  * For the files of this directory. */
 #ifndef CV_FORMATS_H
 #define CV_FORMATS_H
+#include <string.h>
 #include "run/decode/decoder.h"
 #include "run/inflate/inflate.h"
 
@@ -99,6 +100,9 @@ struct cv_frame_scan {
 /* Begin at the start of a member; false: the format has no lengths. */
 bool cv_frame_scan_init(struct cv_frame_scan *scan, const struct cv_codec *codec);
 /* A skippable frame of zstd or lz4, given its first four bytes. */
-bool cv_frame_is_skippable(const uint8_t *head);
+static inline bool cv_frame_is_skippable(const uint8_t *head)
+{
+    return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
+}
 
 #endif

@@ -5,11 +5,6 @@
 
 enum { BGZF_TAIL = 8, ZSTD_FIRST = 5, LZ4_FIRST = 6, SKIPPABLE = 8 };
 
-bool cv_frame_is_skippable(const uint8_t *head)
-{
-    return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
-}
-
 static bool expect(struct cv_frame_scan *scan, enum cv_frame_part part, size_t need,
                    uint64_t pass)
 {

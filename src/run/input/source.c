@@ -1,6 +1,7 @@
 /* source.c -- the input of a run, handed out in pieces. SPDX-License-Identifier: MIT */
 #include "run/input/source.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,133 +10,8 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/file_target.h"
-#include "run/fetch/fetch.h"
 #include "run/input/source_kind.h"
 #include "run/split/split_kind.h"
-
-/* --- opening ---------------------------------------------------------------------------- */
-
-static enum cleave_status open_mate(struct cv_source *source,
-                                    const struct cv_source_options *options,
-                                    struct cleave_error *err)
-{
-    const char *path = options->pairs;
-    struct cv_source_file *first = source->files;
-    const struct cv_place place = { path, 0, 0, NULL };
-    bool is_stream;
-
-    if (source->nfiles != 1)
-        return cv_fail_at(err, &place,
-                          "expected pairs of one regular file and another, got %s",
-                          source->nfiles == 0 ? "a stream" : "several files");
-    if (source->header)
-        return cv_fail_at(err, &place, "expected pairs or a header, got both");
-    if (source->splitter->group != NULL)
-        return cv_fail_at(err, &place,
-                          "expected pairs or records that stay together, got both");
-    source->mate = calloc(1, sizeof *source->mate);
-    if (source->mate == NULL)
-        return cv_fail_memory(err, "an input");
-    CV_TRY(cv_source_file_init(source->mate, path, &is_stream, err));
-    if (is_stream)
-        return cv_fail_at(err, &place, "expected a regular file for pairs, got a stream");
-    CV_TRY(cv_source_file_unpack(source->mate, options, false, &is_stream, err));
-    CV_TRY(cv_source_file_use(first, source->splitter, err));
-    CV_TRY(cv_source_file_use(source->mate, source->splitter, err));
-    source->current = 0;
-    CV_TRY(cv_cut_pairs_init(&source->pairs, &first->cut, &source->mate->cut, err));
-    /* If the first file is empty, no cut would notice records of the second one. */
-    return first->size > 0 ? CLEAVE_OK
-                           : cv_cut_pairs_at(&source->pairs, 0, &source->pair_cut, err);
-}
-
-static enum cleave_status check_fetch(const struct cv_source_options *options,
-                                      size_t ninputs, struct cleave_error *err)
-{
-    CV_TRY(cv_fetch_check(options->fetch, err));
-    if (options->size == NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "input.fetch: expected input.size BYTES, or input.size with a "
-                       "command that writes it, as 'curl -sI URL'");
-    if (options->pairs != NULL || options->codec != NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "input.fetch: expected neither input.pairs nor input.decode: what "
-                       "is fetched is not decoded, and has no mates");
-    if (ninputs > 1 && cv_fetch_is_number(options->size))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "input.size: expected a command that writes the size of each of "
-                       "several inputs, as 'curl -sI {}', got '%s'",
-                       options->size);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status open_files(struct cv_source *source, const char *const *names,
-                                     size_t nnames,
-                                     const struct cv_source_options *options,
-                                     struct cleave_error *err)
-{
-    if (options->fetch != NULL)
-        CV_TRY(check_fetch(options, nnames, err));
-    source->files = calloc(nnames, sizeof *source->files);
-    if (source->files == NULL)
-        return cv_fail_memory(err, "a list of inputs");
-    for (size_t i = 0; i < nnames; i++) {
-        struct cv_source_file *file = &source->files[i];
-        const struct cv_place place = { names[i], 0, 0, NULL };
-        bool is_stream = false;
-
-        source->nfiles = i + 1;
-        if (options->fetch != NULL)
-            CV_TRY(cv_source_file_fetch(file, names[i], options, err));
-        else
-            CV_TRY(cv_source_file_init(file, names[i], &is_stream, err));
-        file->ignores_index = options->no_index;
-        if (!is_stream && options->fetch == NULL)
-            CV_TRY(cv_source_file_unpack(file, options,
-                                         nnames == 1 && options->pairs == NULL,
-                                         &is_stream, err));
-        if (is_stream && nnames > 1)
-            return cv_fail_at(err, &place,
-                              "expected regular files or one stream, got %zu inputs of "
-                              "which this is no regular file: 'cat A B | cleave ...' "
-                              "makes one stream of them",
-                              nnames);
-        if (is_stream)
-            return cv_source_open_stream(source, names[i], options, err);
-        file->base = source->total;
-        source->total += file->size;
-    }
-    source->current = nnames;
-    return cv_range_set_put(&source->pending, 0, source->total, err);
-}
-
-enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
-                                  const struct cv_source_options *options,
-                                  struct cv_source **out, struct cleave_error *err)
-{
-    const char *const standard = options->fetch != NULL ? options->fetch : "-";
-    struct cv_source *source = calloc(1, sizeof *source);
-    enum cleave_status status;
-
-    if (source == NULL)
-        return cv_fail_memory(err, "an input");
-    source->kind = &cv_source_files;
-    source->splitter = options->splitter;
-    source->header = options->header || cv_splitter_frames(options->splitter);
-    source->max_record = options->max_record;
-    source->raw =
-        options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
-    cv_range_set_init(&source->pending);
-    status = open_files(source, npaths > 0 ? paths : &standard, npaths > 0 ? npaths : 1,
-                        options, err);
-    if (status == CLEAVE_OK && options->pairs != NULL)
-        status = open_mate(source, options, err);
-    if (status == CLEAVE_OK)
-        *out = source;
-    else
-        cv_source_free(source);
-    return status;
-}
 
 void cv_source_free(struct cv_source *source)
 {
@@ -575,14 +451,6 @@ struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t
     return source->kind->span_at(source, address);
 }
 
-enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
-                                        uint64_t *out, struct cleave_error *err)
-{
-    if (source->nfiles > 0)
-        CV_TRY(cv_source_use(source, file, err));
-    return find_header(source, file, out, err);
-}
-
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err)
 {
@@ -615,6 +483,12 @@ enum cleave_status cv_source_records(struct cv_source *source,
                                      uint64_t *count, struct cleave_error *err)
 {
     return source->kind->count(source, piece, first, count, err);
+}
+
+enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err)
+{
+    return cv_fail_at(err, &(struct cv_place){ .file = name }, "cannot read: %s",
+                      strerror(errno));
 }
 
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,

@@ -28,13 +28,6 @@ static int64_t nanoseconds(struct timespec time)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static enum cleave_status cannot_read(struct cleave_error *err, const char *name)
-{
-    const struct cv_place place = { name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
-}
-
 /* --- one file ------------------------------------------------------------------------------- */
 
 /* Standard input is like a file if it is one, and nothing was read from it. */
@@ -85,7 +78,7 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
 
     *file = (struct cv_source_file){ .fd = -1 };
     if ((standard ? fstat(STDIN_FILENO, &now) : stat(path, &now)) != 0)
-        return cannot_read(err, standard ? "standard input" : path);
+        return cv_source_cannot_read(standard ? "standard input" : path, err);
     if (S_ISDIR(now.st_mode))
         return cv_fail_at(err, &place, "expected a file, got a directory");
     *is_stream = !is_plain_file(path, &now);
@@ -94,7 +87,7 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     file->borrowed = standard;
     file->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &now) != 0)
-        return cannot_read(err, path);
+        return cv_source_cannot_read(path, err);
     *is_stream = has_wrong_size(file->fd, &now);
     if (*is_stream) {
         if (!standard)
@@ -148,7 +141,7 @@ static enum cleave_status check_unchanged(struct cv_source_file *file,
     if (file->fetched != NULL)
         return CLEAVE_OK;
     if (fstat(file->fd, &now) != 0)
-        return cannot_read(err, file->name);
+        return cv_source_cannot_read(file->name, err);
     if ((uint64_t)now.st_size != size)
         return cv_fail_at(err, &place,
                           "changed while it was in use: %" PRIu64 " bytes at first, "
@@ -185,7 +178,7 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
                               : open(file->fetched != NULL ? "/dev/null" : file->path,
                                      O_RDONLY | O_CLOEXEC);
     if (file->fd < 0)
-        return cannot_read(err, file->name);
+        return cv_source_cannot_read(file->name, err);
     if (file->decoded != NULL)
         cv_decoded_file_use(file->decoded, file->fd);
     cv_source_file_cut(file, splitter, file->size);
@@ -583,6 +576,15 @@ static enum cleave_status limit_piece(struct cv_source *source,
     return source->mate == NULL ? CLEAVE_OK
                                 : limit_records(&source->mate->cut, piece->mate.begin,
                                                 piece->mate.end, max, err);
+}
+
+enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
+                                        uint64_t *out, struct cleave_error *err)
+{
+    *out = 0;
+    if (source->nfiles > 0)
+        CV_TRY(cv_source_use(source, file, err));
+    return source->header ? source->kind->find_header(source, file, out, err) : CLEAVE_OK;
 }
 
 enum cleave_status cv_source_lend(struct cv_source *source, size_t file,

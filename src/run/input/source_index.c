@@ -23,7 +23,7 @@
 
 enum { MOST_BYTES = 8 << 20, HASH_LINE = 21 }; /* "end 0123456789abcdef\n" */
 
-static bool is_useful(const struct cv_splitter *splitter)
+bool cv_source_index_helps(const struct cv_splitter *splitter)
 {
     return splitter->kind->needs_pass ||
            (splitter->group != NULL && cv_group_records(splitter) > 0);
@@ -37,7 +37,7 @@ static void add_head(struct cv_text *out, const struct cv_source_file *file)
     cv_text_add(out, "file %" PRIu64 " %" PRId64 "\n", bytes, file->mtime_ns);
 }
 
-static char *index_name(const struct cv_source_file *file)
+char *cv_source_index_name(const struct cv_source_file *file)
 {
     char *name = NULL;
 
@@ -153,9 +153,10 @@ enum cleave_status cv_source_file_index(struct cv_source_file *file,
     char *name;
     int fd;
 
-    if (file->borrowed || file->fetched != NULL || !is_useful(file->cut.splitter))
+    if (file->borrowed || file->fetched != NULL ||
+        !cv_source_index_helps(file->cut.splitter))
         return CLEAVE_OK;
-    name = index_name(file);
+    name = cv_source_index_name(file);
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
     fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* even if it is a FIFO */
@@ -199,11 +200,11 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
                        : why.text);
 }
 
-static enum cleave_status make_index(struct cv_source_file *file, bool force,
-                                     uint64_t *slots, struct cleave_error *err)
+enum cleave_status cv_source_file_make_index(struct cv_source_file *file, bool force,
+                                             uint64_t *slots, struct cleave_error *err)
 {
     struct cv_text text = { .bytes = NULL };
-    char *name = index_name(file);
+    char *name = cv_source_index_name(file);
     enum cleave_status status = CLEAVE_OK;
     uint64_t cut;
 
@@ -229,43 +230,4 @@ static enum cleave_status make_index(struct cv_source_file *file, bool force,
     cv_text_done(&text);
     free(name);
     return status;
-}
-
-/* Refuse an index that would replace an input: its name may be a link. */
-static enum cleave_status check_name(const struct cv_source *source, size_t index,
-                                     struct cleave_error *err)
-{
-    char *name = index_name(&source->files[index]), shown[200];
-    enum cleave_status status = CLEAVE_OK;
-
-    if (name == NULL)
-        return cv_fail_memory(err, "an index of the input");
-    if (cv_source_has(source, name))
-        status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
-                         cv_shown(name, strlen(name), shown, sizeof shown));
-    free(name);
-    return status;
-}
-
-enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_t *slots,
-                                   struct cleave_error *err)
-{
-    *slots = 0;
-    if (!is_useful(source->splitter))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "pieces.index: expected records that are found from the start of a file "
-            "on, as of csv or with input.records; of %s they are found anywhere",
-            source->splitter->kind->name);
-    if (source->nfiles == 0 || source->files[0].borrowed)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "pieces.index: expected files that can be read from any place on, "
-                       "got a stream");
-    for (size_t i = 0; i < source->nfiles; i++)
-        CV_TRY(check_name(source, i, err));
-    for (size_t i = 0; i < source->nfiles; i++) {
-        CV_TRY(cv_source_use(source, i, err));
-        CV_TRY(make_index(&source->files[i], force, slots, err));
-    }
-    return CLEAVE_OK;
 }

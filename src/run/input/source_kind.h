@@ -1,7 +1,6 @@
 /* source_kind.h -- the three kinds of sources: files, a stream, items. SPDX-License-Identifier: MIT
  *
- * For the files of this directory. source.c implements source.h in terms of struct cv_source_kind;
- * source_files.c, source_stream.c and source_items.c each define one. */
+ * source.c implements source.h in terms of struct cv_source_kind. */
 #ifndef CV_SOURCE_KIND_H
 #define CV_SOURCE_KIND_H
 #include "run/input/cut_file.h"
@@ -133,6 +132,7 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t file,
 enum cleave_status cv_source_remove(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err);
+enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err);
 /* The error of a last record that is incomplete and begins at `offset`. */
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                                        struct cleave_error *err);
@@ -192,9 +192,18 @@ void cv_source_file_cut(struct cv_source_file *file, const struct cv_splitter *s
 /* Use a file, and close the one before unless a piece of it is in use. */
 enum cleave_status cv_source_use(struct cv_source *source, size_t file,
                                  struct cleave_error *err);
-/* Read FILE.cleave-index, if there is one (source_index.c). */
+
+/* --- FILE.cleave-index (source_index.c) -------------------------------------------------------- */
+
+/* Read it, if there is one. */
 enum cleave_status cv_source_file_index(struct cv_source_file *file,
                                         struct cleave_error *err);
+/* Write it for a file in use. *slots grows by its boundaries. */
+enum cleave_status cv_source_file_make_index(struct cv_source_file *file, bool force,
+                                             uint64_t *slots, struct cleave_error *err);
+bool cv_source_index_helps(const struct cv_splitter *splitter);
+/* Owned by the caller; NULL: no memory. */
+char *cv_source_index_name(const struct cv_source_file *file);
 
 /* --- streams (source_stream.c) ----------------------------------------------------------------- */
 

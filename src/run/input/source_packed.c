@@ -25,13 +25,6 @@ enum {
     APART = 64 * 1024,  /* bytes of the file between listed blocks of BGZF              */
 };
 
-static enum cleave_status cannot_read(struct cleave_error *err, const char *name)
-{
-    const struct cv_place place = { name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
-}
-
 /* --- opening -------------------------------------------------------------------------------- */
 
 /* A BGZF file ends with an empty block. Without it, the writer was probably stopped between two
@@ -61,7 +54,7 @@ static enum cleave_status find_codec(struct cv_source_file *file, int fd,
 
     *out = NULL;
     if (got < 0)
-        return cannot_read(err, file->name);
+        return cv_source_cannot_read(file->name, err);
     if (got > 0 && options->codec != NULL) {
         *out = options->codec;
         return cv_magic_check_codec(options->codec, bytes, (size_t)got, file->name, err);
@@ -119,7 +112,7 @@ enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
         return CLEAVE_OK;
     fd = file->borrowed ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return cannot_read(err, file->name);
+        return cv_source_cannot_read(file->name, err);
     status = unpack(file, fd, options, alone, as_stream, err);
     if (!file->borrowed)
         close(fd);

@@ -114,14 +114,6 @@ static int open_now(const char *path)
     return -1;
 }
 
-static enum cleave_status cannot_read(const struct cv_stream *stream,
-                                      struct cleave_error *err)
-{
-    const struct cv_place place = { stream->name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
-}
-
 static enum cleave_status open_input(struct cv_stream *stream, const char *path,
                                      struct cleave_error *err)
 {
@@ -133,7 +125,7 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
         return cv_fail_memory(err, "an input");
     stream->fd = stream->borrowed ? STDIN_FILENO : open_now(path);
     if (stream->fd < 0 || fstat(stream->fd, &now) != 0)
-        return cannot_read(stream, err);
+        return cv_source_cannot_read(stream->name, err);
     stream->path = stream->borrowed ? strdup(path) : realpath(path, NULL);
     if (stream->path == NULL) /* /dev/fd/3 may have no other name */
         stream->path = strdup(path);
@@ -147,21 +139,12 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
     return cv_spool_init(&stream->spool, 0, err);
 }
 
-/* The source was opened with one file, which is replaced by the stream. */
 enum cleave_status cv_source_open_stream(struct cv_source *source, const char *path,
                                          const struct cv_source_options *options,
                                          struct cleave_error *err)
 {
     struct cv_stream *stream = calloc(1, sizeof *stream);
 
-    source->lone = source->files->lone;
-    source->unended = source->files->unended;
-    source->foretold = source->files->foretold;
-    source->foretold_bytes = source->files->foretold_bytes;
-    cv_source_file_done(source->files);
-    free(source->files);
-    source->files = NULL;
-    source->nfiles = 0;
     source->kind = &cv_source_stream;
     source->stream = stream;
     if (stream == NULL)
@@ -614,7 +597,7 @@ static enum cleave_status read_once(struct cv_source *source, size_t *got,
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return CLEAVE_OK;
     if (length < 0)
-        return cannot_read(stream, err);
+        return cv_source_cannot_read(stream->name, err);
     if (length == 0) {
         source->open = false;
         source->ended_s = cv_clock_s();

@@ -193,16 +193,6 @@ static enum cleave_status add_setting(struct cv_splitter *splitter, const char *
 
 /* --- walks and counts ------------------------------------------------------------------------ */
 
-void cv_walk_init(struct cv_walk *walk, uint64_t offset)
-{
-    *walk = (struct cv_walk){
-        .at = offset,
-        .boundary = offset,
-        .until = UINT64_MAX,
-        .max = UINT64_MAX,
-    };
-}
-
 void cv_walk_again(struct cv_walk *walk, uint64_t offset)
 {
     const int form = walk->form;

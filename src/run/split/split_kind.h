@@ -119,7 +119,12 @@ CV_SPLIT_MAP(X)
 #undef X
 
 /* Begin at a record start; again: at another one of the same input. */
-void cv_walk_init(struct cv_walk *walk, uint64_t offset);
+static inline void cv_walk_init(struct cv_walk *walk, uint64_t offset)
+{
+    *walk = (struct cv_walk){
+        .at = offset, .boundary = offset, .until = UINT64_MAX, .max = UINT64_MAX
+    };
+}
 void cv_walk_again(struct cv_walk *walk, uint64_t offset);
 /* Records walked over, with the one that has begun. */
 uint64_t cv_walk_records(const struct cv_walk *walk);
