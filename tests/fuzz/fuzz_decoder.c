@@ -72,18 +72,14 @@ static enum cleave_status open_ahead(const struct cv_codec *codec,
                                      const struct cv_decoder_input *input, bool small,
                                      struct cv_ahead **ahead, struct cleave_error *err)
 {
-    static const struct cv_parallel_format *const forms[] = { &cv_parallel_bgzf,
-                                                              &cv_parallel_zstd,
-                                                              &cv_parallel_lz4 };
+    static struct cv_parallel_format form;
 
-    for (size_t i = 0; small && i < sizeof forms / sizeof *forms; i++)
-        if (forms[i]->codec == codec) {
-            static struct cv_parallel_format form;
-
-            form = *forms[i];
-            form.batch = 40;
-            return cv_parallel_open(&form, input, 2, false, ahead, err);
-        }
+    if (small &&
+        (codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4)) {
+        form = cv_parallel_frames;
+        form.batch = 40;
+        return cv_parallel_open(&form, codec, input, 2, false, ahead, err);
+    }
     return cv_ahead_open(codec, input, &(struct cv_ahead_options){ .threads = 2 }, ahead,
                          err);
 }

@@ -109,21 +109,16 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
                                  const struct cv_ahead_options *options,
                                  struct cv_ahead **out, struct cleave_error *err)
 {
-    static const struct cv_parallel_format *const formats[] = {
-        &cv_parallel_bgzf,
-        &cv_parallel_zstd,
-        &cv_parallel_lz4,
-        &cv_parallel_bzip2,
-    };
+    const bool frames =
+        codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4;
     const struct cv_ahead_file *file = options->file;
     const unsigned threads = options->threads;
     void *state = NULL;
     bool done = false;
 
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (formats[i]->codec == codec && (threads > 1 || formats[i]->always))
-            return cv_parallel_open(formats[i], input, threads, options->members, out,
-                                    err);
+    if (codec == &cv_codec_bzip2 || (frames && threads > 1))
+        return cv_parallel_open(frames ? &cv_parallel_frames : &cv_parallel_bzip2, codec,
+                                input, threads, options->members, out, err);
     if (codec == &cv_codec_gzip && file == NULL && threads > 2 && input->offset == 0) {
         CV_TRY(open_stream(input, threads, out, &done, err));
         if (done)

@@ -27,15 +27,14 @@ enum {
 
 /* The bits from one mark to the next, or to the end of the input. */
 struct part {
-    struct cv_decode_job
-        job;         /* first; its input: header, these bits, end if it is a block */
-    uint64_t begin;  /* in the file, in bits               */
-    uint64_t count;  /* bits                               */
-    uint64_t stream; /* offset of the stream in the file   */
-    char level;      /* in the header of the stream        */
-    bool plain;      /* not bzip2: the input unchanged     */
-    bool ends;       /* the first mark is END_MARK         */
-    bool followed;   /* another part follows               */
+    struct cv_decode_job job; /* first; input: header, these bits, end if it is a block */
+    uint64_t begin;           /* in the file, in bits               */
+    uint64_t count;           /* bits                               */
+    uint64_t stream;          /* offset of the stream in the file   */
+    char level;               /* in the header of the stream        */
+    bool plain;               /* not bzip2: the input unchanged     */
+    bool ends;                /* the first mark is END_MARK         */
+    bool followed;            /* another part follows               */
 };
 
 struct cutter {
@@ -365,11 +364,12 @@ static enum cleave_status settle(void *state, struct cv_parallel_decoder *parall
 
 /* --- the reader ----------------------------------------------------------------------------- */
 
-static void *open_cutter(uint64_t offset)
+static void *open_cutter(const struct cv_codec *codec, size_t batch, uint64_t offset)
 {
     static const uint64_t marks[] = { BLOCK_MARK, END_MARK };
     struct cutter *cutter = calloc(1, sizeof *cutter);
 
+    (void)codec, (void)batch;
     if (cutter == NULL)
         return NULL;
     cutter->raw = malloc(MAX_RAW);
@@ -505,10 +505,8 @@ static void end(void *state, struct cv_parallel_decoder *parallel, int error)
 }
 
 const struct cv_parallel_format cv_parallel_bzip2 = {
-    .codec = &cv_codec_bzip2,
     .job_size = sizeof(struct part),
     .max = SIZE_MAX,
-    .always = true,
     .open = open_cutter,
     .close = close_cutter,
     .cut = cut,

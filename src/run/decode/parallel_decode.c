@@ -17,13 +17,9 @@
 
 enum {
     READ = 256 * 1024,
-    HELD =
-        8 << 20, /* input bytes for each thread                                        */
-    MAX_SPARE =
-        20, /* decoders and slices that are kept for the next jobs                */
-    SLICE =
-        256 *
-        1024, /* bytes of a slice that is kept: malloc would return it to the system */
+    HELD = 8 << 20,     /* input bytes for each thread                          */
+    MAX_SPARE = 20,     /* decoders and slices that are kept for the next jobs  */
+    SLICE = 256 * 1024, /* of a kept slice: malloc would return it to the system */
 };
 
 /* Input bytes, in a list. */
@@ -37,9 +33,9 @@ struct cv_decode_slice {
 struct cv_parallel_decoder {
     struct cv_ahead ahead; /* first */
     const struct cv_parallel_format *format;
+    const struct cv_codec *codec;
     struct cv_decoder_input input;
-    void *
-        state; /* owned: made by format->open; some members for the reader, some for the consumer */
+    void *state; /* owned: of the format, for the reader and the consumer */
     struct cv_ordered_jobs *pool; /* owned */
     pthread_t reader;
     bool reading;
@@ -247,8 +243,8 @@ static enum cleave_status begin_job(struct cv_decode_job *job, struct cleave_err
         job->decoder = parallel->idle[--parallel->nidle];
     pthread_mutex_unlock(&parallel->lock);
     if (job->decoder != NULL)
-        return cv_decoder_reopen(job->decoder, parallel->format->codec, &input, err);
-    return cv_decoder_open(parallel->format->codec, &input, &job->decoder, err);
+        return cv_decoder_reopen(job->decoder, parallel->codec, &input, err);
+    return cv_decoder_open(parallel->codec, &input, &job->decoder, err);
 }
 
 /* Append an empty chunk; NULL: no memory. */
@@ -323,19 +319,15 @@ enum cleave_status cv_decode_job_run(struct cv_decode_job *job, bool *more,
     return CLEAVE_OK;
 }
 
-/* Work of the pool. With `settle`, the consumer decides on failures. */
+/* Work of the pool. The consumer decides on failures (settle). */
 static enum cleave_status work(void *context, unsigned thread, void *given, bool *more,
                                struct cleave_error *err)
 {
-    const struct cv_parallel_decoder *parallel = context;
     struct cv_decode_job *job = given;
 
-    (void)thread;
+    (void)context, (void)thread, (void)err;
     job->status = job->idle ? CLEAVE_OK : cv_decode_job_run(job, more, &job->err);
-    if (job->status == CLEAVE_OK || parallel->format->settle != NULL)
-        return CLEAVE_OK;
-    *err = job->err;
-    return job->status;
+    return CLEAVE_OK;
 }
 
 /* --- the reader ----------------------------------------------------------------------------- */
@@ -379,11 +371,6 @@ static void *read_all(void *context)
 }
 
 /* --- the consumer --------------------------------------------------------------------------- */
-
-size_t cv_parallel_batch(const struct cv_parallel_decoder *parallel)
-{
-    return parallel->format->batch;
-}
 
 void *cv_parallel_take(struct cv_parallel_decoder *parallel)
 {
@@ -430,7 +417,7 @@ static void take(struct cv_parallel_decoder *parallel)
     }
     if (parallel->format->look != NULL)
         parallel->format->look(parallel->state, job);
-    if (!more && parallel->format->settle != NULL)
+    if (!more)
         job->status = parallel->status =
             parallel->format->settle(parallel->state, parallel, job, &parallel->err);
     parallel->chunks = job->chunks;
@@ -544,6 +531,7 @@ static enum cleave_status start(struct cv_parallel_decoder *parallel, unsigned t
 }
 
 enum cleave_status cv_parallel_open(const struct cv_parallel_format *format,
+                                    const struct cv_codec *codec,
                                     const struct cv_decoder_input *input,
                                     unsigned threads, bool members, struct cv_ahead **out,
                                     struct cleave_error *err)
@@ -556,13 +544,14 @@ enum cleave_status cv_parallel_open(const struct cv_parallel_format *format,
     parallel->ahead = (struct cv_ahead){ next, inside, member, free_parallel };
     parallel->members = members;
     parallel->format = format;
+    parallel->codec = codec;
     parallel->input = *input;
     parallel->made = input->made;
     parallel->max_held = (size_t)HELD * threads;
     pthread_mutex_init(&parallel->lock, NULL);
     pthread_cond_init(&parallel->more, NULL);
     pthread_cond_init(&parallel->room, NULL);
-    parallel->state = format->open(input->offset);
+    parallel->state = format->open(codec, format->batch, input->offset);
     status = parallel->state == NULL ? cv_fail_memory(err, "a decoder")
                                      : start(parallel, threads, err);
     if (status == CLEAVE_OK)

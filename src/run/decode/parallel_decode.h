@@ -43,13 +43,11 @@ struct cv_decode_job {
 };
 
 struct cv_parallel_format {
-    const struct cv_codec *codec;
     size_t job_size; /* size of a structure that begins with struct cv_decode_job */
-    bool always;     /* use it with one thread, too                              */
     size_t batch;    /* input bytes of a job, at least, if it can be cut         */
     size_t max;      /* output bytes that a job may hold; SIZE_MAX: any number   */
-    void *(*open)(
-        uint64_t offset); /* where the input begins in the file; NULL: no memory */
+    /* `offset`: where the input begins in the file. NULL: no memory. */
+    void *(*open)(const struct cv_codec *codec, size_t batch, uint64_t offset);
     void (*close)(void *state);
     /* Called by the reader: add input to jobs. False: stop reading. */
     bool (*cut)(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
@@ -58,23 +56,23 @@ struct cv_parallel_format {
     void (*end)(void *state, struct cv_parallel_decoder *parallel, int error);
     /* Called by the consumer for output of a job, before it is given out. May be NULL. */
     void (*look)(void *state, struct cv_decode_job *job);
-    /* Called by the consumer for a job that has ended or failed: its final status. May be NULL. */
+    /* Called by the consumer for a job that has ended or failed: its final status. */
     enum cleave_status (*settle)(void *state, struct cv_parallel_decoder *parallel,
                                  struct cv_decode_job *job, struct cleave_error *err);
 };
 
-extern const struct cv_parallel_format cv_parallel_bgzf, cv_parallel_zstd,
-    cv_parallel_lz4, cv_parallel_bzip2;
+/* Frames are for BGZF, zstd and lz4. */
+extern const struct cv_parallel_format cv_parallel_frames, cv_parallel_bzip2;
 
 /* `members`: never give out bytes of two members together. */
 enum cleave_status cv_parallel_open(const struct cv_parallel_format *format,
+                                    const struct cv_codec *codec,
                                     const struct cv_decoder_input *input,
                                     unsigned threads, bool members, struct cv_ahead **out,
                                     struct cleave_error *err);
 
 /* --- for formats ---------------------------------------------------------------------------- */
 
-size_t cv_parallel_batch(const struct cv_parallel_decoder *parallel);
 /* Take the next job out of the order, for a format that joins it to the job before. NULL: none. */
 void *cv_parallel_take(struct cv_parallel_decoder *parallel);
 

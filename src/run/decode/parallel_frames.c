@@ -18,8 +18,7 @@
 enum {
     BATCH = 128 * 1024,  /* input bytes of a job                                     */
     MAX_MADE = 32 << 20, /* output bytes that it may hold                           */
-    SMALL =
-        32, /* a frame is cut inside if its first block has at least BATCH / SMALL bytes */
+    SMALL = 32, /* a frame is split if its first block has at least BATCH / SMALL bytes */
 };
 
 struct frame_job {
@@ -35,6 +34,7 @@ struct frame_job {
 
 struct cutter {
     struct cv_frame_scan scan;
+    size_t batch;          /* as in struct cv_parallel_format */
     uint64_t at;           /* offset in the file of the next byte for a job          */
     bool first;            /* there was no job before                                */
     size_t carried;        /* bytes of scan.head from earlier reads, not in a job    */
@@ -42,7 +42,7 @@ struct cutter {
     bool fresh;            /* no job has blocks of the split frame yet               */
     uint64_t frame;        /* offset in the file of the split frame                  */
     /* For the consumer: the split frame so far. */
-    XXH32_state_t *sum; /* owned; lz4 only */
+    XXH32_state_t *sum; /* owned */
     uint64_t made;
 };
 
@@ -123,9 +123,9 @@ static bool end_head(struct cutter *cutter, struct cv_parallel_decoder *parallel
 {
     const size_t here = cutter->scan.have - cutter->carried;
     const size_t before = at - here - *begin;
-    const size_t batch = cv_parallel_batch(parallel);
-    const bool enough = cutter->job != NULL && cutter->job->job.given + before >= batch;
-    const bool splits = can_split && cutter->scan.pass >= batch / SMALL;
+    const bool enough =
+        cutter->job != NULL && cutter->job->job.given + before >= cutter->batch;
+    const bool splits = can_split && cutter->scan.pass >= cutter->batch / SMALL;
     bool good = true;
 
     if (enough || splits) {
@@ -229,9 +229,9 @@ static void end(void *state, struct cv_parallel_decoder *parallel, int error)
         cv_decode_job_complete(&cutter->job->job, error);
 }
 
-/* --- the consumer of lz4 -------------------------------------------------------------------- */
+/* --- the consumer: split frames of lz4 ------------------------------------------------------ */
 
-static void look_lz4(void *state, struct cv_decode_job *job)
+static void look(void *state, struct cv_decode_job *job)
 {
     struct cutter *cutter = state;
     struct frame_job *part = (struct frame_job *)job;
@@ -250,8 +250,8 @@ static void look_lz4(void *state, struct cv_decode_job *job)
             XXH32_update(cutter->sum, chunk->bytes, chunk->length);
 }
 
-static enum cleave_status settle_lz4(void *state, struct cv_parallel_decoder *parallel,
-                                     struct cv_decode_job *job, struct cleave_error *err)
+static enum cleave_status settle(void *state, struct cv_parallel_decoder *parallel,
+                                 struct cv_decode_job *job, struct cleave_error *err)
 {
     const struct cutter *cutter = state;
     const struct frame_job *part = (const struct frame_job *)job;
@@ -272,60 +272,37 @@ static enum cleave_status settle_lz4(void *state, struct cv_parallel_decoder *pa
                                    "bytes that do not fit their check", err);
 }
 
-/* --- formats -------------------------------------------------------------------------------- */
-
 static void close_cutter(void *state)
 {
     XXH32_freeState(((struct cutter *)state)->sum);
     free(state);
 }
 
-static void *open_cutter(const struct cv_codec *codec, uint64_t offset)
+static void *open_cutter(const struct cv_codec *codec, size_t batch, uint64_t offset)
 {
     struct cutter *cutter = calloc(1, sizeof *cutter);
 
     if (cutter == NULL)
         return NULL;
     cv_frame_scan_init(&cutter->scan, codec);
+    cutter->batch = batch;
     cutter->at = offset;
     cutter->first = true;
-    return cutter;
-}
-
-static void *open_bgzf(uint64_t offset)
-{
-    return open_cutter(&cv_codec_bgzf, offset);
-}
-
-static void *open_zstd(uint64_t offset)
-{
-    return open_cutter(&cv_codec_zstd, offset);
-}
-
-static void *open_lz4(uint64_t offset)
-{
-    struct cutter *cutter = open_cutter(&cv_codec_lz4, offset);
-
-    if (cutter != NULL)
-        cutter->sum = XXH32_createState();
-    if (cutter == NULL || cutter->sum != NULL)
+    cutter->sum = XXH32_createState();
+    if (cutter->sum != NULL)
         return cutter;
     close_cutter(cutter);
     return NULL;
 }
 
-#define FORMAT(name, ...)                                                                \
-    const struct cv_parallel_format cv_parallel_##name = { .codec = &cv_codec_##name,    \
-                                                           .job_size =                   \
-                                                               sizeof(struct frame_job), \
-                                                           .batch = BATCH,               \
-                                                           .max = MAX_MADE,              \
-                                                           .open = open_##name,          \
-                                                           .close = close_cutter,        \
-                                                           .cut = cut,                   \
-                                                           .end = end,                   \
-                                                           __VA_ARGS__ }
-
-FORMAT(bgzf, .look = NULL);
-FORMAT(zstd, .look = NULL);
-FORMAT(lz4, .look = look_lz4, .settle = settle_lz4);
+const struct cv_parallel_format cv_parallel_frames = {
+    .job_size = sizeof(struct frame_job),
+    .batch = BATCH,
+    .max = MAX_MADE,
+    .open = open_cutter,
+    .close = close_cutter,
+    .cut = cut,
+    .end = end,
+    .look = look,
+    .settle = settle,
+};
