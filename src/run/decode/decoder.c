@@ -112,7 +112,6 @@ void cv_decoder_free(struct cv_decoder *decoder)
 /* Read more input. */
 static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *err)
 {
-    const struct cv_place place = { decoder->input.name, 0, 0, NULL };
     ssize_t got;
 
     if (decoder->at > 0) {
@@ -127,7 +126,8 @@ static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *
                                   BLOCK - decoder->held);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
+        return cv_fail_at(err, &(struct cv_place){ .file = decoder->input.name },
+                          "cannot read at byte %" PRIu64 ": %s",
                           decoder->block_at + decoder->held, strerror(errno));
     decoder->held += (size_t)got;
     decoder->ended = got == 0;

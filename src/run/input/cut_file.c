@@ -57,7 +57,6 @@ static enum cleave_status read_some(const struct cv_cut_file *file, uint64_t off
                                     char *to, size_t length, size_t *got,
                                     struct cleave_error *err)
 {
-    const struct cv_place place = { file->name, 0, 0, NULL };
     ssize_t some;
 
     if (file->reader != NULL)
@@ -67,14 +66,14 @@ static enum cleave_status read_some(const struct cv_cut_file *file, uint64_t off
     while (some < 0 && errno == EINTR);
     *got = some > 0 ? (size_t)some : 0;
     return some >= 0 ? CLEAVE_OK
-                     : cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
-                                  offset, strerror(errno));
+                     : cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                                  "cannot read at byte %" PRIu64 ": %s", offset,
+                                  strerror(errno));
 }
 
 static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t length,
                                struct cleave_error *err)
 {
-    const struct cv_place place = { file->name, 0, 0, NULL };
     size_t got;
 
     /* To read all of a large file may take minutes. */
@@ -87,8 +86,9 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
         CV_TRY(read_some(file, offset + file->held, file->block + file->held,
                          length - file->held, &got, err));
         if (got == 0)
-            return cv_fail_at(err, &place, "expected %" PRIu64 " bytes, got %" PRIu64,
-                              file->size, offset + file->held);
+            return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                              "expected %" PRIu64 " bytes, got %" PRIu64, file->size,
+                              offset + file->held);
     }
     return CLEAVE_OK;
 }
@@ -251,9 +251,7 @@ static enum cleave_status find_fastq(struct cv_cut_file *file, uint64_t offset,
 enum cleave_status cv_cut_fail_long(const char *name, bool inside, uint64_t offset,
                                     uint64_t max, struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, &(struct cv_place){ .file = name },
                       "the record %s byte %" PRIu64 " %s is longer than %" PRIu64
                       " bytes (is it split as it should be? input.max_record allows "
                       "more)",
@@ -379,9 +377,7 @@ static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_err
 static enum cleave_status fail_frame(const struct cv_cut_file *file,
                                      struct cleave_error *err)
 {
-    const struct cv_place place = { file->name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
                       "expected a record of %s in the first %d bytes, got none",
                       cv_splitter_text(file->splitter), MAX_FRAME);
 }
@@ -750,13 +746,12 @@ static enum cleave_status fail_counts(struct cv_cut_pairs *pairs, struct cv_pair
                                       struct cleave_error *err)
 {
     struct cv_cut_file *first = pairs->first, *second = pairs->second;
-    const struct cv_place place = { second->name, 0, 0, NULL };
     char shown[100];
     uint64_t n, m;
 
     CV_TRY(cv_cut_file_count(first, from.first, first->size, &n, err));
     CV_TRY(cv_cut_file_count(second, from.second, second->size, &m, err));
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, &(struct cv_place){ .file = second->name },
                       "expected %" PRIu64 " records, as many as %s has, got %" PRIu64,
                       from.records + n,
                       cv_shown(first->name, strlen(first->name), shown, sizeof shown),

@@ -337,12 +337,11 @@ enum cleave_status cv_magic_check_codec(const struct cv_codec *codec, const char
                                         size_t length, const char *name,
                                         struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
     return codec->begins((const uint8_t *)bytes, length)
                ? CLEAVE_OK
-               : cv_fail_at(err, &place, "expected %s (input.decode %s), got other bytes",
-                            codec->name, codec->name);
+               : cv_fail_at(err, &(struct cv_place){ .file = name },
+                            "expected %s (input.decode %s), got other bytes", codec->name,
+                            codec->name);
 }
 
 /* The path for a command line, or FILE if it needs quotes. */
@@ -416,10 +415,8 @@ enum cleave_status cv_magic_refuse_as(const struct cv_magic *magic, const char *
 enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
                                            struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
     return cv_fail_at(
-        err, &place,
+        err, &(struct cv_place){ .file = name },
         "expected text records, got %s, of which ranges cannot be decoded: "
         "fetch all of it, as 'curl -sf URL | cleave run ...', or say " CUT_BYTES,
         magic->name);

@@ -494,9 +494,7 @@ enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                                        struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, &(struct cv_place){ .file = name },
                       "the last record, from byte %" PRIu64
                       " on, is cut short by the end",
                       offset);

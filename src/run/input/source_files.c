@@ -73,14 +73,14 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
                                        bool *is_stream, struct cleave_error *err)
 {
     const bool standard = strcmp(path, "-") == 0;
-    const struct cv_place place = { path, 0, 0, NULL };
     struct stat now;
 
     *file = (struct cv_source_file){ .fd = -1 };
     if ((standard ? fstat(STDIN_FILENO, &now) : stat(path, &now)) != 0)
         return cv_source_cannot_read(standard ? "standard input" : path, err);
     if (S_ISDIR(now.st_mode))
-        return cv_fail_at(err, &place, "expected a file, got a directory");
+        return cv_fail_at(err, &(struct cv_place){ .file = path },
+                          "expected a file, got a directory");
     *is_stream = !is_plain_file(path, &now);
     if (*is_stream)
         return CLEAVE_OK;

@@ -47,9 +47,7 @@ char *cv_source_index_name(const struct cv_source_file *file)
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, &(struct cv_place){ .file = name },
                       "%s: make it again by cleave split with pieces.index and "
                       "pieces.replace, or remove it",
                       why);

@@ -93,7 +93,6 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
         return cv_fail_memory(err, "a list of inputs");
     for (size_t i = 0; i < nnames; i++) {
         struct cv_source_file *file = &source->files[i];
-        const struct cv_place place = { names[i], 0, 0, NULL };
         bool is_stream = false;
 
         source->nfiles = i + 1;
@@ -107,7 +106,7 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                                          nnames == 1 && options->pairs == NULL,
                                          &is_stream, err));
         if (is_stream && nnames > 1)
-            return cv_fail_at(err, &place,
+            return cv_fail_at(err, &(struct cv_place){ .file = names[i] },
                               "expected regular files or one stream, got %zu inputs of "
                               "which this is no regular file: 'cat A B | cleave ...' "
                               "makes one stream of them",
@@ -251,7 +250,6 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
                                           const struct header *two,
                                           struct cleave_error *err)
 {
-    const struct cv_place place = { source->files[second].name, 0, 0, NULL };
     const size_t length = one->end - one->begin, other = two->end - two->begin;
     const char *a = one->bytes + one->begin, *b = two->bytes + two->begin;
     char shown[3][100];
@@ -265,8 +263,9 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
     cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
     cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
              sizeof shown[2]);
-    return cv_fail_at(err, &place, "expected the header '%s' of %s, got '%s'", shown[0],
-                      shown[2], shown[1]);
+    return cv_fail_at(err, &(struct cv_place){ .file = source->files[second].name },
+                      "expected the header '%s' of %s, got '%s'", shown[0], shown[2],
+                      shown[1]);
 }
 
 /* Outputs are concatenated, so all files must have the same header. */
@@ -298,11 +297,9 @@ static enum cleave_status check_headers(struct cv_source *source,
 static enum cleave_status check_fixed(const struct cv_source_file *file, uint64_t record,
                                       struct cleave_error *err)
 {
-    const struct cv_place place = { file->name, 0, 0, NULL };
-
     if (file->size % record == 0)
         return CLEAVE_OK;
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
                       "expected records of %" PRIu64 " bytes, got %" PRIu64
                       " bytes, which end in a record cut short (fixed:1 cuts anywhere)",
                       record, file->size);
@@ -329,7 +326,6 @@ static enum cleave_status check_elements(struct cv_source *source, size_t index,
 {
     const struct cv_splitter *splitter = source->splitter;
     struct cv_source_file *file = &source->files[index];
-    const struct cv_place place = { file->name, 0, 0, NULL };
     uint64_t header;
     const char *bytes;
     size_t length;
@@ -342,8 +338,8 @@ static enum cleave_status check_elements(struct cv_source *source, size_t index,
     if (header > 0 || (length > splitter->prefix_length && bytes[0] == '<' &&
                        memcmp(bytes + 1, splitter->prefix, splitter->prefix_length) == 0))
         return CLEAVE_OK;
-    return cv_fail_at(err, &place, "expected elements of the name '%s', got none",
-                      splitter->prefix);
+    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                      "expected elements of the name '%s', got none", splitter->prefix);
 }
 
 enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err)

@@ -485,9 +485,8 @@ static enum cleave_status end_part(struct cv_piece_writer *writer,
 static enum cleave_status ended_early(const struct cv_part *part, uint64_t at,
                                       struct cleave_error *err)
 {
-    const struct cv_place place = { part->name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", at,
+    return cv_fail_at(err, &(struct cv_place){ .file = part->name },
+                      "cannot read at byte %" PRIu64 ": %s", at,
                       errno != 0 ? strerror(errno) : "it has become shorter");
 }
 
