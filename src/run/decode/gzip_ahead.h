@@ -22,15 +22,13 @@ void cv_stream_reader_free(struct cv_stream_reader *reader);
 extern const struct cv_codec cv_codec_gzip_ahead;
 
 struct cv_gzip_ahead_options {
-    struct cv_stream_reader
-        *reader;     /* borrowed: the input of the decoder; NULL: a file */
+    struct cv_stream_reader *reader; /* borrowed: input of the decoder; NULL: a file */
     int fd;          /* borrowed                                         */
     uint64_t offset; /* where the input begins in the file               */
     uint64_t size;   /* bytes of the input                               */
     unsigned cores;  /* at least 2                                       */
     size_t piece;    /* bytes of a piece; 0: the default                 */
-    struct cv_handoff_buffer
-        *buffer; /* borrowed: `buffer` of the decoder's input; NULL */
+    struct cv_handoff_buffer *buffer; /* borrowed: that of the decoder's input; NULL */
 };
 
 /* NULL: no memory, or no threads. */

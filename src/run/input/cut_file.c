@@ -16,11 +16,10 @@
 #include "run/split/split_kind.h"
 
 enum {
-    BLOCK = 128 * 1024,  /* read at a time by a walk or count */
-    MAX_BLOCK = 1 << 20, /* read at a time by a search        */
-    MAX_FRAME =
-        64 << 20,      /* bytes in which the first record of a framed input must begin */
-    GRAIN = 64 * 1024, /* least bytes between slots         */
+    BLOCK = 128 * 1024,   /* read at a time by a walk or count */
+    MAX_BLOCK = 1 << 20,  /* read at a time by a search        */
+    MAX_FRAME = 64 << 20, /* bytes before the first record of a framed input */
+    GRAIN = 64 * 1024,    /* least bytes between slots         */
     MAX_SLOTS = 1 << 16,
     PAIRS_GRAIN = 1 << 20,
     MAX_CUTS = 1 << 14,

@@ -16,9 +16,7 @@ struct cv_cut_file {
     const char *name;                   /* borrowed: for messages */
     int fd;                             /* borrowed               */
     uint64_t size;
-    uint64_t
-        torn; /* start of a last record that the end of the file cuts short, for example by */
-    /* a quote that is never closed; UINT64_MAX: no cut or count has found one    */
+    uint64_t torn; /* start of an incomplete last record, once found; UINT64_MAX: none */
     struct cv_lazy_reader *reader; /* borrowed: to be read instead of fd; NULL    */
     uint64_t longest;              /* give up a search for a longer record; 0: never */
     /* Private. */

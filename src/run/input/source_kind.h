@@ -146,9 +146,8 @@ struct cv_source_file {
     char *header; /* owned: kept if it is decoded or fetched; NULL */
     uint64_t device, inode, size;
     int64_t mtime_ns, ctime_ns;
-    uint64_t base; /* address of its first byte */
-    struct cv_decoded_file
-        *decoded;                  /* owned: it is decoded, to `size` bytes; NULL       */
+    uint64_t base;                   /* address of its first byte */
+    struct cv_decoded_file *decoded; /* owned: has `size` bytes; NULL: not compressed   */
     struct cv_fetched *fetched;    /* owned: a command writes its ranges; NULL          */
     uint64_t packed_size;          /* bytes of a file that is decoded                   */
     const struct cv_magic *around; /* format of a file that is decoded; NULL: as asked  */

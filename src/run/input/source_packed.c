@@ -18,8 +18,7 @@
 enum {
     LARGE = 4 << 20, /* bytes of a compressed file that take noticeable time to decode */
     STEP = 64 * 1024,
-    MAX_WASTE =
-        128 * 1024,     /* decoded bytes before a piece that a host may decode in vain  */
+    MAX_WASTE = 128 * 1024, /* decoded bytes before a piece that a host may discard */
     MAX_LOOK = 1 << 20, /* bytes that are decoded here to send less of the last block   */
     SPARE = 64 * 1024,  /* bytes of the file that a decoder may read ahead              */
     APART = 64 * 1024,  /* bytes of the file between listed blocks of BGZF              */

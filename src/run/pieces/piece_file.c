@@ -38,8 +38,7 @@ struct format {
     size_t (*bound)(size_t length); /* largest size of a part that was compressed     */
     /* The size of a part that was made of `length` bytes, which may be 0; returns 0: failed. */
     size_t (*pack)(void *state, const char *bytes, size_t length, char *out, size_t room);
-    const char
-        *end; /* the last bytes of a file; NULL: none, and an empty file is one part */
+    const char *end; /* the last bytes of a file; NULL: none, and "" is one part */
     size_t end_bytes;
     bool has_table; /* of its parts, at the end: the seekable format of zstd */
 };
