@@ -207,8 +207,8 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
         CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
                                       cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
-    alone = hosts > 0 && !attempt->chunk.runs_alone &&
-                   cv_remote_others_ran(slot) && !run->pool.hosts.keeps;
+    alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
+            !run->pool.hosts.keeps;
     *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         cv_chunk_keep_written_prefix(attempt);

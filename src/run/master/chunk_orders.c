@@ -56,7 +56,8 @@ static bool seat_again(struct cv_exec_run *run, uint32_t worker)
     struct cv_worker_attempts *places = &run->table.items[worker];
     struct cv_host *host = run->pool.host_of[worker];
 
-    if (!run->stay || places->count == 0 || cv_remote_host(&places->items[0].slot) != host)
+    if (!run->stay || places->count == 0 ||
+        cv_remote_host(&places->items[0].slot) != host)
         return false;
     for (uint32_t i = 0; i < places->count; i++) {
         struct cv_slot *slot = &places->items[i].slot;

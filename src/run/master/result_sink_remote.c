@@ -39,8 +39,7 @@ static enum cleave_status kept_add(struct cv_result_sink *results,
     return cv_fold_plan_add(kept->plan,
                             cv_remote_fold_base(&kept->orders, maker->worker) +
                                 facts.number,
-                            piece->begin, piece->end, maker->worker, facts.kept,
-                            err);
+                            piece->begin, piece->end, maker->worker, facts.kept, err);
 }
 
 static enum cleave_status kept_skip(struct cv_result_sink *results, uint64_t begin,
