@@ -92,6 +92,9 @@ foreach(source ${units} ${larger})
     endif()
 endforeach()
 
+target_link_options(test-engine-test_run_attempts PRIVATE
+    -Wl,--wrap=cv_attempt_step,--wrap=cv_slot_init,--wrap=cv_worker_pool_there)
+
 # What only the command has.
 target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs cleave-kit cleave-static)
 target_link_libraries(test-unit-test_fields PRIVATE cleave-kit)

@@ -21,13 +21,14 @@ static const struct row {
     {                                                            \
         ATTEMPT(from), EVENT(event), ATTEMPT(to), ACTION(action) \
     }
-#define END_ROWS(from)                                                   \
-    ROW(from, SUCCESS, FREE, ACCEPT), ROW(from, MISMATCH, FREE, REJECT), \
-        ROW(from, FAILURE, FREE, FAIL), ROW(from, LOST, FREE, LOSE),     \
-        ROW(from, DISCARD, FREE, NONE), ROW(from, TAKE_BACK, FREE, NONE)
+#define END_ROWS(from)                                                \
+    ROW(from, SUCCESS, FREE, ACCEPT), ROW(from, FAILURE, FREE, FAIL), \
+        ROW(from, LOST, FREE, LOSE), ROW(from, DISCARD, FREE, NONE),  \
+        ROW(from, TAKE_BACK, FREE, NONE)
     ROW(FREE, BEGIN, RUNNING, NONE),
     ROW(FREE, ORDER, DORMANT, NONE),
     END_ROWS(RUNNING),
+    ROW(RUNNING, MISMATCH, FREE, REJECT),
     ROW(RUNNING, NO_START, FREE, RETRY_START),
     ROW(RUNNING, UNSTARTED, FREE, RETRY_START),
     ROW(DORMANT, START, OPEN, NONE),
@@ -46,7 +47,6 @@ static const struct row {
     ROW(OPEN, EMPTY_UNSTARTED, DORMANT, NONE),
     ROW(OPEN, UNSTARTED, FREE, PUT_BACK),
     ROW(DORMANT_CLOSING, START, CLOSING, NONE),
-    ROW(DORMANT_CLOSING, WITHDRAW, FREE, NONE),
     ROW(DORMANT_CLOSING, SETTLE, FREE, DROP),
     ROW(DORMANT_CLOSING, EMPTY_LOST, FREE, DROP_LOST),
     END_ROWS(CLOSING),

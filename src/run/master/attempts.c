@@ -22,10 +22,10 @@ struct transition {
     }
 
 /* Ends of a command that had a piece. */
-#define ENDS                                                                       \
-    [CV_EVENT_SUCCESS] = GO(FREE, ACCEPT), [CV_EVENT_MISMATCH] = GO(FREE, REJECT), \
-    [CV_EVENT_FAILURE] = GO(FREE, FAIL), [CV_EVENT_LOST] = GO(FREE, LOSE),         \
-    [CV_EVENT_DISCARD] = GO(FREE, NONE), [CV_EVENT_TAKE_BACK] = GO(FREE, NONE)
+#define ENDS                                                                    \
+    [CV_EVENT_SUCCESS] = GO(FREE, ACCEPT), [CV_EVENT_FAILURE] = GO(FREE, FAIL), \
+    [CV_EVENT_LOST] = GO(FREE, LOSE), [CV_EVENT_DISCARD] = GO(FREE, NONE),      \
+    [CV_EVENT_TAKE_BACK] = GO(FREE, NONE)
 
 /* clang-format off */
 static const struct transition transitions[CV_ATTEMPT_STATES][CV_ATTEMPT_EVENTS] = {
@@ -35,6 +35,7 @@ static const struct transition transitions[CV_ATTEMPT_STATES][CV_ATTEMPT_EVENTS]
     },
     [CV_ATTEMPT_RUNNING] = {
         ENDS,
+        [CV_EVENT_MISMATCH] = GO(FREE, REJECT), /* it repeats a chunk as a complete piece */
         [CV_EVENT_NO_START] = GO(FREE, RETRY_START),
         [CV_EVENT_UNSTARTED] = GO(FREE, RETRY_START),
     },
@@ -59,7 +60,6 @@ static const struct transition transitions[CV_ATTEMPT_STATES][CV_ATTEMPT_EVENTS]
     },
     [CV_ATTEMPT_DORMANT_CLOSING] = {
         [CV_EVENT_START] = GO(CLOSING, NONE),
-        [CV_EVENT_WITHDRAW] = GO(FREE, NONE),
         [CV_EVENT_SETTLE] = GO(FREE, DROP),
         [CV_EVENT_EMPTY_LOST] = GO(FREE, DROP_LOST),
     },
