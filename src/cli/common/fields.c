@@ -57,6 +57,7 @@ static const struct {
     { "output.group", "--group" },
     { "output.header", "--header-out" },
     { "output.lines", "--line-buffer" },
+    { "pieces.count", "-n" },
     { "pieces.index", "--index" },
     { "pieces.name", "--output" },
     { "pieces.records", "--records" },
