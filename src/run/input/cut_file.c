@@ -146,6 +146,7 @@ static enum cleave_status walk_file(struct cv_cut_file *file, struct cv_walk *wa
             length = (size_t)(limit - walk->at);
         status = kind->walk(file->splitter, walk, bytes, length, err);
         if (status != CLEAVE_OK) {
+            walk->bad = true;
             if (err != NULL && file->name != NULL)
                 snprintf(err->file, sizeof err->file, "%s", file->name);
             return status;

@@ -137,7 +137,7 @@ enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
     if (splitter == NULL)
         return cv_fail_memory(err, "a splitter");
     splitter->kind = kind;
-    splitter->byte = '\n';
+    splitter->byte = kind->byte;
     splitter->text = strdup(text);
     if (splitter->text == NULL)
         status = cv_fail_memory(err, "a splitter");
@@ -189,21 +189,6 @@ static enum cleave_status add_setting(struct cv_splitter *splitter, const char *
     free(splitter->text);
     splitter->text = longer;
     return CLEAVE_OK;
-}
-
-/* --- walks and counts ------------------------------------------------------------------------ */
-
-void cv_walk_again(struct cv_walk *walk, uint64_t offset)
-{
-    const int form = walk->form;
-
-    cv_walk_init(walk, offset);
-    walk->form = form;
-}
-
-uint64_t cv_walk_records(const struct cv_walk *walk)
-{
-    return walk->found + walk->begun;
 }
 
 enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,
