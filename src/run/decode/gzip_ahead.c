@@ -73,8 +73,6 @@ struct cv_stream_reader {
     bool stopped;
 };
 
-static void free_piece(struct piece *piece);
-
 /* The first byte in the ring; to be called with the lock. */
 static uint64_t oldest_byte(const struct cv_stream_reader *reader)
 {
@@ -261,6 +259,15 @@ static size_t max_cells(const struct gzip_file *file)
     return CV_INFLATE_WINDOW + MAX_RATIO * file->piece;
 }
 
+static void free_piece(struct piece *piece)
+{
+    if (piece == NULL)
+        return;
+    free(piece->in);
+    free(piece->out);
+    free(piece);
+}
+
 static struct piece *new_piece(const struct gzip_file *file)
 {
     struct piece *piece = malloc(sizeof *piece);
@@ -276,15 +283,6 @@ static struct piece *new_piece(const struct gzip_file *file)
     }
     free_piece(piece);
     return NULL;
-}
-
-static void free_piece(struct piece *piece)
-{
-    if (piece == NULL)
-        return;
-    free(piece->in);
-    free(piece->out);
-    free(piece);
 }
 
 /* Returns less than `max` at the end of the file or of the bytes that have arrived. */
@@ -316,11 +314,6 @@ static bool read_more(struct progress *progress)
     return progress->left > 0;
 }
 
-static bool is_obsolete(struct gzip_file *file, uint64_t bit)
-{
-    return atomic_load_explicit(&file->passed, memory_order_relaxed) > bit;
-}
-
 static size_t room_of(const struct progress *progress)
 {
     const size_t max = max_cells(progress->file);
@@ -328,14 +321,6 @@ static size_t room_of(const struct progress *progress)
     return progress->bytes == NULL
                ? max
                : sizeof(uint16_t) * (max - CV_INFLATE_WINDOW - progress->piece->cells);
-}
-
-static void count(struct progress *progress)
-{
-    if (progress->bytes == NULL)
-        progress->piece->cells = progress->at - CV_INFLATE_WINDOW;
-    else
-        progress->piece->bytes = progress->at - CV_INFLATE_WINDOW;
 }
 
 static enum cv_inflate_state run(struct progress *progress)
@@ -350,7 +335,8 @@ static enum cv_inflate_state run(struct progress *progress)
             : cv_inflate_run(&piece->inflate, &progress->in, &progress->left,
                              progress->bytes, &progress->at, some);
 
-    count(progress);
+    *(progress->bytes == NULL ? &piece->cells : &piece->bytes) =
+        progress->at - CV_INFLATE_WINDOW;
     return state;
 }
 
@@ -416,7 +402,8 @@ static bool decode_blocks(struct progress *progress)
         if (state == CV_INFLATE_BAD || state == CV_INFLATE_END ||
             (state == CV_INFLATE_MORE && !read_more(progress)) ||
             (state == CV_INFLATE_FULL && progress->at == room_of(progress)) ||
-            is_obsolete(progress->file, piece->start))
+            atomic_load_explicit(&progress->file->passed, memory_order_relaxed) >
+                piece->start)
             break;
         switch_to_bytes(progress);
     }
@@ -472,12 +459,7 @@ static void find_and_decode(struct piece *piece, struct gzip_file *file)
     }
 }
 
-/* The output in `out`: cells that have become bytes, and the bytes after them. */
-static const uint8_t *first_bytes(const struct piece *piece)
-{
-    return (const uint8_t *)(piece->out + CV_INFLATE_WINDOW);
-}
-
+/* The bytes in `out` after the cells. */
 static const uint8_t *rest_bytes(const struct piece *piece)
 {
     return (const uint8_t *)(piece->out + CV_INFLATE_WINDOW + piece->cells) +
@@ -852,7 +834,9 @@ static enum cv_codec_step give_out(struct ahead *ahead, struct cv_codec_io *io)
         ahead->rest = piece->place == NULL && piece->bytes > 0;
         ahead->gzip.crc =
             cv_crc32_join(ahead->gzip.crc, piece->crc, piece->cells + piece->bytes);
-        io->out = piece->place != NULL ? piece->place : first_bytes(piece);
+        io->out = piece->place != NULL
+                      ? piece->place
+                      : (const uint8_t *)(piece->out + CV_INFLATE_WINDOW);
         io->made = piece->cells + (piece->place != NULL ? piece->bytes : 0);
     }
     ahead->arriving -= io->made;

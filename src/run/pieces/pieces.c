@@ -66,11 +66,11 @@ static uint64_t end_of_file(const struct cv_pieces_options *options, uint64_t to
 
 /* --- the plan for regular files ------------------------------------------------------------- */
 
-/* Bytes of an input file, and what follows them. */
+/* Ranges of an input file, and a text after them. */
 struct piece_part {
     size_t file; /* index of the input */
     struct cv_range header, body;
-    struct cv_part closing; /* its bytes are borrowed from the source */
+    struct cv_part closing; /* bytes are borrowed from the source */
 };
 
 /* A file to be written: parts [first, first + count). */
