@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -202,7 +203,7 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
            cv_range_set_total(&source->pending) < *wanted)
         CV_TRY(cv_source_pump(source, err));
     *state = source->open || known ? CV_TAKE_WAIT : CV_TAKE_END;
-    if ((known && source->kind->known_first) ||
+    if ((known && source->stream == NULL) ||
         !cv_range_set_find(&source->pending, 0, range))
         return CLEAVE_OK;
     end = source->kind->end_at(source, range->begin);
@@ -241,6 +242,7 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err)
 {
+    const struct cleave_items *items = source->items;
     struct cv_range range;
     struct cv_piece piece;
 
@@ -249,8 +251,8 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
         return CLEAVE_OK;
     if (wanted > range.end - range.begin)
         wanted = range.end - range.begin;
-    if (source->kind->fit != NULL && wanted > 1)
-        CV_TRY(source->kind->fit(source, range.begin, &wanted, err));
+    if (items != NULL && items->fits != NULL && wanted > 1)
+        CV_TRY(items->fits(items->context, range.begin, wanted, &wanted, err));
     CV_TRY(take_from(source, range, wanted, &piece, err));
     *out = piece;
     return CLEAVE_OK;
@@ -482,18 +484,6 @@ struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t
     return (struct cv_source_span){ file->name, file->base,
                                     next < source->nfiles ? source->files[next].base
                                                           : source->total };
-}
-
-enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
-                                   struct cleave_error *err)
-{
-    return source->kind->check != NULL ? source->kind->check(source, piece, err)
-                                       : CLEAVE_OK;
-}
-
-const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
-{
-    return source->kind->modified != NULL ? source->kind->modified(source, piece) : NULL;
 }
 
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,

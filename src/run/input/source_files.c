@@ -369,10 +369,11 @@ static enum cleave_status judge(struct cv_source *source,
     return cv_source_remove(source, piece, err);
 }
 
-static enum cleave_status check_piece(struct cv_source *source,
-                                      const struct cv_piece *piece,
-                                      struct cleave_error *err)
+enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cleave_error *err)
 {
+    if (source->kind != &cv_source_files)
+        return CLEAVE_OK;
     CV_TRY(check_unchanged(&source->files[piece->file], err));
     return source->mate != NULL ? check_unchanged(source->mate, err) : CLEAVE_OK;
 }
@@ -386,8 +387,10 @@ static bool report_touch(struct cv_source_file *file)
     return now;
 }
 
-static const char *find_modified(struct cv_source *source, const struct cv_piece *piece)
+const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
 {
+    if (source->kind != &cv_source_files)
+        return NULL;
     if (report_touch(&source->files[piece->file]))
         return source->files[piece->file].name;
     return report_touch(source->mate) ? source->mate->name : NULL;
@@ -542,14 +545,15 @@ void cv_source_give_back(struct cv_source *source, size_t file)
     note_use(source, &(struct cv_piece){ .file = file, .end = 1 }, false);
 }
 
-#define FILE_FUNCTIONS                                              \
-    .known_first = true, .free = free_files, .locate = locate_file, \
-    .end_at = file_end_at, .cut = cut_at, .count = count_records,   \
-    .find_torn = find_torn, .fill = fill_piece, .judge = judge, .in_use = note_use
+#define FILE_FUNCTIONS                                                                  \
+    .free = free_files, .locate = locate_file, .end_at = file_end_at, .cut = cut_at,    \
+    .count = count_records, .find_torn = find_torn, .fill = fill_piece, .judge = judge, \
+    .in_use = note_use
 
 const struct cv_source_kind cv_source_files = {
-    FILE_FUNCTIONS,       .finish = finish_piece,    .limit = limit_piece,
-    .check = check_piece, .modified = find_modified,
+    FILE_FUNCTIONS,
+    .finish = finish_piece,
+    .limit = limit_piece,
 };
 
 /* --- the kind of items --------------------------------------------------------------------------- */
@@ -581,15 +585,6 @@ static enum cleave_status pump_items(struct cv_source *source, struct cleave_err
     return CLEAVE_OK;
 }
 
-static enum cleave_status fit_items(struct cv_source *source, uint64_t begin,
-                                    uint64_t *wanted, struct cleave_error *err)
-{
-    const struct cleave_items *items = source->items;
-
-    return items->fits != NULL ? items->fits(items->context, begin, *wanted, wanted, err)
-                               : CLEAVE_OK;
-}
-
 static enum cleave_status finish_items(struct cv_source *source,
                                        const struct cv_piece *piece,
                                        struct cleave_error *err)
@@ -602,8 +597,7 @@ static enum cleave_status finish_items(struct cv_source *source,
 }
 
 const struct cv_source_kind cv_source_items = {
-    FILE_FUNCTIONS,           .finish = finish_items,
-    .fit = fit_items,         .has_room = items_have_room,
+    FILE_FUNCTIONS,           .finish = finish_items, .has_room = items_have_room,
     .poll_fd = items_poll_fd, .pump = pump_items,
 };
 

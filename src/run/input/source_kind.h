@@ -20,7 +20,6 @@ struct cv_source_known {
 
 /* Offsets are those of a file, or of the stream. `file` is 0 for a stream. */
 struct cv_source_kind {
-    bool known_first; /* known ranges are given out before anything else is taken */
     void (*free)(struct cv_source *source);
     /* The file of an address, opened for reading, and the address of its first byte. */
     enum cleave_status (*locate)(struct cv_source *source, uint64_t address, size_t *file,
@@ -52,14 +51,8 @@ struct cv_source_kind {
 
     /* The rest may be NULL. A piece was taken, or put back. */
     void (*in_use)(struct cv_source *source, const struct cv_piece *piece, bool begins);
-    /* Fewer units that fit one command. */
-    enum cleave_status (*fit)(struct cv_source *source, uint64_t begin, uint64_t *wanted,
-                              struct cleave_error *err);
     enum cleave_status (*limit)(struct cv_source *source, const struct cv_piece *piece,
                                 struct cleave_error *err);
-    enum cleave_status (*check)(struct cv_source *source, const struct cv_piece *piece,
-                                struct cleave_error *err);
-    const char *(*modified)(struct cv_source *source, const struct cv_piece *piece);
 
     /* Input that arrives, while the source is `open`. */
     bool (*has_room)(const struct cv_source *source);
