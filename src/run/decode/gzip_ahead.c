@@ -196,34 +196,26 @@ void cv_stream_reader_free(struct cv_stream_reader *reader)
     free(reader);
 }
 
-enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
-                                         size_t room, struct cv_stream_reader **out,
-                                         struct cleave_error *err)
+struct cv_stream_reader *cv_stream_reader_open(const struct cv_decoder_input *input,
+                                               size_t room)
 {
     struct cv_stream_reader *reader = calloc(1, sizeof *reader);
-    int error;
 
     if (reader == NULL)
-        return cv_fail_memory(err, "a decoder");
+        return NULL;
     reader->input = *input;
     reader->room = room + KEPT;
     pthread_mutex_init(&reader->lock, NULL);
     pthread_cond_init(&reader->more, NULL);
     pthread_cond_init(&reader->less, NULL);
     reader->ring = malloc(reader->room);
-    error = reader->ring == NULL
-                ? ENOMEM
-                : cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader);
-    reader->reading = error == 0;
-    if (error == 0) {
-        *out = reader;
-        return CLEAVE_OK;
-    }
+    reader->reading =
+        reader->ring != NULL &&
+        cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader) == 0;
+    if (reader->reading)
+        return reader;
     cv_stream_reader_free(reader);
-    return error == ENOMEM
-               ? cv_fail_memory(err, "a decoder")
-               : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that reads: %s",
-                         strerror(error));
+    return NULL;
 }
 
 /* --- pieces --------------------------------------------------------------------------------- */

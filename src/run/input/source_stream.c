@@ -62,12 +62,6 @@ struct cv_stream {
     size_t nmarks, marks_capacity;
 };
 
-/* Bytes that have arrived and are not settled. */
-struct tail {
-    const char *bytes;
-    uint64_t begin, end;
-};
-
 static const char *bytes_at(const struct cv_stream *stream, uint64_t offset)
 {
     uint64_t segment_end;
@@ -322,18 +316,18 @@ static enum cleave_status limit_records(const struct cv_source *source, const ch
 
 /* The last boundary at or before settled + wanted, or the first one after it; *out is `settled` if
  * none is certain. */
-static enum cleave_status find(struct cv_source *source, const struct tail *tail,
-                               uint64_t wanted, uint64_t *out, struct cleave_error *err)
+static enum cleave_status find(struct cv_source *source, uint64_t wanted, uint64_t *out,
+                               struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
     const uint64_t from = stream->settled;
-    const size_t length = (size_t)(tail->end - from);
+    const size_t length = (size_t)(source->total - from);
     size_t cut;
 
     *out = from;
     if (length == 0)
         return CLEAVE_OK;
-    CV_TRY(cv_cut_window_find(&stream->window, tail->bytes + (from - tail->begin), length,
+    CV_TRY(cv_cut_window_find(&stream->window, bytes_at(stream, from), length,
                               !source->open && !stream->stunted,
                               wanted < length ? (size_t)wanted : length, &cut, err));
     *out = from + cut;
@@ -342,12 +336,11 @@ static enum cleave_status find(struct cv_source *source, const struct tail *tail
 
 /* Settle everything before `boundary`, to be taken unless it is known. Records are counted here,
  * while their bytes are cached. */
-static enum cleave_status settle_to(struct cv_source *source, const struct tail *tail,
-                                    uint64_t boundary, bool known,
-                                    struct cleave_error *err)
+static enum cleave_status settle_to(struct cv_source *source, uint64_t boundary,
+                                    bool known, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
-    const char *bytes = tail->bytes + (stream->settled - tail->begin);
+    const char *bytes = bytes_at(stream, stream->settled);
     uint64_t records = 0;
 
     if (!known)
@@ -367,39 +360,37 @@ static enum cleave_status settle_to(struct cv_source *source, const struct tail 
     return CLEAVE_OK;
 }
 
-static enum cleave_status settle_all(struct cv_source *source, const struct tail *tail,
-                                     struct cleave_error *err)
+static enum cleave_status settle_all(struct cv_source *source, struct cleave_error *err)
 {
     const bool walks = source->splitter->kind->walk != NULL;
     uint64_t before, boundary;
 
     do {
         before = source->stream->settled;
-        CV_TRY(find(source, tail, walks ? GRAIN : UINT64_MAX, &boundary, err));
+        CV_TRY(find(source, walks ? GRAIN : UINT64_MAX, &boundary, err));
         if (boundary > before)
-            CV_TRY(settle_to(source, tail, boundary, false, err));
+            CV_TRY(settle_to(source, boundary, false, err));
     } while (walks && boundary > before);
     return CLEAVE_OK;
 }
 
 /* Compare the next known range, if enough has arrived: *judged. A range that fits is settled; the
  * bytes of another one are left to settle_all. */
-static enum cleave_status judge_next(struct cv_source *source, const struct tail *tail,
-                                     bool *judged, struct cleave_error *err)
+static enum cleave_status judge_next(struct cv_source *source, bool *judged,
+                                     struct cleave_error *err)
 {
     struct cv_source_known *known = &source->known[source->next_judged];
     struct cv_stream *stream = source->stream;
     uint64_t last, boundary;
 
-    CV_TRY(find(source, tail, UINT64_MAX, &last, err));
+    CV_TRY(find(source, UINT64_MAX, &last, err));
     *judged = !source->open || stream->settled > known->begin || last >= known->end;
     if (!*judged && last < known->begin)
-        return last > stream->settled ? settle_to(source, tail, last, false, err)
-                                      : CLEAVE_OK;
+        return last > stream->settled ? settle_to(source, last, false, err) : CLEAVE_OK;
     if (stream->settled < known->begin) {
-        CV_TRY(find(source, tail, known->begin - stream->settled, &boundary, err));
+        CV_TRY(find(source, known->begin - stream->settled, &boundary, err));
         if (boundary <= known->begin && boundary > stream->settled)
-            CV_TRY(settle_to(source, tail, boundary, false, err));
+            CV_TRY(settle_to(source, boundary, false, err));
         /* A boundary after known->begin is certain, so one at it would have been found. */
         *judged = *judged || boundary != known->begin;
     }
@@ -409,17 +400,16 @@ static enum cleave_status judge_next(struct cv_source *source, const struct tail
     source->next_judged++;
     if (stream->settled != known->begin || known->end > source->total)
         return CLEAVE_OK;
-    CV_TRY(find(source, tail, known->end - known->begin, &boundary, err));
+    CV_TRY(find(source, known->end - known->begin, &boundary, err));
     if (boundary != known->end)
         return CLEAVE_OK;
     known->broken = false;
-    return settle_to(source, tail, boundary, true, err);
+    return settle_to(source, boundary, true, err);
 }
 
 /* Fail if the record that has no end yet is too long. While a known range arrives, there may be
  * boundaries after `settled`. */
-static enum cleave_status limit_rest(struct cv_source *source, const struct tail *tail,
-                                     struct cleave_error *err)
+static enum cleave_status limit_rest(struct cv_source *source, struct cleave_error *err)
 {
     const struct cv_stream *stream = source->stream;
     uint64_t last = stream->settled;
@@ -427,7 +417,7 @@ static enum cleave_status limit_rest(struct cv_source *source, const struct tail
     if (source->max_record == 0 || source->total - last <= source->max_record)
         return CLEAVE_OK;
     if (source->next_judged < source->nknown)
-        CV_TRY(find(source, tail, UINT64_MAX, &last, err));
+        CV_TRY(find(source, UINT64_MAX, &last, err));
     return source->total - last > source->max_record
                ? cv_cut_fail_long(stream->file->name, false, last, source->max_record,
                                   err)
@@ -460,8 +450,6 @@ static enum cleave_status keep_header(struct cv_source *source, struct cleave_er
 static enum cleave_status settle(struct cv_source *source, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
-    const struct tail tail = { bytes_at(stream, stream->settled), stream->settled,
-                               source->total };
     enum cleave_status status = CLEAVE_OK;
     bool judged;
 
@@ -469,13 +457,14 @@ static enum cleave_status settle(struct cv_source *source, struct cleave_error *
         status = keep_header(source, err);
     judged = stream->file->headed;
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
-        status = judge_next(source, &tail, &judged, err);
+        status = judge_next(source, &judged, err);
     if (status == CLEAVE_OK && judged)
-        status = settle_all(source, &tail, err);
+        status = settle_all(source, err);
     if (status == CLEAVE_OK && source->open)
-        status = limit_rest(source, &tail, err);
+        status = limit_rest(source, err);
     if (stream->settled == 0 && source->like == NULL)
-        source->like = cv_format_guess_endless(tail.bytes, (size_t)source->total);
+        source->like =
+            cv_format_guess_endless(bytes_at(stream, 0), (size_t)source->total);
     /* The end of the record with the damage is not known: drop it. */
     if (status == CLEAVE_OK && stream->stunted)
         source->total = stream->settled;
