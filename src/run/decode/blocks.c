@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/fail.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/decode/decode_ahead.h"
 #include "run/decode/formats.h"
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 #include "run/common/process.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/decode/gzip_ahead.h"
 #include "run/decode/parallel_decode.h"
 

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/fail.h"
-#include "run/common/writer_thread.h"
+#include "run/common/pipe_writer.h"
 #include "run/decode/formats.h"
 
 enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };

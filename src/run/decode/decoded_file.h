@@ -5,8 +5,7 @@
 #ifndef CV_DECODED_FILE_H
 #define CV_DECODED_FILE_H
 #include <pthread.h>
-#include "run/common/lazy_reader.h"
-#include "run/common/packed.h"
+#include "run/common/piece_part.h"
 #include "run/decode/blocks.h"
 
 struct cv_decoded_file;

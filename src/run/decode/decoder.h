@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <cleave/error.h>
-#include "run/common/handoff_buffer.h"
+#include "run/common/threads.h"
 
 /* All formats. To add one, add a row and define cv_codec_NAME. */
 #define CV_CODEC_MAP(X) X(gzip) X(bgzf) X(zstd) X(xz) X(bzip2) X(lz4)

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
-#include "run/common/nosignal_thread.h"
-#include "run/common/ordered_jobs.h"
+#include "run/common/threads.h"
 #include "run/decode/formats.h"
 #include "run/inflate/inflate.h"
 #include "run/inflate/inflate_marks.h"

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/common/nosignal_thread.h"
-#include "run/common/ordered_jobs.h"
+#include "run/common/threads.h"
 
 enum {
     READ = 256 * 1024,

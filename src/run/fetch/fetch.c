@@ -14,7 +14,7 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "run/common/process.h"
-#include "run/common/writer_thread.h"
+#include "run/common/pipe_writer.h"
 
 enum {
     TRIES = 4, /* of a command, without a byte in between */

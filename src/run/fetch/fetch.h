@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 
 /* Whether the line has the placeholders that it needs. */
 enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err);

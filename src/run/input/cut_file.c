@@ -12,7 +12,7 @@
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "run/split/split_kind.h"
 
 enum {

@@ -18,8 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/common/content_hash.h"
-#include "run/common/packed.h"
 #include "run/common/piece_part.h"
 #include "run/common/range_set.h"
 #include "run/split/split.h"

@@ -8,7 +8,7 @@
 
 #include "base/bisect.h"
 #include "base/fail.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "run/decode/decoded_file.h"
 #include "run/fetch/fetch.h"
 #include "run/input/magic.h"

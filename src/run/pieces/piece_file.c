@@ -24,9 +24,9 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/common/lazy_reader.h"
-#include "run/common/pack.h"
-#include "run/common/writer_thread.h"
+#include "run/common/piece_part.h"
+#include "run/common/transfer.h"
+#include "run/common/pipe_writer.h"
 
 /* A compressed format. Files consist of parts that can be decoded alone, so that they can be cut and
  * decoded in parallel: BGZF for .gz, frames of zstd and lz4, streams of xz and bzip2. */
