@@ -18,7 +18,7 @@ struct cv_source_known {
     bool broken; /* ... is not whole records    */
 };
 
-/* Offsets are those of a file, or of the stream. `file` is 0 for a stream. */
+/* An offset counts from the start of a file or stream. `file` is 0 for a stream. */
 struct cv_source_kind {
     void (*free)(struct cv_source *source);
     /* The file of an address, opened for reading, and the address of its first byte. */
@@ -86,7 +86,7 @@ struct cv_source {
     size_t current;              /* the file in use; nfiles: none  */
     struct cv_source_file *mate; /* owned; NULL without pairs      */
     struct cv_cut_pairs pairs;
-    struct cv_pair_cut pair_cut; /* the last one asked for         */
+    struct cv_pair_cut pair_cut; /* the result of the last search  */
     bool shortened;              /* a file could not be decoded to its end: */
     uint64_t total_good;         /* addresses before the damage    */
     struct cleave_error damage;

@@ -118,7 +118,7 @@ enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
     return status;
 }
 
-/* One decoder for all workers looks like a slow run: tell how to compress the input. Blocks within
+/* One decoder for all workers looks like a slow run: advise a better compression. Blocks within
  * a frame of lz4 are decoded in parallel. */
 bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
 {

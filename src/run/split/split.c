@@ -12,7 +12,7 @@
 
 enum { MAX_HEADER = 1000000, MAX_COLUMN = 100000 };
 
-/* Groups of records: of a number of records, or with the same key. The key is a column, or the match
+/* Groups have a number of records, or records with the same key. The key is a column, or the match
  * of an expression, in the first 64 KiB of a record; without one it is empty. */
 struct cv_split_group {
     uint64_t records; /* 0: with the same key                */
@@ -66,7 +66,7 @@ static const char *kind_name(const void *context, size_t index)
     return cv_splitter_name(index);
 }
 
-/* Advice for a format that needs no splitter of its own; NULL: unknown. */
+/* Advice for a format without its own splitter; NULL: unknown. */
 static const char *find_other_name(const char *name)
 {
     static const char *const others[][2] = {

@@ -138,7 +138,7 @@ static inline void cv_walk_again(struct cv_walk *walk, uint64_t offset)
     cv_walk_init(walk, offset);
     walk->form = form;
 }
-/* Records walked over, with the one that has begun. */
+/* Complete records, and a record that has begun. */
 static inline uint64_t cv_walk_records(const struct cv_walk *walk)
 {
     return walk->found + walk->begun;

@@ -366,7 +366,7 @@ static enum cv_verdict judge_regex(const struct cv_splitter *splitter,
     seen = cut ? LINE_LOOK : end != NULL ? (size_t)(end - text) : left;
     if (!cut && seen > 0 && text[seen - 1] == '\r' && !splitter->many_lines)
         seen--;
-    /* Out of memory (-2) is no match: the chunk only gets longer. */
+    /* Out of memory (-2) counts as no match: the chunk only gets longer. */
     return re_match(cut ? splitter->regex_cut : splitter->regex, text, (regoff_t)seen, 0,
                     NULL) >= 0
                ? CV_IS_START
