@@ -79,8 +79,8 @@ static inline bool gzip_decode_once(struct gzip_made *made, int fd, size_t piece
     bool good;
 
     lseek(fd, 0, SEEK_SET);
-    if (cv_stream_reader_open(&input, cv_gzip_ahead_room(cores, piece), &options.reader,
-                              NULL) != CLEAVE_OK)
+    options.reader = cv_stream_reader_open(&input, cv_gzip_ahead_room(cores, piece));
+    if (options.reader == NULL)
         return false;
     input.read = cv_stream_reader_read;
     input.context = options.reader;

@@ -84,6 +84,7 @@ static const struct {
     { "output.memory", "--memory" },
     { "output.name", "--output" },
     { "output.unordered", "--unordered" },
+    { "pieces.count", "-n" },
     { "pieces.index", "--index" },
     { "pieces.name", "--output" },
     { "pieces.records", "--records" },

@@ -175,11 +175,11 @@ static enum cleave_status split(const struct split_options *values, struct told 
     else if (status == CLEAVE_OK)
         status =
             cv_pieces_write(&(struct cv_pieces_options){ .source = source,
-                                                         .pattern = values->output,
+                                                         .name = values->output,
                                                          .header = values->header != NULL,
                                                          .count = values->number,
                                                          .size = (uint64_t)values->size,
-                                                         .force = values->force != 0,
+                                                         .replace = values->force != 0,
                                                          .threads = cv_usable_cores(),
                                                          .written = written,
                                                          .context = told },

@@ -112,10 +112,7 @@ struct xz {
 
 static bool begins_xz(const uint8_t *bytes, size_t length)
 {
-    return length >= 6 && memcmp(bytes,
-                                 "\xfd"
-                                 "7zXZ\0",
-                                 6) == 0;
+    return length >= 6 && memcmp(bytes, "\3757zXZ", 6) == 0;
 }
 
 static void close_xz(void *state)

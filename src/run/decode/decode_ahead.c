@@ -76,20 +76,14 @@ static enum cleave_status open_single(const struct cv_codec *codec, void *state,
 
 /* --- the choice ----------------------------------------------------------------------------- */
 
-/* Threads for one large gzip that arrives once. *done is false if there cannot be a reader:
- * nothing was read. */
+/* Threads for one large gzip that arrives once. Takes over the reader. */
 static enum cleave_status open_stream(const struct cv_decoder_input *input,
-                                      unsigned threads, struct cv_ahead **out, bool *done,
-                                      struct cleave_error *err)
+                                      unsigned threads, struct cv_stream_reader *reader,
+                                      struct cv_ahead **out, struct cleave_error *err)
 {
     struct cv_decoder_input once = *input;
-    struct cv_stream_reader *reader;
     enum cleave_status status;
 
-    *done = cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0), &reader, NULL) ==
-            CLEAVE_OK;
-    if (!*done)
-        return CLEAVE_OK;
     once.read = cv_stream_reader_read;
     once.context = reader;
     status =
@@ -113,17 +107,16 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
         codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4;
     const struct cv_ahead_file *file = options->file;
     const unsigned threads = options->threads;
+    struct cv_stream_reader *reader = NULL;
     void *state = NULL;
-    bool done = false;
 
     if (codec == &cv_codec_bzip2 || (frames && threads > 1))
         return cv_parallel_open(frames ? &cv_parallel_frames : &cv_parallel_bzip2, codec,
                                 input, threads, options->members, out, err);
-    if (codec == &cv_codec_gzip && file == NULL && threads > 2 && input->offset == 0) {
-        CV_TRY(open_stream(input, threads, out, &done, err));
-        if (done)
-            return CLEAVE_OK;
-    }
+    if (codec == &cv_codec_gzip && file == NULL && threads > 2 && input->offset == 0)
+        reader = cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0));
+    if (reader != NULL)
+        return open_stream(input, threads, reader, out, err);
     if (codec == &cv_codec_gzip && file != NULL &&
         cv_gzip_ahead_pays(file->size, options->members ? threads : threads - 1))
         state = cv_gzip_ahead_open(

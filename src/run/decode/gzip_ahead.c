@@ -72,8 +72,6 @@ struct cv_stream_reader {
     bool stopped;
 };
 
-static void free_piece(struct piece *piece);
-
 /* The first byte in the ring; to be called with the lock. */
 static uint64_t oldest_byte(const struct cv_stream_reader *reader)
 {
@@ -197,34 +195,26 @@ void cv_stream_reader_free(struct cv_stream_reader *reader)
     free(reader);
 }
 
-enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
-                                         size_t room, struct cv_stream_reader **out,
-                                         struct cleave_error *err)
+struct cv_stream_reader *cv_stream_reader_open(const struct cv_decoder_input *input,
+                                               size_t room)
 {
     struct cv_stream_reader *reader = calloc(1, sizeof *reader);
-    int error;
 
     if (reader == NULL)
-        return cv_fail_memory(err, "a decoder");
+        return NULL;
     reader->input = *input;
     reader->room = room + KEPT;
     pthread_mutex_init(&reader->lock, NULL);
     pthread_cond_init(&reader->more, NULL);
     pthread_cond_init(&reader->less, NULL);
     reader->ring = malloc(reader->room);
-    error = reader->ring == NULL
-                ? ENOMEM
-                : cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader);
-    reader->reading = error == 0;
-    if (error == 0) {
-        *out = reader;
-        return CLEAVE_OK;
-    }
+    reader->reading =
+        reader->ring != NULL &&
+        cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader) == 0;
+    if (reader->reading)
+        return reader;
     cv_stream_reader_free(reader);
-    return error == ENOMEM
-               ? cv_fail_memory(err, "a decoder")
-               : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that reads: %s",
-                         strerror(error));
+    return NULL;
 }
 
 /* --- pieces --------------------------------------------------------------------------------- */
@@ -260,6 +250,15 @@ static size_t max_cells(const struct gzip_file *file)
     return CV_INFLATE_WINDOW + MAX_RATIO * file->piece;
 }
 
+static void free_piece(struct piece *piece)
+{
+    if (piece == NULL)
+        return;
+    free(piece->in);
+    free(piece->out);
+    free(piece);
+}
+
 static struct piece *new_piece(const struct gzip_file *file)
 {
     struct piece *piece = malloc(sizeof *piece);
@@ -275,15 +274,6 @@ static struct piece *new_piece(const struct gzip_file *file)
     }
     free_piece(piece);
     return NULL;
-}
-
-static void free_piece(struct piece *piece)
-{
-    if (piece == NULL)
-        return;
-    free(piece->in);
-    free(piece->out);
-    free(piece);
 }
 
 /* Returns less than `max` at the end of the file or of the bytes that have arrived. */
@@ -315,11 +305,6 @@ static bool read_more(struct progress *progress)
     return progress->left > 0;
 }
 
-static bool is_obsolete(struct gzip_file *file, uint64_t bit)
-{
-    return atomic_load_explicit(&file->passed, memory_order_relaxed) > bit;
-}
-
 static size_t room_of(const struct progress *progress)
 {
     const size_t max = max_cells(progress->file);
@@ -327,14 +312,6 @@ static size_t room_of(const struct progress *progress)
     return progress->bytes == NULL
                ? max
                : sizeof(uint16_t) * (max - CV_INFLATE_WINDOW - progress->piece->cells);
-}
-
-static void count(struct progress *progress)
-{
-    if (progress->bytes == NULL)
-        progress->piece->cells = progress->at - CV_INFLATE_WINDOW;
-    else
-        progress->piece->bytes = progress->at - CV_INFLATE_WINDOW;
 }
 
 static enum cv_inflate_state run(struct progress *progress)
@@ -349,7 +326,8 @@ static enum cv_inflate_state run(struct progress *progress)
             : cv_inflate_run(&piece->inflate, &progress->in, &progress->left,
                              progress->bytes, &progress->at, some);
 
-    count(progress);
+    *(progress->bytes == NULL ? &piece->cells : &piece->bytes) =
+        progress->at - CV_INFLATE_WINDOW;
     return state;
 }
 
@@ -415,7 +393,8 @@ static bool decode_blocks(struct progress *progress)
         if (state == CV_INFLATE_BAD || state == CV_INFLATE_END ||
             (state == CV_INFLATE_MORE && !read_more(progress)) ||
             (state == CV_INFLATE_FULL && progress->at == room_of(progress)) ||
-            is_obsolete(progress->file, piece->start))
+            atomic_load_explicit(&progress->file->passed, memory_order_relaxed) >
+                piece->start)
             break;
         switch_to_bytes(progress);
     }
@@ -471,12 +450,7 @@ static void find_and_decode(struct piece *piece, struct gzip_file *file)
     }
 }
 
-/* The output in `out`: cells that have become bytes, and the bytes after them. */
-static const uint8_t *first_bytes(const struct piece *piece)
-{
-    return (const uint8_t *)(piece->out + CV_INFLATE_WINDOW);
-}
-
+/* The bytes in `out` after the cells. */
 static const uint8_t *rest_bytes(const struct piece *piece)
 {
     return (const uint8_t *)(piece->out + CV_INFLATE_WINDOW + piece->cells) +
@@ -851,7 +825,9 @@ static enum cv_codec_step give_out(struct ahead *ahead, struct cv_codec_io *io)
         ahead->rest = piece->place == NULL && piece->bytes > 0;
         ahead->gzip.crc =
             cv_crc32_join(ahead->gzip.crc, piece->crc, piece->cells + piece->bytes);
-        io->out = piece->place != NULL ? piece->place : first_bytes(piece);
+        io->out = piece->place != NULL
+                      ? piece->place
+                      : (const uint8_t *)(piece->out + CV_INFLATE_WINDOW);
         io->made = piece->cells + (piece->place != NULL ? piece->bytes : 0);
     }
     ahead->arriving -= io->made;

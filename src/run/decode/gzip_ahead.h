@@ -8,11 +8,11 @@
 #define CV_GZIP_AHEAD_H
 #include "run/decode/decoder.h"
 
-/* A stream that a thread reads ahead; offsets count from 0. *out is owned by the caller. */
+/* A stream that a thread reads ahead; offsets count from 0. Owned by the caller; NULL: no memory, or
+ * no thread, and nothing was read. */
 struct cv_stream_reader;
-enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
-                                         size_t room, struct cv_stream_reader **out,
-                                         struct cleave_error *err);
+struct cv_stream_reader *cv_stream_reader_open(const struct cv_decoder_input *input,
+                                               size_t room);
 /* read(2), for one thread. */
 ssize_t cv_stream_reader_read(void *reader, void *to, size_t max);
 /* A blocked read of the input must have been interrupted before. */

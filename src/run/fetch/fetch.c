@@ -209,7 +209,7 @@ static enum cleave_status start_range(const struct range *range, struct command 
 }
 
 /* Start the command. A thread (with `results`) waits for resources, which others will release. Without
- * a thread, the caller is the one that releases them. */
+ * a thread, only the caller could release them. */
 static enum cleave_status start_again(const struct range *range, struct command *out,
                                       bool *stopped, struct cleave_error *err)
 {

@@ -25,6 +25,13 @@ enum {
     MAX_CUTS = 1 << 14,
 };
 
+/* The result of a search or a count. */
+static enum cleave_status give(uint64_t value, uint64_t *out)
+{
+    *out = value;
+    return CLEAVE_OK;
+}
+
 /* --- reading -------------------------------------------------------------------------------- */
 
 void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitter,
@@ -146,6 +153,7 @@ static enum cleave_status walk_file(struct cv_cut_file *file, struct cv_walk *wa
             length = (size_t)(limit - walk->at);
         status = kind->walk(file->splitter, walk, bytes, length, err);
         if (status != CLEAVE_OK) {
+            walk->bad = true;
             if (err != NULL && file->name != NULL)
                 snprintf(err->file, sizeof err->file, "%s", file->name);
             return status;
@@ -190,8 +198,7 @@ static enum cleave_status try_from(struct cv_cut_file *file, uint64_t start,
         file->torn = torn;
     if (status != CLEAVE_OK && (!walk.bad || *trusted))
         return status;
-    *out = walk.boundary >= offset ? walk.boundary : file->size;
-    return CLEAVE_OK;
+    return give(walk.boundary >= offset ? walk.boundary : file->size, out);
 }
 
 /* The next line at or after `from` that begins with @, or `limit`. */
@@ -211,13 +218,10 @@ static enum cleave_status next_at_sign(struct cv_cut_file *file, uint64_t from,
             continue;
         }
         at += (size_t)(newline - bytes) + 1;
-        if (newline[1] == '@' && at < limit) {
-            *out = at;
-            return CLEAVE_OK;
-        }
+        if (newline[1] == '@' && at < limit)
+            return give(at, out);
     }
-    *out = limit;
-    return CLEAVE_OK;
+    return give(limit, out);
 }
 
 /* cv_cut_file_at for fastq; 0 < offset < size. */
@@ -241,8 +245,7 @@ static enum cleave_status find_fastq(struct cv_cut_file *file, uint64_t offset,
     }
     if (!trusted)
         CV_TRY(try_from(file, file->lead, offset, &cut, &trusted, &contradicted, err));
-    *out = cut;
-    return CLEAVE_OK;
+    return give(cut, out);
 }
 
 /* --- local splitters -------------------------------------------------------------------- */
@@ -275,14 +278,10 @@ static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t
                                 err));
         view.ends = view.offset + view.length == file->size;
         position = (size_t)(from - view.offset);
-        if (splitter->kind->next(splitter, &view, position, &at)) {
-            *out = view.offset + at;
-            return CLEAVE_OK;
-        }
-        if (view.ends) {
-            *out = file->size;
-            return CLEAVE_OK;
-        }
+        if (splitter->kind->next(splitter, &view, position, &at))
+            return give(view.offset + at, out);
+        if (view.ends)
+            return give(file->size, out);
         /* A single position may need any number of bytes; to skip many positions, MAX_BLOCK is
          * enough. */
         if (block < MAX_BLOCK || at == position)
@@ -308,14 +307,11 @@ static enum cleave_status walk_from(struct cv_cut_file *file, uint64_t boundary,
     struct cv_walk walk;
 
     cv_walk_init(&walk, boundary > file->lead ? boundary : file->lead);
-    if (walk.boundary >= until) {
-        *out = walk.boundary;
-        return CLEAVE_OK;
-    }
+    if (walk.boundary >= until)
+        return give(walk.boundary, out);
     walk.until = until;
     CV_TRY(walk_file(file, &walk, file->size, err));
-    *out = walk.boundary >= until ? walk.boundary : file->size;
-    return CLEAVE_OK;
+    return give(walk.boundary >= until ? walk.boundary : file->size, out);
 }
 
 static enum cleave_status add_slot(struct cv_cut_file *file, uint64_t boundary,
@@ -345,10 +341,8 @@ static enum cleave_status find_indexed(struct cv_cut_file *file, uint64_t offset
             CV_TRY(find(file, last, start, &boundary, err));
         CV_TRY(add_slot(file, boundary, err));
     }
-    if (file->slots[slot] >= offset) {
-        *out = file->slots[slot];
-        return CLEAVE_OK;
-    }
+    if (file->slots[slot] >= offset)
+        return give(file->slots[slot], out);
     return find(file, file->slots[slot], offset, out, err);
 }
 
@@ -373,14 +367,6 @@ static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_err
     return CLEAVE_OK;
 }
 
-static enum cleave_status fail_frame(const struct cv_cut_file *file,
-                                     struct cleave_error *err)
-{
-    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
-                      "expected a record of %s in the first %d bytes, got none",
-                      cv_splitter_text(file->splitter), MAX_FRAME);
-}
-
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err)
 {
@@ -392,7 +378,9 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
         size_t length, end = 0;
 
         if (cv_splitter_frames(file->splitter) && min > MAX_FRAME)
-            return fail_frame(file, err);
+            return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                              "expected a record of %s in the first %d bytes, got none",
+                              cv_splitter_text(file->splitter), MAX_FRAME);
         CV_TRY(cv_cut_file_read(file, 0, min, min, &bytes, &length, err));
         CV_TRY(cv_splitter_head(file->splitter, bytes, length, length >= file->size,
                                 &found, &end, err));
@@ -401,7 +389,7 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
     return CLEAVE_OK;
 }
 
-/* Know the lead: lines of a header that are no records, if there may be some. */
+/* Set the lead: the end of a header that is not records. */
 static enum cleave_status learn_lead(struct cv_cut_file *file, struct cleave_error *err)
 {
     if (!file->led && cv_splitter_leads(file->splitter))
@@ -415,10 +403,8 @@ enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
 {
     const uint64_t record = file->splitter->record_bytes;
 
-    if (offset == 0 || offset >= file->size) {
-        *out = offset == 0 ? 0 : file->size;
-        return CLEAVE_OK;
-    }
+    if (offset == 0 || offset >= file->size)
+        return give(offset == 0 ? 0 : file->size, out);
     if (record > 0) {
         const uint64_t step = (record - offset % record) % record;
 
@@ -426,10 +412,8 @@ enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
         return CLEAVE_OK;
     }
     CV_TRY(learn_lead(file, err));
-    if (offset <= file->lead) {
-        *out = file->lead;
-        return CLEAVE_OK;
-    }
+    if (offset <= file->lead)
+        return give(file->lead, out);
     if (file->splitter->kind->needs_pass)
         return find_indexed(file, offset, walk_from, out, err);
     if (file->floor == 0)
@@ -440,8 +424,7 @@ enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
         offset = file->floor;
     if (offset < file->size)
         return search(file, offset, file->near, out, err);
-    *out = file->size;
-    return CLEAVE_OK;
+    return give(file->size, out);
 }
 
 enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing *out,
@@ -476,8 +459,7 @@ static enum cleave_status count_ends(struct cv_cut_file *file, uint64_t from, ui
         count += cv_count_byte(bytes, length, end);
         from += length;
     }
-    *out = count;
-    return CLEAVE_OK;
+    return give(count, out);
 }
 
 static enum cleave_status count_starts(struct cv_cut_file *file, uint64_t from,
@@ -493,8 +475,7 @@ static enum cleave_status count_starts(struct cv_cut_file *file, uint64_t from,
         count += start < to;
         from = start + 1;
     }
-    *out = count > 0 ? count : 1;
-    return CLEAVE_OK;
+    return give(count > 0 ? count : 1, out);
 }
 
 enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, uint64_t to,
@@ -504,14 +485,10 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
     uint64_t lines = 0;
     struct cv_walk walk;
 
-    if (from >= to) {
-        *out = 0;
-        return CLEAVE_OK;
-    }
-    if (splitter->record_bytes > 0) {
-        *out = (to - from - 1) / splitter->record_bytes + 1;
-        return CLEAVE_OK;
-    }
+    if (from >= to)
+        return give(0, out);
+    if (splitter->record_bytes > 0)
+        return give((to - from - 1) / splitter->record_bytes + 1, out);
     if (splitter->kind->ends_in_byte)
         return count_ends(file, from, to, out, err);
     if (splitter->kind->walk == NULL)
@@ -524,8 +501,7 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
     cv_walk_init(&walk, from);
     if (from < to)
         CV_TRY(walk_file(file, &walk, to, err));
-    *out = lines + cv_walk_records(&walk);
-    return CLEAVE_OK;
+    return give(lines + cv_walk_records(&walk), out);
 }
 
 /* --- groups of records -------------------------------------------------------------------- */
@@ -559,8 +535,7 @@ static enum cleave_status end_of(struct row *row, uint64_t *out, struct cleave_e
         return cv_cut_record_at(file, row->at + 1, out, err);
     row->walk.until = row->at + 1;
     CV_TRY(walk_file(file, &row->walk, file->size, err));
-    *out = row->walk.boundary > row->at ? row->walk.boundary : file->size;
-    return CLEAVE_OK;
+    return give(row->walk.boundary > row->at ? row->walk.boundary : file->size, out);
 }
 
 /* Add the record at row->at to the group, and move to the next one. */
@@ -610,8 +585,7 @@ static enum cleave_status skip_ended(struct cv_cut_file *file, uint64_t at,
             records -= count;
         at += (uint64_t)(end - bytes);
     }
-    *out = at;
-    return CLEAVE_OK;
+    return give(at, out);
 }
 
 static enum cleave_status find_counted(struct cv_cut_file *file, uint64_t at,
@@ -620,8 +594,7 @@ static enum cleave_status find_counted(struct cv_cut_file *file, uint64_t at,
 {
     while (at < until)
         CV_TRY(skip_ended(file, at, cv_group_records(file->splitter), &at, err));
-    *out = at;
-    return CLEAVE_OK;
+    return give(at, out);
 }
 
 /* The first group at or after `until`, given the start of one before. */
@@ -633,10 +606,8 @@ static enum cleave_status find_group(struct cv_cut_file *file, uint64_t begin,
     struct row row;
 
     begin_row(&row, file, begin);
-    if (row.at >= until) {
-        *out = row.at;
-        return CLEAVE_OK;
-    }
+    if (row.at >= until)
+        return give(row.at, out);
     if (cv_group_records(file->splitter) > 0 && file->splitter->kind->ends_in_byte)
         return find_counted(file, row.at, until, out, err);
     while (row.at < file->size) {
@@ -644,16 +615,13 @@ static enum cleave_status find_group(struct cv_cut_file *file, uint64_t begin,
         bool starts;
 
         CV_TRY(next_record(&row, &state, &starts, err));
-        if (starts && record >= until) {
-            *out = record;
-            return CLEAVE_OK;
-        }
+        if (starts && record >= until)
+            return give(record, out);
     }
-    *out = file->size;
-    return CLEAVE_OK;
+    return give(file->size, out);
 }
 
-/* The record before the one that begins at `boundary`. */
+/* The start of the record that ends at `boundary`. */
 static enum cleave_status find_before(struct cv_cut_file *file, uint64_t boundary,
                                       uint64_t *out, struct cleave_error *err)
 {
@@ -684,10 +652,8 @@ static enum cleave_status group_at(struct cv_cut_file *file, uint64_t offset,
     if (cv_group_records(file->splitter) > 0)
         return find_indexed(file, offset, find_group, out, err);
     CV_TRY(cv_cut_record_at(file, offset, &boundary, err));
-    if (boundary == file->size || boundary <= file->lead) {
-        *out = boundary;
-        return CLEAVE_OK;
-    }
+    if (boundary == file->size || boundary <= file->lead)
+        return give(boundary, out);
     CV_TRY(find_before(file, boundary, &before, err));
     return find_group(file, before, boundary, out, err);
 }
@@ -700,8 +666,7 @@ enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
     CV_TRY(learn_lead(file, err));
     if (offset > file->lead)
         return group_at(file, offset, out, err);
-    *out = file->lead;
-    return CLEAVE_OK;
+    return give(file->lead, out);
 }
 
 /* --- pairs ---------------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
 /* The end of the header. */
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err);
-/* What is missing at the end of the last record. */
+/* The bytes that complete the last record. */
 enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing *out,
                                        struct cleave_error *err);
 /* The number of records between two boundaries. Reads the bytes between them. */
@@ -83,8 +83,8 @@ enum cleave_status cv_cut_pairs_init(struct cv_cut_pairs *pairs,
                                      struct cv_cut_file *second,
                                      struct cleave_error *err);
 void cv_cut_pairs_done(struct cv_cut_pairs *pairs);
-/* The first boundary of the first file at or after `offset`, and that of the same record in the
- * second file. Fails if one file has fewer records. */
+/* The first boundary of the first file at or after `offset`, and the start of the same record in
+ * the second file. Fails if one file has fewer records. */
 enum cleave_status cv_cut_pairs_at(struct cv_cut_pairs *pairs, uint64_t offset,
                                    struct cv_pair_cut *out, struct cleave_error *err);
 

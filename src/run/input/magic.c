@@ -21,7 +21,7 @@ struct cv_magic {
     const char *codec; /* name of the format that decodes it; NULL: none             */
     /* Advice. */
     const char *reads;  /* command that writes a file as text; NULL: none            */
-    const char *pipes;  /* the same for standard input; NULL: `reads`; "": none       */
+    const char *pipes;  /* command for standard input; NULL: `reads`; "": none        */
     const char *or_use; /* alternative to the command; NULL: CUT_BYTES               */
     bool unpacks;       /* `reads` decodes a compressed file itself                  */
     bool captures;      /* editcap converts it to pcap                               */
@@ -319,15 +319,6 @@ bool cv_magic_is(const struct cv_magic *magic, const char *name)
     return name != NULL && strcmp(magic->name, name) == 0;
 }
 
-/* Whether a path can be typed without quotes. */
-static bool is_plain(const char *path)
-{
-    return path[0] != '-' && path[0] != '\0' &&
-           strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                        "_./+-,:@%=") == strlen(path) &&
-           strlen(path) < 100;
-}
-
 const struct cv_codec *cv_magic_codec(const struct cv_magic *magic)
 {
     return magic->codec != NULL ? cv_codec_named(magic->codec) : NULL;
@@ -347,7 +338,13 @@ enum cleave_status cv_magic_check_codec(const struct cv_codec *codec, const char
 /* The path for a command line, or FILE if it needs quotes. */
 static const char *shown_path(const char *path)
 {
-    return is_plain(path) ? path : "FILE";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%=";
+    const size_t length = strlen(path);
+
+    return path[0] != '-' && length > 0 && length < 100 && strspn(path, plain) == length
+               ? path
+               : "FILE";
 }
 
 /* The command that writes the input as text. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -26,11 +27,36 @@ void cv_source_free(struct cv_source *source)
 
 /* --- pieces ------------------------------------------------------------------------------- */
 
-static enum cleave_status find_header(struct cv_source *source, size_t file,
-                                      uint64_t *out, struct cleave_error *err)
+enum cleave_status cv_source_find_header(struct cv_source *source, size_t index,
+                                         uint64_t *out, struct cleave_error *err)
 {
-    *out = 0;
-    return source->header ? source->kind->find_header(source, file, out, err) : CLEAVE_OK;
+    struct cv_source_file *file = &source->files[index];
+
+    if (source->header && !file->headed && source->stream == NULL) {
+        CV_TRY(cv_cut_file_header(&file->cut, &file->header_end, err));
+        file->headed = true;
+    }
+    *out = file->header_end;
+    return CLEAVE_OK;
+}
+
+/* The text that closes pieces of a framed input with this header: borrowed. */
+static enum cleave_status find_tail(struct cv_source *source, size_t index,
+                                    uint64_t header, const char **out,
+                                    struct cleave_error *err)
+{
+    struct cv_source_file *file = &source->files[index];
+    const char *bytes = file->header;
+    size_t length;
+
+    if (file->tail == NULL) {
+        if (bytes == NULL)
+            CV_TRY(cv_cut_file_read(&file->cut, 0, (size_t)header, (size_t)header, &bytes,
+                                    &length, err));
+        file->tail = source->splitter->kind->tail(bytes, (size_t)header);
+    }
+    *out = file->tail;
+    return *out == NULL ? cv_fail_memory(err, "the end of a chunk") : CLEAVE_OK;
 }
 
 enum cleave_status cv_source_cut(struct cv_source *source, size_t file, uint64_t begin,
@@ -39,7 +65,7 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t file, uint64_t
 {
     uint64_t header;
 
-    CV_TRY(find_header(source, file, &header, err));
+    CV_TRY(cv_source_find_header(source, file, &header, err));
     if (begin == 0 && target <= header)
         target = header + 1;
     if (target < end)
@@ -52,13 +78,14 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t file, uint64_t
 static enum cleave_status frame(struct cv_source *source, uint64_t header,
                                 struct cv_piece *piece, struct cleave_error *err)
 {
-    const bool last = source->kind->is_last(source, piece);
+    const bool last = source->stream != NULL
+                          ? !source->open && piece->body.end == source->total
+                          : piece->body.end == source->files[piece->file].size;
 
     if (source->splitter->kind->bare)
         return CLEAVE_OK;
     if (cv_splitter_has_tail(source->splitter)) {
-        CV_TRY(source->kind->find_tail(source, piece->file, header, &piece->closing_text,
-                                       err));
+        CV_TRY(find_tail(source, piece->file, header, &piece->closing_text, err));
         if (!last)
             piece->closing = CV_CLOSING_TEXT;
         return CLEAVE_OK;
@@ -79,7 +106,7 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t file,
     struct cv_piece piece = { .file = file, .body = body, .fd = -1, .mate_fd = -1 };
     uint64_t header;
 
-    CV_TRY(find_header(source, file, &header, err));
+    CV_TRY(cv_source_find_header(source, file, &header, err));
     if (body.begin > 0)
         piece.header.end = header;
     CV_TRY(source->kind->fill(source, body, &piece, err));
@@ -176,14 +203,14 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
            cv_range_set_total(&source->pending) < *wanted)
         CV_TRY(cv_source_pump(source, err));
     *state = source->open || known ? CV_TAKE_WAIT : CV_TAKE_END;
-    if ((known && source->kind->known_first) ||
+    if ((known && source->stream == NULL) ||
         !cv_range_set_find(&source->pending, 0, range))
         return CLEAVE_OK;
     end = source->kind->end_at(source, range->begin);
     if (range->end > end)
         range->end = end;
     if (arrives(source, range->end)) {
-        CV_TRY(find_header(source, 0, &header, err));
+        CV_TRY(cv_source_find_header(source, 0, &header, err));
         if (range->end - range->begin < *wanted || range->end <= header)
             return CLEAVE_OK;
     }
@@ -215,6 +242,7 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err)
 {
+    const struct cleave_items *items = source->items;
     struct cv_range range;
     struct cv_piece piece;
 
@@ -223,8 +251,8 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
         return CLEAVE_OK;
     if (wanted > range.end - range.begin)
         wanted = range.end - range.begin;
-    if (source->kind->fit != NULL && wanted > 1)
-        CV_TRY(source->kind->fit(source, range.begin, &wanted, err));
+    if (items != NULL && items->fits != NULL && wanted > 1)
+        CV_TRY(items->fits(items->context, range.begin, wanted, &wanted, err));
     CV_TRY(take_from(source, range, wanted, &piece, err));
     *out = piece;
     return CLEAVE_OK;
@@ -342,17 +370,16 @@ enum cleave_status cv_source_finish(struct cv_source *source,
 enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_t begin,
                                   uint64_t end, uint64_t tag, struct cleave_error *err)
 {
-    const size_t nfiles = source->nfiles > 0 ? source->nfiles : 1;
     const struct cv_source_known *last =
         source->nknown > 0 ? &source->known[source->nknown - 1] : NULL;
 
-    if (file >= nfiles || begin >= end ||
+    if (file >= source->nfiles || begin >= end ||
         (last != NULL &&
          (file < last->file || (file == last->file && begin < last->end))))
         return cv_fail(err, CLEAVE_EENGINE,
                        "expected finished ranges of the %zu inputs in order, got one of "
                        "input %zu that is not",
-                       nfiles, file + 1);
+                       source->nfiles, file + 1);
     if (!CV_ROOM(source->known, &source->known_capacity, source->nknown + 1))
         return cv_fail_memory(err, "a list of finished ranges");
     source->known[source->nknown++] =
@@ -380,8 +407,7 @@ enum cleave_status cv_source_known(struct cv_source *source, enum cv_known *stat
     }
     if (!whole) {
         found.file = known->file;
-        found.name = source->nfiles > 0 ? source->files[known->file].name
-                                        : cv_source_span_at(source, 0).name;
+        found.name = source->files[known->file].name;
         found.body = (struct cv_range){ known->begin, known->end };
     }
     *state = whole ? CV_KNOWN_PIECE : CV_KNOWN_BROKEN;
@@ -448,19 +474,16 @@ double cv_source_hold(const struct cv_source *source)
 
 struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t address)
 {
-    return source->kind->span_at(source, address);
-}
+    const struct cv_source_file *file = source->files;
+    size_t next = 1;
 
-enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
-                                   struct cleave_error *err)
-{
-    return source->kind->check != NULL ? source->kind->check(source, piece, err)
-                                       : CLEAVE_OK;
-}
-
-const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
-{
-    return source->kind->modified != NULL ? source->kind->modified(source, piece) : NULL;
+    for (; next < source->nfiles && source->files[next].base <= address; next++)
+        if (source->files[next].size > 0)
+            file = &source->files[next];
+    /* Up to the next file, even if this one was shortened. */
+    return (struct cv_source_span){ file->name, file->base,
+                                    next < source->nfiles ? source->files[next].base
+                                                          : source->total };
 }
 
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
@@ -523,18 +546,30 @@ const struct cv_format_guess *cv_source_like(const struct cv_source *source)
 
 bool cv_source_foretold(const struct cv_source *source, uint64_t *bytes)
 {
-    *bytes = source->foretold_bytes;
-    return source->foretold;
+    *bytes = source->files->foretold_bytes;
+    return source->files->foretold;
 }
 
 size_t cv_source_inputs(const struct cv_source *source)
 {
-    return source->nfiles == 0 ? 1 : source->nfiles + (source->mate != NULL);
+    return source->nfiles + (source->mate != NULL);
 }
 
 struct cv_input cv_source_input(const struct cv_source *source, size_t index)
 {
-    return source->kind->input(source, index);
+    const struct cv_source_file *file =
+        index < source->nfiles ? &source->files[index] : source->mate;
+
+    return (struct cv_input){
+        .path = file->path,
+        .device = file->device,
+        .inode = file->inode,
+        .size = source->stream != NULL  ? -1
+                : file->decoded != NULL ? (int64_t)file->packed_size
+                                        : (int64_t)file->size,
+        .mtime_ns = source->stream != NULL ? 0 : file->mtime_ns,
+        .packed = file->decoded != NULL,
+    };
 }
 
 bool cv_source_has(const struct cv_source *source, const char *path)

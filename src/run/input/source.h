@@ -45,8 +45,8 @@ struct cv_source_options {
     bool numbers;      /* cv_source_records can number the records of a stream        */
 };
 
-/* The input of one command: `header` and `body` of a file, then `closing`; and `mate`, of the
- * second file of pairs. Ranges without bytes are not given. */
+/* The input of one command: the ranges `header` and `body` of a file, then `closing`. `mate` is a range
+ * in the second file of pairs. Ranges without bytes are not given. */
 struct cv_piece {
     uint64_t begin, end; /* addresses in the input                                    */
     size_t file;         /* index of the file                                         */
@@ -173,7 +173,7 @@ enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
 /* Bytes in total, and bytes that can be taken: INFINITY while more may arrive. */
 double cv_source_total(const struct cv_source *source);
 double cv_source_left(const struct cv_source *source);
-/* Bytes in total that are known: those of a stream that have arrived. */
+/* Bytes in total that are known: for a stream, the bytes that have arrived. */
 uint64_t cv_source_extent(const struct cv_source *source);
 /* When the first bytes and the end of a stream arrived, by cv_clock_s; 0: not yet, or not a stream. */
 double cv_source_first_s(const struct cv_source *source);
@@ -210,7 +210,7 @@ const struct cv_format_guess *cv_source_like(const struct cv_source *source);
 /* The descriptor to poll before cv_source_pump; -1: none, as cv_source_take reads the input (files,
  * /dev/zero). */
 int cv_source_poll_fd(const struct cv_source *source);
-/* Whether there is more to read and room for it: poll only then. Changes with every call of take,
+/* If false, do not poll: there is nothing to read, or no room. Changes with every call of take,
  * finish, known and pump. */
 bool cv_source_wants(const struct cv_source *source);
 /* Whether it is a stream that can be polled, and wants more. */
@@ -245,7 +245,7 @@ struct cv_input {
     uint64_t device, inode;
     int64_t size;     /* -1: a stream  */
     int64_t mtime_ns; /* since 1970    */
-    bool packed;      /* it is decoded */
+    bool packed;      /* compressed    */
 };
 
 /* The files in order, then the second file of pairs. */
@@ -256,8 +256,8 @@ bool cv_source_has(const struct cv_source *source, const char *path);
 
 /* --- compressed bytes of pieces, for hosts that decode them (source_packed.c) ------------------ */
 
-/* Whether a piece of a decoded file can be decoded by a host that has the file, and by one that is
- * sent the blocks: then it must begin close to the start of a block. */
+/* Whether a piece of a decoded file can be decoded by a host that has the file, and by a host that is
+ * sent the blocks, for which the piece must begin close to the start of a block. */
 bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *piece);
 bool cv_source_packs(const struct cv_source *source, const struct cv_piece *piece);
 /* The fetch command of a piece that is fetched, with the name and size of its input; NULL: it is
@@ -267,8 +267,8 @@ const char *cv_source_fetches(const struct cv_source *source,
                               uint64_t *size);
 /* The format of the file, by name. */
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece);
-/* The bytes of the file that hold the piece: whole blocks, or of the last block only as much as is
- * needed. */
+/* The bytes of the file that hold the piece: whole blocks, or (cover) without the unneeded end of the
+ * last block. */
 struct cv_range cv_source_span(const struct cv_source *source,
                                const struct cv_piece *piece);
 struct cv_range cv_source_cover(struct cv_source *source, const struct cv_piece *piece);

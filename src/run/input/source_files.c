@@ -81,10 +81,17 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     if (S_ISDIR(now.st_mode))
         return cv_fail_at(err, &(struct cv_place){ .file = path },
                           "expected a file, got a directory");
+    file->borrowed = standard;
+    file->name = strdup(standard ? "standard input" : path);
+    file->path = standard ? strdup(path) : realpath(path, NULL);
+    if (file->path == NULL) /* /dev/fd/3 may be a pipe, or a file that was removed */
+        file->path = strdup(path);
+    if (file->name == NULL || file->path == NULL)
+        return cv_fail_memory(err, "an input");
+    set_identity(file, &now);
     *is_stream = !is_plain_file(path, &now);
     if (*is_stream)
         return CLEAVE_OK;
-    file->borrowed = standard;
     file->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &now) != 0)
         return cv_source_cannot_read(path, err);
@@ -96,12 +103,6 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
         return CLEAVE_OK;
     }
     set_identity(file, &now);
-    file->name = strdup(standard ? "standard input" : path);
-    file->path = standard ? strdup(path) : realpath(path, NULL);
-    if (file->path == NULL) /* /dev/fd/3 may be a file that was removed */
-        file->path = strdup(path);
-    if (file->name == NULL || file->path == NULL)
-        return cv_fail_memory(err, "an input");
     close_file(file);
     return CLEAVE_OK;
 }
@@ -237,35 +238,6 @@ static uint64_t file_end_at(const struct cv_source *source, uint64_t address)
     return file->base + file->size;
 }
 
-/* Up to the next file, even if this one was shortened. */
-static struct cv_source_span file_span_at(const struct cv_source *source,
-                                          uint64_t address)
-{
-    const struct cv_source_file *file = source->files;
-    size_t next = 1;
-
-    for (; next < source->nfiles && source->files[next].base <= address; next++)
-        if (source->files[next].size > 0)
-            file = &source->files[next];
-    return (struct cv_source_span){ file->name, file->base,
-                                    next < source->nfiles ? source->files[next].base
-                                                          : source->total };
-}
-
-static struct cv_input file_input(const struct cv_source *source, size_t index)
-{
-    const struct cv_source_file *file =
-        index < source->nfiles ? &source->files[index] : source->mate;
-
-    return (struct cv_input){ .path = file->path,
-                              .device = file->device,
-                              .inode = file->inode,
-                              .size = (int64_t)(file->decoded != NULL ? file->packed_size
-                                                                      : file->size),
-                              .mtime_ns = file->mtime_ns,
-                              .packed = file->decoded != NULL };
-}
-
 static enum cleave_status cut_at(struct cv_source *source, size_t index, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err)
@@ -286,35 +258,6 @@ static enum cleave_status cut_at(struct cv_source *source, size_t index, uint64_
     }
     *out = *out < end ? *out : end;
     return CLEAVE_OK;
-}
-
-static enum cleave_status find_header(struct cv_source *source, size_t index,
-                                      uint64_t *out, struct cleave_error *err)
-{
-    struct cv_source_file *file = &source->files[index];
-
-    if (!file->headed)
-        CV_TRY(cv_cut_file_header(&file->cut, &file->header_end, err));
-    file->headed = true;
-    *out = file->header_end;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status find_tail(struct cv_source *source, size_t index,
-                                    uint64_t header, const char **out,
-                                    struct cleave_error *err)
-{
-    struct cv_source_file *file = &source->files[index];
-    const char *bytes;
-    size_t length;
-
-    if (file->tail == NULL) {
-        CV_TRY(cv_cut_file_read(&file->cut, 0, (size_t)header, (size_t)header, &bytes,
-                                &length, err));
-        file->tail = source->splitter->kind->tail(bytes, (size_t)header);
-    }
-    *out = file->tail;
-    return *out == NULL ? cv_fail_memory(err, "the end of a chunk") : CLEAVE_OK;
 }
 
 /* Keep a header that is fetched or decoded: each piece would need a command, or decode a block. */
@@ -372,11 +315,6 @@ static enum cleave_status fill_piece(struct cv_source *source, struct cv_range b
     return CLEAVE_OK;
 }
 
-static bool is_last(const struct cv_source *source, const struct cv_piece *piece)
-{
-    return piece->body.end == source->files[piece->file].size;
-}
-
 static void note_use(struct cv_source *source, const struct cv_piece *piece, bool begins)
 {
     struct cv_source_file *file = &source->files[piece->file];
@@ -431,10 +369,11 @@ static enum cleave_status judge(struct cv_source *source,
     return cv_source_remove(source, piece, err);
 }
 
-static enum cleave_status check_piece(struct cv_source *source,
-                                      const struct cv_piece *piece,
-                                      struct cleave_error *err)
+enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cleave_error *err)
 {
+    if (source->kind != &cv_source_files)
+        return CLEAVE_OK;
     CV_TRY(check_unchanged(&source->files[piece->file], err));
     return source->mate != NULL ? check_unchanged(source->mate, err) : CLEAVE_OK;
 }
@@ -448,8 +387,10 @@ static bool report_touch(struct cv_source_file *file)
     return now;
 }
 
-static const char *find_modified(struct cv_source *source, const struct cv_piece *piece)
+const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
 {
+    if (source->kind != &cv_source_files)
+        return NULL;
     if (report_touch(&source->files[piece->file]))
         return source->files[piece->file].name;
     return report_touch(source->mate) ? source->mate->name : NULL;
@@ -581,10 +522,9 @@ static enum cleave_status limit_piece(struct cv_source *source,
 enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
                                         uint64_t *out, struct cleave_error *err)
 {
-    *out = 0;
-    if (source->nfiles > 0)
+    if (source->stream == NULL)
         CV_TRY(cv_source_use(source, file, err));
-    return source->header ? source->kind->find_header(source, file, out, err) : CLEAVE_OK;
+    return cv_source_find_header(source, file, out, err);
 }
 
 enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
@@ -606,15 +546,14 @@ void cv_source_give_back(struct cv_source *source, size_t file)
 }
 
 #define FILE_FUNCTIONS                                                                  \
-    .known_first = true, .free = free_files, .locate = locate_file,                     \
-    .end_at = file_end_at, .span_at = file_span_at, .input = file_input, .cut = cut_at, \
-    .find_header = find_header, .find_tail = find_tail, .count = count_records,         \
-    .find_torn = find_torn, .fill = fill_piece, .is_last = is_last, .judge = judge,     \
+    .free = free_files, .locate = locate_file, .end_at = file_end_at, .cut = cut_at,    \
+    .count = count_records, .find_torn = find_torn, .fill = fill_piece, .judge = judge, \
     .in_use = note_use
 
 const struct cv_source_kind cv_source_files = {
-    FILE_FUNCTIONS,       .finish = finish_piece,    .limit = limit_piece,
-    .check = check_piece, .modified = find_modified,
+    FILE_FUNCTIONS,
+    .finish = finish_piece,
+    .limit = limit_piece,
 };
 
 /* --- the kind of items --------------------------------------------------------------------------- */
@@ -646,15 +585,6 @@ static enum cleave_status pump_items(struct cv_source *source, struct cleave_err
     return CLEAVE_OK;
 }
 
-static enum cleave_status fit_items(struct cv_source *source, uint64_t begin,
-                                    uint64_t *wanted, struct cleave_error *err)
-{
-    const struct cleave_items *items = source->items;
-
-    return items->fits != NULL ? items->fits(items->context, begin, *wanted, wanted, err)
-                               : CLEAVE_OK;
-}
-
 static enum cleave_status finish_items(struct cv_source *source,
                                        const struct cv_piece *piece,
                                        struct cleave_error *err)
@@ -667,8 +597,7 @@ static enum cleave_status finish_items(struct cv_source *source,
 }
 
 const struct cv_source_kind cv_source_items = {
-    FILE_FUNCTIONS,           .finish = finish_items,
-    .fit = fit_items,         .has_room = items_have_room,
+    FILE_FUNCTIONS,           .finish = finish_items, .has_room = items_have_room,
     .poll_fd = items_poll_fd, .pump = pump_items,
 };
 

@@ -18,28 +18,19 @@ struct cv_source_known {
     bool broken; /* ... is not whole records    */
 };
 
-/* Offsets are those of a file, or of the stream. `file` is 0 for a stream. */
+/* An offset counts from the start of a file or stream. `file` is 0 for a stream. */
 struct cv_source_kind {
-    bool known_first; /* known ranges are given out before anything else is taken */
     void (*free)(struct cv_source *source);
     /* The file of an address, opened for reading, and the address of its first byte. */
     enum cleave_status (*locate)(struct cv_source *source, uint64_t address, size_t *file,
                                  uint64_t *base, struct cleave_error *err);
     /* The address where a piece that begins at an address must end: end of a file or segment. */
     uint64_t (*end_at)(const struct cv_source *source, uint64_t address);
-    struct cv_source_span (*span_at)(const struct cv_source *source, uint64_t address);
-    struct cv_input (*input)(const struct cv_source *source, size_t index);
 
     /* Records. The first boundary at or after `target` in (begin, end], which is before `end`. */
     enum cleave_status (*cut)(struct cv_source *source, size_t file, uint64_t begin,
                               uint64_t end, uint64_t target, uint64_t *out,
                               struct cleave_error *err);
-    enum cleave_status (*find_header)(struct cv_source *source, size_t file,
-                                      uint64_t *out, struct cleave_error *err);
-    /* The text that closes pieces of a framed input with this header: borrowed. */
-    enum cleave_status (*find_tail)(struct cv_source *source, size_t file,
-                                    uint64_t header, const char **out,
-                                    struct cleave_error *err);
     enum cleave_status (*count)(struct cv_source *source, const struct cv_piece *piece,
                                 uint64_t *first, uint64_t *count,
                                 struct cleave_error *err);
@@ -49,7 +40,6 @@ struct cv_source_kind {
     /* Pieces. Set name, bytes and descriptors of a piece with this body. */
     enum cleave_status (*fill)(struct cv_source *source, struct cv_range body,
                                struct cv_piece *piece, struct cleave_error *err);
-    bool (*is_last)(const struct cv_source *source, const struct cv_piece *piece);
     /* Whether a known range can be judged yet; if so, whether it is whole records, which are then
      * taken as *piece. */
     enum cleave_status (*judge)(struct cv_source *source,
@@ -61,14 +51,8 @@ struct cv_source_kind {
 
     /* The rest may be NULL. A piece was taken, or put back. */
     void (*in_use)(struct cv_source *source, const struct cv_piece *piece, bool begins);
-    /* Fewer units that fit one command. */
-    enum cleave_status (*fit)(struct cv_source *source, uint64_t begin, uint64_t *wanted,
-                              struct cleave_error *err);
     enum cleave_status (*limit)(struct cv_source *source, const struct cv_piece *piece,
                                 struct cleave_error *err);
-    enum cleave_status (*check)(struct cv_source *source, const struct cv_piece *piece,
-                                struct cleave_error *err);
-    const char *(*modified)(struct cv_source *source, const struct cv_piece *piece);
 
     /* Input that arrives, while the source is `open`. */
     bool (*has_room)(const struct cv_source *source);
@@ -97,28 +81,27 @@ struct cv_source {
     size_t next_known;                  /* to be given out            */
     struct cv_content_hasher *hasher;   /* owned; NULL until used     */
     const struct cv_format_guess *like; /* of the first input; NULL   */
-    /* Files and items. */
-    struct cv_source_file *files; /* owned; NULL: a stream          */
+    struct cv_source_file *files;       /* owned; one for a stream or items */
     size_t nfiles;
     size_t current;              /* the file in use; nfiles: none  */
     struct cv_source_file *mate; /* owned; NULL without pairs      */
     struct cv_cut_pairs pairs;
-    struct cv_pair_cut pair_cut; /* the last one asked for         */
+    struct cv_pair_cut pair_cut; /* the result of the last search  */
     bool shortened;              /* a file could not be decoded to its end: */
     uint64_t total_good;         /* addresses before the damage    */
     struct cleave_error damage;
     /* A stream. */
-    struct cv_stream *stream; /* owned */
+    struct cv_stream *stream; /* owned; NULL: files or items                     */
     size_t next_judged;       /* known range to compare with the stream          */
-    bool foretold, unended;   /* as in struct cv_source_file, if it was a file   */
-    const struct cv_codec *lone;
-    uint64_t foretold_bytes;
     /* Items. */
     const struct cleave_items *items; /* borrowed */
 };
 
 /* --- source.c ------------------------------------------------------------------------------- */
 
+/* The end of the header of a file in use; 0: none, or it has not arrived. */
+enum cleave_status cv_source_find_header(struct cv_source *source, size_t index,
+                                         uint64_t *out, struct cleave_error *err);
 /* The first boundary at or after `target`, an offset in the file; at most `end`. The first piece of a
  * file has more than its header. */
 enum cleave_status cv_source_cut(struct cv_source *source, size_t file, uint64_t begin,
@@ -137,13 +120,13 @@ enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                                        struct cleave_error *err);
 
-/* --- files (source_files.c) ------------------------------------------------------------------- */
+/* --- files, and the file of a stream (source_files.c) ------------------------------------------------------------------- */
 
 struct cv_source_file {
     char *name;   /* owned: as given, for messages               */
     char *path;   /* owned: as in struct cv_input                */
     char *tail;   /* owned: closes its pieces; NULL: not known   */
-    char *header; /* owned: kept if it is decoded or fetched; NULL */
+    char *header; /* owned: kept if it is decoded, fetched or a stream; NULL */
     uint64_t device, inode, size;
     int64_t mtime_ns, ctime_ns;
     uint64_t base;                   /* address of its first byte */
@@ -168,7 +151,7 @@ struct cv_source_file {
     uint64_t counted_to, counted; /* `counted` records are before `counted_to`    */
 };
 
-/* *is_stream: `path` is not a regular file, and nothing was done. */
+/* *is_stream: `path` is not a regular file; only names and identity are set. */
 enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *path,
                                        bool *is_stream, struct cleave_error *err);
 enum cleave_status cv_source_file_fetch(struct cv_source_file *file, const char *name,
@@ -206,7 +189,8 @@ char *cv_source_index_name(const struct cv_source_file *file);
 
 /* --- streams (source_stream.c) ----------------------------------------------------------------- */
 
-enum cleave_status cv_source_open_stream(struct cv_source *source, const char *path,
+/* Read the only file of the source as a stream. */
+enum cleave_status cv_source_open_stream(struct cv_source *source,
                                          const struct cv_source_options *options,
                                          struct cleave_error *err);
 

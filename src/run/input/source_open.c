@@ -23,10 +23,10 @@ static enum cleave_status open_mate(struct cv_source *source,
     const struct cv_place place = { path, 0, 0, NULL };
     bool is_stream;
 
-    if (source->nfiles != 1)
+    if (source->stream != NULL || source->nfiles != 1)
         return cv_fail_at(err, &place,
                           "expected pairs of one regular file and another, got %s",
-                          source->nfiles == 0 ? "a stream" : "several files");
+                          source->stream != NULL ? "a stream" : "several files");
     if (source->header)
         return cv_fail_at(err, &place, "expected pairs or a header, got both");
     if (source->splitter->group != NULL)
@@ -68,19 +68,6 @@ static enum cleave_status check_fetch(const struct cv_source_options *options,
     return CLEAVE_OK;
 }
 
-/* The only file is to be read as a stream. */
-static void drop_file(struct cv_source *source)
-{
-    source->lone = source->files->lone;
-    source->unended = source->files->unended;
-    source->foretold = source->files->foretold;
-    source->foretold_bytes = source->files->foretold_bytes;
-    cv_source_file_done(source->files);
-    free(source->files);
-    source->files = NULL;
-    source->nfiles = 0;
-}
-
 static enum cleave_status open_files(struct cv_source *source, const char *const *names,
                                      size_t nnames,
                                      const struct cv_source_options *options,
@@ -111,10 +98,8 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                               "which this is no regular file: 'cat A B | cleave ...' "
                               "makes one stream of them",
                               nnames);
-        if (is_stream) {
-            drop_file(source);
-            return cv_source_open_stream(source, names[i], options, err);
-        }
+        if (is_stream)
+            return cv_source_open_stream(source, options, err);
         file->base = source->total;
         source->total += file->size;
     }
@@ -351,7 +336,7 @@ enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_er
                        "expected records of at most %" PRIu64
                        " bytes (input.max_record), got %s",
                        source->max_record, cv_splitter_text(splitter));
-    for (size_t i = 0; i < source->nfiles; i++) {
+    for (size_t i = 0; source->stream == NULL && i < source->nfiles; i++) {
         if (splitter->record_bytes > 0)
             CV_TRY(check_fixed(&source->files[i], splitter->record_bytes, err));
         CV_TRY(cv_source_use(source, i, err));
@@ -396,7 +381,7 @@ enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_
             "pieces.index: expected records that are found from the start of a file "
             "on, as of csv or with input.records; of %s they are found anywhere",
             source->splitter->kind->name);
-    if (source->nfiles == 0 || source->files[0].borrowed)
+    if (source->stream != NULL || source->files[0].borrowed)
         return cv_fail(err, CLEAVE_EINPUT,
                        "pieces.index: expected files that can be read from any place on, "
                        "got a stream");

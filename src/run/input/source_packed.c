@@ -118,7 +118,7 @@ enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
     return status;
 }
 
-/* One decoder for all workers looks like a slow run: tell how to compress the input. Blocks within
+/* One decoder for all workers looks like a slow run: advise a better compression. Blocks within
  * a frame of lz4 are decoded in parallel. */
 bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
 {
@@ -134,9 +134,9 @@ bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (source->lone == rows[i].codec) {
-            (void)cv_fail(note, CLEAVE_EINPUT, "%s: %s",
-                          cv_source_span_at(source, 0).name, rows[i].advice);
+        if (source->stream != NULL && source->files->lone == rows[i].codec) {
+            (void)cv_fail(note, CLEAVE_EINPUT, "%s: %s", source->files->name,
+                          rows[i].advice);
             return true;
         }
     return false;
@@ -144,7 +144,7 @@ bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
 
 bool cv_source_unended(const struct cv_source *source, struct cleave_error *note)
 {
-    const char *name = source->unended ? cv_source_span_at(source, 0).name : NULL;
+    const char *name = NULL;
     size_t others = 0;
     char more[40] = "";
 
@@ -274,7 +274,7 @@ bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *p
     const struct cv_blocks *blocks;
     const struct cv_block *block;
 
-    if (source->stream != NULL || source->nfiles == 0 || piece->mate_fd >= 0 ||
+    if (source->stream != NULL || piece->mate_fd >= 0 ||
         piece->closing == CV_CLOSING_TEXT || piece->body.begin >= piece->body.end)
         return false;
     decoded = file_of(source, piece)->decoded;
@@ -307,7 +307,7 @@ const char *cv_source_fetches(const struct cv_source *source,
                               const struct cv_piece *piece, const char **name,
                               uint64_t *size)
 {
-    if (source->stream != NULL || source->nfiles == 0 || piece->mate_fd >= 0 ||
+    if (source->stream != NULL || piece->mate_fd >= 0 ||
         file_of(source, piece)->fetched == NULL || piece->closing == CV_CLOSING_TEXT)
         return NULL;
     *name = file_of(source, piece)->name;

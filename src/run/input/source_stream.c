@@ -40,15 +40,12 @@ struct mark {
 };
 
 struct cv_stream {
-    char *name, *path; /* owned */
-    uint64_t device, inode;
+    struct cv_source_file *file; /* borrowed from the source: name, header, tail */
     int fd;
-    bool borrowed; /* standard input          */
-    bool polls;    /* epoll can wait for it   */
+    bool polls; /* epoll can wait for it */
     bool numbers;
     bool looked;                       /* its format is known, or does not matter */
     const struct cv_codec *codec;      /* format it must have; NULL: any               */
-    const struct cv_magic *around;     /* format before it was decoded; NULL           */
     struct cv_decode_thread *decoding; /* owned; NULL: it is not decoded               */
     int packed_fd;                     /* the input of `decoding`                      */
     bool damaged;                      /* it could not be decoded to its end: `damage` */
@@ -58,21 +55,11 @@ struct cv_stream {
     uint64_t settled;            /* the last known boundary                      */
     uint64_t finished;           /* bytes of finished pieces                     */
     struct cv_cut_window window; /* from `settled`                               */
-    bool headed;                 /* the header is known, or there is none        */
-    uint64_t header_end;
-    char *header;     /* owned: a copy; NULL until it is known */
-    char *tail;       /* owned: closes its pieces              */
-    uint64_t records; /* before `settled`, with `numbers`      */
+    uint64_t records;            /* before `settled`, with `numbers`      */
     /* In order, of bytes that are not finished: about every GRAIN bytes, so that a cut needs a short
      * walk, and with `numbers` where pieces begin and end. */
     struct mark *marks; /* owned */
     size_t nmarks, marks_capacity;
-};
-
-/* Bytes that have arrived and are not settled. */
-struct tail {
-    const char *bytes;
-    uint64_t begin, end;
 };
 
 static const char *bytes_at(const struct cv_stream *stream, uint64_t offset)
@@ -114,74 +101,59 @@ static int open_now(const char *path)
     return -1;
 }
 
-static enum cleave_status open_input(struct cv_stream *stream, const char *path,
-                                     struct cleave_error *err)
+static enum cleave_status open_input(struct cv_stream *stream, struct cleave_error *err)
 {
+    const struct cv_source_file *file = stream->file;
     struct stat now;
 
-    stream->borrowed = strcmp(path, "-") == 0;
-    stream->name = strdup(stream->borrowed ? "standard input" : path);
-    if (stream->name == NULL)
-        return cv_fail_memory(err, "an input");
-    stream->fd = stream->borrowed ? STDIN_FILENO : open_now(path);
+    stream->fd = file->borrowed ? STDIN_FILENO : open_now(file->name);
     if (stream->fd < 0 || fstat(stream->fd, &now) != 0)
-        return cv_source_cannot_read(stream->name, err);
-    stream->path = stream->borrowed ? strdup(path) : realpath(path, NULL);
-    if (stream->path == NULL) /* /dev/fd/3 may have no other name */
-        stream->path = strdup(path);
-    if (stream->path == NULL)
-        return cv_fail_memory(err, "an input");
-    stream->device = (uint64_t)now.st_dev;
-    stream->inode = (uint64_t)now.st_ino;
+        return cv_source_cannot_read(file->name, err);
     if (S_ISFIFO(now.st_mode)) /* fewer turns; it may fail */
         fcntl(stream->fd, F_SETPIPE_SZ, PIPE);
     stream->polls = can_poll(stream->fd);
     return cv_spool_init(&stream->spool, 0, err);
 }
 
-enum cleave_status cv_source_open_stream(struct cv_source *source, const char *path,
+enum cleave_status cv_source_open_stream(struct cv_source *source,
                                          const struct cv_source_options *options,
                                          struct cleave_error *err)
 {
     struct cv_stream *stream = calloc(1, sizeof *stream);
 
-    source->kind = &cv_source_stream;
-    source->stream = stream;
     if (stream == NULL)
         return cv_fail_memory(err, "an input");
+    source->kind = &cv_source_stream;
+    source->stream = stream;
     source->open = true;
     source->hold = options->hold > 0 ? options->hold : CV_SOURCE_HOLD;
     source->max_piece = source->hold / (options->shares > 0 ? options->shares : SHARES);
     if (source->max_piece == 0)
         source->max_piece = 1;
+    stream->file = source->files;
+    stream->file->headed = !source->header;
     stream->fd = stream->packed_fd = -1;
     stream->numbers = options->numbers;
     stream->codec = options->codec;
     stream->looked = source->raw;
-    stream->headed = !source->header;
     cv_cut_window_init(&stream->window, options->splitter);
-    return open_input(stream, path, err);
+    return open_input(stream, err);
 }
 
 static void free_stream(struct cv_source *source)
 {
     struct cv_stream *stream = source->stream;
 
-    if (stream == NULL)
-        return;
     if (stream->decoding != NULL) {
         cv_decode_thread_free(stream->decoding);
         stream->fd = stream->packed_fd;
     }
-    if (stream->fd >= 0 && !stream->borrowed)
+    if (stream->fd >= 0 && !stream->file->borrowed)
         close(stream->fd);
     cv_spool_done(&stream->spool);
-    free(stream->name);
-    free(stream->path);
-    free(stream->header);
-    free(stream->tail);
     free(stream->marks);
     free(stream);
+    cv_source_files.free(source);
 }
 
 /* --- marks ------------------------------------------------------------------------------- */
@@ -295,7 +267,7 @@ static enum cleave_status name_error(const struct cv_stream *stream,
                                      enum cleave_status status, struct cleave_error *err)
 {
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
-        snprintf(err->file, sizeof err->file, "%s", stream->name);
+        snprintf(err->file, sizeof err->file, "%s", stream->file->name);
     return status;
 }
 
@@ -334,7 +306,7 @@ static enum cleave_status limit_records(const struct cv_source *source, const ch
         CV_TRY(cv_cut_window_find(&window, bytes, (size_t)(end - begin), true,
                                   (size_t)max, &cut, err));
         if (cut > max)
-            return cv_cut_fail_long(source->stream->name, false, begin, max, err);
+            return cv_cut_fail_long(source->stream->file->name, false, begin, max, err);
         cv_cut_window_take(&window, cut);
     }
     return CLEAVE_OK;
@@ -344,18 +316,18 @@ static enum cleave_status limit_records(const struct cv_source *source, const ch
 
 /* The last boundary at or before settled + wanted, or the first one after it; *out is `settled` if
  * none is certain. */
-static enum cleave_status find(struct cv_source *source, const struct tail *tail,
-                               uint64_t wanted, uint64_t *out, struct cleave_error *err)
+static enum cleave_status find(struct cv_source *source, uint64_t wanted, uint64_t *out,
+                               struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
     const uint64_t from = stream->settled;
-    const size_t length = (size_t)(tail->end - from);
+    const size_t length = (size_t)(source->total - from);
     size_t cut;
 
     *out = from;
     if (length == 0)
         return CLEAVE_OK;
-    CV_TRY(cv_cut_window_find(&stream->window, tail->bytes + (from - tail->begin), length,
+    CV_TRY(cv_cut_window_find(&stream->window, bytes_at(stream, from), length,
                               !source->open && !stream->stunted,
                               wanted < length ? (size_t)wanted : length, &cut, err));
     *out = from + cut;
@@ -364,12 +336,11 @@ static enum cleave_status find(struct cv_source *source, const struct tail *tail
 
 /* Settle everything before `boundary`, to be taken unless it is known. Records are counted here,
  * while their bytes are cached. */
-static enum cleave_status settle_to(struct cv_source *source, const struct tail *tail,
-                                    uint64_t boundary, bool known,
-                                    struct cleave_error *err)
+static enum cleave_status settle_to(struct cv_source *source, uint64_t boundary,
+                                    bool known, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
-    const char *bytes = tail->bytes + (stream->settled - tail->begin);
+    const char *bytes = bytes_at(stream, stream->settled);
     uint64_t records = 0;
 
     if (!known)
@@ -389,39 +360,37 @@ static enum cleave_status settle_to(struct cv_source *source, const struct tail 
     return CLEAVE_OK;
 }
 
-static enum cleave_status settle_all(struct cv_source *source, const struct tail *tail,
-                                     struct cleave_error *err)
+static enum cleave_status settle_all(struct cv_source *source, struct cleave_error *err)
 {
     const bool walks = source->splitter->kind->walk != NULL;
     uint64_t before, boundary;
 
     do {
         before = source->stream->settled;
-        CV_TRY(find(source, tail, walks ? GRAIN : UINT64_MAX, &boundary, err));
+        CV_TRY(find(source, walks ? GRAIN : UINT64_MAX, &boundary, err));
         if (boundary > before)
-            CV_TRY(settle_to(source, tail, boundary, false, err));
+            CV_TRY(settle_to(source, boundary, false, err));
     } while (walks && boundary > before);
     return CLEAVE_OK;
 }
 
 /* Compare the next known range, if enough has arrived: *judged. A range that fits is settled; the
  * bytes of another one are left to settle_all. */
-static enum cleave_status judge_next(struct cv_source *source, const struct tail *tail,
-                                     bool *judged, struct cleave_error *err)
+static enum cleave_status judge_next(struct cv_source *source, bool *judged,
+                                     struct cleave_error *err)
 {
     struct cv_source_known *known = &source->known[source->next_judged];
     struct cv_stream *stream = source->stream;
     uint64_t last, boundary;
 
-    CV_TRY(find(source, tail, UINT64_MAX, &last, err));
+    CV_TRY(find(source, UINT64_MAX, &last, err));
     *judged = !source->open || stream->settled > known->begin || last >= known->end;
     if (!*judged && last < known->begin)
-        return last > stream->settled ? settle_to(source, tail, last, false, err)
-                                      : CLEAVE_OK;
+        return last > stream->settled ? settle_to(source, last, false, err) : CLEAVE_OK;
     if (stream->settled < known->begin) {
-        CV_TRY(find(source, tail, known->begin - stream->settled, &boundary, err));
+        CV_TRY(find(source, known->begin - stream->settled, &boundary, err));
         if (boundary <= known->begin && boundary > stream->settled)
-            CV_TRY(settle_to(source, tail, boundary, false, err));
+            CV_TRY(settle_to(source, boundary, false, err));
         /* A boundary after known->begin is certain, so one at it would have been found. */
         *judged = *judged || boundary != known->begin;
     }
@@ -431,17 +400,16 @@ static enum cleave_status judge_next(struct cv_source *source, const struct tail
     source->next_judged++;
     if (stream->settled != known->begin || known->end > source->total)
         return CLEAVE_OK;
-    CV_TRY(find(source, tail, known->end - known->begin, &boundary, err));
+    CV_TRY(find(source, known->end - known->begin, &boundary, err));
     if (boundary != known->end)
         return CLEAVE_OK;
     known->broken = false;
-    return settle_to(source, tail, boundary, true, err);
+    return settle_to(source, boundary, true, err);
 }
 
 /* Fail if the record that has no end yet is too long. While a known range arrives, there may be
  * boundaries after `settled`. */
-static enum cleave_status limit_rest(struct cv_source *source, const struct tail *tail,
-                                     struct cleave_error *err)
+static enum cleave_status limit_rest(struct cv_source *source, struct cleave_error *err)
 {
     const struct cv_stream *stream = source->stream;
     uint64_t last = stream->settled;
@@ -449,9 +417,10 @@ static enum cleave_status limit_rest(struct cv_source *source, const struct tail
     if (source->max_record == 0 || source->total - last <= source->max_record)
         return CLEAVE_OK;
     if (source->next_judged < source->nknown)
-        CV_TRY(find(source, tail, UINT64_MAX, &last, err));
+        CV_TRY(find(source, UINT64_MAX, &last, err));
     return source->total - last > source->max_record
-               ? cv_cut_fail_long(stream->name, false, last, source->max_record, err)
+               ? cv_cut_fail_long(stream->file->name, false, last, source->max_record,
+                                  err)
                : CLEAVE_OK;
 }
 
@@ -467,12 +436,12 @@ static enum cleave_status keep_header(struct cv_source *source, struct cleave_er
                             &found, &end, err));
     if (!found)
         return CLEAVE_OK;
-    stream->header = malloc(end > 0 ? end : 1);
-    if (stream->header == NULL)
+    stream->file->header = malloc(end > 0 ? end : 1);
+    if (stream->file->header == NULL)
         return cv_fail_memory(err, "the header");
-    memcpy(stream->header, bytes, end);
-    stream->header_end = end;
-    stream->headed = true;
+    memcpy(stream->file->header, bytes, end);
+    stream->file->header_end = end;
+    stream->file->headed = true;
     if (cv_splitter_leads(source->splitter))
         cv_cut_window_lead(&stream->window, end);
     return CLEAVE_OK;
@@ -481,22 +450,21 @@ static enum cleave_status keep_header(struct cv_source *source, struct cleave_er
 static enum cleave_status settle(struct cv_source *source, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
-    const struct tail tail = { bytes_at(stream, stream->settled), stream->settled,
-                               source->total };
     enum cleave_status status = CLEAVE_OK;
     bool judged;
 
-    if (!stream->headed)
+    if (!stream->file->headed)
         status = keep_header(source, err);
-    judged = stream->headed;
+    judged = stream->file->headed;
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
-        status = judge_next(source, &tail, &judged, err);
+        status = judge_next(source, &judged, err);
     if (status == CLEAVE_OK && judged)
-        status = settle_all(source, &tail, err);
+        status = settle_all(source, err);
     if (status == CLEAVE_OK && source->open)
-        status = limit_rest(source, &tail, err);
+        status = limit_rest(source, err);
     if (stream->settled == 0 && source->like == NULL)
-        source->like = cv_format_guess_endless(tail.bytes, (size_t)source->total);
+        source->like =
+            cv_format_guess_endless(bytes_at(stream, 0), (size_t)source->total);
     /* The end of the record with the damage is not known: drop it. */
     if (status == CLEAVE_OK && stream->stunted)
         source->total = stream->settled;
@@ -513,7 +481,7 @@ static enum cleave_status decode(struct cv_source *source, const struct cv_codec
 
     CV_TRY(cv_decode_thread_start(
         &(struct cv_decode_thread_options){ .codec = codec,
-                                            .name = stream->name,
+                                            .name = stream->file->name,
                                             .fd = stream->fd,
                                             .first = bytes,
                                             .nfirst = (size_t)source->total },
@@ -538,7 +506,8 @@ static enum cleave_status expect_codec(struct cv_source *source, const char *byt
     stream->looked = source->total == 0;
     if (stream->looked)
         return CLEAVE_OK;
-    CV_TRY(cv_magic_check_codec(codec, bytes, (size_t)source->total, stream->name, err));
+    CV_TRY(cv_magic_check_codec(codec, bytes, (size_t)source->total, stream->file->name,
+                                err));
     return decode(source, codec, bytes, err);
 }
 
@@ -548,7 +517,7 @@ static enum cleave_status look(struct cv_source *source, struct cleave_error *er
     struct cv_stream *stream = source->stream;
     const size_t length =
         source->total < CV_MAGIC_LOOK ? (size_t)source->total : CV_MAGIC_LOOK;
-    const char *path = stream->borrowed ? NULL : stream->name;
+    const char *path = stream->file->borrowed ? NULL : stream->file->name;
     const struct cv_magic *magic;
     uint64_t segment_end;
     const char *bytes = cv_spool_at(&stream->spool, 0, &segment_end);
@@ -562,7 +531,7 @@ static enum cleave_status look(struct cv_source *source, struct cleave_error *er
         return CLEAVE_OK; /* the decoder has no output yet */
     magic = cv_magic_find(bytes, length, &undecided);
     if (magic != NULL && stream->decoding == NULL && cv_magic_codec(magic) != NULL) {
-        stream->around = magic;
+        stream->file->around = magic;
         return decode(source, cv_magic_codec(magic), bytes, err);
     }
     if (magic != NULL && cv_magic_is(magic, source->splitter->kind->eats)) {
@@ -570,7 +539,8 @@ static enum cleave_status look(struct cv_source *source, struct cleave_error *er
         return CLEAVE_OK;
     }
     if (magic != NULL)
-        return cv_magic_refuse(magic, stream->around, stream->name, path, err);
+        return cv_magic_refuse(magic, stream->file->around, stream->file->name, path,
+                               err);
     stream->looked = !undecided || !source->open;
     if (stream->looked)
         source->like = cv_format_guess_find(bytes, seen);
@@ -597,7 +567,7 @@ static enum cleave_status read_once(struct cv_source *source, size_t *got,
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return CLEAVE_OK;
     if (length < 0)
-        return cv_source_cannot_read(stream->name, err);
+        return cv_source_cannot_read(stream->file->name, err);
     if (length == 0) {
         source->open = false;
         source->ended_s = cv_clock_s();
@@ -662,42 +632,6 @@ static uint64_t segment_end_at(const struct cv_source *source, uint64_t address)
     return end;
 }
 
-static struct cv_source_span span_at(const struct cv_source *source, uint64_t address)
-{
-    (void)address;
-    return (struct cv_source_span){ source->stream->name, 0, source->total };
-}
-
-static struct cv_input input(const struct cv_source *source, size_t index)
-{
-    (void)index;
-    return (struct cv_input){ .path = source->stream->path,
-                              .device = source->stream->device,
-                              .inode = source->stream->inode,
-                              .size = -1 };
-}
-
-static enum cleave_status find_header(struct cv_source *source, size_t file,
-                                      uint64_t *out, struct cleave_error *err)
-{
-    (void)file, (void)err;
-    *out = source->stream->header_end;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status find_tail(struct cv_source *source, size_t file,
-                                    uint64_t header, const char **out,
-                                    struct cleave_error *err)
-{
-    struct cv_stream *stream = source->stream;
-
-    (void)file;
-    if (stream->tail == NULL)
-        stream->tail = source->splitter->kind->tail(stream->header, (size_t)header);
-    *out = stream->tail;
-    return *out == NULL ? cv_fail_memory(err, "the end of a chunk") : CLEAVE_OK;
-}
-
 static enum cleave_status count_records(struct cv_source *source,
                                         const struct cv_piece *piece, uint64_t *first,
                                         uint64_t *records, struct cleave_error *err)
@@ -726,7 +660,7 @@ static enum cleave_status find_torn(struct cv_source *source, bool *out,
     if (stream->damaged)
         *note = stream->damage;
     else if (*out)
-        cv_source_fail_torn(stream->name, torn, note);
+        cv_source_fail_torn(stream->file->name, torn, note);
     return CLEAVE_OK;
 }
 
@@ -735,17 +669,12 @@ static enum cleave_status fill_piece(struct cv_source *source, struct cv_range b
 {
     struct cv_stream *stream = source->stream;
 
-    piece->name = stream->name;
+    piece->name = stream->file->name;
     piece->begin = body.begin;
-    piece->header_bytes = stream->header;
+    piece->header_bytes = stream->file->header;
     piece->body_bytes = bytes_at(stream, body.begin);
     assert(body.end <= segment_end_at(source, body.begin));
     return mark_end(stream, body.end, err);
-}
-
-static bool is_last(const struct cv_source *source, const struct cv_piece *piece)
-{
-    return !source->open && piece->body.end == source->total;
 }
 
 static enum cleave_status judge(struct cv_source *source,
@@ -783,15 +712,10 @@ const struct cv_source_kind cv_source_stream = {
     .free = free_stream,
     .locate = locate,
     .end_at = segment_end_at,
-    .span_at = span_at,
-    .input = input,
     .cut = cut_at,
-    .find_header = find_header,
-    .find_tail = find_tail,
     .count = count_records,
     .find_torn = find_torn,
     .fill = fill_piece,
-    .is_last = is_last,
     .judge = judge,
     .finish = finish,
     .has_room = has_room,

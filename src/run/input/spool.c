@@ -35,7 +35,7 @@ static uint64_t up(uint64_t offset)
 
 /* --- memory ------------------------------------------------------------------------------ */
 
-/* Addresses without memory, from a block boundary. *size is halved until they can be had. */
+/* Addresses without memory, from a block boundary. *size is halved until that succeeds. */
 static char *reserve(size_t *size, size_t min)
 {
     for (;; *size /= 2) {

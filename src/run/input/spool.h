@@ -32,7 +32,7 @@ enum cleave_status cv_spool_init(struct cv_spool *spool, size_t segment,
                                  struct cleave_error *err);
 void cv_spool_done(struct cv_spool *spool);
 
-/* Where the next bytes of the stream go, and how many fit there. May move the bytes from `settled`,
+/* The address for the next bytes of the stream, and the number that fit there. May move the bytes from `settled`,
  * a record boundary, up to `received`. */
 enum cleave_status cv_spool_room(struct cv_spool *spool, uint64_t settled,
                                  uint64_t received, char **at, size_t *room,

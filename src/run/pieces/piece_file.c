@@ -31,7 +31,7 @@
 /* A compressed format. Files consist of parts that can be decoded alone, so that they can be cut and
  * decoded in parallel: BGZF for .gz, frames of zstd and lz4, streams of xz and bzip2. */
 struct format {
-    const char *ending;  /* of names, such as ".gz"                        */
+    const char *ending;  /* such as ".gz"                                  */
     size_t part;         /* bytes of a part before compression             */
     void *(*open)(void); /* NULL: there is no state; returns NULL: no memory */
     void (*close)(void *state);
@@ -40,7 +40,7 @@ struct format {
     size_t (*pack)(void *state, const char *bytes, size_t length, char *out, size_t room);
     const char *end; /* the last bytes of a file; NULL: none, and "" is one part */
     size_t end_bytes;
-    bool has_table; /* of its parts, at the end: the seekable format of zstd */
+    bool has_table; /* lists its parts at the end: the seekable format of zstd */
 };
 
 /* --- BGZF ----------------------------------------------------------------------------------- */
@@ -224,14 +224,9 @@ static const struct format formats[] = {
 
 static const struct format *find_format(const char *name)
 {
-    const size_t length = strlen(name);
-
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const size_t end = strlen(formats[i].ending);
-
-        if (length > end && strcmp(name + length - end, formats[i].ending) == 0)
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (cv_name_ends_in(name, formats[i].ending))
             return &formats[i];
-    }
     return NULL;
 }
 
@@ -360,11 +355,11 @@ enum { POUR = 64 * 1024 }; /* read of a decoder at a time */
 struct cv_piece_writer {
     struct cv_new_file file;
     char *name;                  /* owned */
-    const struct format *format; /* NULL: as it is */
-    void *state;                 /* owned: of the format */
-    char *part, *room;           /* owned: bytes to be compressed, and what comes of it */
+    const struct format *format; /* NULL: not compressed */
+    void *state;                 /* owned: used by the format */
+    char *part, *room;           /* owned: a part before and after compression */
     size_t held, room_bytes;
-    struct cv_packer table; /* of the parts, if the format has one */
+    struct cv_packer table; /* if the format has one */
     size_t parts;
 };
 

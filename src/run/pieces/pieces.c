@@ -1,76 +1,76 @@
-/* pieces.c -- write an input as files. SPDX-License-Identifier: MIT */
+/* pieces.c -- an input as files that begin and end at record boundaries.
+ * SPDX-License-Identifier: MIT */
 #include "run/pieces/pieces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "base/text.h"
 #include "run/pieces/piece_file.h"
 
-/* --- names with a number in them --------------------------------------------------- */
+enum { MIN_DIGITS = 3, UNKNOWN_DIGITS = 6 /* if the number of files is not known */ };
 
-enum { DIGITS = 3, DIGITS_UNKNOWN = 6 };
-
-enum cleave_status cv_pieces_check(const char *pattern, struct cleave_error *err)
+enum cleave_status cv_pieces_check(const char *name, struct cleave_error *err)
 {
-    const char *place = strstr(pattern, "{}");
+    const char *place = strstr(name, "{}");
     char shown[100];
 
-    cv_shown(pattern, strlen(pattern), shown, sizeof shown);
+    cv_shown(name, strlen(name), shown, sizeof shown);
     if (place == NULL || strstr(place + 2, "{}") != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--output: expected a name with one {}, where the number goes, as "
-                       "in part-{}, got '%s'",
+                       "pieces.name: expected a name with one {}, where the number goes, "
+                       "as in part-{}, got '%s'",
                        shown);
-    if (cv_name_ends_in(pattern, ".zip"))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "--output: cannot write '%s': pieces are written as they are, or as "
-            ".gz, .bgz, .zst, .xz, .bz2, .lz4",
-            shown);
+    if (cv_name_ends_in(name, ".zip"))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "pieces.name: cannot write '%s': pieces are written as they are, "
+                       "or as .gz, .bgz, .zst, .xz, .bz2, .lz4",
+                       shown);
     return CLEAVE_OK;
 }
 
-static unsigned piece_digits(uint64_t count)
-{
-    unsigned digits = 1;
-
-    if (count == UINT64_MAX)
-        return DIGITS_UNKNOWN;
-    for (; count >= 10; count /= 10)
-        digits++;
-    return digits > DIGITS ? digits : DIGITS;
-}
-
-static char *piece_name(const char *pattern, uint64_t number, unsigned digits)
+/* The name of a file, owned by the caller; count 0: the number of files is not known. */
+static enum cleave_status make_name(const char *pattern, uint64_t number, uint64_t count,
+                                    char **out, struct cleave_error *err)
 {
     const char *place = strstr(pattern, "{}");
-    char *name = NULL;
+    int digits = count == 0 ? UNKNOWN_DIGITS : 1;
 
-    if (asprintf(&name, "%.*s%0*llu%s", (int)(place - pattern), pattern, (int)digits,
-                 (unsigned long long)number, place + 2) < 0)
-        return NULL;
-    return name;
+    for (; count >= 10; count /= 10)
+        digits++;
+    if (asprintf(out, "%.*s%0*llu%s", (int)(place - pattern), pattern,
+                 digits > MIN_DIGITS ? digits : MIN_DIGITS, (unsigned long long)number,
+                 place + 2) >= 0)
+        return CLEAVE_OK;
+    *out = NULL;
+    return cv_fail_memory(err, "a name");
 }
 
-/* --- write an input as files ------------------------------------------------------- */
+/* The address where file `number`, which begins at `begin`, is to end at the earliest. */
+static uint64_t end_of_file(const struct cv_pieces_options *options, uint64_t total,
+                            uint64_t number, uint64_t begin)
+{
+    const uint64_t size = options->size > 0 ? options->size : 1;
 
-/* --- the files to write ------------------------------------------------------------------- */
+    if (options->count > 0)
+        return (uint64_t)((unsigned __int128)total * number / options->count);
+    return size < total - begin ? begin + size : total;
+}
 
-/* Bytes of an input file, with what stands before and behind them. */
+/* --- the plan for regular files ------------------------------------------------------------- */
+
+/* Ranges of an input file, and a text after them. */
 struct piece_part {
     size_t file; /* index of the input */
     struct cv_range header, body;
-    struct cv_part closing; /* its bytes are borrowed from the source */
+    struct cv_part closing; /* bytes are borrowed from the source */
 };
 
 /* A file to be written: parts [first, first + count). */
@@ -79,50 +79,43 @@ struct planned_file {
     uint64_t begin, end, bytes;
 };
 
-struct piece_list {
+struct plan {
     struct piece_part *parts; /* owned */
     size_t nparts, parts_capacity;
     struct planned_file *files; /* owned */
     size_t nfiles, files_capacity;
 };
 
-static void piece_list_done(struct piece_list *list)
-{
-    free(list->parts);
-    free(list->files);
-    *list = (struct piece_list){ 0 };
-}
-
-static enum cleave_status add_file(struct piece_list *list, uint64_t begin,
+static enum cleave_status add_file(struct plan *plan, uint64_t begin,
                                    struct cleave_error *err)
 {
-    if (!CV_ROOM(list->files, &list->files_capacity, list->nfiles + 1))
+    if (!CV_ROOM(plan->files, &plan->files_capacity, plan->nfiles + 1))
         return cv_fail_memory(err, "a list of pieces");
-    list->files[list->nfiles++] =
-        (struct planned_file){ .first = list->nparts, .begin = begin, .end = begin };
+    plan->files[plan->nfiles++] =
+        (struct planned_file){ .first = plan->nparts, .begin = begin, .end = begin };
     return CLEAVE_OK;
 }
 
-/* Put a piece behind what the last file has. */
-static enum cleave_status add_part(struct piece_list *list,
+/* Append a piece to the last file. */
+static enum cleave_status add_part(struct plan *plan,
                                    const struct cv_pieces_options *options,
                                    const struct cv_piece *piece, struct cleave_error *err)
 {
-    struct planned_file *file = &list->files[list->nfiles - 1];
+    struct planned_file *file = &plan->files[plan->nfiles - 1];
     struct piece_part part = { piece->file, piece->header, piece->body,
                                cv_piece_closing(piece) };
     uint64_t header;
 
-    /* A file has its header once, whatever it is made of. */
+    /* A file has one header, even if it has parts of several inputs. */
     if (file->count > 0 && options->header) {
         CV_TRY(cv_source_header_end(options->source, piece->file, &header, err));
         part.header = (struct cv_range){ 0, 0 };
         if (part.body.begin < header && header <= part.body.end)
             part.body.begin = header;
     }
-    if (!CV_ROOM(list->parts, &list->parts_capacity, list->nparts + 1))
+    if (!CV_ROOM(plan->parts, &plan->parts_capacity, plan->nparts + 1))
         return cv_fail_memory(err, "a list of pieces");
-    list->parts[list->nparts++] = part;
+    plan->parts[plan->nparts++] = part;
     file->count++;
     file->end = piece->end;
     file->bytes += part.header.end - part.header.begin + part.body.end - part.body.begin +
@@ -130,30 +123,17 @@ static enum cleave_status add_part(struct piece_list *list,
     return CLEAVE_OK;
 }
 
-/* Where the file that begins at `begin` is to end, at the earliest. */
-static uint64_t target(const struct cv_pieces_options *options, uint64_t total,
-                       uint64_t number, uint64_t begin)
-{
-    if (options->count > 0)
-        return (uint64_t)((unsigned __int128)total * number / options->count);
-    return options->size > 0 && options->size < total - begin ? begin + options->size
-           : options->size > 0                                ? total
-                                                              : begin + 1;
-}
-
-static enum cleave_status piece_list_find(const struct cv_pieces_options *options,
-                                          struct piece_list *out,
-                                          struct cleave_error *err)
+static enum cleave_status make_plan(const struct cv_pieces_options *options,
+                                    struct plan *plan, struct cleave_error *err)
 {
     const uint64_t total = cv_source_extent(options->source);
     uint64_t at = 0;
 
-    *out = (struct piece_list){ 0 };
-    while (at < total || out->nfiles < options->count) {
+    while (at < total || plan->nfiles < options->count) {
         uint64_t end;
 
-        CV_TRY(add_file(out, at, err));
-        end = target(options, total, out->nfiles, at);
+        CV_TRY(add_file(plan, at, err));
+        end = end_of_file(options, total, plan->nfiles, at);
         while (at < end) {
             enum cv_take state;
             struct cv_piece piece;
@@ -161,7 +141,7 @@ static enum cleave_status piece_list_find(const struct cv_pieces_options *option
             CV_TRY(cv_source_take(options->source, end - at, &state, &piece, err));
             if (state != CV_TAKE_PIECE)
                 return cv_fail(err, CLEAVE_EACCOUNT, "the input ended too soon");
-            CV_TRY(add_part(out, options, &piece, err));
+            CV_TRY(add_part(plan, options, &piece, err));
             CV_TRY(cv_source_finish(options->source, &piece, err));
             at = piece.end;
         }
@@ -169,33 +149,23 @@ static enum cleave_status piece_list_find(const struct cv_pieces_options *option
     return CLEAVE_OK;
 }
 
-/* --- regular files: several threads --------------------------------------------------------- */
+/* --- regular files, written by threads ------------------------------------------------------ */
 
-/* What threads share; `lock` is for all that changes. */
 struct workers {
     const struct cv_pieces_options *options;
-    const struct piece_list *list;
-    unsigned digits;
-    pthread_mutex_t lock;
-    size_t next;
-    bool failed;
+    const struct plan *plan;
+    pthread_mutex_t lock; /* for the source and the members below */
+    size_t next;          /* file                                 */
+    enum cleave_status status;
     struct cleave_error err; /* the first one */
 };
 
-static enum cleave_status add_parts(const struct piece_part *part,
-                                    const struct cv_part *input,
-                                    struct cv_piece_writer *writer,
-                                    struct cleave_error *err)
+static enum cleave_status add_range(struct cv_piece_writer *writer, struct cv_part input,
+                                    struct cv_range range, struct cleave_error *err)
 {
-    struct cv_part header = *input, body = *input;
-
-    header.begin = part->header.begin;
-    header.end = part->header.end;
-    body.begin = part->body.begin;
-    body.end = part->body.end;
-    CV_TRY(cv_piece_writer_add(writer, &header, err));
-    CV_TRY(cv_piece_writer_add(writer, &body, err));
-    return cv_piece_writer_add(writer, &part->closing, err);
+    input.begin = range.begin;
+    input.end = range.end;
+    return cv_piece_writer_add(writer, &input, err);
 }
 
 /* Copy a part of an input, which must not change meanwhile. */
@@ -212,7 +182,11 @@ static enum cleave_status copy_part(struct workers *workers,
     status = cv_source_lend(source, part->file, &input, err);
     pthread_mutex_unlock(&workers->lock);
     CV_TRY(status);
-    status = add_parts(part, &input, writer, err);
+    status = add_range(writer, input, part->header, err);
+    if (status == CLEAVE_OK)
+        status = add_range(writer, input, part->body, err);
+    if (status == CLEAVE_OK)
+        status = cv_piece_writer_add(writer, &part->closing, err);
     pthread_mutex_lock(&workers->lock);
     if (status == CLEAVE_OK)
         status = cv_source_check(source, &(struct cv_piece){ .file = part->file }, err);
@@ -224,17 +198,17 @@ static enum cleave_status copy_part(struct workers *workers,
 static enum cleave_status write_file(struct workers *workers, size_t index,
                                      struct cleave_error *err)
 {
-    const struct planned_file *file = &workers->list->files[index];
+    const struct plan *plan = workers->plan;
+    const struct planned_file *file = &plan->files[index];
     const struct cv_pieces_options *options = workers->options;
-    char *name = piece_name(options->pattern, index + 1, workers->digits);
     struct cv_piece_writer *writer = NULL;
     enum cleave_status status;
+    char *name;
 
-    if (name == NULL)
-        return cv_fail_memory(err, "a name");
-    status = cv_piece_writer_open(options->source, name, options->force, &writer, err);
+    CV_TRY(make_name(options->name, index + 1, plan->nfiles, &name, err));
+    status = cv_piece_writer_open(options->source, name, options->replace, &writer, err);
     for (size_t i = 0; i < file->count && status == CLEAVE_OK; i++)
-        status = copy_part(workers, &workers->list->parts[file->first + i], writer, err);
+        status = copy_part(workers, &plan->parts[file->first + i], writer, err);
     if (status == CLEAVE_OK)
         status = cv_piece_writer_place(writer, err);
     else
@@ -248,7 +222,7 @@ static void *work(void *context)
     struct workers *workers = context;
 
     pthread_mutex_lock(&workers->lock);
-    while (!workers->failed && workers->next < workers->list->nfiles) {
+    while (workers->status == CLEAVE_OK && workers->next < workers->plan->nfiles) {
         const size_t index = workers->next++;
         struct cleave_error err = { .status = CLEAVE_OK };
         enum cleave_status status;
@@ -256,8 +230,8 @@ static void *work(void *context)
         pthread_mutex_unlock(&workers->lock);
         status = write_file(workers, index, &err);
         pthread_mutex_lock(&workers->lock);
-        if (status != CLEAVE_OK && !workers->failed) {
-            workers->failed = true;
+        if (status != CLEAVE_OK && workers->status == CLEAVE_OK) {
+            workers->status = status;
             workers->err = err;
         }
     }
@@ -266,12 +240,10 @@ static void *work(void *context)
 }
 
 static enum cleave_status write_files(const struct cv_pieces_options *options,
-                                      const struct piece_list *list,
-                                      struct cleave_error *err)
+                                      const struct plan *plan, struct cleave_error *err)
 {
     struct workers workers = { .options = options,
-                               .list = list,
-                               .digits = piece_digits(list->nfiles),
+                               .plan = plan,
                                .lock = PTHREAD_MUTEX_INITIALIZER };
     const unsigned max = options->threads > 1 ? options->threads - 1 : 0;
     pthread_t *threads = calloc(max + 1, sizeof *threads);
@@ -279,7 +251,7 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
 
     if (threads == NULL)
         return cv_fail_memory(err, "threads");
-    while (count < max && count + 1 < list->nfiles &&
+    while (count < max && count + 1 < plan->nfiles &&
            pthread_create(&threads[count], NULL, work, &workers) == 0)
         count++;
     work(&workers);
@@ -287,29 +259,29 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
         pthread_join(threads[i], NULL);
     free(threads);
     pthread_mutex_destroy(&workers.lock);
-    if (workers.failed && err != NULL)
+    if (workers.status != CLEAVE_OK && err != NULL)
         *err = workers.err;
-    return workers.failed ? workers.err.status : CLEAVE_OK;
+    return workers.status;
 }
 
-/* Before they are written: whether each of them can be. After: tell of each. */
-static enum cleave_status go_through(const struct cv_pieces_options *options,
-                                     const struct piece_list *list, bool after,
-                                     struct cleave_error *err)
+/* Before the files are written, check whether each can be; after it, report each. */
+static enum cleave_status visit_files(const struct cv_pieces_options *options,
+                                      const struct plan *plan, bool after,
+                                      struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
 
-    for (size_t i = 0; i < list->nfiles && status == CLEAVE_OK; i++) {
-        const struct planned_file *file = &list->files[i];
-        char *name = piece_name(options->pattern, i + 1, piece_digits(list->nfiles));
-        const struct cv_piece_file told = { name, file->begin, file->end, file->bytes };
+    for (size_t i = 0; i < plan->nfiles && status == CLEAVE_OK; i++) {
+        const struct planned_file *file = &plan->files[i];
+        char *name;
 
-        if (name == NULL)
-            status = cv_fail_memory(err, "a name");
-        else if (!after)
-            status = cv_piece_check(options->source, name, options->force, err);
+        CV_TRY(make_name(options->name, i + 1, plan->nfiles, &name, err));
+        if (!after)
+            status = cv_piece_check(options->source, name, options->replace, err);
         else if (options->written != NULL)
-            options->written(options->context, &told);
+            options->written(options->context,
+                             &(struct cv_piece_file){ name, file->begin, file->end,
+                                                      file->bytes });
         free(name);
     }
     return status;
@@ -318,38 +290,29 @@ static enum cleave_status go_through(const struct cv_pieces_options *options,
 static enum cleave_status write_from_files(const struct cv_pieces_options *options,
                                            struct cleave_error *err)
 {
-    struct piece_list list;
-    enum cleave_status status = piece_list_find(options, &list, err);
+    struct plan plan = { .parts = NULL };
+    enum cleave_status status = make_plan(options, &plan, err);
 
     if (status == CLEAVE_OK)
-        status = go_through(options, &list, false, err);
+        status = visit_files(options, &plan, false, err);
     if (status == CLEAVE_OK)
-        status = write_files(options, &list, err);
+        status = write_files(options, &plan, err);
     if (status == CLEAVE_OK)
-        status = go_through(options, &list, true, err);
-    piece_list_done(&list);
+        status = visit_files(options, &plan, true, err);
+    free(plan.parts);
+    free(plan.files);
     return status;
 }
 
-/* --- a stream: as it comes ------------------------------------------------------------------ */
+/* --- a stream, written as it arrives -------------------------------------------------------- */
 
 /* The file that is being written. */
 struct current {
-    struct cv_piece_writer *writer;
-    char *name;
+    struct cv_piece_writer *writer; /* owned; NULL: none */
+    char *name;                     /* owned             */
     uint64_t number, begin, end, bytes;
-    uint64_t total; /* of the input, if so many files are asked for */
+    uint64_t total; /* of the input; UINT64_MAX: not known */
 };
-
-/* Where the file of that number is to end, at least. */
-static uint64_t end_of(const struct cv_pieces_options *options,
-                       const struct current *current, uint64_t number)
-{
-    const uint64_t total = current->total, count = options->count;
-
-    return count == 0 ? current->begin + options->size
-                      : total / count * number + total % count * number / count;
-}
 
 static enum cleave_status open_current(const struct cv_pieces_options *options,
                                        struct current *current, struct cleave_error *err)
@@ -358,12 +321,9 @@ static enum cleave_status open_current(const struct cv_pieces_options *options,
         return CLEAVE_OK;
     current->begin = current->end;
     current->bytes = 0;
-    current->name =
-        piece_name(options->pattern, ++current->number,
-                   piece_digits(options->count > 0 ? options->count : UINT64_MAX));
-    if (current->name == NULL)
-        return cv_fail_memory(err, "a name");
-    return cv_piece_writer_open(options->source, current->name, options->force,
+    CV_TRY(
+        make_name(options->name, ++current->number, options->count, &current->name, err));
+    return cv_piece_writer_open(options->source, current->name, options->replace,
                                 &current->writer, err);
 }
 
@@ -400,7 +360,8 @@ static enum cleave_status add_piece(const struct cv_pieces_options *options,
     }
     current->end = piece->end;
     CV_TRY(cv_source_finish(options->source, piece, err));
-    return current->end >= end_of(options, current, current->number)
+    return current->end >=
+                   end_of_file(options, current->total, current->number, current->begin)
                ? place_current(options, current, err)
                : CLEAVE_OK;
 }
@@ -415,10 +376,27 @@ static enum cleave_status wait_for(struct cv_source *source, struct cleave_error
     return cv_source_pump(source, err);
 }
 
-/* As many files as were asked for, if records were too long for them. */
-static enum cleave_status fill_up(const struct cv_pieces_options *options,
-                                  struct current *current, struct cleave_error *err)
+static enum cleave_status write_stream(const struct cv_pieces_options *options,
+                                       struct current *current, struct cleave_error *err)
 {
+    enum cv_take state = CV_TAKE_WAIT;
+
+    while (state != CV_TAKE_END) {
+        const bool fresh = current->writer == NULL;
+        const uint64_t end = end_of_file(options, current->total, current->number + fresh,
+                                         fresh ? current->end : current->begin);
+        struct cv_piece piece;
+
+        CV_TRY(cv_source_take(options->source,
+                              end > current->end ? end - current->end : 1, &state, &piece,
+                              err));
+        if (state == CV_TAKE_PIECE)
+            CV_TRY(add_piece(options, current, &piece, err));
+        else if (state == CV_TAKE_WAIT)
+            CV_TRY(wait_for(options->source, err));
+    }
+    CV_TRY(place_current(options, current, err));
+    /* If records were too long for the number of files, the last ones are empty. */
     while (current->number < options->count) {
         CV_TRY(open_current(options, current, err));
         CV_TRY(place_current(options, current, err));
@@ -426,40 +404,17 @@ static enum cleave_status fill_up(const struct cv_pieces_options *options,
     return CLEAVE_OK;
 }
 
-static enum cleave_status write_stream(const struct cv_pieces_options *options,
-                                       struct current *current, struct cleave_error *err)
-{
-    for (;;) {
-        uint64_t end;
-        enum cv_take state;
-        struct cv_piece piece;
-
-        if (current->writer == NULL)
-            current->begin = current->end;
-        end = end_of(options, current, current->number + (current->writer == NULL));
-        CV_TRY(cv_source_take(options->source,
-                              end > current->end ? end - current->end : 1, &state, &piece,
-                              err));
-        if (state == CV_TAKE_END) {
-            CV_TRY(place_current(options, current, err));
-            return fill_up(options, current, err);
-        }
-        CV_TRY(state == CV_TAKE_PIECE ? add_piece(options, current, &piece, err)
-                                      : wait_for(options->source, err));
-    }
-}
-
 static enum cleave_status write_from_stream(const struct cv_pieces_options *options,
                                             struct cleave_error *err)
 {
-    struct current current = { .number = 0 };
+    struct current current = { .total = UINT64_MAX };
     enum cleave_status status;
 
-    if (!cv_source_foretold(options->source, &current.total) && options->count > 0)
+    if (options->count > 0 && !cv_source_foretold(options->source, &current.total))
         return cv_fail(err, CLEAVE_EINPUT,
-                       "-n: expected a file whose length is known, got a stream, or one "
-                       "that is compressed and does not say how much it holds (--size or "
-                       "--records)");
+                       "pieces.count: expected a file whose length is known, got a "
+                       "stream, or one that is compressed and does not say how much it "
+                       "holds (pieces.size or pieces.records)");
     status = write_stream(options, &current, err);
     cv_piece_writer_drop(current.writer);
     free(current.name);
@@ -472,7 +427,7 @@ enum cleave_status cv_pieces_write(const struct cv_pieces_options *options,
     struct cleave_error note;
     bool torn;
 
-    CV_TRY(cv_pieces_check(options->pattern, err));
+    CV_TRY(cv_pieces_check(options->name, err));
     CV_TRY(cv_source_hold(options->source) > 0 ? write_from_stream(options, err)
                                                : write_from_files(options, err));
     CV_TRY(cv_source_ends_in_record(options->source, &torn, &note, err));

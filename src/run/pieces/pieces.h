@@ -1,37 +1,37 @@
-/* pieces.h -- an input as files that begin and end where records do.
- * SPDX-License-Identifier: MIT
+/* pieces.h -- an input as files that begin and end at record boundaries. SPDX-License-Identifier: MIT
  *
- * Of regular files the cuts are found first, and then threads copy what is between them, in
- * the kernel where that can be. A stream is written as it comes. Every file gets its name
- * when it is whole; what was placed stays if another fails. */
+ * For regular files, the cuts are found first; then threads copy the bytes, in the kernel if possible.
+ * A stream is written as it arrives. A file gets its name when it is complete, and keeps it if another
+ * one fails. */
 #ifndef CV_PIECES_H
 #define CV_PIECES_H
 #include "run/input/source.h"
 
-/* One file that was written. */
+/* A file that was written. */
 struct cv_piece_file {
-    const char *name;    /* borrowed for the call                                     */
-    uint64_t begin, end; /* of the input, through all files                           */
-    uint64_t bytes;      /* that were given, header and all; before compression       */
+    const char *name;    /* borrowed for the call                             */
+    uint64_t begin, end; /* addresses in the input                            */
+    uint64_t bytes;      /* with headers and closings, before compression     */
 };
 
 struct cv_pieces_options {
-    struct cv_source *source; /* borrowed: vetted, nothing taken                       */
-    const char *pattern;      /* borrowed: with {} in the place of the number          */
-    /* So many files of about as many bytes; or files of at least so many bytes; if both are
-     * 0, a file for each record or group of them. */
+    struct cv_source *source; /* borrowed: validated, nothing taken           */
+    const char *name;         /* borrowed: with {} in the place of the number */
+    /* A number of files of about the same size, or files of at least `size` bytes; both 0: a file for
+     * each record or group of records. */
     uint64_t count, size;
-    bool header; /* every file begins with a header */
-    bool force;  /* replace files that are there */
+    bool header;  /* every file begins with a header */
+    bool replace; /* existing files                  */
     unsigned threads;
-    void (*written)(void *context, const struct cv_piece_file *file); /* in order */
+    void (*written)(void *context,
+                    const struct cv_piece_file *file); /* in order; or NULL */
     void *context;
 };
 
 enum cleave_status cv_pieces_write(const struct cv_pieces_options *options,
                                    struct cleave_error *err);
 
-/* Whether a pattern can be used: it has one {}, and a form that can be written. */
-enum cleave_status cv_pieces_check(const char *pattern, struct cleave_error *err);
+/* Fails unless a name has one {} and a format that can be written. */
+enum cleave_status cv_pieces_check(const char *name, struct cleave_error *err);
 
 #endif

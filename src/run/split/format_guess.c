@@ -9,7 +9,7 @@ enum {
     WIDE_LOOK = 8,    /* bytes of UTF-16 that distinguish it                      */
 };
 
-/* A line without its end; `rest` is what follows, NULL if its end is not seen. */
+/* A line without its end, and the bytes after it; rest NULL: the line has no end here. */
 struct line {
     const char *bytes, *rest;
     size_t length;
@@ -129,42 +129,34 @@ static bool is_json(const char *bytes, const char *end)
            (line.length == 1 || strchr(",[{", line.bytes[line.length - 1]) != NULL);
 }
 
+/* clang-format off */
+#define LIKE(what, advice) { what, advice, false, false }
+#define HEADER(what, advice) { what, advice, true, false }
+#define ENDLESS(what, advice) { what, advice, false, true }
+#define ICONV(from) "put 'iconv -f " from " -t UTF-8' before it"
+
 /* The first row whose lines and test match counts. */
 static const struct {
     const char *first, *second; /* how the first two lines begin; NULL: any */
     bool (*is)(const char *bytes, const char *end); /* NULL: no further test */
     struct cv_format_guess guess;
 } formats[] = {
-    { NULL,
-      NULL,
-      is_wide_little,
-      { "UTF-16", "put 'iconv -f UTF-16LE -t UTF-8' before it", false, false } },
-    { NULL,
-      NULL,
-      is_wide_big,
-      { "UTF-16", "put 'iconv -f UTF-16BE -t UTF-8' before it", false, false } },
-    { NULL,
-      NULL,
-      has_zero,
-      { "no text, as it has zero bytes", "input.split nul or input.split fixed:BYTES",
-        false, false } },
-    { "@", NULL, is_fastq, { "FASTQ", "input.split fastq", false, false } },
-    { ">", NULL, is_fasta, { "FASTA", "input.split fasta", false, false } },
-    { "WARC/", NULL, is_warc, { "WARC", "input.split warc", false, false } },
-    { NULL, NULL, is_xml, { "XML", "input.split xml:ELEMENT", false, false } },
-    { NULL,
-      NULL,
-      is_json,
-      { "JSON over several lines", "input.split json", false, false } },
-    { "LOCUS  ",
-      "DEFINITION  ",
-      NULL,
-      { "GenBank", "input.split 'regex:LOCUS '", false, false } },
-    { "From ", NULL, is_mbox, { "mail", "input.split 'regex:From '", false, false } },
-    { "##fileformat=VCF", NULL, NULL, { "VCF", "input.header '#'", true, false } },
-    { "@HD\t", NULL, NULL, { "SAM", "input.header '@'", true, false } },
-    { "@SQ\t", NULL, NULL, { "SAM", "input.header '@'", true, false } },
+    { NULL, NULL, is_wide_little, LIKE("UTF-16", ICONV("UTF-16LE")) },
+    { NULL, NULL, is_wide_big, LIKE("UTF-16", ICONV("UTF-16BE")) },
+    { NULL, NULL, has_zero, LIKE("no text, as it has zero bytes",
+                                 "input.split nul or input.split fixed:BYTES") },
+    { "@", NULL, is_fastq, LIKE("FASTQ", "input.split fastq") },
+    { ">", NULL, is_fasta, LIKE("FASTA", "input.split fasta") },
+    { "WARC/", NULL, is_warc, LIKE("WARC", "input.split warc") },
+    { NULL, NULL, is_xml, LIKE("XML", "input.split xml:ELEMENT") },
+    { NULL, NULL, is_json, LIKE("JSON over several lines", "input.split json") },
+    { "LOCUS  ", "DEFINITION  ", NULL, LIKE("GenBank", "input.split 'regex:LOCUS '") },
+    { "From ", NULL, is_mbox, LIKE("mail", "input.split 'regex:From '") },
+    { "##fileformat=VCF", NULL, NULL, HEADER("VCF", "input.header '#'") },
+    { "@HD\t", NULL, NULL, HEADER("SAM", "input.header '@'") },
+    { "@SQ\t", NULL, NULL, HEADER("SAM", "input.header '@'") },
 };
+/* clang-format on */
 
 const struct cv_format_guess *cv_format_guess_find(const char *bytes, size_t length)
 {
@@ -190,14 +182,12 @@ const struct cv_format_guess *cv_format_guess_find(const char *bytes, size_t len
 
 const struct cv_format_guess *cv_format_guess_endless(const char *bytes, size_t length)
 {
-    static const struct cv_format_guess array = { "a JSON array", "input.split json",
-                                                  false, true };
-    static const struct cv_format_guess returns = { "text whose lines end in CR",
-                                                    "put \"tr '\\r' '\\n'\" before it",
-                                                    false, true };
-    static const struct cv_format_guess line = {
-        "one line", "input.split says where else records end", false, true
-    };
+    static const struct cv_format_guess array =
+        ENDLESS("a JSON array", "input.split json");
+    static const struct cv_format_guess returns =
+        ENDLESS("text whose lines end in CR", "put \"tr '\\r' '\\n'\" before it");
+    static const struct cv_format_guess line =
+        ENDLESS("one line", "input.split says where else records end");
 
     if (length < CV_GUESS_LINE || memchr(bytes, '\n', CV_GUESS_LINE) != NULL)
         return NULL;

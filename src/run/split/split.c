@@ -12,7 +12,7 @@
 
 enum { MAX_HEADER = 1000000, MAX_COLUMN = 100000 };
 
-/* Groups of records: of a number of records, or with the same key. The key is a column, or the match
+/* Groups have a number of records, or records with the same key. The key is a column, or the match
  * of an expression, in the first 64 KiB of a record; without one it is empty. */
 struct cv_split_group {
     uint64_t records; /* 0: with the same key                */
@@ -66,7 +66,7 @@ static const char *kind_name(const void *context, size_t index)
     return cv_splitter_name(index);
 }
 
-/* Advice for a format that needs no splitter of its own; NULL: unknown. */
+/* Advice for a format without its own splitter; NULL: unknown. */
 static const char *find_other_name(const char *name)
 {
     static const char *const others[][2] = {
@@ -137,7 +137,7 @@ enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
     if (splitter == NULL)
         return cv_fail_memory(err, "a splitter");
     splitter->kind = kind;
-    splitter->byte = '\n';
+    splitter->byte = kind->byte;
     splitter->text = strdup(text);
     if (splitter->text == NULL)
         status = cv_fail_memory(err, "a splitter");
@@ -189,21 +189,6 @@ static enum cleave_status add_setting(struct cv_splitter *splitter, const char *
     free(splitter->text);
     splitter->text = longer;
     return CLEAVE_OK;
-}
-
-/* --- walks and counts ------------------------------------------------------------------------ */
-
-void cv_walk_again(struct cv_walk *walk, uint64_t offset)
-{
-    const int form = walk->form;
-
-    cv_walk_init(walk, offset);
-    walk->form = form;
-}
-
-uint64_t cv_walk_records(const struct cv_walk *walk)
-{
-    return walk->found + walk->begun;
 }
 
 enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,

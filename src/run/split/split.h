@@ -33,7 +33,7 @@ enum cleave_status cv_splitter_set_records(struct cv_splitter *splitter, uint64_
                                            struct cleave_error *err);
 enum cleave_status cv_splitter_set_together(struct cv_splitter *splitter,
                                             const char *text, struct cleave_error *err);
-/* What a header is: the first record ("", NULL), the first N records ("3"), or all lines at the start
+/* Define the header: the first record ("", NULL), the first N records ("3"), or all lines at the start
  * that begin with a text ("#"). */
 enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const char *how,
                                           struct cleave_error *err);
@@ -60,7 +60,7 @@ enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, in
                                           size_t length, uint64_t *out,
                                           struct cleave_error *err);
 
-/* What must follow the last bytes of an input so that its last record is complete. `length` is at
+/* The bytes that complete the last record of an input, given its last bytes. `length` is at
  * least 1, and CV_CLOSING_LOOK if the input has as many. */
 enum { CV_CLOSING_LOOK = 3 };
 enum cv_closing cv_splitter_closing(const struct cv_splitter *splitter, const char *last,

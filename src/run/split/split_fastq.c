@@ -16,12 +16,11 @@
 enum { GAP, NAME, SEQUENCE, PLUS, QUALITY };
 
 /* The error at the start of a line. */
-static enum cleave_status fail_line(struct cv_walk *walk, const char *expected, char got,
-                                    struct cleave_error *err)
+static enum cleave_status fail_line(const struct cv_walk *walk, const char *expected,
+                                    char got, struct cleave_error *err)
 {
     const uint64_t line = walk->at - walk->line;
 
-    walk->bad = true;
     if (got >= ' ' && got <= '~')
         return cv_fail(err, CLEAVE_EINPUT, "byte %" PRIu64 ": expected %s, got '%c'",
                        line, expected, got);
@@ -72,7 +71,6 @@ static enum cleave_status end_line(struct cv_walk *walk, uint64_t length,
             walk->phase = GAP;
         if (walk->quality <= walk->sequence)
             break;
-        walk->bad = true;
         return cv_fail(err, CLEAVE_EINPUT,
                        "the FASTQ record at byte %" PRIu64 ": expected a quality of "
                        "%" PRIu64 " bytes, as long as the sequence, got %" PRIu64,

@@ -37,16 +37,6 @@ static bool is_space(char byte)
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
 
-static enum cleave_status fail_byte(struct cv_walk *walk, const char *expected, char got,
-                                    struct cleave_error *err)
-{
-    char shown[8];
-
-    walk->bad = true;
-    return cv_fail(err, CLEAVE_EINPUT, "byte %" PRIu64 ": expected %s, got '%s'",
-                   walk->at, expected, cv_shown(&got, 1, shown, sizeof shown));
-}
-
 /* --- byte by byte ------------------------------------------------------------------------- */
 
 /* Decide by the first byte of a record. *skip: it is a space or a byte order mark. */
@@ -80,7 +70,7 @@ static enum cleave_status value_byte(struct cv_walk *walk, char byte,
 
     if ((byte == ',' && (walk->phase & (OPENED | COMMA)) != 0) ||
         (ends && (walk->phase & COMMA) != 0))
-        return fail_byte(walk, "a JSON value", byte, err);
+        return cv_walk_fail(walk, "a JSON value", byte, err);
     walk->phase &= ~(OPENED | COMMA);
     walk->phase |= byte == ',' ? COMMA : walk->sequence == 0 ? OPENED : 0;
     return CLEAVE_OK;
@@ -93,16 +83,17 @@ static enum cleave_status outer_byte(struct cv_walk *walk, char byte, bool *star
     const bool array = (walk->phase & ARRAY) != 0;
 
     if (walk->phase & ENDED)
-        return fail_byte(walk,
-                         "the end of the input behind its array (json:values: arrays are "
-                         "values)",
-                         byte, err);
+        return cv_walk_fail(
+            walk,
+            "the end of the input behind its array (json:values: arrays are "
+            "values)",
+            byte, err);
     if (array) { /* at its start, or between its values */
         *starts = byte == ',';
         return value_byte(walk, byte, err);
     }
     if (byte == ',' || byte == ']' || byte == '}')
-        return fail_byte(walk, "a JSON value", byte, err);
+        return cv_walk_fail(walk, "a JSON value", byte, err);
     *starts = byte == '"' || byte == '{' || byte == '[' || (walk->phase & SCALAR) == 0;
     walk->phase |= SCALAR;
     return CLEAVE_OK;

@@ -23,7 +23,7 @@ struct cv_walk {
     uint64_t until;    /* stop at the first boundary here or later            */
     uint64_t max;      /* stop once this many were found (fastq only)         */
     bool begun;        /* a byte of the record after `boundary` was seen      */
-    bool bad;          /* the bytes are not in the format                     */
+    bool bad;          /* it failed: the bytes are not in the format          */
     int form;          /* result of kind->form, or 0                          */
     /* For the kind; zero at a record start. */
     int phase;
@@ -32,6 +32,7 @@ struct cv_walk {
 };
 
 enum { CV_FORM_LOOK = 4 };
+enum cv_verdict { CV_IS_NOT, CV_IS_START, CV_NEEDS_MORE };
 
 struct cv_split_kind {
     const char *name;
@@ -44,12 +45,17 @@ struct cv_split_kind {
     bool bare;         /* ... with a head and nothing else                       */
     const char *eats;  /* name in magic.c of the binary format it is for; NULL: text */
     bool spaced;       /* empty lines separate records                           */
-    bool ends_in_byte; /* a record starts after every splitter->byte             */
+    bool ends_in_byte; /* a record starts after every splitter->byte,            */
+    char byte;         /* ... which is this one                                  */
     unsigned behind;   /* bytes before a position that are needed to judge it    */
     unsigned ahead; /* bytes from a position that `walk` needs to find a boundary there */
     /* Set up the splitter from its argument, "" if that was omitted. */
     enum cleave_status (*parse)(struct cv_splitter *splitter, const char *argument,
                                 struct cleave_error *err);
+    /* Whether a record starts with a line, if only its bytes decide: for next_line and
+     * last_line of split_local.c. */
+    enum cv_verdict (*judge)(const struct cv_splitter *splitter,
+                             const struct cv_view *view, size_t line);
     /* The first record start at or after `from`. If false, *out is where to continue with a longer
      * view: no record starts in [from, *out). Position 0 of a view counts only at offset 0. */
     bool (*next)(const struct cv_splitter *splitter, const struct cv_view *view,
@@ -125,9 +131,18 @@ static inline void cv_walk_init(struct cv_walk *walk, uint64_t offset)
         .at = offset, .boundary = offset, .until = UINT64_MAX, .max = UINT64_MAX
     };
 }
-void cv_walk_again(struct cv_walk *walk, uint64_t offset);
-/* Records walked over, with the one that has begun. */
-uint64_t cv_walk_records(const struct cv_walk *walk);
+static inline void cv_walk_again(struct cv_walk *walk, uint64_t offset)
+{
+    const int form = walk->form;
+
+    cv_walk_init(walk, offset);
+    walk->form = form;
+}
+/* Complete records, and a record that has begun. */
+static inline uint64_t cv_walk_records(const struct cv_walk *walk)
+{
+    return walk->found + walk->begun;
+}
 
 /* For kinds: a record begins at walk->at. False: the walk ends there. */
 static inline bool cv_walk_begin_record(struct cv_walk *walk)
@@ -137,6 +152,10 @@ static inline bool cv_walk_begin_record(struct cv_walk *walk)
     walk->begun = false;
     return walk->at < walk->until;
 }
+
+/* For kinds: the error of a byte at walk->at (split_local.c). */
+enum cleave_status cv_walk_fail(const struct cv_walk *walk, const char *expected,
+                                char got, struct cleave_error *err);
 
 /* The number of bytes equal to `byte`. */
 uint64_t cv_count_byte(const char *bytes, size_t length, char byte);

@@ -31,26 +31,14 @@ enum { OTHER = 1000, VALUE = 1001 };
 static const char length_field[] = "content-length:";
 static const char version_line[] = "WARC/";
 
-static enum cleave_status fail_byte(struct cv_walk *walk, const char *expected, char got,
-                                    struct cleave_error *err)
-{
-    char shown[8];
-
-    walk->bad = true;
-    return cv_fail(err, CLEAVE_EINPUT, "byte %" PRIu64 ": expected %s, got '%s'",
-                   walk->at, expected, cv_shown(&got, 1, shown, sizeof shown));
-}
-
 /* After the empty line that ends the fields. */
 static enum cleave_status skip_block(struct cv_walk *walk, struct cleave_error *err)
 {
-    if (!walk->carriage) {
-        walk->bad = true;
+    if (!walk->carriage)
         return cv_fail(err, CLEAVE_EINPUT,
                        "the WARC record at byte %" PRIu64
                        ": expected a field Content-Length, got none",
                        walk->boundary);
-    }
     walk->at += walk->quality;
     walk->phase = GAP;
     walk->quality = 0;
@@ -68,16 +56,16 @@ static enum cleave_status field_byte(struct cv_walk *walk, char byte,
                              : OTHER;
         if (walk->sequence == sizeof length_field - 1) {
             if (walk->carriage)
-                return fail_byte(walk, "one field Content-Length, not two", byte, err);
+                return cv_walk_fail(walk, "one field Content-Length, not two", byte, err);
             walk->sequence = VALUE;
         }
     } else if (walk->sequence == VALUE && byte >= '0' && byte <= '9') {
         if (walk->quality > UINT64_MAX / 32)
-            return fail_byte(walk, "a Content-Length of less digits", byte, err);
+            return cv_walk_fail(walk, "a Content-Length of less digits", byte, err);
         walk->quality = 10 * walk->quality + (uint64_t)(byte - '0');
         walk->carriage = true;
     } else if (walk->sequence == VALUE && byte != ' ' && byte != '\t' && byte != '\r') {
-        return fail_byte(walk, "a number of bytes as Content-Length", byte, err);
+        return cv_walk_fail(walk, "a number of bytes as Content-Length", byte, err);
     }
     return CLEAVE_OK;
 }
@@ -97,7 +85,7 @@ static enum cleave_status warc_byte(struct cv_walk *walk, char byte,
     }
     if (walk->phase == VERSION && walk->line < sizeof version_line - 1 &&
         byte != version_line[walk->line])
-        return fail_byte(walk, "'WARC/' at the start of a record", byte, err);
+        return cv_walk_fail(walk, "'WARC/' at the start of a record", byte, err);
     if (walk->phase == FIELDS && !ends && !(empty && byte == '\r'))
         CV_TRY(field_byte(walk, byte, err));
     walk->at++;
@@ -169,7 +157,6 @@ static const uint64_t BEGUN = (uint64_t)1 << BEGUN_AT, OVER = (uint64_t)1 << OVE
 static enum cleave_status fail_head(struct cv_walk *walk, const char *got,
                                     struct cleave_error *err)
 {
-    walk->bad = true;
     return cv_fail(err, CLEAVE_EINPUT, "byte %" PRIu64 ": expected a head of tar, got %s",
                    walk->at - BLOCK, got);
 }
@@ -289,7 +276,6 @@ static const uint64_t BAM_MAGIC = 0x014d4142; /* BAM\1 */
 static enum cleave_status fail_number(struct cv_walk *walk, const char *expected,
                                       struct cleave_error *err)
 {
-    walk->bad = true;
     return cv_fail(err, CLEAVE_EINPUT,
                    "byte %" PRIu64 ": expected %s of BAM, got %" PRIu64,
                    walk->at - NUMBER, expected, walk->quality);
@@ -446,15 +432,13 @@ static enum cleave_status magic_byte(struct cv_walk *walk, unsigned char byte,
     for (unsigned i = 0; i < NUMBER; i++)
         bytes[i] = (char)(walk->quality >> 8 * (NUMBER - 1 - i));
     walk->form = form_pcap(bytes, NUMBER);
-    if (walk->form == UNKNOWN) {
-        walk->bad = true;
+    if (walk->form == UNKNOWN)
         return cv_fail(err, CLEAVE_EINPUT,
                        "byte 0: expected the first bytes of pcap, got %08" PRIx64 "%s",
                        walk->quality,
                        walk->quality == PCAPNG
                            ? ", which is pcapng: put 'editcap -F pcap - - |' before it"
                            : "");
-    }
     walk->quality = 0;
     walk->at = FILE_HEAD;
     return CLEAVE_OK;
@@ -472,12 +456,10 @@ static enum cleave_status packet_byte(struct cv_walk *walk, unsigned char byte,
     walk->at++;
     if (++walk->line < LENGTH + NUMBER)
         return CLEAVE_OK;
-    if (walk->quality > INT32_MAX) {
-        walk->bad = true;
+    if (walk->quality > INT32_MAX)
         return cv_fail(err, CLEAVE_EINPUT,
                        "byte %" PRIu64 ": expected the length of a packet, got %" PRIu64,
                        walk->at - NUMBER, walk->quality);
-    }
     walk->at += PACKET_HEAD - (LENGTH + NUMBER) + walk->quality;
     walk->line = walk->quality = 0;
     walk->begun = true;

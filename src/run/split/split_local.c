@@ -10,6 +10,7 @@
  *                  carriage return before it). If RE contains a newline (\n), it sees 64 KiB with all
  *                  line ends, and . does not match a newline */
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,18 +44,19 @@ static bool last_ended(const struct cv_splitter *splitter, const struct cv_view 
     return end != NULL;
 }
 
-static enum cleave_status parse_nul(struct cv_splitter *splitter, const char *argument,
-                                    struct cleave_error *err)
+enum cleave_status cv_walk_fail(const struct cv_walk *walk, const char *expected,
+                                char got, struct cleave_error *err)
 {
-    (void)argument;
-    (void)err;
-    splitter->byte = '\0';
-    return CLEAVE_OK;
+    char shown[8];
+
+    return cv_fail(err, CLEAVE_EINPUT, "byte %" PRIu64 ": expected %s, got '%s'",
+                   walk->at, expected, cv_shown(&got, 1, shown, sizeof shown));
 }
 
 const struct cv_split_kind cv_split_lines = {
     .name = "lines",
     .ends_in_byte = true,
+    .byte = '\n',
     .behind = 1,
     .next = next_ended,
     .last = last_ended,
@@ -63,6 +65,7 @@ const struct cv_split_kind cv_split_lines = {
 const struct cv_split_kind cv_split_jsonl = {
     .name = "jsonl",
     .ends_in_byte = true,
+    .byte = '\n',
     .behind = 1,
     .next = next_ended,
     .last = last_ended,
@@ -72,7 +75,6 @@ const struct cv_split_kind cv_split_nul = {
     .name = "nul",
     .ends_in_byte = true,
     .behind = 1,
-    .parse = parse_nul,
     .next = next_ended,
     .last = last_ended,
 };
@@ -185,13 +187,8 @@ const struct cv_split_kind cv_split_fixed = {
 
 /* --- records that start with a certain line: paragraph, regex ------------------------------- */
 
-enum verdict { IS_NOT, IS_START, NEEDS_MORE };
-typedef enum verdict judge_line(const struct cv_splitter *splitter,
-                                const struct cv_view *view, size_t line);
-
-/* `next` of a kind whose records start with a line that `judge` accepts. */
 static bool next_line(const struct cv_splitter *splitter, const struct cv_view *view,
-                      size_t from, size_t *out, judge_line *judge)
+                      size_t from, size_t *out)
 {
     size_t line = from;
 
@@ -200,7 +197,7 @@ static bool next_line(const struct cv_splitter *splitter, const struct cv_view *
         return false;
     }
     for (;; line++) {
-        enum verdict verdict;
+        enum cv_verdict verdict;
 
         if (line > 0) { /* the next line at or after this position */
             const char *end =
@@ -212,32 +209,31 @@ static bool next_line(const struct cv_splitter *splitter, const struct cv_view *
             }
             line = (size_t)(end - view->bytes) + 1;
         }
-        verdict = judge(splitter, view, line);
-        if (verdict != IS_NOT || line == view->length) {
-            *out = verdict == IS_NOT ? line + 1 : line;
-            return verdict == IS_START;
+        verdict = splitter->kind->judge(splitter, view, line);
+        if (verdict != CV_IS_NOT || line == view->length) {
+            *out = verdict == CV_IS_NOT ? line + 1 : line;
+            return verdict == CV_IS_START;
         }
     }
 }
 
-/* `last` of such a kind. */
 static bool last_line(const struct cv_splitter *splitter, const struct cv_view *view,
-                      size_t from, size_t to, size_t *out, judge_line *judge)
+                      size_t from, size_t to, size_t *out)
 {
     size_t line = to + 1, unknown = to + 1;
     const char *end;
 
     while (line > from &&
            (end = memrchr(view->bytes + from - 1, '\n', line - from)) != NULL) {
-        enum verdict verdict;
+        enum cv_verdict verdict;
 
         line = (size_t)(end - view->bytes) + 1;
-        verdict = judge(splitter, view, line);
-        if (verdict == IS_START) {
+        verdict = splitter->kind->judge(splitter, view, line);
+        if (verdict == CV_IS_START) {
             *out = line;
             return true;
         }
-        if (verdict == NEEDS_MORE)
+        if (verdict == CV_NEEDS_MORE)
             unknown = line;
     }
     *out = unknown;
@@ -311,40 +307,29 @@ static bool after_empty(const struct cv_view *view, size_t line)
     return line == 1 || before[-1] == '\n';
 }
 
-static enum verdict judge_paragraph(const struct cv_splitter *splitter,
-                                    const struct cv_view *view, size_t line)
+static enum cv_verdict judge_paragraph(const struct cv_splitter *splitter,
+                                       const struct cv_view *view, size_t line)
 {
     const size_t left = view->length - line;
 
     (void)splitter;
     if (line > 0 && !after_empty(view, line))
-        return IS_NOT;
+        return CV_IS_NOT;
     if (left == 0 || (left == 1 && view->bytes[line] == '\r'))
-        return view->ends ? IS_NOT : NEEDS_MORE;
+        return view->ends ? CV_IS_NOT : CV_NEEDS_MORE;
     if (view->bytes[line] == '\n' ||
         (view->bytes[line] == '\r' && view->bytes[line + 1] == '\n'))
-        return IS_NOT;
-    return IS_START;
-}
-
-static bool next_paragraph(const struct cv_splitter *splitter, const struct cv_view *view,
-                           size_t from, size_t *out)
-{
-    return next_line(splitter, view, from, out, judge_paragraph);
-}
-
-static bool last_paragraph(const struct cv_splitter *splitter, const struct cv_view *view,
-                           size_t from, size_t to, size_t *out)
-{
-    return last_line(splitter, view, from, to, out, judge_paragraph);
+        return CV_IS_NOT;
+    return CV_IS_START;
 }
 
 const struct cv_split_kind cv_split_paragraph = {
     .name = "paragraph",
     .spaced = true,
     .behind = 3,
-    .next = next_paragraph,
-    .last = last_paragraph,
+    .judge = judge_paragraph,
+    .next = next_line,
+    .last = last_line,
 };
 
 /* --- regex ------------------------------------------------------------------------------- */
@@ -356,8 +341,8 @@ const struct cv_split_kind cv_split_paragraph = {
 
 enum { LINE_LOOK = 65536 };
 
-static enum verdict judge_regex(const struct cv_splitter *splitter,
-                                const struct cv_view *view, size_t line)
+static enum cv_verdict judge_regex(const struct cv_splitter *splitter,
+                                   const struct cv_view *view, size_t line)
 {
     const char *text = view->bytes + line;
     const size_t left = view->length - line;
@@ -367,37 +352,25 @@ static enum verdict judge_regex(const struct cv_splitter *splitter,
 
     if (left >= splitter->prefix_length &&
         memcmp(text, splitter->prefix, splitter->prefix_length) != 0)
-        return IS_NOT;
+        return CV_IS_NOT;
     if (left >= splitter->prefix_length && splitter->plain)
-        return IS_START;
+        return CV_IS_START;
     end = splitter->many_lines
               ? NULL
               : memchr(text, '\n', left > LINE_LOOK ? LINE_LOOK + 1 : left);
     cut = end == NULL && left > LINE_LOOK;
     if (end == NULL && !cut && !view->ends)
-        return NEEDS_MORE;
+        return CV_NEEDS_MORE;
     if (left == 0)
-        return IS_NOT; /* the end of the input */
+        return CV_IS_NOT; /* the end of the input */
     seen = cut ? LINE_LOOK : end != NULL ? (size_t)(end - text) : left;
     if (!cut && seen > 0 && text[seen - 1] == '\r' && !splitter->many_lines)
         seen--;
-    /* Out of memory (-2) is no match: the chunk only gets longer. */
+    /* Out of memory (-2) counts as no match: the chunk only gets longer. */
     return re_match(cut ? splitter->regex_cut : splitter->regex, text, (regoff_t)seen, 0,
                     NULL) >= 0
-               ? IS_START
-               : IS_NOT;
-}
-
-static bool next_regex(const struct cv_splitter *splitter, const struct cv_view *view,
-                       size_t from, size_t *out)
-{
-    return next_line(splitter, view, from, out, judge_regex);
-}
-
-static bool last_regex(const struct cv_splitter *splitter, const struct cv_view *view,
-                       size_t from, size_t to, size_t *out)
-{
-    return last_line(splitter, view, from, to, out, judge_regex);
+               ? CV_IS_START
+               : CV_IS_NOT;
 }
 
 /* The number of bytes of plain ASCII text that every match begins with. */
@@ -548,6 +521,7 @@ const struct cv_split_kind cv_split_regex = {
     .takes = "RE",
     .behind = 1,
     .parse = parse_regex,
-    .next = next_regex,
-    .last = last_regex,
+    .judge = judge_regex,
+    .next = next_line,
+    .last = last_line,
 };
