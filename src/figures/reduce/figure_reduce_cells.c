@@ -90,19 +90,6 @@ static void judge_overlap(double table[SPREADS][RATIOS], struct cv_figure_result
                     100 * asymmetry);
 }
 
-static void draw_overlap(struct cv_figure_result *result)
-{
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
-                    .title = "Mean length of fibonacci over that of tree-dyn, 64 nodes; "
-                             "below 1 fibonacci wins",
-                    .x_label = "mean combination over mean transfer",
-                    .y_label = "coefficient of variation of the costs",
-                    .column_names = names, .decimals = 2);
-
-    cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0);
-}
-
 static void make_overlap(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
@@ -126,7 +113,12 @@ static void make_overlap(struct cv_figure_result *result)
         }
     }
     judge_overlap(table, result);
-    draw_overlap(result);
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "Mean length of fibonacci over that of tree-dyn, 64 nodes; "
+                         "below 1 fibonacci wins",
+                .x_label = "mean combination over mean transfer",
+                .y_label = "coefficient of variation of the costs", .column_names = names,
+                .ncolumns = RATIOS, .nrows = SPREADS, .decimals = 2);
 }
 
 const struct cv_figure cv_figure_reduce_overlap = {
@@ -232,15 +224,13 @@ static void draw_best(struct cv_figure_result *result)
     static const char *const letters[METHODS] = { "B", "F", "O" };
     static const char *const kinds[METHODS + 1] = { "B: binomial", "F: fibonacci",
                                                     "O: ordered-tree-dyn", NULL };
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
-                    .title = "The best mean length of those that keep the order, "
-                             "64 nodes",
-                    .x_label = "mean combination over mean transfer",
-                    .y_label = "coefficient of variation of the costs",
-                    .column_names = names, .letters = letters, .kinds = kinds);
 
-    cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0);
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "The best mean length of those that keep the order, "
+                         "64 nodes",
+                .x_label = "mean combination over mean transfer",
+                .y_label = "coefficient of variation of the costs", .column_names = names,
+                .ncolumns = RATIOS, .nrows = SPREADS, .letters = letters, .kinds = kinds);
 }
 
 static void make_best(struct cv_figure_result *result)

@@ -159,8 +159,8 @@ static void draw_cv(const struct curve *curve, struct cv_figure_result *result)
 
             if (panels[panel].ribbon && p != TREE_DYN && p != FIBONACCI)
                 continue;
-            series = cv_plot_series(result, plot, policies[p], CURVE_POINTS,
-                                    panels[panel].ribbon);
+            series =
+                cv_plot_series(plot, policies[p], CURVE_POINTS, panels[panel].ribbon);
             for (int i = 0; i < CURVE_POINTS; i++) {
                 series->x[i] = curve->cv[i];
                 series->y[i] = curve->of[i][p].mean_s;
@@ -323,26 +323,20 @@ static void judge_bernoulli(const struct means *means, struct cv_figure_result *
                     "within %.1f %%", 100 * last);
 }
 
-static void draw_bernoulli(const struct means *means, struct cv_figure_result *result)
+static void draw_bernoulli(struct cv_figure_result *result)
 {
     static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
 
-    for (int distribution = 0; distribution < LAWS; distribution++) {
+    for (size_t distribution = 0; distribution < LAWS; distribution++) {
         struct cv_figure_plot *plot =
             CV_PLOT_ADD(result, .title = titles[distribution],
                         .x_label = "coefficient of variation of the transfers",
                         .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
                         .log_y = true, .y_from = 5, .y_to = 60);
 
-        for (int p = 0; p < POLICIES; p++) {
-            struct cv_figure_series *series =
-                cv_plot_series(result, plot, policies[p], BERNOULLI_POINTS, false);
-
-            for (int i = 0; i < BERNOULLI_POINTS; i++) {
-                series->x[i] = spreads[i];
-                series->y[i] = means->of[distribution][i][p];
-            }
-        }
+        for (size_t p = 0; p < POLICIES; p++)
+            cv_plot_column(plot, policies[p], distribution * POLICIES + p, CV_LINE_MARKED,
+                           0);
     }
 }
 
@@ -355,7 +349,7 @@ static void fill_bernoulli(const struct means *means, struct cv_figure_result *r
             memcpy(values + (size_t)distribution * POLICIES, means->of[distribution][i],
                    sizeof means->of[distribution][i]);
     }
-    draw_bernoulli(means, result);
+    draw_bernoulli(result);
     judge_bernoulli(means, result);
 }
 
@@ -501,7 +495,7 @@ static void draw_markov(struct cv_figure_result *result)
 {
     static const struct {
         const char *name;
-        int column;
+        size_t column;
         enum cv_line line;
     } curves[] = {
         { "free combinations, chain", MEAN, CV_LINE_PLAIN },
@@ -516,17 +510,8 @@ static void draw_markov(struct cv_figure_result *result)
                     .y_label = "mean length (mean transfer = 1)", .log_x = true,
                     .x_from = 1.9, .x_to = 70);
 
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[i].name, SIZES, false);
-
-        series->line = curves[i].line;
-        for (int k = 0; k < SIZES; k++, row = row->next) {
-            series->x[k] = sizes[k];
-            series->y[k] = row->values[curves[i].column];
-        }
-    }
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+        cv_plot_column(plot, curves[i].name, curves[i].column, curves[i].line, 0);
 }
 
 static void make_markov(struct cv_figure_result *result)

@@ -384,30 +384,20 @@ static void judge_reached(struct cv_figure_result *result)
 
 static void draw(struct cv_figure_result *result)
 {
-    const char **names = cv_figure_alloc(result, ENTRIES, sizeof *names);
     static const struct {
         const char *name;
-        int column;
+        size_t column;
     } curves[] = { { "small platforms, optimum by trying everything", PART },
                    { "platform of Theorem 1, up to 144 nodes", BUILT } };
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result,
                     .title = "How near to the ratio in print: 100 % would be tight",
                     .y_label = "worst ratio over the bound (%)", .y_to = 105,
-                    .x_names = names, .nx_names = ENTRIES);
+                    .labels = true);
 
-    for (size_t k = 0; k < 2; k++) {
-        const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[k].name, ENTRIES, false);
-
-        series->line = CV_LINE_MARKS;
-        for (int i = 0; i < ENTRIES; i++, row = row->next) {
-            names[i] = row->label;
-            series->x[i] = i + (k == 0 ? -0.1 : 0.1);
-            series->y[i] = row->values[curves[k].column];
-        }
-    }
+    for (size_t k = 0; k < 2; k++)
+        cv_plot_column(plot, curves[k].name, curves[k].column, CV_LINE_MARKS,
+                       k == 0 ? -0.1 : 0.1);
 }
 
 static void make(struct cv_figure_result *result)

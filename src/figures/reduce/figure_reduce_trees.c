@@ -121,9 +121,9 @@ static void draw_schedules(const struct schedule *s, const char *title,
 
             after_s = s->start_s[i];
             snprintf(text, sizeof text, "from %d", i);
-            cv_plot_bar(result, plot,
+            cv_plot_bar(plot,
                         &(struct cv_bar){ row, 0, after_s, after_s + 1, text, NULL });
-            cv_plot_bar(result, plot,
+            cv_plot_bar(plot,
                         &(struct cv_bar){ row + 1, 1, end_s - 1, end_s, NULL, NULL });
         }
         row += 2;
@@ -346,14 +346,10 @@ static void draw_strategy(struct cv_figure_result *result)
     static const char *const titles[2] = { "Binomial tree, d = c",
                                            "Fibonacci tree, c = 0" };
 
-    for (size_t p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .title = titles[p], .x_label = "elements",
-                        .y_label = "length over the optimum", .log_x = true,
-                        .y_from = 0.98, .y_to = 1.55);
-
-        cv_plot_columns(result, plot, 2 * p, 2);
-    }
+    for (size_t p = 0; p < 2; p++)
+        CV_PLOT_ADD(result, .title = titles[p], .x_label = "elements",
+                    .y_label = "length over the optimum", .log_x = true, .y_from = 0.98,
+                    .y_to = 1.55, .first_curve = 2 * p, .ncurves = 2);
 }
 
 static void make(struct cv_figure_result *result)

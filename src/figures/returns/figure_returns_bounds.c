@@ -99,9 +99,8 @@ static void draw_ratio(struct cv_figure_result *result)
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result, .x_label = "slowest over fastest link",
                     .y_label = "work of FIFO over the optimum", .log_x = true,
-                    .log_y = true);
+                    .log_y = true, .ncurves = RATIO_COLUMNS);
 
-    cv_plot_columns(result, plot, 0, RATIO_COLUMNS);
     plot->series->line = CV_LINE_PLAIN; /* two curves coincide with the bound */
     plot->series->next->line = CV_LINE_MARKS;
     plot->series->next->next->line = CV_LINE_MARKS;
@@ -239,16 +238,6 @@ static void judge(const double first[COMPUTING_COLUMNS],
     near_links(result);
 }
 
-static void draw_computing(struct cv_figure_result *result)
-{
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
-                    .y_label = "clusters in which it is optimal (%)", .log_x = true,
-                    .y_from = -2, .y_to = 102);
-
-    cv_plot_columns(result, plot, LIFO_BEST, FIFO_BEST + 1);
-}
-
 static void make_computing(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
@@ -278,7 +267,10 @@ static void make_computing(struct cv_figure_result *result)
         cv_figure_progress(job, (uint64_t)i + 1, RATES);
     }
     judge(first, last, down, result);
-    draw_computing(result);
+    CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
+                .y_label = "clusters in which it is optimal (%)", .log_x = true,
+                .y_from = -2, .y_to = 102, .first_curve = LIFO_BEST,
+                .ncurves = FIFO_BEST + 1);
 }
 
 const struct cv_figure cv_figure_returns_computing = {
@@ -367,7 +359,7 @@ static void draw_small(struct cv_figure_result *result)
 {
     static const struct {
         const char *name;
-        int column;
+        size_t column;
     } curves[] = { { "nonincreasing, mean", RIGHT_MEAN },
                    { "nonincreasing, worst", RIGHT_MOST },
                    { "increasing as printed, mean", PRINTED_MEAN },
@@ -377,16 +369,12 @@ static void draw_small(struct cv_figure_result *result)
                     .y_label = "less than the optimum (%)", .log_x = true, .log_y = true);
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        const struct cv_figure_row *row = result->rows;
         struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[i].name, SMALL_DELTAS, false);
+            cv_plot_column(plot, curves[i].name, curves[i].column, CV_LINE_MARKED, 0);
 
-        for (int k = 0; k < SMALL_DELTAS; k++, row = row->next) {
-            const double loss = row->values[curves[i].column];
-
-            series->x[k] = deltas_small[k];
-            series->y[k] = loss > 1e-8 ? loss : NAN; /* nothing, on a log scale */
-        }
+        for (int k = 0; k < SMALL_DELTAS; k++)
+            if (!(series->y[k] > 1e-8))
+                series->y[k] = NAN; /* nothing, on a log scale */
     }
 }
 

@@ -172,8 +172,8 @@ static void draw_fig5(const struct curve *curves, size_t n, int first,
                                .y_label = "CPU efficiency, to the last result",
                                .log_x = true);
         snprintf(name, sizeof name, "f = %g s", latencies_s_fig5[curves[i].latency]);
-        cv_plot_row(result, plot, name, row->values + first,
-                    (size_t)(FIG5_PERIODS - first), periods_s_fig5 + first);
+        cv_plot_row(plot, name, row->values + first, (size_t)(FIG5_PERIODS - first),
+                    periods_s_fig5 + first);
     }
 }
 
@@ -388,7 +388,7 @@ static void draw_fig6(const struct scene *scene, struct cv_figure_result *result
                                .x_label = "τ, wanted length of rounds (s)",
                                .y_label = "CPU efficiency", .log_x = true);
         snprintf(name, sizeof name, "drop %g", drops[c % DROPS]);
-        cv_plot_row(result, plot, name, row->values + first,
+        cv_plot_row(plot, name, row->values + first,
                     (size_t)(FIG6_PERIODS - scene->first_period), periods_s_fig6 + first);
     }
 }

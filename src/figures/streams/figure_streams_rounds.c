@@ -68,8 +68,7 @@ static void note_post(const struct cleave_event *event, struct posts *posts)
     posts->units[w] += event->units;
 }
 
-static void add_bars(const struct cleave_event *event, struct cv_figure_plot *plot,
-                     struct cv_figure_result *result)
+static void add_bars(const struct cleave_event *event, struct cv_figure_plot *plot)
 {
     const bool sent = event->kind == CLEAVE_SENT, done = event->kind == CLEAVE_DONE;
     struct cv_bar bar = { .row = done   ? 2 + event->worker
@@ -87,11 +86,11 @@ static void add_bars(const struct cleave_event *event, struct cv_figure_plot *pl
     snprintf(text, sizeof text, "%u", event->worker);
     if (!done)
         bar.text = text;
-    cv_plot_bar(result, plot, &bar);
+    cv_plot_bar(plot, &bar);
 }
 
 static void read_trace(const struct cleave_trace *trace, struct posts *posts,
-                       struct cv_figure_plot *plot, struct cv_figure_result *result)
+                       struct cv_figure_plot *plot)
 {
     for (size_t i = 0; i < cleave_trace_count(trace); i++) {
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
@@ -103,7 +102,7 @@ static void read_trace(const struct cleave_trace *trace, struct posts *posts,
             continue;
         if (event->kind == CLEAVE_SENT)
             note_post(event, posts);
-        add_bars(event, plot, result);
+        add_bars(event, plot);
     }
 }
 
@@ -213,7 +212,7 @@ static void make_from(struct cleave_trace *trace, struct cv_figure_result *resul
     simulate("0.1", trace, &run);
     waits = run->contentions;
     chunks = 2 * run->streams[0].chunks;
-    read_trace(trace, &posts, plot, result);
+    read_trace(trace, &posts, plot);
     fill(&posts, run, &off, &idle, result);
     cleave_streams_result_free(run);
     judge_schedule(off, idle, waits, chunks, result);
@@ -301,8 +300,7 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
                     .y_label = "mean length of a round (s)", .y_from = 0, .y_to = 110);
 
     for (int i = 0; i < LATENCIES; i++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, names[i], ROUNDS, false);
+        struct cv_figure_series *series = cv_plot_series(plot, names[i], ROUNDS, false);
 
         for (int r = 0; r < ROUNDS; r++) {
             series->x[r] = runs[i].rounds[r].time_s;
@@ -430,7 +428,7 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
 
         for (int way = 0; way < WAYS; way++) {
             struct cv_figure_series *series =
-                cv_plot_series(result, plot, names[way], DROPS, false);
+                cv_plot_series(plot, names[way], DROPS, false);
 
             for (int d = 0; d < DROPS; d++) {
                 series->x[d] = drops[d];

@@ -212,7 +212,7 @@ static void draw_selection(const struct cv_figure_job *job,
             struct cv_figure_series *series;
             size_t n = 0;
 
-            series = cv_plot_series(result, plot, names[c], POINTS, false);
+            series = cv_plot_series(plot, names[c], POINTS, false);
             if (columns[c] == OWN_BOUND)
                 series->line = CV_LINE_PLAIN;
             for (size_t i = 0; i < POINTS; i++) {
@@ -352,11 +352,9 @@ static void judge_table1(const struct cleave_worker workers[KINDS],
 
 static void draw_table1(struct cv_figure_result *result)
 {
-    static const char *const names[KINDS] = { "S0", "S1", "S2", "S3", "S4",
-                                              "S5", "S6", "S7", "S8", "S9" };
     static const struct {
         const char *title, *y_label;
-        int first, count;
+        size_t first, count;
     } panels[2] = {
         { "What a worker gives", "throughput (units/s)", GIVES, 1 },
         { "What it takes of its master in a round of 100 s", "time of the ports (s)",
@@ -366,24 +364,15 @@ static void draw_table1(struct cv_figure_result *result)
     for (int p = 0; p < 2; p++) {
         struct cv_figure_plot *plot =
             CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "kind of worker",
-                        .y_label = panels[p].y_label, .x_names = names, .nx_names = KINDS,
-                        .log_y = p == 0, .y_from = p == 0 ? 0.5 : 0,
-                        .y_to = p == 0 ? 2000 : 0.035);
+                        .y_label = panels[p].y_label, .labels = true, .log_y = p == 0,
+                        .y_from = p == 0 ? 0.5 : 0, .y_to = p == 0 ? 2000 : 0.035);
 
-        for (int c = 0; c < panels[p].count; c++) {
-            const struct cv_figure_row *row = result->rows;
-            struct cv_figure_series *series = cv_plot_series(result, plot,
-                                                             p == 0   ? NULL
-                                                             : c == 0 ? "published weight"
-                                                                      : "own messages",
-                                                             KINDS, false);
-
-            series->line = CV_LINE_MARKS;
-            for (int i = 0; i < KINDS; i++, row = row->next) {
-                series->x[i] = i;
-                series->y[i] = row->values[panels[p].first + c];
-            }
-        }
+        for (size_t c = 0; c < panels[p].count; c++)
+            cv_plot_column(plot,
+                           p == 0   ? NULL
+                           : c == 0 ? "published weight"
+                                    : "own messages",
+                           panels[p].first + c, CV_LINE_MARKS, 0);
     }
 }
 

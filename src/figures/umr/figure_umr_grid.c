@@ -320,8 +320,7 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
                     .y_label = "mean makespan over UMR's");
 
     for (int x = 0; x < FIG4_XMIS; x++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, names[x], PAIRS, false);
+        struct cv_figure_series *series = cv_plot_series(plot, names[x], PAIRS, false);
 
         for (int p = 0; p < PAIRS; p++) {
             series->x[p] = LEAST_R + 2 * p + 0.5;
@@ -479,8 +478,8 @@ static void draw_table3(struct cv_figure_result *result)
         plot = CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "rounds of XMI",
                            .y_label = panels[p].y_label);
 
-        printed = cv_plot_series(result, plot, "paper", XMIS, false);
-        made = cv_plot_series(result, plot, "here", XMIS, false);
+        printed = cv_plot_series(plot, "paper", XMIS, false);
+        made = cv_plot_series(plot, "here", XMIS, false);
         for (int x = 0; x < XMIS; x++, row = row->next) {
             printed->x[x] = made->x[x] = x + 1;
             printed->y[x] = row->values[panels[p].printed];

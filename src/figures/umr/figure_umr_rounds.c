@@ -34,28 +34,19 @@ static const struct {
 
 static void draw_table1(struct cv_figure_result *result)
 {
-    static const char *const names[] = { "HMMER", "MPEG", "VFleet", "Data Mining" };
     static const struct {
         const char *name;
-        int column;
+        size_t column;
     } curves[] = { { "as printed", PRINTED },
                    { "10 MB/s", TEN },
                    { "12.5 MB/s", TWELVE } };
-    struct cv_figure_plot *plot = CV_PLOT_ADD(result, .x_label = "application",
-                                              .y_label = "R: compute time over send time",
-                                              .x_names = names, .nx_names = APPLICATIONS);
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .x_label = "application",
+                    .y_label = "R: compute time over send time", .labels = true);
 
-    for (int i = 0; i < 3; i++) {
-        const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[i].name, APPLICATIONS, false);
-
-        series->line = CV_LINE_MARKS;
-        for (int k = 0; k < APPLICATIONS; k++, row = row->next) {
-            series->x[k] = k + 0.12 * (i - 1); /* side by side */
-            series->y[k] = row->values[curves[i].column];
-        }
-    }
+    for (int i = 0; i < 3; i++) /* side by side */
+        cv_plot_column(plot, curves[i].name, curves[i].column, CV_LINE_MARKS,
+                       0.12 * (i - 1));
 }
 
 static void make_table1(struct cv_figure_result *result)
@@ -175,7 +166,6 @@ static void make_fig5(struct cv_figure_result *result)
     };
     static const char *const betas[BETAS] = { "0", "1", "2", "3", "4", "5",
                                               "6", "7", "8", "9", "10" };
-    struct cv_figure_plot *plot;
 
     cv_figure_table(
         result, "alpha", columns, sizeof columns / sizeof *columns,
@@ -192,11 +182,11 @@ static void make_fig5(struct cv_figure_result *result)
             values[BETAS + b] = isfinite(rounds) ? rounds : NAN;
         }
     }
-    plot = CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
-                       .title = "Rounds of UMR (N = R = 5, 2000 units)",
-                       .x_label = "β, latency of a message (s)",
-                       .y_label = "α, latency of computing (s)", .column_names = betas);
-    cv_plot_map(result, plot, BETAS, 0, BETAS, 0);
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "Rounds of UMR (N = R = 5, 2000 units)",
+                .x_label = "β, latency of a message (s)",
+                .y_label = "α, latency of computing (s)", .column_names = betas,
+                .ncolumns = BETAS, .nrows = BETAS);
     judge_fig5(result);
 }
 
@@ -280,7 +270,7 @@ static void judge_fig6(const struct curves *curves, struct cv_figure_result *res
                     first[BOTH], curves->rounds[top][BOTH], top, at, last[BOTH]);
 }
 
-static void draw_fig6(const struct curves *curves, struct cv_figure_result *result)
+static void draw_fig6(struct cv_figure_result *result)
 {
     static const char *const names[CURVES] = { "α = 5 s, β = 0", "α = 0, β = 5 s",
                                                "α = β = 5 s" };
@@ -288,16 +278,8 @@ static void draw_fig6(const struct curves *curves, struct cv_figure_result *resu
         CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
                     .y_label = "rounds of UMR", .y_from = 0, .y_to = 16);
 
-    for (int c = 0; c < CURVES; c++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, names[c], FIG6_MOST - LEAST + 1, false);
-
-        series->line = CV_LINE_STEPS;
-        for (int r = LEAST; r <= FIG6_MOST; r++) {
-            series->x[r - LEAST] = r;
-            series->y[r - LEAST] = curves->rounds[r][c];
-        }
-    }
+    for (size_t c = 0; c < CURVES; c++)
+        cv_plot_column(plot, names[c], c, CV_LINE_STEPS, 0);
 }
 
 static void make_fig6(struct cv_figure_result *result)
@@ -321,7 +303,7 @@ static void make_fig6(struct cv_figure_result *result)
             values[c] = curves->rounds[r][c];
     }
     judge_fig6(curves, result);
-    draw_fig6(curves, result);
+    draw_fig6(result);
 }
 
 const struct cv_figure cv_figure_umr_fig6 = {
@@ -427,15 +409,6 @@ static void judge_fig7(const struct cv_figure_result *made,
                     "umr takes up to %.1f %% longer on average", 100 * plus);
 }
 
-static void draw_fig7(struct cv_figure_result *result)
-{
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "most that two workers differ by",
-                    .y_label = "mean makespan over the ideal", .log_x = true);
-
-    cv_plot_columns(result, plot, 0, WAYS);
-}
-
 static void make_fig7(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
@@ -465,7 +438,9 @@ static void make_fig7(struct cv_figure_result *result)
         }
     }
     judge_fig7(result, result);
-    draw_fig7(result);
+    CV_PLOT_ADD(result, .x_label = "most that two workers differ by",
+                .y_label = "mean makespan over the ideal", .log_x = true,
+                .ncurves = WAYS);
 }
 
 const struct cv_figure cv_figure_umr_fig7 = {
