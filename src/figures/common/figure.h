@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "cli/figures/figure_names.h"
 
 struct cv_figure_job {
     unsigned threads; /* 0: one per usable core                             */
@@ -56,6 +57,10 @@ struct cv_figure {
     const char *says;   /* claims of the paper, in a sentence or two                */
     void (*make)(struct cv_figure_result *result);
 };
+
+#define X(id, name) extern const struct cv_figure cv_figure_##id;
+CV_FIGURES(X)
+#undef X
 
 /* Release the result with cv_figure_done. */
 void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *job,
