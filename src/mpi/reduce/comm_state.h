@@ -91,6 +91,7 @@ struct cv_comm_state {
     int rank, size;
     unsigned ahead;    /* pairs that met before their last segment was combined */
     unsigned seen;     /* calls of auto before `comm` existed */
+    bool nested;       /* of a machine or of leaders: not divided by machines */
     bool request;      /* `placed` is known */
     bool placed;       /* may have `comm`; else the MPI library does all reductions */
     int broken;        /* error after which nothing is reliable */
