@@ -290,15 +290,7 @@ const struct cv_figure cv_figure_returns_computing = {
  * optimal. Both, against the optimum of random clusters of four workers. */
 
 enum { SMALL_DELTAS = 7 };
-enum {
-    RIGHT,
-    RIGHT_MEAN,
-    RIGHT_MOST,
-    PRINTED,
-    PRINTED_MEAN,
-    PRINTED_MOST,
-    SMALL_COLUMNS
-};
+enum { RIGHT, RIGHT_MEAN, RIGHT_MAX, PRINTED, PRINTED_MEAN, PRINTED_MAX, SMALL_COLUMNS };
 
 static const double deltas_small[SMALL_DELTAS] = { 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 1 };
 /* A loss of less than this is rounding. At delta 1e-5 orders differ by 1e-6 and more. */
@@ -361,9 +353,9 @@ static void draw_small(struct cv_figure_result *result)
         const char *name;
         size_t column;
     } curves[] = { { "nonincreasing, mean", RIGHT_MEAN },
-                   { "nonincreasing, worst", RIGHT_MOST },
+                   { "nonincreasing, worst", RIGHT_MAX },
                    { "increasing as printed, mean", PRINTED_MEAN },
-                   { "increasing as printed, worst", PRINTED_MOST } };
+                   { "increasing as printed, worst", PRINTED_MAX } };
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result, .x_label = "δ, result per unit of load",
                     .y_label = "less than the optimum (%)", .log_x = true, .log_y = true);
@@ -409,7 +401,7 @@ static void make_small(struct cv_figure_result *result)
                     "a polynomial algorithm is optimal for small results",
                     "the other way round: %.0f %% at delta 1e-5; at 0.1 it loses "
                     "%.3f %% on average, %.1f %% at most",
-                    smallest[RIGHT], tenth[RIGHT_MEAN], tenth[RIGHT_MOST]);
+                    smallest[RIGHT], tenth[RIGHT_MEAN], tenth[RIGHT_MAX]);
     draw_small(result);
 }
 

@@ -244,12 +244,8 @@ const struct cv_figure cv_figure_streams_period = {
  * 3000 s on 33 fast workers of one master. */
 
 enum { FIG6_LATENCIES = 2, DROPS = 6, FIG6_PERIODS = 7, TURNS = DROPS, ALL_PERIODS = 8 };
-enum {
-    FIG6_CURVES = FIG6_LATENCIES * DROPS,
-    FIG6_FIRST_QUICK = 2,
-    TURN_WORKERS = 33,
-    BEST_KIND = 3
-};
+enum { FIG6_CURVES = FIG6_LATENCIES * DROPS, FIG6_FIRST_QUICK = 2 };
+enum { TURN_WORKERS = 33, BEST_KIND = 3 };
 
 static const double latencies_s_fig6[FIG6_LATENCIES] = { 0, 0.01 };
 static const double drops[DROPS] = { 0, 0.1, 0.3, 0.5, 0.7, 0.9 };
