@@ -12,6 +12,11 @@
 #include "mpi/reduce/comm_state.h"
 #include "mpi/reduce/reduction.h"
 
+static bool is_pending(void)
+{
+    return atomic_load_explicit(&cv_mpi_process.pending, memory_order_relaxed) != 0;
+}
+
 /* --- reduce-scatter ----------------------------------------------------------------- */
 
 /* The vector is reduced to rank 0, and its parts are sent from there. MPI libraries
@@ -288,8 +293,9 @@ static bool is_passed(const struct cv_mpi_call *call)
         passes[i].type != call->type || passes[i].op != call->op ||
         passes[i].reach != call->reach)
         return false;
-    if (passes[i].closed != cv_mpi_process_closed() || cv_mpi_process_pending() ||
-        state->broken != MPI_SUCCESS)
+    if (passes[i].closed !=
+            atomic_load_explicit(&cv_mpi_process.closed, memory_order_acquire) ||
+        is_pending() || state->broken != MPI_SUCCESS)
         return false;
     if (call->reach == CV_TO_ROOT &&
         (call->root < 0 || call->root >= state->size || call->send == MPI_IN_PLACE))
@@ -323,11 +329,16 @@ static void remember_pass(const struct cv_mpi_call *call, struct cv_comm_state *
                           const struct cv_kind *kind)
 {
     if (is_predefined(call->op) && is_named(call->type))
-        passes[pass_of(call)] =
-            (struct pass){ state,       cv_chooser_choice(&state->chooser, kind),
-                           call->comm,  call->type,
-                           call->op,    call->count,
-                           call->reach, cv_mpi_process_closed() };
+        passes[pass_of(call)] = (struct pass){
+            state,
+            cv_chooser_choice(&state->chooser, kind),
+            call->comm,
+            call->type,
+            call->op,
+            call->count,
+            call->reach,
+            atomic_load_explicit(&cv_mpi_process.closed, memory_order_acquire)
+        };
 }
 
 static int by_mpi(const struct cv_mpi_call *call)
@@ -344,8 +355,7 @@ static int by_mpi(const struct cv_mpi_call *call)
 /* Complete earlier reductions first: other ranks may wait for this one in them. */
 static int by_mpi_after_ours(const struct cv_mpi_call *call)
 {
-    struct cv_comm_state *state =
-        cv_mpi_process_pending() ? cv_mpi_process_find(call->comm) : NULL;
+    struct cv_comm_state *state = is_pending() ? cv_mpi_process_find(call->comm) : NULL;
 
     if (state != NULL) {
         int code = cv_reduction_drain(state);
@@ -513,7 +523,7 @@ bool cv_call_is_short(int count, MPI_Datatype type)
 {
     int size;
 
-    return count > 0 && type != MPI_DATATYPE_NULL && !cv_mpi_process_pending() &&
+    return count > 0 && type != MPI_DATATYPE_NULL && !is_pending() &&
            PMPI_Type_size(type, &size) == MPI_SUCCESS && is_short(count, size);
 }
 
