@@ -54,9 +54,16 @@ static enum cleave_status run_turns(void *context, unsigned thread, uint64_t beg
                                     uint64_t end, struct cleave_error *err)
 {
     const struct loop *loop = context;
+    struct cv_arena arena;
+    struct cv_turn turn = { begin, thread, &arena };
 
     (void)err;
-    loop->body(loop->context, thread, begin, end);
+    cv_arena_init(&arena);
+    for (; turn.number < end; turn.number++) {
+        loop->body(loop->context, &turn);
+        cv_arena_reset(&arena);
+    }
+    cv_arena_done(&arena);
     return CLEAVE_OK;
 }
 

@@ -67,8 +67,13 @@ void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *
                     struct cv_figure_result *result);
 void cv_figure_done(struct cv_figure_result *result);
 
-/* Execute turns begin .. end - 1. `thread` is a small number. */
-typedef void cv_figure_body(void *context, unsigned thread, uint64_t begin, uint64_t end);
+struct cv_turn {
+    uint64_t number;
+    unsigned thread;        /* a small number    */
+    struct cv_arena *arena; /* empty in each turn */
+};
+
+typedef void cv_figure_body(void *context, const struct cv_turn *turn);
 /* Execute `count` turns on the threads of the job, `block` at once. */
 void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_t block,
                         cv_figure_body *body, void *context);

@@ -274,16 +274,15 @@ struct hunt {
     } by[MOST_THREADS]; /* results of each thread */
 };
 
-static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
+static void climb(void *context, const struct cv_turn *turn)
 {
     struct hunt *hunt = context;
+    const uint64_t i = turn->number;
+    const int which = (int)(i % CASES), method = (int)(i / CASES % METHODS);
 
-    for (uint64_t i = begin; i < end; i++) {
-        const int which = (int)(i % CASES), method = (int)(i / CASES % METHODS);
-
-        worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
-                    hunt->by[thread].worst[which], &hunt->by[thread].tried[which]);
-    }
+    worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
+                hunt->by[turn->thread].worst[which],
+                &hunt->by[turn->thread].tried[which]);
 }
 
 /* Into the first thread's place. */
@@ -410,7 +409,7 @@ static void make(struct cv_figure_result *result)
 
     hunt->most_nodes = job->quick ? 5 : MOST_NODES;
     hunt->steps = job->quick ? 20 : 60;
-    cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt);
+    cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, climb, hunt);
     gather(hunt);
     cv_figure_table(
         result, "method, case", columns, COLUMNS,

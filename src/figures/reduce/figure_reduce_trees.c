@@ -280,23 +280,18 @@ struct ratios {
     uint32_t max;
 };
 
-static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
+static void one_number(void *context, const struct cv_turn *turn)
 {
     struct ratios *ratios = context;
-    struct cv_arena arena;
+    const uint64_t n = turn->number + 2;
 
-    (void)thread;
-    cv_arena_init(&arena);
-    for (uint64_t n = begin + 2; n < end + 2; n++)
-        for (int i = 0; i < CURVES; i++) {
-            double length;
+    for (int i = 0; i < CURVES; i++) {
+        double length;
 
-            cv_arena_reset(&arena);
-            CV_MUST(cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
-                                       curves[i].d, curves[i].c, &arena, &length, err));
-            ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
-        }
-    cv_arena_done(&arena);
+        CV_MUST(cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
+                                   curves[i].d, curves[i].c, turn->arena, &length, err));
+        ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
+    }
 }
 
 static void judge(const struct ratios *ratios, struct cv_figure_result *result)
@@ -360,7 +355,7 @@ static void make(struct cv_figure_result *result)
     struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
 
     ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
-    cv_figure_parallel(job, ratios.max - 1, 16, some, &ratios);
+    cv_figure_parallel(job, ratios.max - 1, 16, one_number, &ratios);
     cv_figure_table(
         result, "elements", columns, CURVES,
         "Length over the optimum; of equal nodes the lowest or the highest goes "

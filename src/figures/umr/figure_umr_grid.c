@@ -131,30 +131,19 @@ static void make_workers(const struct grid_setting *setting,
         };
 }
 
-static void one_setting(const struct grid *grid, uint64_t at)
+static void one_setting(void *context, const struct cv_turn *turn)
 {
-    const struct grid_setting *setting = &grid->settings[at];
+    const struct grid *grid = context;
+    const struct grid_setting *setting = &grid->settings[turn->number];
     struct cleave_worker workers[MOST_WORKERS];
     struct cleave_platform *platform = NULL;
-    struct cv_arena arena;
 
     make_workers(setting, workers);
     CV_MUST(
         cleave_platform_new(CLEAVE_PORT_ONE, workers, setting->workers, &platform, err));
-    cv_arena_init(&arena);
     try_methods(grid, platform, setting->compute_latency_s + setting->latency_s == 0,
-                &arena, &grid->times[at]);
-    cv_arena_done(&arena);
+                turn->arena, &grid->times[turn->number]);
     cleave_platform_free(platform);
-}
-
-static void some_settings(void *context, unsigned thread, uint64_t begin, uint64_t end)
-{
-    const struct grid *grid = context;
-
-    (void)thread;
-    for (uint64_t i = begin; i < end; i++)
-        one_setting(grid, i);
 }
 
 /* Simulate all settings, or every 47th of them if quick. Memory is from the arena. */
@@ -165,7 +154,7 @@ static void grid_run(const struct cv_figure_job *job, struct grid *grid,
     grid->settings = cv_figure_alloc(result, grid->count, sizeof *grid->settings);
     grid->times = cv_figure_alloc(result, grid->count, sizeof *grid->times);
     list_settings(job->quick, grid->settings);
-    cv_figure_parallel(job, grid->count, 64, some_settings, grid);
+    cv_figure_parallel(job, grid->count, 64, one_setting, grid);
 }
 
 static void grid_no_latency(struct cv_arena *arena, struct grid_penalty *out)

@@ -361,26 +361,19 @@ static void try_ways(const struct cleave_worker *workers, struct cv_arena *arena
         over[way] /= LOAD / speed;
 }
 
-static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
+static void one_sample(void *context, const struct cv_turn *turn)
 {
     const struct samples *samples = context;
+    struct cleave_platform *platform;
+    struct cv_generate wanted;
 
-    (void)thread;
-    for (uint64_t i = begin; i < end; i++) {
-        struct cleave_platform *platform;
-        struct cv_generate wanted;
-        struct cv_arena arena;
-
-        cv_generate_preset(&wanted);
-        wanted.workers = WORKERS;
-        wanted.heterogeneity = hets[i / samples->each];
-        wanted.seed = i;
-        CV_MUST(cv_generate_platform(&wanted, &platform, err));
-        cv_arena_init(&arena);
-        try_ways(cleave_platform_workers(platform), &arena, samples->over[i]);
-        cv_arena_done(&arena);
-        cleave_platform_free(platform);
-    }
+    cv_generate_preset(&wanted);
+    wanted.workers = WORKERS;
+    wanted.heterogeneity = hets[turn->number / samples->each];
+    wanted.seed = turn->number;
+    CV_MUST(cv_generate_platform(&wanted, &platform, err));
+    try_ways(cleave_platform_workers(platform), turn->arena, samples->over[turn->number]);
+    cleave_platform_free(platform);
 }
 
 static void judge_fig7(const struct cv_figure_result *made,
@@ -420,7 +413,7 @@ static void make_fig7(struct cv_figure_result *result)
     const uint64_t count = HETS * samples.each;
 
     samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
-    cv_figure_parallel(job, count, 4, some, &samples);
+    cv_figure_parallel(job, count, 4, one_sample, &samples);
     cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
                     "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                     "quick) of 10 workers.");
