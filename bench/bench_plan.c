@@ -14,7 +14,7 @@
 #include "policy/compound/registry.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
-#include "policy/static/xmi_k.h"
+#include "policy/static/xmi.h"
 #include "figures/common/figure.h"
 #include "sim/load/native.h"
 

@@ -19,6 +19,9 @@ void cv_arena_reset(struct cv_arena *arena);
 /* `count` elements of `size` bytes, zeroed and aligned for any type. NULL: out of memory,
  * or count * size overflows; for count 0 a pointer that must not be read. */
 void *cv_array(struct cv_arena *arena, size_t count, size_t size);
+/* Allocate `count` elements for the pointer `array`; false: out of memory. */
+#define CV_NEW(arena, array, count) \
+    (((array) = cv_array((arena), (count), sizeof *(array))) != NULL)
 /* A copy of a string; NULL: out of memory. */
 char *cv_arena_text(struct cv_arena *arena, const char *text);
 

@@ -8,8 +8,6 @@
 #include <unistd.h>
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
-#include "cli/common/progress.h"
 #include "cli/figures/verb_figures.h"
 #include "figures/common/figure.h"
 #include "figures/common/figure_gnuplot.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 #include "mpi/reduce/mpi_names.h"
 #include "mpi/reduce/tree_algorithm.h"
 

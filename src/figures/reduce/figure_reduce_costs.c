@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cleave/reduce.h>
 #include "figures/common/figure.h"
-#include "model/reduce/reduce_markov.h"
+#include "model/reduce/reduce_bounds.h"
 
 /* --- gamma distributions ------------------------------------------------------------ */
 

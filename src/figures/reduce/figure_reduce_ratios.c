@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "base/random.h"
 #include "figures/common/figure.h"
-#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 
 enum { MOST_NODES = 6 }; /* for which the optimum is found by trying all trees */
 enum { BINOMIAL, TREE_DYN, FIBONACCI, METHODS };

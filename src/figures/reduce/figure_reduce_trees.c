@@ -5,8 +5,7 @@
 #include <cleave/reduce.h>
 #include "figures/common/figure.h"
 #include "model/reduce/greedy_tree.h"
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 
 /* --- small trees -------------------------------------------------------------------- */
 

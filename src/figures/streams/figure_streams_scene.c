@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "model/platform/platform_internal.h"
-#include "model/platform/literature_platforms.h"
+#include "model/platform/generate.h"
 #include "model/stream/stream_costs.h"
 #include "sim/stream/stream_run.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <cleave/stream_plan.h>
 #include "figures/common/figure.h"
-#include "model/platform/literature_platforms.h"
+#include "model/platform/generate.h"
 #include "model/stream/stream_costs.h"
 
 /* --- throughput against the number of streams --------------------------------------- */

@@ -5,7 +5,6 @@
 #include "figures/common/figure.h"
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
-#include "policy/static/xmi_k.h"
 #include "sim/load/load_case.h"
 
 enum { XMIS = 8, UMR = 0, XMI_K = XMIS + 1, METHODS };

@@ -5,11 +5,10 @@
 #include <math.h>
 #include "figures/common/figure.h"
 #include "model/platform/generate.h"
-#include "policy/common/bandwidth_order.h"
+#include "policy/common/setup.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
-#include "policy/static/umr_rounds.h"
-#include "policy/static/umr_unselected.h"
+#include "policy/static/one_round.h"
 
 static const double LOAD = 2000;
 enum { FEW = 5, WORKERS = 10, MOST_ROUNDS = 60 };

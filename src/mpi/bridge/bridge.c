@@ -25,7 +25,7 @@
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
 #include "mpi/bridge/bridge_internal.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 /* --- starting MPI ------------------------------------------------------------------- */
 

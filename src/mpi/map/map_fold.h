@@ -2,7 +2,7 @@
 #ifndef CV_MAP_FOLD_H
 #define CV_MAP_FOLD_H
 #include "engine/engine.h"
-#include "engine/fold_pace.h"
+#include "engine/fold_plan.h"
 #include "mpi/map/map_messages.h"
 #include "mpi/map/map_units.h"
 

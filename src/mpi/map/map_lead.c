@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "engine/driver.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_fold.h"
 #include "policy/compound/registry.h"

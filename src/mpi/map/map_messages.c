@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 static const size_t PIECE = (size_t)1 << 30; /* MPI counts in int */
 /* Tags. Every MPI has tags up to 32767. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include "base/arena.h"
 #include "io/trace_file.h"
-#include "io/trace_spans.h"
+#include "io/trace_export.h"
 
 /* A worker, or a node of a reduction. */
 struct cv_report_data_node {
