@@ -114,44 +114,24 @@ void cv_figure_table(struct cv_figure_result *result, const char *label,
     result->note = note;
 }
 
-static double *add_row(struct cv_figure_result *result, bool file_only,
-                       const char *format, va_list arguments)
+double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
 {
     struct cv_figure_row *row = cv_figure_alloc(result, 1, sizeof *row);
-    char label[128];
+    char text[128];
+    va_list arguments;
 
-    vsnprintf(label, sizeof label, format, arguments);
-    row->label = copy_text(result, label);
+    va_start(arguments, label);
+    vsnprintf(text, sizeof text, label, arguments);
+    va_end(arguments);
+    row->label = copy_text(result, text);
     row->values = cv_figure_alloc(result, result->ncolumns, sizeof *row->values);
     for (size_t i = 0; i < result->ncolumns; i++)
         row->values[i] = NAN;
-    row->file_only = file_only;
+    row->file_only = result->file_only;
     *result->last_row = row;
     result->last_row = &row->next;
     result->nrows++;
     return row->values;
-}
-
-double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
-{
-    va_list arguments;
-    double *values;
-
-    va_start(arguments, label);
-    values = add_row(result, false, label, arguments);
-    va_end(arguments);
-    return values;
-}
-
-double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
-{
-    va_list arguments;
-    double *values;
-
-    va_start(arguments, label);
-    values = add_row(result, true, label, arguments);
-    va_end(arguments);
-    return values;
 }
 
 void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,

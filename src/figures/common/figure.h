@@ -46,6 +46,7 @@ struct cv_figure_result {
     size_t nshown; /* columns in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
     size_t nrows;
+    bool file_only; /* rows that are added now are */
     struct cv_claim *claims, **last_claim;
     struct cv_figure_plot *plots, **last_plot; /* panels, see figure.h  */
     const char *note;                          /* static: how it was made; or NULL  */
@@ -94,9 +95,6 @@ void cv_figure_table(struct cv_figure_result *result, const char *label,
                      const char *const *columns, size_t ncolumns, const char *note);
 /* A row of values, all NAN, to fill. */
 double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
-    CV_PRINTF(2, 3);
-/* A row that only files have. */
-double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
 void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,
                      const char *numbers, ...) CV_PRINTF(4, 5);

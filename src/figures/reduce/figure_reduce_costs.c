@@ -475,7 +475,6 @@ static void draw_markov(struct cv_figure_result *result)
 
 static void make_markov(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = {
         "mean, chain",   "simulated",  "se",       "printed",  "variance",
         "simulated var", "both costs", "sim anew", "sim fixed"
@@ -488,10 +487,10 @@ static void make_markov(struct cv_figure_result *result)
     for (int i = 0; i < SIZES; i++) {
         double *values = cv_figure_row(result, "%u", sizes[i]);
 
-        one_size(job, sizes[i], values, &sum);
-        cv_figure_progress(job, (uint64_t)i + 1, SIZES);
+        one_size(result->job, sizes[i], values, &sum);
+        cv_figure_progress(result->job, (uint64_t)i + 1, SIZES);
     }
-    judge_markov(&sum, job->quick, result);
+    judge_markov(&sum, result->job->quick, result);
     draw_markov(result);
 }
 
@@ -589,7 +588,6 @@ static void judge_overlap(double table[SPREADS][RATIOS], struct cv_figure_result
 
 static void make_overlap(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     double table[SPREADS][RATIOS];
 
     cv_figure_table(
@@ -601,9 +599,9 @@ static void make_overlap(struct cv_figure_result *result)
         double *values = cv_figure_row(result, "%g", cell_spreads[i]);
 
         for (int j = 0; j < RATIOS; j++) {
-            values[j] = table[i][j] = cell_run(job, i, j, "fibonacci").mean_s /
-                                      cell_run(job, i, j, "tree-dyn").mean_s;
-            cell_progress(job, i, j);
+            values[j] = table[i][j] = cell_run(result->job, i, j, "fibonacci").mean_s /
+                                      cell_run(result->job, i, j, "tree-dyn").mean_s;
+            cell_progress(result->job, i, j);
         }
     }
     judge_overlap(table, result);
@@ -724,7 +722,6 @@ static void draw_best(struct cv_figure_result *result)
 
 static void make_best(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     const char **headings = cv_figure_alloc(result, (size_t)2 * RATIOS, sizeof *headings);
     struct cell table[SPREADS][RATIOS];
 
@@ -743,10 +740,10 @@ static void make_best(struct cv_figure_result *result)
         double *values = cv_figure_row(result, "%g", cell_spreads[i]);
 
         for (int j = 0; j < RATIOS; j++) {
-            find_best(job, i, j, &table[i][j]);
+            find_best(result->job, i, j, &table[i][j]);
             values[j] = table[i][j].best - BINOMIAL;
             values[RATIOS + j] = table[i][j].lead;
-            cell_progress(job, i, j);
+            cell_progress(result->job, i, j);
         }
     }
     judge_best(table, result);

@@ -401,15 +401,14 @@ static void draw(struct cv_figure_result *result)
 
 static void make(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "platforms",   "worst ratio",
                                                   "bound there", "% of bound",
                                                   "% built",     "built: nodes" };
     struct hunt *hunt = cv_figure_alloc(result, 1, sizeof *hunt);
 
-    hunt->most_nodes = job->quick ? 5 : MOST_NODES;
-    hunt->steps = job->quick ? 20 : 60;
-    cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, climb, hunt);
+    hunt->most_nodes = result->job->quick ? 5 : MOST_NODES;
+    hunt->steps = result->job->quick ? 20 : 60;
+    cv_figure_parallel(result->job, result->job->quick ? 270 : 4500, BLOCK, climb, hunt);
     gather(hunt);
     cv_figure_table(
         result, "method, case", columns, COLUMNS,

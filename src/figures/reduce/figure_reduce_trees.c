@@ -324,11 +324,9 @@ static void fill_strategy(const struct ratios *ratios, struct cv_figure_result *
     for (uint32_t n = 2; n <= ratios->max; n++) {
         double *values;
 
-        if (next < SHOWN && n == shown[next]) {
-            values = cv_figure_row(result, "%u", n);
-            next++;
-        } else
-            values = cv_figure_file_row(result, "%u", n);
+        result->file_only = next == SHOWN || n != shown[next];
+        next += !result->file_only;
+        values = cv_figure_row(result, "%u", n);
         for (int k = 0; k < CURVES; k++)
             values[k] = ratios->of[n][k];
     }
@@ -348,13 +346,12 @@ static void draw_strategy(struct cv_figure_result *result)
 
 static void make(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
                                                  "fibonacci, low", "fibonacci, high" };
-    struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
+    struct ratios ratios = { NULL, result->job->quick ? 1024 : 10000 };
 
     ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
-    cv_figure_parallel(job, ratios.max - 1, 16, one_number, &ratios);
+    cv_figure_parallel(result->job, ratios.max - 1, 16, one_number, &ratios);
     cv_figure_table(
         result, "elements", columns, CURVES,
         "Length over the optimum; of equal nodes the lowest or the highest goes "

@@ -108,7 +108,6 @@ static void draw_ratio(struct cv_figure_result *result)
 
 static void make_ratio(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[RATIO_COLUMNS] = {
         "tau min / tau max", "worst, any order", "slow link first", "worst, best order"
     };
@@ -120,17 +119,17 @@ static void make_ratio(struct cv_figure_result *result)
     for (int i = 0; i < SPREADS; i++) {
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
-        one_spread(i, job->quick ? 100 : 3000, values, &tally);
+        one_spread(i, result->job->quick ? 100 : 3000, values, &tally);
         build(spreads[i], &values[BUILT]);
         min = fmin(min, values[SORTED]);
         last = values[BUILT];
-        cv_figure_progress(job, (uint64_t)i + 1, SPREADS);
+        cv_figure_progress(result->job, (uint64_t)i + 1, SPREADS);
     }
     cv_figure_claim(result, tally.broken == 0,
                     "FIFO does at least tau_min / tau_max of the optimum",
                     "broken by %u of %u clusters; tight when the slow link is "
                     "served first: %.5f for links 1 : 100",
-                    tally.broken, SPREADS * (job->quick ? 100u : 3000u), last);
+                    tally.broken, SPREADS * (result->job->quick ? 100u : 3000u), last);
     cv_figure_claim(
         result, tally.below_delta == 0,
         "beyond the paper: with the fastest links first, and pruned, FIFO does at least "
@@ -240,7 +239,6 @@ static void judge(const double first[COMPUTING_COLUMNS],
 
 static void make_computing(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COMPUTING_COLUMNS] = {
         "LIFO optimal %", "LIFO proved %", "FIFO optimal %", "LIFO loses %",
         "FIFO loses %"
@@ -256,7 +254,7 @@ static void make_computing(struct cv_figure_result *result)
         const double rate = pow(10, 0.5 * i);
         double *values = cv_figure_row(result, "%.4g", rate);
 
-        one_rate(rate, job->quick ? 60 : 1000, values);
+        one_rate(rate, result->job->quick ? 60 : 1000, values);
         down += values[LIFO_BEST] < before;
         before = values[LIFO_BEST];
         for (int c = 0; c < COMPUTING_COLUMNS; c++) {
@@ -264,7 +262,7 @@ static void make_computing(struct cv_figure_result *result)
             if (i == 0)
                 first[c] = values[c];
         }
-        cv_figure_progress(job, (uint64_t)i + 1, RATES);
+        cv_figure_progress(result->job, (uint64_t)i + 1, RATES);
     }
     judge(first, last, down, result);
     CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
@@ -372,7 +370,6 @@ static void draw_small(struct cv_figure_result *result)
 
 static void make_small(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[SMALL_COLUMNS] = {
         "optimal %",          "loses %",          "at most %",
         "printed: optimal %", "printed: loses %", "printed: at most %"
@@ -385,12 +382,12 @@ static void make_small(struct cv_figure_result *result)
     for (int i = 0; i < SMALL_DELTAS; i++) {
         double *values = cv_figure_row(result, "%g", deltas_small[i]);
 
-        one_delta(deltas_small[i], job->quick ? 60 : 600, values);
+        one_delta(deltas_small[i], result->job->quick ? 60 : 600, values);
         if (i == 0)
             smallest = values;
         if (deltas_small[i] == 0.1)
             tenth = values;
-        cv_figure_progress(job, (uint64_t)i + 1, SMALL_DELTAS);
+        cv_figure_progress(result->job, (uint64_t)i + 1, SMALL_DELTAS);
     }
     cv_figure_claim(result, smallest[PRINTED] > 95,
                     "results should return by increasing tau y / u",

@@ -281,9 +281,8 @@ static void draw_laws(struct cv_figure_result *result)
 
 static void make(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
-    const uint32_t count = job->quick ? 400 : 10000;
+    const uint32_t count = result->job->quick ? 400 : 10000;
 
     cv_figure_table(
         result, "statement", columns, LAWS_COLUMNS,
@@ -296,7 +295,7 @@ static void make(struct cv_figure_result *result)
         cv_figure_claim(result, values[BROKEN] == 0, laws[i].claim,
                         "broken by %.0f of %.0f clusters%s", values[BROKEN],
                         values[CHECKED], laws[i].why);
-        cv_figure_progress(job, (uint64_t)i + 1, LAWS);
+        cv_figure_progress(result->job, (uint64_t)i + 1, LAWS);
     }
     draw_laws(result);
 }

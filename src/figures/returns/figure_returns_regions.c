@@ -106,7 +106,6 @@ static bool none_rules(const struct tally *tally)
 
 static void make_regions(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[LINKS] = { "links 1", "1.01", "1.03", "1.1", "1.2",
                                                 "1.4",     "1.7",  "2",    "3",   "10" };
     struct tally duplex = { 0 }, single = { 0 };
@@ -115,8 +114,8 @@ static void make_regions(struct cv_figure_result *result)
         result, "master", columns, LINKS,
         "0: LIFO is best, 1: FIFO is best, 2: neither. Four workers, each link "
         "slower than the one before by the factor of the column.");
-    fill(false, job, result, &duplex);
-    fill(true, job, result, &single);
+    fill(false, result->job, result, &duplex);
+    fill(true, result->job, result, &single);
     draw_regions(result);
     cv_figure_claim(result, none_rules(&duplex),
                     "neither LIFO nor FIFO is always optimal or dominates the other, "

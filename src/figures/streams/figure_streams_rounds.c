@@ -311,7 +311,6 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
 
 static void make_convergence(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "f 0.1: after s", "f 0.1: length s",
                                            "f 0.5: after s", "f 0.5: length s",
                                            "f 0.9: after s", "f 0.9: length s" };
@@ -321,7 +320,7 @@ static void make_convergence(struct cv_figure_result *result)
                     "Mean time at which the master knows the length, and mean length; "
                     "rounds of 100 s are wanted, first loads are a fifth of that.");
     for (int i = 0; i < LATENCIES; i++)
-        runs[i] = (struct cv_scene_run){ .workers = job->quick ? 100 : 1000,
+        runs[i] = (struct cv_scene_run){ .workers = result->job->quick ? 100 : 1000,
                                          .kind = -1,
                                          .latency_s = latencies_s[i],
                                          .port = CLEAVE_PORT_DUPLEX,
@@ -329,7 +328,7 @@ static void make_convergence(struct cv_figure_result *result)
                                          .horizon_s = CONVERGENCE_HORIZON_S,
                                          .end = "none",
                                          .first = 0.2 };
-    cv_scene_runs(job, runs, LATENCIES);
+    cv_scene_runs(result->job, runs, LATENCIES);
     for (int r = 0; r < ROUNDS; r++) {
         double *values = cv_figure_row(result, "%d", r + 1);
 
@@ -440,7 +439,6 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
 
 static void make_auto(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[AUTO_COLUMNS] = { "tau 100", "tau 100, close",
                                                        "auto", "auto, taper",
                                                        "gain, points" };
@@ -450,7 +448,7 @@ static void make_auto(struct cv_figure_result *result)
                     "Part of the time up to the last result that CPUs compute. tau 100: "
                     "first posts spread over a round; close: as soon as ports allow.");
     set_up(runs);
-    cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS);
+    cv_scene_runs(result->job, &runs[0][0], (size_t)ROWS * WAYS);
     for (int i = 0; i < ROWS; i++) {
         double *values = cv_figure_row(result, "T %g, drop %g", horizons_s[i / DROPS],
                                        drops[i % DROPS]);

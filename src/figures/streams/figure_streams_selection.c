@@ -261,7 +261,6 @@ static void fill(const struct cv_figure_job *job, const struct cleave_platform *
 
 static void make_selection(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[FIG3_COLUMNS] = { "ring: workers", "ring: units/s",
                                                        "ring: bound",   "own: workers",
                                                        "own: units/s",  "own: bound",
@@ -276,7 +275,7 @@ static void make_selection(struct cv_figure_result *result)
     for (unsigned i = 0; i < WORKERS; i++)
         workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
     CV_MUST(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
-    fill(job, platform, result);
+    fill(result->job, platform, result);
     cleave_platform_free(platform);
 }
 

@@ -319,7 +319,6 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
 
 static void make_fig4(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
                                                   "4 rounds", "settings" };
     struct grid grid = { .xmis = FIG4_XMIS };
@@ -328,20 +327,20 @@ static void make_fig4(struct cv_figure_result *result)
 
     cv_figure_table(result, "R", columns, COLUMNS,
                     "Mean makespan over that of UMR, by pairs of R: odd R have odd N.");
-    grid_run(job, &grid, result);
+    grid_run(result->job, &grid, result);
     grid_no_latency(&result->arena, &penalty);
     sum_up_fig4(&grid, &curves);
     for (int p = 0; p < PAIRS; p++) {
         const int ratio = LEAST_R + 2 * p;
-        double *values = p % 4 == 0 || p < 6 || p == PAIRS - 1
-                             ? cv_figure_row(result, "%d-%d", ratio, ratio + 1)
-                             : cv_figure_file_row(result, "%d-%d", ratio, ratio + 1);
+        double *values;
 
+        result->file_only = p % 4 != 0 && p >= 6 && p != PAIRS - 1;
+        values = cv_figure_row(result, "%d-%d", ratio, ratio + 1);
         for (int x = 0; x < FIG4_XMIS; x++)
             values[x] = curves.over[p][x];
         values[SETTINGS] = curves.settings[p];
     }
-    judge(&curves, job->quick, &penalty, result);
+    judge(&curves, result->job->quick, &penalty, result);
     draw_fig4(&curves, result);
 }
 
@@ -478,7 +477,6 @@ static void draw_table3(struct cv_figure_result *result)
 
 static void make_table3(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "paper, over umr", "over umr",
                                            "paper, % from best", "% from best" };
     struct grid grid = { .xmis = XMIS, .xmi_k = true };
@@ -490,7 +488,7 @@ static void make_table3(struct cv_figure_result *result)
         "no such grid has); workers are dropped where chunks would be negative, "
         "down to two, for which the formula's length stands. Without latencies "
         "umr and xmi-k are held to 8 rounds.");
-    grid_run(job, &grid, result);
+    grid_run(result->job, &grid, result);
     sum = sum_up_table3(&grid);
     fill(&sum, result);
     draw_table3(result);

@@ -296,8 +296,8 @@ static void make_fig6(struct cv_figure_result *result)
         for (int c = 0; c < CURVES; c++)
             curves->rounds[r][c] = rounds_at(r, c, &result->arena);
         curves->rounds[r][EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
-        values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, "%d", r)
-                                        : cv_figure_file_row(result, "%d", r);
+        result->file_only = r > 12 && r % 10 != 0;
+        values = cv_figure_row(result, "%d", r);
         for (int c = 0; c < NCOLUMNS; c++)
             values[c] = curves->rounds[r][c];
     }
@@ -375,16 +375,15 @@ static void one_sample(void *context, const struct cv_turn *turn)
     cleave_platform_free(platform);
 }
 
-static void judge_fig7(const struct cv_figure_result *made,
-                       struct cv_figure_result *result)
+static void judge_fig7(struct cv_figure_result *result)
 {
     double max = 0, single = 0, least_gain = INFINITY, plus = 0, last_gain = 0;
 
-    for (const struct cv_figure_row *row = made->rows; row != NULL; row = row->next) {
+    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
         max = fmax(max, row->values[SELECTED]);
         single = fmax(single, row->values[WORST]);
         last_gain = row->values[SORTED] / row->values[SELECTED] - 1;
-        if (row != made->rows)
+        if (row != result->rows)
             least_gain = fmin(least_gain, last_gain);
         plus = fmax(plus, row->values[SELECTED] / row->values[PLUS] - 1);
     }
@@ -403,16 +402,15 @@ static void judge_fig7(const struct cv_figure_result *made,
 
 static void make_fig7(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[FIG7_COLUMNS] = { "with selection",
                                                        "without, by bandwidth",
                                                        "without, as listed", "umr-plus",
                                                        "worst with selection" };
-    struct samples samples = { .each = job->quick ? 10 : 400 };
+    struct samples samples = { .each = result->job->quick ? 10 : 400 };
     const uint64_t count = HETS * samples.each;
 
     samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
-    cv_figure_parallel(job, count, 4, one_sample, &samples);
+    cv_figure_parallel(result->job, count, 4, one_sample, &samples);
     cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
                     "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                     "quick) of 10 workers.");
@@ -429,7 +427,7 @@ static void make_fig7(struct cv_figure_result *result)
             values[WORST] = fmax(values[WORST], over[SELECTED]);
         }
     }
-    judge_fig7(result, result);
+    judge_fig7(result);
     CV_PLOT_ADD(result, .x_label = "most that two workers differ by",
                 .y_label = "mean makespan over the ideal", .log_x = true,
                 .ncurves = WAYS);
