@@ -15,7 +15,7 @@
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
 #include "policy/static/xmi.h"
-#include "figures/figure_list.h"
+#include "figures/common/figure.h"
 #include "sim/load/native.h"
 
 enum { REPEATS = 11 };

@@ -29,29 +29,9 @@ static const double log10_of_2 = 0.30102999566398120;
 /* The integer next to m 2^e 10^p. */
 static uint64_t round_scaled(uint64_t m, int e, int p)
 {
-    static const uint64_t fives[] = { 1,
-                                      5,
-                                      25,
-                                      125,
-                                      625,
-                                      3125,
-                                      15625,
-                                      78125,
-                                      390625,
-                                      1953125,
-                                      9765625,
-                                      48828125,
-                                      244140625,
-                                      1220703125,
-                                      6103515625,
-                                      30517578125,
-                                      152587890625,
-                                      762939453125,
-                                      3814697265625,
-                                      19073486328125,
-                                      95367431640625,
-                                      476837158203125 };
-    const wide product = (wide)m * fives[p];
+    static const uint64_t fives[] = { 1, 5, 25, 125, 625, 3125, 15625, 78125 };
+    static const uint64_t more[] = { 1, 390625, 152587890625 }; /* 5^8, 5^16 */
+    const wide product = (wide)m * fives[p % 8] * more[p / 8];
     const int shift = -(e + p);
     uint64_t whole;
     wide rest, half;

@@ -11,9 +11,19 @@
 #include "cli/figures/verb_figures.h"
 #include "figures/common/figure.h"
 #include "figures/common/figure_gnuplot.h"
-#include "figures/figure_list.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
+
+static const struct named {
+    const char *name;
+    const struct cv_figure *facts;
+} named[] = {
+#define X(id, name) { name, &cv_figure_##id },
+    CV_FIGURES(X)
+#undef X
+};
+
+enum { FIGURES = sizeof named / sizeof *named };
 
 struct figure_files {
     const char *folder;
@@ -25,14 +35,14 @@ struct figure_files {
 
 enum { PATH_ROOM = 4096 };
 
-static bool path_of(const struct figure_files *files, const struct cv_figure *figure,
+static bool path_of(const struct figure_files *files, const struct named *figure,
                     const char *ending, char path[PATH_ROOM])
 {
-    return snprintf(path, PATH_ROOM, "%s/%s.%s", files->folder, cv_figure_name(figure),
-                    ending) < PATH_ROOM;
+    return snprintf(path, PATH_ROOM, "%s/%s.%s", files->folder, figure->name, ending) <
+           PATH_ROOM;
 }
 
-static int see_free(const struct figure_files *files, const struct cv_figure *figure,
+static int see_free(const struct figure_files *files, const struct named *figure,
                     const char *ending)
 {
     char path[PATH_ROOM], shown[CV_ECHO_ROOM];
@@ -50,7 +60,7 @@ static int see_free(const struct figure_files *files, const struct cv_figure *fi
 /* Make the directory, and check for existing files and for gnuplot before the work, which
  * may take minutes. */
 static int figure_files_begin(const struct figure_files *files,
-                              const struct cv_figure *const *figures, size_t count)
+                              const struct named *const *figures, size_t count)
 {
     char shown[CV_ECHO_ROOM];
     struct cleave_error err;
@@ -96,52 +106,25 @@ static void add_table(FILE *file, const struct cv_figure_result *result)
     fputs("\n", file);
 }
 
-static int write_csv(const struct figure_files *files, const struct cv_figure *figure,
-                     const struct cv_figure_result *result)
+static int write_file(const struct figure_files *files, const struct named *figure,
+                      const struct cv_figure_result *result, bool svg)
 {
-    char path[PATH_ROOM];
     struct cv_output_file out;
-    int status;
-
-    if (!path_of(files, figure, "csv", path))
-        return CV_EXIT_USAGE;
-    status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
-    if (status != CV_EXIT_DONE)
-        return status;
-    add_table(out.file, result);
-    return cv_output_close(&out, false);
-}
-
-static int write_svg(const struct figure_files *files, const struct cv_figure *figure,
-                     const struct cv_figure_result *result)
-{
     struct cleave_error err;
     char path[PATH_ROOM];
-    struct cv_output_file out;
-    bool drawn;
     int status, closed;
 
-    if (!path_of(files, figure, "svg", path))
+    if (!path_of(files, figure, svg ? "svg" : "csv", path))
         return CV_EXIT_USAGE;
     status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE)
         return status;
-    drawn = cv_gnuplot_draw(cv_figure_name(figure), result, fileno(out.file), &err) ==
-            CLEAVE_OK;
-    status = drawn ? CV_EXIT_DONE : cv_print_status(&err);
-    closed = cv_output_close(&out, !drawn);
+    if (!svg)
+        add_table(out.file, result);
+    else if (cv_gnuplot_draw(figure->name, result, fileno(out.file), &err) != CLEAVE_OK)
+        status = cv_print_status(&err);
+    closed = cv_output_close(&out, status != CV_EXIT_DONE);
     return status != CV_EXIT_DONE ? status : closed;
-}
-
-static int figure_files_write(const struct figure_files *files,
-                              const struct cv_figure *figure,
-                              const struct cv_figure_result *result)
-{
-    const int status = write_csv(files, figure, result);
-
-    return status == CV_EXIT_DONE && files->svg && result->plots != NULL
-               ? write_svg(files, figure, result)
-               : status;
 }
 
 /* --- figures as text and as JSON ---------------------------------------------------- */
@@ -159,15 +142,15 @@ static int figures_list(void)
     const struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
 
-    for (size_t i = 0; i < cv_figure_count(); i++) {
-        const struct cv_figure *figure = cv_figure_at(i);
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct named *figure = &named[i];
 
         cv_text_add(&text, "%s%s%s%s\n", i > 0 ? "\n" : "",
-                    screen.colour ? "\033[1m" : "", cv_figure_name(figure),
+                    screen.colour ? "\033[1m" : "", figure->name,
                     screen.colour ? "\033[0m" : "");
-        add_paragraph(&text, figure->title, screen.width);
-        add_paragraph(&text, figure->source, screen.width);
-        add_paragraph(&text, figure->says, screen.width);
+        add_paragraph(&text, figure->facts->title, screen.width);
+        add_paragraph(&text, figure->facts->source, screen.width);
+        add_paragraph(&text, figure->facts->says, screen.width);
     }
     return cv_print_take(&text);
 }
@@ -178,14 +161,14 @@ static int figures_list_json(void)
 
     cv_result_open(&json);
     cv_field_list(&json, "figures");
-    for (size_t i = 0; i < cv_figure_count(); i++) {
-        const struct cv_figure *figure = cv_figure_at(i);
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct named *figure = &named[i];
 
         cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", cv_figure_name(figure));
-        cv_field_text(&json, "title", figure->title);
-        cv_field_text(&json, "source", figure->source);
-        cv_field_text(&json, "says", figure->says);
+        cv_field_text(&json, "name", figure->name);
+        cv_field_text(&json, "title", figure->facts->title);
+        cv_field_text(&json, "source", figure->facts->source);
+        cv_field_text(&json, "says", figure->facts->says);
         cv_json_end(&json);
     }
     cv_json_end(&json);
@@ -207,8 +190,7 @@ static void add_claims(struct cv_text *text, const struct cv_figure_result *resu
 }
 
 /* One figure that was made: its table, its claims as they came out, its note. */
-static int figure_text(const struct cv_figure *figure,
-                       const struct cv_figure_result *result)
+static int figure_text(const struct named *figure, const struct cv_figure_result *result)
 {
     const struct cv_screen screen = cv_screen_facts();
     struct cv_column columns[CV_TABLE_COLUMNS] = { { result->label, CV_COLUMN_TEXT } };
@@ -218,7 +200,7 @@ static int figure_text(const struct cv_figure *figure,
 
     for (size_t i = 0; i < nshown; i++)
         columns[i + 1] = (struct cv_column){ result->columns[i], CV_COLUMN_NUMBER };
-    cv_text_add(&text, "%s: %s\n\n", cv_figure_name(figure), figure->title);
+    cv_text_add(&text, "%s: %s\n\n", figure->name, figure->facts->title);
     cv_table_init(&table, columns, nshown + 1);
     for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
         if (row->file_only)
@@ -239,13 +221,13 @@ static int figure_text(const struct cv_figure *figure,
     return cv_print_take(&text);
 }
 
-static void figure_json(struct cv_json *json, const struct cv_figure *figure,
+static void figure_json(struct cv_json *json, const struct named *figure,
                         const struct cv_figure_result *result)
 {
     cv_field_object(json, NULL);
-    cv_field_text(json, "name", cv_figure_name(figure));
-    cv_field_text(json, "title", figure->title);
-    cv_field_text(json, "source", figure->source);
+    cv_field_text(json, "name", figure->name);
+    cv_field_text(json, "title", figure->facts->title);
+    cv_field_text(json, "source", figure->facts->source);
     cv_field_list(json, "rows");
     for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
         cv_field_line(json, NULL);
@@ -285,7 +267,7 @@ struct making {
     size_t count;
 };
 
-static int make_figure(const struct cv_figure *figure, size_t place, struct making *all)
+static int make_figure(const struct named *figure, size_t place, struct making *all)
 {
     const struct cv_figures_options *values = all->values;
     struct cv_progress progress;
@@ -298,13 +280,12 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
     char what[80];
 
     if (all->count > 1)
-        snprintf(what, sizeof what, "%zu/%zu %s", place + 1, all->count,
-                 cv_figure_name(figure));
+        snprintf(what, sizeof what, "%zu/%zu %s", place + 1, all->count, figure->name);
     else
-        snprintf(what, sizeof what, "%s", cv_figure_name(figure));
+        snprintf(what, sizeof what, "%s", figure->name);
     cv_progress_init(&progress, what, 1);
     cv_progress_show(&progress, 0);
-    cv_figure_make(figure, &job, &result);
+    cv_figure_make(figure->facts, &job, &result);
     cv_progress_done(&progress);
     if (values->json)
         figure_json(&all->json, figure, &result);
@@ -315,26 +296,41 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
         fflush(stdout); /* the next one may take minutes */
     }
     if (status == CV_EXIT_DONE && all->files.folder != NULL)
-        status = figure_files_write(&all->files, figure, &result);
+        status = write_file(&all->files, figure, &result, false);
+    if (status == CV_EXIT_DONE && all->files.folder != NULL && all->files.svg &&
+        result.plots != NULL)
+        status = write_file(&all->files, figure, &result, true);
     cv_figure_done(&result);
     return status;
 }
 
-/* All names are judged before the first figure is made; a repeated name counts once. */
-static int choose(const struct cv_call *call, const struct cv_figure **out,
-                  size_t *out_count)
+static const char *name_at(const void *context, size_t index)
 {
-    const size_t wanted = call->noperands > 0 ? call->noperands : cv_figure_count();
+    (void)context;
+    return named[index].name;
+}
+
+/* All names are judged before the first figure is made; a repeated name counts once. */
+static int choose(const struct cv_call *call, const struct named **out, size_t *out_count)
+{
+    const size_t wanted = call->noperands > 0 ? call->noperands : (size_t)FIGURES;
     struct cleave_error err;
     size_t count = 0;
+    char near[256];
 
     for (size_t i = 0; i < wanted && count < CV_MOST_FIGURES; i++) {
-        size_t k = 0;
+        size_t at = i, k = 0;
 
-        if (call->noperands == 0)
-            out[count] = cv_figure_at(i);
-        else if (cv_figure_find(call->operands[i], &out[count], &err) != CLEAVE_OK)
+        if (call->noperands > 0)
+            for (at = 0; at < FIGURES && strcmp(named[at].name, call->operands[i]) != 0;)
+                at++;
+        if (at == FIGURES) {
+            cv_suggest(call->operands[i], FIGURES, name_at, NULL, near, sizeof near);
+            cv_fail(&err, CLEAVE_EINPUT, "unknown figure '%s'%s", call->operands[i],
+                    near);
             return cv_print_status(&err);
+        }
+        out[count] = &named[at];
         while (k < count && out[k] != out[count])
             k++;
         if (k == count)
@@ -356,7 +352,7 @@ static int check_options(const struct cv_figures_options *values)
 static int make_figures(const struct cv_call *call)
 {
     const struct cv_figures_options *values = call->values;
-    const struct cv_figure *chosen[CV_MOST_FIGURES] = { NULL };
+    const struct named *chosen[CV_MOST_FIGURES] = { NULL };
     struct making all = { .values = values,
                           .files = { .folder = values->out,
                                      .force = values->force != 0,

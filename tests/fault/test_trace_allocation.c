@@ -63,7 +63,7 @@ static enum cleave_status report(FILE *file, FILE *nowhere, struct cleave_error 
     enum cleave_status status = cv_trace_file_read(file, "trace", true, &trace, err);
 
     if (status == CLEAVE_OK)
-        status = cv_report_data_make(&trace, &data, err);
+        status = cv_report_data_make(&trace, NULL, 0, &data, err);
     if (status == CLEAVE_OK)
         status = cv_report_data_reduce(&data, err);
     if (status == CLEAVE_OK)

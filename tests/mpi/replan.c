@@ -47,21 +47,20 @@ static void open_stage(struct stage *stage, uint64_t number)
 /* What was decided reaches whom it concerns at once. */
 static void obey(struct stage *stage)
 {
-    int rank;
-
     CHECK(&stage->check, cv_replan_decide(stage->plan, stage->now_s), "memory");
-    for (int i = 0; (rank = cv_replan_rank(stage->plan, i)) >= 0; i++) {
+    for (int i = 0; i < stage->plan->ntouched; i++) {
+        const int rank = stage->plan->touched[i];
         struct actor *actor = &stage->actors[rank];
 
         CHECK(&stage->check, actor->there && actor->to < 0, "rank %d is told again",
               rank);
-        for (int from = cv_replan_expects(stage->plan, rank, -1); from >= 0;
-             from = cv_replan_expects(stage->plan, rank, from))
+        for (int from = stage->plan->ranks[rank].first; from >= 0;
+             from = stage->plan->ranks[from].next)
             actor->expect[actor->expected++] = from;
         CHECK(&stage->check, !actor->works || actor->expected - actor->done <= 2,
               "rank %d is at work, and %d more are sent to it", rank,
               actor->expected - actor->done - 1);
-        actor->to = cv_replan_sends_to(stage->plan, rank);
+        actor->to = stage->plan->ranks[rank].sends_to;
         CHECK(&stage->check, actor->to < 0 || (!actor->works && rank != stage->root),
               "rank %d cannot send", rank);
     }
@@ -166,7 +165,8 @@ static double play(struct stage *stage, uint64_t number)
     CHECK(&stage->check, stage->actors[stage->root].values == stage->n,
           "case %d: %d of %d values", (int)number, stage->actors[stage->root].values,
           stage->n);
-    CHECK(&stage->check, cv_replan_is_complete(stage->plan), "case %d", (int)number);
+    CHECK(&stage->check, stage->plan->gone == stage->plan->size - 1, "case %d",
+          (int)number);
     CHECK(&stage->check, stage->now_s > min - 1e-9, "case %d: %g, less than %g",
           (int)number, stage->now_s, min);
     return (stage->now_s - min) / (stage->d + stage->c);
@@ -184,11 +184,11 @@ static void check_pace(struct check *check)
     for (int i = 0; i < 8; i++)
         cv_replan_hear(plan, i, 0, 3);
     CHECK(check, cv_replan_decide(plan, 3), "memory");
-    for (int i = 0; cv_replan_rank(plan, i) >= 0; i++) {
-        const int rank = cv_replan_rank(plan, i);
-        const bool receives = cv_replan_expects(plan, rank, -1) >= 0;
+    for (int i = 0; i < plan->ntouched; i++) {
+        const int rank = plan->touched[i];
+        const bool receives = plan->ranks[rank].first >= 0;
 
-        senders += cv_replan_sends_to(plan, rank) >= 0;
+        senders += plan->ranks[rank].sends_to >= 0;
         CHECK(check, !receives || (rank != 2 && rank != 5), "rank %d receives", rank);
     }
     CHECK(check, senders >= 4, "%d send", senders);

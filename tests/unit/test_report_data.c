@@ -77,7 +77,7 @@ static void load_is_summed_up(void **state)
                                                .left_out = &left, .nleft_out = 1 },
                                            NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     assert_true(data.makespan_s == 10);
     assert_true(data.units == 10);
     assert_true(data.send_s == 3);
@@ -116,7 +116,7 @@ static void reduction_is_summed_up(void **state)
     add(&fixture, CLEAVE_COMBINED, 2, 1, 0, 1, 3);
     add(&fixture, CLEAVE_ARRIVED, 2, 0, 0, 1, 2);
     add(&fixture, CLEAVE_COMBINED, 2, 0, 0, 3, 4);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     assert_int_equal(data.root, 2);
     assert_false(data.joined);
     assert_int_equal(data.nodes[0].parent, 2);
@@ -130,7 +130,7 @@ static void reduction_is_summed_up(void **state)
     /* Without arrivals a combination stands for both. */
     open_reduce(&fixture, 2);
     add(&fixture, CLEAVE_COMBINED, 0, 1, 0, 0, 3);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     assert_true(data.joined);
     assert_int_equal(data.root, 0);
     assert_true(data.nodes[1].parent_s == 0);
@@ -151,7 +151,7 @@ static void many_spans_become_blocks(void **state)
     for (uint32_t i = 0; i < MANY; i++)
         add(&fixture, CLEAVE_DONE, i % 4, i, 0.5, (double)(i >> 2),
             (double)(i >> 2) + 0.75);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     assert_int_equal(data.nspans, MANY);
     assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
     assert_true(data.nspans <= 200000);
@@ -188,7 +188,7 @@ static void many_nodes_become_groups(void **state)
     open_reduce(&fixture, NODES);
     for (uint32_t i = 0; i + 1 < NODES; i++)
         add(&fixture, CLEAVE_COMBINED, i + 1, i, 0, i, i + 1);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
     assert_int_equal(data.group, 9);
     assert_true(data.nspans <= 300000);
@@ -211,8 +211,8 @@ static void match(const struct fixture *one, const struct fixture *two,
     char line[900] = "";
     enum cleave_status status;
 
-    assert_int_equal(cv_report_data_make(&one->file, &a, NULL), CLEAVE_OK);
-    assert_int_equal(cv_report_data_make(&two->file, &b, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&one->file, NULL, 0, &a, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&two->file, NULL, 0, &b, NULL), CLEAVE_OK);
     status = cv_report_data_match(&a, &b, "plan.jsonl", &err);
     if (expected == NULL) {
         assert_int_equal(status, CLEAVE_OK);
@@ -284,7 +284,7 @@ static void drawing_is_to_scale(void **state)
                                                .bound = { "price", 50 } },
                                            NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     text = write_page(&(struct cv_report){ .measured = &data, .measured_name = "x" });
     /* 884 pixels for 100 s, from 104 on. */
     assert_non_null(strstr(text, "m104.00 0h221.00\"/>"));
@@ -307,7 +307,7 @@ static void strange_names_stay_text(void **state)
     fixture.names[1] = "\xff\x01";
     fixture.file.header.policy = "<i>";
     add(&fixture, CLEAVE_DONE, 0, 0, 1, 0, 1);
-    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL), CLEAVE_OK);
     text = write_page(&(struct cv_report){ .measured = &data, .measured_name = "a<b" });
     assert_null(strstr(text, "<b>\"&'"));
     assert_null(strstr(text, "<i>"));
@@ -333,7 +333,8 @@ static void nothing_happened(void **state)
         else
             open_load(&fixture, 2, CLEAVE_PORT_DUPLEX);
         add(&fixture, CLEAVE_START, 0, 0, 0, 0, 0);
-        assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+        assert_int_equal(cv_report_data_make(&fixture.file, NULL, 0, &data, NULL),
+                         CLEAVE_OK);
         assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
         text = write_page(&(struct cv_report){ .measured = &data,
                                                .predicted = &data,

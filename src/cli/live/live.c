@@ -148,8 +148,8 @@ static void show(const struct cv_live_page *live, const struct scene *scene, boo
 
     if (file == NULL)
         return;
-    whole = cv_report_data_make_now(&scene->file, scene->under_way, scene->count, &data,
-                                    NULL) == CLEAVE_OK &&
+    whole = cv_report_data_make(&scene->file, scene->under_way, scene->count, &data,
+                                NULL) == CLEAVE_OK &&
             cv_report_data_reduce(&data, NULL) == CLEAVE_OK;
     if (whole)
         cv_report_write(&(struct cv_report){ .measured = &data,

@@ -48,7 +48,7 @@ static int read_story(const char *path, struct context *out)
                          "--trace a name with another ending",
                          CV_ECHO(path));
     if (cv_trace_file_load(path, true, &out->file, &err) != CLEAVE_OK ||
-        cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
+        cv_report_data_make(&out->file, NULL, 0, &out->data, &err) != CLEAVE_OK ||
         cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     return CV_EXIT_DONE;

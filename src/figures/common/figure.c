@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdlib.h>
 #include <string.h>
 #include "sim/many/parallel.h"
 
@@ -55,9 +54,16 @@ static enum cleave_status run_turns(void *context, unsigned thread, uint64_t beg
                                     uint64_t end, struct cleave_error *err)
 {
     const struct loop *loop = context;
+    struct cv_arena arena;
+    struct cv_turn turn = { begin, thread, &arena };
 
     (void)err;
-    loop->body(loop->context, thread, begin, end);
+    cv_arena_init(&arena);
+    for (; turn.number < end; turn.number++) {
+        loop->body(loop->context, &turn);
+        cv_arena_reset(&arena);
+    }
+    cv_arena_done(&arena);
     return CLEAVE_OK;
 }
 
@@ -108,43 +114,24 @@ void cv_figure_table(struct cv_figure_result *result, const char *label,
     result->note = note;
 }
 
-static double *add_row(struct cv_figure_result *result, bool file_only,
-                       const char *format, va_list arguments)
+double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
 {
     struct cv_figure_row *row = cv_figure_alloc(result, 1, sizeof *row);
-    char label[128];
+    char text[128];
+    va_list arguments;
 
-    vsnprintf(label, sizeof label, format, arguments);
-    row->label = copy_text(result, label);
+    va_start(arguments, label);
+    vsnprintf(text, sizeof text, label, arguments);
+    va_end(arguments);
+    row->label = copy_text(result, text);
     row->values = cv_figure_alloc(result, result->ncolumns, sizeof *row->values);
     for (size_t i = 0; i < result->ncolumns; i++)
         row->values[i] = NAN;
-    row->file_only = file_only;
+    row->file_only = result->file_only;
     *result->last_row = row;
     result->last_row = &row->next;
+    result->nrows++;
     return row->values;
-}
-
-double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
-{
-    va_list arguments;
-    double *values;
-
-    va_start(arguments, label);
-    values = add_row(result, false, label, arguments);
-    va_end(arguments);
-    return values;
-}
-
-double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
-{
-    va_list arguments;
-    double *values;
-
-    va_start(arguments, label);
-    values = add_row(result, true, label, arguments);
-    va_end(arguments);
-    return values;
 }
 
 void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,
@@ -162,25 +149,11 @@ void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *cl
     result->last_claim = &made->next;
 }
 
-struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
-                                   const struct cv_figure_plot *plot)
-{
-    struct cv_figure_plot *added = cv_figure_alloc(result, 1, sizeof *added);
-
-    *added = *plot;
-    added->last_series = &added->series;
-    added->last_bar = &added->bars;
-    *result->last_plot = added;
-    result->last_plot = &added->next;
-    return added;
-}
-
-struct cv_figure_series *cv_plot_series(struct cv_figure_result *result,
-                                        struct cv_figure_plot *plot, const char *name,
+struct cv_figure_series *cv_plot_series(struct cv_figure_plot *plot, const char *name,
                                         size_t n, bool ribbon)
 {
-    struct cv_figure_series *series = cv_figure_alloc(result, 1, sizeof *series);
-    double *values = cv_figure_alloc(result, n, (ribbon ? 4 : 2) * sizeof *values);
+    struct cv_figure_series *series = cv_figure_alloc(plot->result, 1, sizeof *series);
+    double *values = cv_figure_alloc(plot->result, n, (ribbon ? 4 : 2) * sizeof *values);
 
     *series =
         (struct cv_figure_series){ .name = name, .n = n, .x = values, .y = values + n };
@@ -193,74 +166,94 @@ struct cv_figure_series *cv_plot_series(struct cv_figure_result *result,
     return series;
 }
 
-void cv_plot_columns(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                     size_t first, size_t count)
-{
-    size_t nrows = 0;
-
-    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next)
-        nrows++;
-    for (size_t i = first; i < first + count; i++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, result->columns[i], nrows, false);
-
-        series->n = 0;
-        for (const struct cv_figure_row *row = result->rows; row != NULL;
-             row = row->next) {
-            char *end;
-            const double x = strtod(row->label, &end);
-
-            if (end == row->label)
-                continue;
-            series->x[series->n] = x;
-            series->y[series->n++] = row->values[i];
-        }
-        if (nrows > 100)
-            series->line = CV_LINE_STEPS;
-    }
-}
-
-void cv_plot_row(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                 const char *name, const double *row, size_t count, const double *x)
+struct cv_figure_series *cv_plot_column(struct cv_figure_plot *plot, const char *name,
+                                        size_t column, enum cv_line line, double shift)
 {
     struct cv_figure_series *series =
-        cv_plot_series(result, plot, copy_text(result, name), count, false);
+        cv_plot_series(plot, name, plot->result->nrows, false);
+
+    series->line = line;
+    series->n = 0;
+    for (const struct cv_figure_row *row = plot->result->rows; row != NULL;
+         row = row->next) {
+        char *end;
+        const double number = strtod(row->label, &end);
+
+        if (!plot->labels && end == row->label)
+            continue;
+        series->x[series->n] = plot->labels ? (double)series->n + shift : number;
+        series->y[series->n++] = row->values[column];
+    }
+    return series;
+}
+
+/* Cells and names of rows of a map. */
+static void fill_map(struct cv_figure_plot *plot)
+{
+    const size_t count = plot->ncolumns;
+    const char **names = cv_figure_alloc(plot->result, plot->nrows, sizeof *names);
+    double *cells = cv_figure_alloc(plot->result, plot->nrows * count, sizeof *cells);
+    const struct cv_figure_row *row = plot->result->rows;
+    size_t at = 0;
+
+    for (size_t i = 0; i < plot->first_row && row != NULL; i++)
+        row = row->next;
+    for (; at < plot->nrows && row != NULL; at++, row = row->next) {
+        names[at] = strlen(row->label) > plot->cut ? row->label + plot->cut : row->label;
+        memcpy(cells + at * count, row->values, count * sizeof *cells);
+    }
+    plot->row_names = names;
+    plot->nrows = at;
+    plot->cells = cells;
+    if (plot->column_names == NULL)
+        plot->column_names = plot->result->columns;
+}
+
+struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
+                                   const struct cv_figure_plot *plot)
+{
+    const enum cv_line line = result->nrows > 100 ? CV_LINE_STEPS : CV_LINE_MARKED;
+    struct cv_figure_plot *added = cv_figure_alloc(result, 1, sizeof *added);
+    const char **names;
+
+    *added = *plot;
+    added->result = result;
+    added->last_series = &added->series;
+    added->last_bar = &added->bars;
+    *result->last_plot = added;
+    result->last_plot = &added->next;
+    if (plot->labels) {
+        added->column_names = names =
+            cv_figure_alloc(result, result->nrows, sizeof *names);
+        added->ncolumns = result->nrows;
+        for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next)
+            *names++ = row->label;
+    }
+    if (plot->kind == CV_PLOT_MAP)
+        fill_map(added);
+    for (size_t i = plot->first_curve; i < plot->first_curve + plot->ncurves; i++)
+        cv_plot_column(added, result->columns[i], i, line, 0);
+    return added;
+}
+
+void cv_plot_row(struct cv_figure_plot *plot, const char *name, const double *row,
+                 size_t count, const double *x)
+{
+    struct cv_figure_series *series =
+        cv_plot_series(plot, copy_text(plot->result, name), count, false);
 
     memcpy(series->x, x, count * sizeof *x);
     memcpy(series->y, row, count * sizeof *row);
 }
 
-void cv_plot_map(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                 size_t count, size_t skip, size_t nrows, size_t cut)
+void cv_plot_bar(struct cv_figure_plot *plot, const struct cv_bar *bar)
 {
-    const char **names = cv_figure_alloc(result, nrows, sizeof *names);
-    double *cells = cv_figure_alloc(result, nrows * count, sizeof *cells);
-    const struct cv_figure_row *row = result->rows;
-    size_t at = 0;
-
-    for (; skip > 0 && row != NULL; skip--)
-        row = row->next;
-    for (; at < nrows && row != NULL; at++, row = row->next) {
-        names[at] = strlen(row->label) > cut ? row->label + cut : row->label;
-        memcpy(cells + at * count, row->values, count * sizeof *cells);
-    }
-    plot->row_names = names;
-    plot->nrows = at;
-    plot->ncolumns = count;
-    plot->cells = cells;
-    if (plot->column_names == NULL)
-        plot->column_names = result->columns;
-}
-
-void cv_plot_bar(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                 const struct cv_bar *bar)
-{
-    struct cv_bar *made = cv_figure_alloc(result, 1, sizeof *made);
+    struct cv_bar *made = cv_figure_alloc(plot->result, 1, sizeof *made);
 
     *made = *bar;
     made->next = NULL;
     if (bar->text != NULL)
-        made->text = copy_text(result, bar->text);
+        made->text = copy_text(plot->result, bar->text);
     *plot->last_bar = made;
     plot->last_bar = &made->next;
 }

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "cli/figures/figure_names.h"
 
 struct cv_figure_job {
     unsigned threads; /* 0: one per usable core                             */
@@ -44,6 +45,8 @@ struct cv_figure_result {
     size_t ncolumns;
     size_t nshown; /* columns in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
+    size_t nrows;
+    bool file_only; /* rows that are added now are */
     struct cv_claim *claims, **last_claim;
     struct cv_figure_plot *plots, **last_plot; /* panels, see figure.h  */
     const char *note;                          /* static: how it was made; or NULL  */
@@ -56,13 +59,22 @@ struct cv_figure {
     void (*make)(struct cv_figure_result *result);
 };
 
+#define X(id, name) extern const struct cv_figure cv_figure_##id;
+CV_FIGURES(X)
+#undef X
+
 /* Release the result with cv_figure_done. */
 void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *job,
                     struct cv_figure_result *result);
 void cv_figure_done(struct cv_figure_result *result);
 
-/* Execute turns begin .. end - 1. `thread` is a small number. */
-typedef void cv_figure_body(void *context, unsigned thread, uint64_t begin, uint64_t end);
+struct cv_turn {
+    uint64_t number;
+    unsigned thread;        /* a small number    */
+    struct cv_arena *arena; /* empty in each turn */
+};
+
+typedef void cv_figure_body(void *context, const struct cv_turn *turn);
 /* Execute `count` turns on the threads of the job, `block` at once. */
 void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_t block,
                         cv_figure_body *body, void *context);
@@ -83,9 +95,6 @@ void cv_figure_table(struct cv_figure_result *result, const char *label,
                      const char *const *columns, size_t ncolumns, const char *note);
 /* A row of values, all NAN, to fill. */
 double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
-    CV_PRINTF(2, 3);
-/* A row that only files have. */
-double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
 void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,
                      const char *numbers, ...) CV_PRINTF(4, 5);
@@ -130,13 +139,15 @@ struct cv_figure_plot {
     bool log_x, log_y;
     double y_from, y_to; /* both 0: the range of the curves            */
     double x_from, x_to;
-    const char *const *x_names; /* names for x = 0, 1, ..; NULL: numbers      */
-    size_t nx_names;
+    bool labels;                 /* x is the number of a row, shown as its label */
+    size_t first_curve, ncurves; /* columns of the table that are curves */
     struct cv_figure_series *series, **last_series;
-    /* A map; its rows and columns have names. */
+    /* A map of the first `ncolumns` columns of at most `nrows` rows. Names of rows are
+     * their labels without the first `cut` characters. */
+    size_t first_row, cut;
     const char *const *row_names; /* also of bars: row 0 is at the top          */
     size_t nrows;
-    const char *const *column_names;
+    const char *const *column_names; /* NULL: those of the table */
     size_t ncolumns;
     const double *cells;        /* row by row; NAN: an empty cell             */
     int decimals;               /* for the values of cells                    */
@@ -144,36 +155,30 @@ struct cv_figure_plot {
     const char *const *kinds;   /* legend of letters or of bars; ends in NULL */
     /* Bars. */
     struct cv_bar *bars, **last_bar;
+    struct cv_figure_result *result; /* borrowed: its table and arena */
     struct cv_figure_plot *next;
 };
 
-/* Add a panel with the given members: CV_PLOT_ADD(result, .x_label = "R"). */
+/* Add a panel with the given members, after the rows: CV_PLOT_ADD(result, .x_label = "R"). */
 #define CV_PLOT_ADD(result, ...) \
     cv_plot_add(result, &(struct cv_figure_plot){ __VA_ARGS__ })
 struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
                                    const struct cv_figure_plot *plot);
 
 /* A curve of n points to fill; with `ribbon` also low and high. */
-struct cv_figure_series *cv_plot_series(struct cv_figure_result *result,
-                                        struct cv_figure_plot *plot, const char *name,
+struct cv_figure_series *cv_plot_series(struct cv_figure_plot *plot, const char *name,
                                         size_t n, bool ribbon);
 
-/* A curve for each of `count` columns of the table, starting at `first`. x is the number
- * at the start of a label; rows without one are skipped. */
-void cv_plot_columns(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                     size_t first, size_t count);
+/* A column of the table as a curve. x is the number at the start of a label; rows without
+ * one are skipped. If the panel shows labels, x is the number of a row plus `shift`. */
+struct cv_figure_series *cv_plot_column(struct cv_figure_plot *plot, const char *name,
+                                        size_t column, enum cv_line line, double shift);
 
 /* One row of the table as a curve over the given x. The name is copied. */
-void cv_plot_row(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                 const char *name, const double *row, size_t count, const double *x);
-
-/* The first `count` columns of at most `nrows` rows, starting at row `skip`, as the cells
- * of a map. Row names are the labels without their first `cut` characters. */
-void cv_plot_map(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                 size_t count, size_t skip, size_t nrows, size_t cut);
+void cv_plot_row(struct cv_figure_plot *plot, const char *name, const double *row,
+                 size_t count, const double *x);
 
 /* One more bar; `text` (may be NULL) is copied. */
-void cv_plot_bar(struct cv_figure_result *result, struct cv_figure_plot *plot,
-                 const struct cv_bar *bar);
+void cv_plot_bar(struct cv_figure_plot *plot, const struct cv_bar *bar);
 
 #endif

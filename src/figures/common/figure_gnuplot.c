@@ -118,9 +118,9 @@ static void add_curves(struct cv_text *out, const struct cv_figure_plot *plot, i
     add_points(out, plot, panel);
     set_range(out, 'x', plot->x_from, plot->x_to, plot->log_x);
     set_range(out, 'y', plot->y_from, plot->y_to, plot->log_y);
-    if (plot->x_names != NULL) {
-        name_tics(out, 'x', plot->x_names, plot->nx_names);
-        cv_text_add(out, "set xrange [-0.5:%zu.5]\n", plot->nx_names - 1);
+    if (plot->labels) {
+        name_tics(out, 'x', plot->column_names, plot->ncolumns);
+        cv_text_add(out, "set xrange [-0.5:%zu.5]\n", plot->ncolumns - 1);
     }
     cv_text_add(out, "set grid back linecolor rgb '#d0d0d0' linetype 1 linewidth 0.5\n");
     for (const struct cv_figure_series *s = plot->series; s != NULL; s = s->next, k++)

@@ -24,37 +24,36 @@ struct curve {
     struct cleave_stats of[CURVE_POINTS][POLICIES];
 };
 
-struct progress {
-    const struct cv_figure_job *job;
-    uint64_t before, total; /* runs */
-};
-
-static void show_progress(void *context, uint64_t done)
+/* Lengths of `runs` reductions. */
+static struct cleave_stats simulate(const struct cv_figure_job *job, uint64_t runs,
+                                    struct cleave_reduction reduction)
 {
-    const struct progress *progress = context;
+    const struct cleave_trial trial = { .runs = runs, .threads = job->threads };
+    struct cleave_stats stats;
 
-    progress->job->progress(progress->job->context, progress->before + done,
-                            progress->total);
+    reduction.seed = 1;
+    CV_MUST(cleave_simulate_reduce(&reduction, &trial, &stats, err));
+    return stats;
 }
 
-static void simulate_cv(struct progress *progress, double cv, uint64_t runs,
-                        const char *policy, struct cleave_stats *out)
-{
-    char distribution[48];
-    struct cleave_reduction job = { .nodes = NODES,
-                                    .transfer = distribution,
-                                    .compute = "0",
-                                    .policy = policy,
-                                    .seed = 1 };
-    struct cleave_trial trial = { .runs = runs, .threads = progress->job->threads };
+enum { GAMMA, BERNOULLI, LAWS };
 
-    if (progress->job->progress != NULL) {
-        trial.progress = show_progress;
-        trial.context = progress;
-    }
-    snprintf(distribution, sizeof distribution, "gamma:1,%.17g", cv);
-    CV_MUST(cleave_simulate_reduce(&job, &trial, out, err));
-    progress->before += runs;
+/* With free combinations, and transfers of mean 1 and a coefficient of variation. */
+static struct cleave_stats simulate_law(const struct cv_figure_job *job, uint64_t runs,
+                                        int law, double cv, const char *policy)
+{
+    char transfer[80];
+
+    if (law == GAMMA)
+        snprintf(transfer, sizeof transfer, "gamma:1,%.17g", cv);
+    else
+        snprintf(transfer, sizeof transfer, "bernoulli:0,%.17g,%.17g", 1 + cv * cv,
+                 1 / (1 + cv * cv));
+    return simulate(job, runs,
+                    (struct cleave_reduction){ .nodes = NODES,
+                                               .transfer = transfer,
+                                               .compute = "0",
+                                               .policy = policy });
 }
 
 /* The first point with a spread of at least `cv`. */
@@ -159,8 +158,8 @@ static void draw_cv(const struct curve *curve, struct cv_figure_result *result)
 
             if (panels[panel].ribbon && p != TREE_DYN && p != FIBONACCI)
                 continue;
-            series = cv_plot_series(result, plot, policies[p], CURVE_POINTS,
-                                    panels[panel].ribbon);
+            series =
+                cv_plot_series(plot, policies[p], CURVE_POINTS, panels[panel].ribbon);
             for (int i = 0; i < CURVE_POINTS; i++) {
                 series->x[i] = curve->cv[i];
                 series->y[i] = curve->of[i][p].mean_s;
@@ -192,35 +191,30 @@ static void fill_cv(const struct curve *curve, struct cv_figure_result *result)
 static void make_cv(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
-    static const char *const columns[] = { "tree-dyn",
-                                           "binomial",
-                                           "fibonacci",
-                                           "ordered-tree-dyn",
-                                           "tree-dyn se",
-                                           "tree-dyn 10%",
-                                           "tree-dyn 90%",
-                                           "binomial se",
-                                           "binomial 10%",
-                                           "binomial 90%",
-                                           "fibonacci se",
-                                           "fibonacci 10%",
-                                           "fibonacci 90%",
-                                           "ordered-tree-dyn se",
-                                           "ordered-tree-dyn 10%",
-                                           "ordered-tree-dyn 90%" };
+    static const char *const more[] = { "se", "10%", "90%" };
+    const char **columns = cv_figure_alloc(result, (size_t)4 * POLICIES, sizeof *columns);
     const uint64_t runs = job->quick ? 2000 : 1000000;
-    struct progress progress = { job, 0, runs * CURVE_POINTS * POLICIES };
+    uint64_t done = 0;
     struct curve *curve = cv_figure_alloc(result, 1, sizeof *curve);
 
+    for (int i = 0; i < 3 * POLICIES; i++) {
+        char *name = cv_figure_alloc(result, 32, 1);
+
+        snprintf(name, 32, "%s %s", policies[i / 3], more[i % 3]);
+        columns[i / 3] = policies[i / 3];
+        columns[POLICIES + i] = name;
+    }
     cv_figure_table(
-        result, "cv", columns, sizeof columns / sizeof *columns,
+        result, "cv", columns, (size_t)4 * POLICIES,
         "Mean length of 64 nodes' reductions; standard errors and deciles are in "
         "the CSV file.");
     result->nshown = POLICIES;
     for (int i = 0; i < CURVE_POINTS; i++) {
         curve->cv[i] = pow(10, -2 + 3.0 * i / (CURVE_POINTS - 1));
-        for (int p = 0; p < POLICIES; p++)
-            simulate_cv(&progress, curve->cv[i], runs, policies[p], &curve->of[i][p]);
+        for (int p = 0; p < POLICIES; p++) {
+            curve->of[i][p] = simulate_law(job, runs, GAMMA, curve->cv[i], policies[p]);
+            cv_figure_progress(job, ++done, (uint64_t)CURVE_POINTS * POLICIES);
+        }
     }
     fill_cv(curve, result);
 }
@@ -243,8 +237,7 @@ const struct cv_figure cv_figure_reduce_cv = {
  * variation v. A cost of the Bernoulli law is 1 + v^2 with probability 1 / (1 + v^2),
  * else 0. */
 
-enum { BERNOULLI_POINTS = 7, LAWS = 2 };
-enum { GAMMA, BERNOULLI };
+enum { BERNOULLI_POINTS = 7 };
 
 static const double spreads[BERNOULLI_POINTS] = { 0.03, 0.1, 0.3, 0.6, 1, 3, 10 };
 /* Lengths that differ by less count as equal. */
@@ -253,25 +246,6 @@ static const double ALIKE = 0.02;
 struct means {
     double of[LAWS][BERNOULLI_POINTS][POLICIES];
 };
-
-static double simulate_bernoulli(const struct cv_figure_job *job, int distribution,
-                                 double cv, uint64_t runs, const char *policy)
-{
-    char text[80];
-    const struct cleave_reduction reduction = {
-        .nodes = NODES, .transfer = text, .compute = "0", .policy = policy, .seed = 1
-    };
-    const struct cleave_trial trial = { .runs = runs, .threads = job->threads };
-    struct cleave_stats stats;
-
-    if (distribution == GAMMA)
-        snprintf(text, sizeof text, "gamma:1,%.17g", cv);
-    else
-        snprintf(text, sizeof text, "bernoulli:0,%.17g,%.17g", 1 + cv * cv,
-                 1 / (1 + cv * cv));
-    CV_MUST(cleave_simulate_reduce(&reduction, &trial, &stats, err));
-    return stats.mean_s;
-}
 
 /* -1, 0 or 1: the first is shorter, alike, longer. */
 static int compare(const double *of, int a, int b)
@@ -323,26 +297,20 @@ static void judge_bernoulli(const struct means *means, struct cv_figure_result *
                     "within %.1f %%", 100 * last);
 }
 
-static void draw_bernoulli(const struct means *means, struct cv_figure_result *result)
+static void draw_bernoulli(struct cv_figure_result *result)
 {
     static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
 
-    for (int distribution = 0; distribution < LAWS; distribution++) {
+    for (size_t distribution = 0; distribution < LAWS; distribution++) {
         struct cv_figure_plot *plot =
             CV_PLOT_ADD(result, .title = titles[distribution],
                         .x_label = "coefficient of variation of the transfers",
                         .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
                         .log_y = true, .y_from = 5, .y_to = 60);
 
-        for (int p = 0; p < POLICIES; p++) {
-            struct cv_figure_series *series =
-                cv_plot_series(result, plot, policies[p], BERNOULLI_POINTS, false);
-
-            for (int i = 0; i < BERNOULLI_POINTS; i++) {
-                series->x[i] = spreads[i];
-                series->y[i] = means->of[distribution][i][p];
-            }
-        }
+        for (size_t p = 0; p < POLICIES; p++)
+            cv_plot_column(plot, policies[p], distribution * POLICIES + p, CV_LINE_MARKED,
+                           0);
     }
 }
 
@@ -355,7 +323,7 @@ static void fill_bernoulli(const struct means *means, struct cv_figure_result *r
             memcpy(values + (size_t)distribution * POLICIES, means->of[distribution][i],
                    sizeof means->of[distribution][i]);
     }
-    draw_bernoulli(means, result);
+    draw_bernoulli(result);
     judge_bernoulli(means, result);
 }
 
@@ -379,8 +347,8 @@ static void make_bernoulli(struct cv_figure_result *result)
         for (int i = 0; i < BERNOULLI_POINTS; i++)
             for (int p = 0; p < POLICIES; p++) {
                 means->of[distribution][i][p] =
-                    simulate_bernoulli(job, distribution, spreads[i], runs, policies[p]);
-                cv_figure_progress(job, ++done * runs, all * runs);
+                    simulate_law(job, runs, distribution, spreads[i], policies[p]).mean_s;
+                cv_figure_progress(job, ++done, all);
             }
     fill_bernoulli(means, result);
 }
@@ -401,18 +369,7 @@ const struct cv_figure cv_figure_reduce_bernoulli = {
  * rate 1 and combinations that are free or have rate 2. */
 
 enum { SIZES = 10 };
-enum {
-    MEAN,
-    SIMULATED,
-    ERROR,
-    PRINTED,
-    VARIANCE,
-    SIMULATED_VARIANCE,
-    BOTH,
-    FRESH,
-    FIXED,
-    COLUMNS
-};
+enum { MEAN, SIMULATED, ERROR, PRINTED, VARIANCE, SIM_VAR, BOTH, FRESH, FIXED, COLUMNS };
 
 static const uint32_t sizes[SIZES] = { 2, 3, 4, 5, 8, 16, 32, 33, 64, 65 };
 
@@ -422,20 +379,16 @@ struct summary {
     double fresh_off, fixed_over;  /* parts; the latter at 64 nodes           */
 };
 
-static void simulate_markov(const struct cv_figure_job *job, uint32_t nodes,
-                            const char *compute, enum cleave_compute_model model,
-                            struct cleave_stats *out)
+static struct cleave_stats simulate_markov(const struct cv_figure_job *job,
+                                           uint32_t nodes, const char *compute,
+                                           enum cleave_compute_model model)
 {
-    const struct cleave_reduction reduction = { .nodes = nodes,
-                                                .transfer = "exp:1",
-                                                .compute = compute,
-                                                .model = model,
-                                                .policy = "tree-dyn",
-                                                .seed = 1 };
-    const struct cleave_trial trial = { .runs = job->quick ? 10000 : 1000000,
-                                        .threads = job->threads };
-
-    CV_MUST(cleave_simulate_reduce(&reduction, &trial, out, err));
+    return simulate(job, job->quick ? 10000 : 1000000,
+                    (struct cleave_reduction){ .nodes = nodes,
+                                               .transfer = "exp:1",
+                                               .compute = compute,
+                                               .model = model,
+                                               .policy = "tree-dyn" });
 }
 
 static void one_size(const struct cv_figure_job *job, uint32_t n, double *values,
@@ -449,21 +402,21 @@ static void one_size(const struct cv_figure_job *job, uint32_t n, double *values
         harmonic += 1.0 / i;
     CV_MUST(cv_markov_transfers(n, 1, &markov, err));
     CV_MUST(cv_markov_both(n, 1, 2, &both, err));
-    simulate_markov(job, n, "0", CLEAVE_COMPUTE_FRESH, &stats);
-    simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FRESH, &fresh);
-    simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FIXED, &fixed);
+    stats = simulate_markov(job, n, "0", CLEAVE_COMPUTE_FRESH);
+    fresh = simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FRESH);
+    fixed = simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FIXED);
     values[MEAN] = markov.mean_s;
     values[SIMULATED] = stats.mean_s;
     values[ERROR] = stats.stderr_s;
     values[VARIANCE] = markov.variance;
-    values[SIMULATED_VARIANCE] = stats.stddev_s * stats.stddev_s;
+    values[SIM_VAR] = stats.stddev_s * stats.stddev_s;
     values[BOTH] = both.mean_s;
     values[FRESH] = fresh.mean_s;
     values[FIXED] = fixed.mean_s;
     sum->mean_off =
         fmax(sum->mean_off, fabs(stats.mean_s - markov.mean_s) / stats.stderr_s);
     sum->variance_off =
-        fmax(sum->variance_off, fabs(values[SIMULATED_VARIANCE] / markov.variance - 1));
+        fmax(sum->variance_off, fabs(values[SIM_VAR] / markov.variance - 1));
     sum->fresh_off = fmax(sum->fresh_off, fabs(fresh.mean_s / both.mean_s - 1));
     if (n == 64)
         sum->fixed_over = fixed.mean_s / both.mean_s - 1;
@@ -501,7 +454,7 @@ static void draw_markov(struct cv_figure_result *result)
 {
     static const struct {
         const char *name;
-        int column;
+        size_t column;
         enum cv_line line;
     } curves[] = {
         { "free combinations, chain", MEAN, CV_LINE_PLAIN },
@@ -516,22 +469,12 @@ static void draw_markov(struct cv_figure_result *result)
                     .y_label = "mean length (mean transfer = 1)", .log_x = true,
                     .x_from = 1.9, .x_to = 70);
 
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[i].name, SIZES, false);
-
-        series->line = curves[i].line;
-        for (int k = 0; k < SIZES; k++, row = row->next) {
-            series->x[k] = sizes[k];
-            series->y[k] = row->values[curves[i].column];
-        }
-    }
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+        cv_plot_column(plot, curves[i].name, curves[i].column, curves[i].line, 0);
 }
 
 static void make_markov(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = {
         "mean, chain",   "simulated",  "se",       "printed",  "variance",
         "simulated var", "both costs", "sim anew", "sim fixed"
@@ -544,10 +487,10 @@ static void make_markov(struct cv_figure_result *result)
     for (int i = 0; i < SIZES; i++) {
         double *values = cv_figure_row(result, "%u", sizes[i]);
 
-        one_size(job, sizes[i], values, &sum);
-        cv_figure_progress(job, (uint64_t)i + 1, SIZES);
+        one_size(result->job, sizes[i], values, &sum);
+        cv_figure_progress(result->job, (uint64_t)i + 1, SIZES);
     }
-    judge_markov(&sum, job->quick, result);
+    judge_markov(&sum, result->job->quick, result);
     draw_markov(result);
 }
 
@@ -558,4 +501,261 @@ const struct cv_figure cv_figure_reduce_markov = {
     .says = "The mean is 2 H(n/2) + 2/n and the variance 2 (1 + 1/4 + ..) + 4/n^2 when "
             "transfers have rate 1 and combinations are free.",
     .make = make_markov,
+};
+
+/* --- reductions by the spread of costs and by the cost of a combination ------------ */
+
+/* Benoit, Canon and Marchal, Figure 4: 64 nodes, transfers of mean 1, combinations of
+ * mean `ratio`, both gamma with the same coefficient of variation. Every combination
+ * draws a new cost, without which the figure would not be symmetric. */
+
+enum { SPREADS = 11, RATIOS = 15 };
+
+static const double cell_spreads[SPREADS] = { 0.01, 0.05, 0.1, 0.2, 0.3, 0.5,
+                                              0.7,  1,    2,   5,   10 };
+static const double ratios[RATIOS] = { 0.1,  0.2,       0.3, 0.4, 0.5,       0.6, 0.8, 1,
+                                       1.25, 1.0 / 0.6, 2,   2.5, 1.0 / 0.3, 5,   10 };
+/* The ratios as headings; in panels. */
+static const char *const columns[RATIOS] = { "c/d 0.1", "0.2", "0.3",  "0.4",  "0.5",
+                                             "0.6",     "0.8", "1",    "1.25", "1.67",
+                                             "2",       "2.5", "3.33", "5",    "10" };
+static const char *const names[RATIOS] = { "0.1", "0.2", "0.3",  "0.4",  "0.5",
+                                           "0.6", "0.8", "1",    "1.25", "1.67",
+                                           "2",   "2.5", "3.33", "5",    "10" };
+
+/* Lengths of a policy in one cell: 10,000 runs, 500 if quick. */
+static struct cleave_stats cell_run(const struct cv_figure_job *job, int spread,
+                                    int ratio, const char *policy)
+{
+    char transfer[48], compute[64];
+
+    snprintf(transfer, sizeof transfer, "gamma:1,%.17g", cell_spreads[spread]);
+    snprintf(compute, sizeof compute, "gamma:%.17g,%.17g", ratios[ratio],
+             cell_spreads[spread]);
+    return simulate(job, job->quick ? 500 : 10000,
+                    (struct cleave_reduction){ .nodes = NODES,
+                                               .transfer = transfer,
+                                               .compute = compute,
+                                               .policy = policy });
+}
+
+static void cell_progress(const struct cv_figure_job *job, int spread, int ratio)
+{
+    cv_figure_progress(job, (uint64_t)spread * RATIOS + (uint64_t)ratio + 1,
+                       (uint64_t)SPREADS * RATIOS);
+}
+
+/* --- fibonacci over tree-dyn -------------------------------------------------------- */
+
+/* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 4(a): mean
+ * length of fibonacci over that of tree-dyn, for spreads of the costs (rows) and ratios
+ * of mean combination to mean transfer (columns). */
+
+/* The ratio at which a row falls below 1, as combinations get more expensive; NAN:
+ * none. */
+static double passes_one(const double *row)
+{
+    for (int i = 0; i + 1 < RATIOS && ratios[i] < 1; i++)
+        if (row[i] >= 1 && row[i + 1] < 1)
+            return ratios[i] +
+                   (row[i] - 1) / (row[i] - row[i + 1]) * (ratios[i + 1] - ratios[i]);
+    return NAN;
+}
+
+static void judge_overlap(double table[SPREADS][RATIOS], struct cv_figure_result *result)
+{
+    double asymmetry = 0, last = 0;
+
+    for (int i = 0; i < SPREADS; i++) {
+        if (cell_spreads[i] <= 1 && !isnan(passes_one(table[i])))
+            last = cell_spreads[i];
+        for (int j = 0; j < RATIOS && cell_spreads[i] <= 1; j++)
+            asymmetry = fmax(asymmetry, fabs(table[i][j] / table[i][RATIOS - 1 - j] - 1));
+    }
+    cv_figure_claim(result, fabs(passes_one(table[2]) - 0.5) < 0.1 && last < 1,
+                    "fibonacci wins from about half the transfer cost on, while "
+                    "the spread is limited",
+                    "from %.2f (CV 0.01), %.2f (0.1), %.2f (0.3); up to CV %g",
+                    passes_one(table[0]), passes_one(table[2]), passes_one(table[4]),
+                    last);
+    cv_figure_claim(result, asymmetry < 0.05,
+                    "exchanging the costs of transfer and combination changes "
+                    "nothing",
+                    "%.1f %% at most up to CV 1; with a fixed cost per node it "
+                    "would not hold",
+                    100 * asymmetry);
+}
+
+static void make_overlap(struct cv_figure_result *result)
+{
+    double table[SPREADS][RATIOS];
+
+    cv_figure_table(
+        result, "cv", columns, RATIOS,
+        "Mean length of fibonacci over tree-dyn; ratios above 1 are in the CSV "
+        "file.");
+    result->nshown = 8;
+    for (int i = 0; i < SPREADS; i++) {
+        double *values = cv_figure_row(result, "%g", cell_spreads[i]);
+
+        for (int j = 0; j < RATIOS; j++) {
+            values[j] = table[i][j] = cell_run(result->job, i, j, "fibonacci").mean_s /
+                                      cell_run(result->job, i, j, "tree-dyn").mean_s;
+            cell_progress(result->job, i, j);
+        }
+    }
+    judge_overlap(table, result);
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "Mean length of fibonacci over that of tree-dyn, 64 nodes; "
+                         "below 1 fibonacci wins",
+                .x_label = "mean combination over mean transfer",
+                .y_label = "coefficient of variation of the costs", .column_names = names,
+                .ncolumns = RATIOS, .nrows = SPREADS, .decimals = 2);
+}
+
+const struct cv_figure cv_figure_reduce_overlap = {
+    .title = "Fibonacci tree over tree-dyn, by spread and by cost of a combination",
+    .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure "
+              "4(a)",
+    .says = "The Fibonacci tree is better where a combination costs more than about half "
+            "a transfer and the spread is limited; both costs can be exchanged.",
+    .make = make_overlap,
+};
+
+/* --- the best reduction that keeps the order ---------------------------------------- */
+
+/* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 4(b): the best
+ * mean length of binomial, fibonacci and ordered-tree-dyn, for spreads of the costs
+ * (rows) and ratios of mean combination to mean transfer (columns). */
+
+struct cell {
+    int best;      /* a policy that keeps the order                  */
+    double lead;   /* best over next, in percent                     */
+    double errors; /* lead in standard errors of the difference      */
+};
+
+static void find_best(const struct cv_figure_job *job, int spread, int ratio,
+                      struct cell *out)
+{
+    struct cleave_stats stats[POLICIES];
+    int best = BINOMIAL, next = -1;
+
+    for (int p = BINOMIAL; p < POLICIES; p++) {
+        stats[p] = cell_run(job, spread, ratio, policies[p]);
+        if (stats[p].mean_s < stats[best].mean_s)
+            best = p;
+    }
+    for (int p = BINOMIAL; p < POLICIES; p++)
+        if (p != best && (next < 0 || stats[p].mean_s < stats[next].mean_s))
+            next = p;
+    out->best = best;
+    out->lead = 100 * (stats[next].mean_s / stats[best].mean_s - 1);
+    out->errors = (stats[next].mean_s - stats[best].mean_s) /
+                  hypot(stats[next].stderr_s, stats[best].stderr_s);
+}
+
+/* The first ratio of a row that is not the binomial tree's. */
+static double leaves_binomial(struct cell row[RATIOS])
+{
+    int j = 0;
+
+    while (j < RATIOS && row[j].best == BINOMIAL)
+        j++;
+    return j < RATIOS ? ratios[j] : INFINITY;
+}
+
+static void judge_best(struct cell table[SPREADS][RATIOS],
+                       struct cv_figure_result *result)
+{
+    unsigned wide = 0, ordered = 0, unsure = 0, mirrored = 0;
+    double first = INFINITY;
+
+    for (int i = 0; i < SPREADS; i++)
+        for (int j = 0; j < RATIOS; j++) {
+            const struct cell *cell = &table[i][j];
+
+            unsure += cell->errors < 2;
+            mirrored += cell->best != table[i][RATIOS - 1 - j].best && cell->errors >= 2;
+            if (cell_spreads[i] < 1)
+                continue;
+            wide++;
+            ordered += cell->best == ORDERED || cell->errors < 2;
+        }
+    for (int i = SPREADS; i-- > 0 && table[i][0].best == ORDERED;)
+        first = cell_spreads[i];
+    cv_figure_claim(result, ordered == wide,
+                    "ordered-tree-dyn is the best when the spread is large",
+                    "from CV 1 on in %u of %u cells, not surely beaten in any of "
+                    "them; %u of all cells are less than 2 standard errors ahead",
+                    ordered, wide, unsure);
+    cv_figure_claim(
+        result,
+        leaves_binomial(table[2]) >= 0.5 && leaves_binomial(table[2]) <= 0.6 &&
+            table[2][5].best == FIBONACCI,
+        "binomial gives way to fibonacci when a combination costs half a transfer",
+        "first not binomial at %g (CV 0.01), %g (0.1), %g (0.2), %g (0.3)",
+        leaves_binomial(table[0]), leaves_binomial(table[2]), leaves_binomial(table[3]),
+        leaves_binomial(table[4]));
+    cv_figure_claim(
+        result, table[0][0].best == BINOMIAL && first >= 0.3 && first <= 0.5,
+        "with cheap combinations (0.1) it is as in Figure 3",
+        "binomial at small spreads, ordered-tree-dyn from CV %g on; they cross at 0.33 "
+        "there",
+        first);
+    cv_figure_claim(result, mirrored <= 4, "the figure is symmetric",
+                    "%u cells surely differ from their mirror image", mirrored);
+}
+
+static void draw_best(struct cv_figure_result *result)
+{
+    static const char *const letters[] = { "B", "F", "O" };
+    static const char *const kinds[] = { "B: binomial", "F: fibonacci",
+                                         "O: ordered-tree-dyn", NULL };
+
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "The best mean length of those that keep the order, "
+                         "64 nodes",
+                .x_label = "mean combination over mean transfer",
+                .y_label = "coefficient of variation of the costs", .column_names = names,
+                .ncolumns = RATIOS, .nrows = SPREADS, .letters = letters, .kinds = kinds);
+}
+
+static void make_best(struct cv_figure_result *result)
+{
+    const char **headings = cv_figure_alloc(result, (size_t)2 * RATIOS, sizeof *headings);
+    struct cell table[SPREADS][RATIOS];
+
+    for (int j = 0; j < RATIOS; j++) {
+        char *lead = cv_figure_alloc(result, 32, 1);
+
+        snprintf(lead, 32, "lead %s", names[j]);
+        headings[j] = columns[j];
+        headings[RATIOS + j] = lead;
+    }
+    cv_figure_table(result, "cv", headings, (size_t)2 * RATIOS,
+                    "0: binomial is the best, 1: fibonacci, 2: ordered-tree-dyn. By how "
+                    "many percent: in the CSV file.");
+    result->nshown = RATIOS;
+    for (int i = 0; i < SPREADS; i++) {
+        double *values = cv_figure_row(result, "%g", cell_spreads[i]);
+
+        for (int j = 0; j < RATIOS; j++) {
+            find_best(result->job, i, j, &table[i][j]);
+            values[j] = table[i][j].best - BINOMIAL;
+            values[RATIOS + j] = table[i][j].lead;
+            cell_progress(result->job, i, j);
+        }
+    }
+    judge_best(table, result);
+    draw_best(result);
+}
+
+const struct cv_figure cv_figure_reduce_best = {
+    .title = "Which reduction that keeps the order is the best, by spread and by cost of "
+             "a combination",
+    .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure "
+              "4(b)",
+    .says = "The dynamic one where the spread is large, else the binomial tree while a "
+            "combination costs less than half a transfer, and the Fibonacci tree above.",
+    .make = make_best,
 };

@@ -274,16 +274,15 @@ struct hunt {
     } by[MOST_THREADS]; /* results of each thread */
 };
 
-static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
+static void climb(void *context, const struct cv_turn *turn)
 {
     struct hunt *hunt = context;
+    const uint64_t i = turn->number;
+    const int which = (int)(i % CASES), method = (int)(i / CASES % METHODS);
 
-    for (uint64_t i = begin; i < end; i++) {
-        const int which = (int)(i % CASES), method = (int)(i / CASES % METHODS);
-
-        worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
-                    hunt->by[thread].worst[which], &hunt->by[thread].tried[which]);
-    }
+    worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
+                hunt->by[turn->thread].worst[which],
+                &hunt->by[turn->thread].tried[which]);
 }
 
 /* Into the first thread's place. */
@@ -384,43 +383,32 @@ static void judge_reached(struct cv_figure_result *result)
 
 static void draw(struct cv_figure_result *result)
 {
-    const char **names = cv_figure_alloc(result, ENTRIES, sizeof *names);
     static const struct {
         const char *name;
-        int column;
+        size_t column;
     } curves[] = { { "small platforms, optimum by trying everything", PART },
                    { "platform of Theorem 1, up to 144 nodes", BUILT } };
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result,
                     .title = "How near to the ratio in print: 100 % would be tight",
                     .y_label = "worst ratio over the bound (%)", .y_to = 105,
-                    .x_names = names, .nx_names = ENTRIES);
+                    .labels = true);
 
-    for (size_t k = 0; k < 2; k++) {
-        const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[k].name, ENTRIES, false);
-
-        series->line = CV_LINE_MARKS;
-        for (int i = 0; i < ENTRIES; i++, row = row->next) {
-            names[i] = row->label;
-            series->x[i] = i + (k == 0 ? -0.1 : 0.1);
-            series->y[i] = row->values[curves[k].column];
-        }
-    }
+    for (size_t k = 0; k < 2; k++)
+        cv_plot_column(plot, curves[k].name, curves[k].column, CV_LINE_MARKS,
+                       k == 0 ? -0.1 : 0.1);
 }
 
 static void make(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "platforms",   "worst ratio",
                                                   "bound there", "% of bound",
                                                   "% built",     "built: nodes" };
     struct hunt *hunt = cv_figure_alloc(result, 1, sizeof *hunt);
 
-    hunt->most_nodes = job->quick ? 5 : MOST_NODES;
-    hunt->steps = job->quick ? 20 : 60;
-    cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt);
+    hunt->most_nodes = result->job->quick ? 5 : MOST_NODES;
+    hunt->steps = result->job->quick ? 20 : 60;
+    cv_figure_parallel(result->job, result->job->quick ? 270 : 4500, BLOCK, climb, hunt);
     gather(hunt);
     cv_figure_table(
         result, "method, case", columns, COLUMNS,

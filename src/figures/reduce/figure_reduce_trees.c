@@ -120,9 +120,9 @@ static void draw_schedules(const struct schedule *s, const char *title,
 
             after_s = s->start_s[i];
             snprintf(text, sizeof text, "from %d", i);
-            cv_plot_bar(result, plot,
+            cv_plot_bar(plot,
                         &(struct cv_bar){ row, 0, after_s, after_s + 1, text, NULL });
-            cv_plot_bar(result, plot,
+            cv_plot_bar(plot,
                         &(struct cv_bar){ row + 1, 1, end_s - 1, end_s, NULL, NULL });
         }
         row += 2;
@@ -279,23 +279,18 @@ struct ratios {
     uint32_t max;
 };
 
-static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
+static void one_number(void *context, const struct cv_turn *turn)
 {
     struct ratios *ratios = context;
-    struct cv_arena arena;
+    const uint64_t n = turn->number + 2;
 
-    (void)thread;
-    cv_arena_init(&arena);
-    for (uint64_t n = begin + 2; n < end + 2; n++)
-        for (int i = 0; i < CURVES; i++) {
-            double length;
+    for (int i = 0; i < CURVES; i++) {
+        double length;
 
-            cv_arena_reset(&arena);
-            CV_MUST(cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
-                                       curves[i].d, curves[i].c, &arena, &length, err));
-            ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
-        }
-    cv_arena_done(&arena);
+        CV_MUST(cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
+                                   curves[i].d, curves[i].c, turn->arena, &length, err));
+        ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
+    }
 }
 
 static void judge(const struct ratios *ratios, struct cv_figure_result *result)
@@ -329,11 +324,9 @@ static void fill_strategy(const struct ratios *ratios, struct cv_figure_result *
     for (uint32_t n = 2; n <= ratios->max; n++) {
         double *values;
 
-        if (next < SHOWN && n == shown[next]) {
-            values = cv_figure_row(result, "%u", n);
-            next++;
-        } else
-            values = cv_figure_file_row(result, "%u", n);
+        result->file_only = next == SHOWN || n != shown[next];
+        next += !result->file_only;
+        values = cv_figure_row(result, "%u", n);
         for (int k = 0; k < CURVES; k++)
             values[k] = ratios->of[n][k];
     }
@@ -345,25 +338,20 @@ static void draw_strategy(struct cv_figure_result *result)
     static const char *const titles[2] = { "Binomial tree, d = c",
                                            "Fibonacci tree, c = 0" };
 
-    for (size_t p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .title = titles[p], .x_label = "elements",
-                        .y_label = "length over the optimum", .log_x = true,
-                        .y_from = 0.98, .y_to = 1.55);
-
-        cv_plot_columns(result, plot, 2 * p, 2);
-    }
+    for (size_t p = 0; p < 2; p++)
+        CV_PLOT_ADD(result, .title = titles[p], .x_label = "elements",
+                    .y_label = "length over the optimum", .log_x = true, .y_from = 0.98,
+                    .y_to = 1.55, .first_curve = 2 * p, .ncurves = 2);
 }
 
 static void make(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
                                                  "fibonacci, low", "fibonacci, high" };
-    struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
+    struct ratios ratios = { NULL, result->job->quick ? 1024 : 10000 };
 
     ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
-    cv_figure_parallel(job, ratios.max - 1, 16, some, &ratios);
+    cv_figure_parallel(result->job, ratios.max - 1, 16, one_number, &ratios);
     cv_figure_table(
         result, "elements", columns, CURVES,
         "Length over the optimum; of equal nodes the lowest or the highest goes "

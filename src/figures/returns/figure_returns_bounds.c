@@ -99,9 +99,8 @@ static void draw_ratio(struct cv_figure_result *result)
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result, .x_label = "slowest over fastest link",
                     .y_label = "work of FIFO over the optimum", .log_x = true,
-                    .log_y = true);
+                    .log_y = true, .ncurves = RATIO_COLUMNS);
 
-    cv_plot_columns(result, plot, 0, RATIO_COLUMNS);
     plot->series->line = CV_LINE_PLAIN; /* two curves coincide with the bound */
     plot->series->next->line = CV_LINE_MARKS;
     plot->series->next->next->line = CV_LINE_MARKS;
@@ -109,7 +108,6 @@ static void draw_ratio(struct cv_figure_result *result)
 
 static void make_ratio(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[RATIO_COLUMNS] = {
         "tau min / tau max", "worst, any order", "slow link first", "worst, best order"
     };
@@ -121,17 +119,17 @@ static void make_ratio(struct cv_figure_result *result)
     for (int i = 0; i < SPREADS; i++) {
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
-        one_spread(i, job->quick ? 100 : 3000, values, &tally);
+        one_spread(i, result->job->quick ? 100 : 3000, values, &tally);
         build(spreads[i], &values[BUILT]);
         min = fmin(min, values[SORTED]);
         last = values[BUILT];
-        cv_figure_progress(job, (uint64_t)i + 1, SPREADS);
+        cv_figure_progress(result->job, (uint64_t)i + 1, SPREADS);
     }
     cv_figure_claim(result, tally.broken == 0,
                     "FIFO does at least tau_min / tau_max of the optimum",
                     "broken by %u of %u clusters; tight when the slow link is "
                     "served first: %.5f for links 1 : 100",
-                    tally.broken, SPREADS * (job->quick ? 100u : 3000u), last);
+                    tally.broken, SPREADS * (result->job->quick ? 100u : 3000u), last);
     cv_figure_claim(
         result, tally.below_delta == 0,
         "beyond the paper: with the fastest links first, and pruned, FIFO does at least "
@@ -239,19 +237,8 @@ static void judge(const double first[COMPUTING_COLUMNS],
     near_links(result);
 }
 
-static void draw_computing(struct cv_figure_result *result)
-{
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
-                    .y_label = "clusters in which it is optimal (%)", .log_x = true,
-                    .y_from = -2, .y_to = 102);
-
-    cv_plot_columns(result, plot, LIFO_BEST, FIFO_BEST + 1);
-}
-
 static void make_computing(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COMPUTING_COLUMNS] = {
         "LIFO optimal %", "LIFO proved %", "FIFO optimal %", "LIFO loses %",
         "FIFO loses %"
@@ -267,7 +254,7 @@ static void make_computing(struct cv_figure_result *result)
         const double rate = pow(10, 0.5 * i);
         double *values = cv_figure_row(result, "%.4g", rate);
 
-        one_rate(rate, job->quick ? 60 : 1000, values);
+        one_rate(rate, result->job->quick ? 60 : 1000, values);
         down += values[LIFO_BEST] < before;
         before = values[LIFO_BEST];
         for (int c = 0; c < COMPUTING_COLUMNS; c++) {
@@ -275,10 +262,13 @@ static void make_computing(struct cv_figure_result *result)
             if (i == 0)
                 first[c] = values[c];
         }
-        cv_figure_progress(job, (uint64_t)i + 1, RATES);
+        cv_figure_progress(result->job, (uint64_t)i + 1, RATES);
     }
     judge(first, last, down, result);
-    draw_computing(result);
+    CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
+                .y_label = "clusters in which it is optimal (%)", .log_x = true,
+                .y_from = -2, .y_to = 102, .first_curve = LIFO_BEST,
+                .ncurves = FIFO_BEST + 1);
 }
 
 const struct cv_figure cv_figure_returns_computing = {
@@ -298,15 +288,7 @@ const struct cv_figure cv_figure_returns_computing = {
  * optimal. Both, against the optimum of random clusters of four workers. */
 
 enum { SMALL_DELTAS = 7 };
-enum {
-    RIGHT,
-    RIGHT_MEAN,
-    RIGHT_MOST,
-    PRINTED,
-    PRINTED_MEAN,
-    PRINTED_MOST,
-    SMALL_COLUMNS
-};
+enum { RIGHT, RIGHT_MEAN, RIGHT_MAX, PRINTED, PRINTED_MEAN, PRINTED_MAX, SMALL_COLUMNS };
 
 static const double deltas_small[SMALL_DELTAS] = { 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 1 };
 /* A loss of less than this is rounding. At delta 1e-5 orders differ by 1e-6 and more. */
@@ -367,32 +349,27 @@ static void draw_small(struct cv_figure_result *result)
 {
     static const struct {
         const char *name;
-        int column;
+        size_t column;
     } curves[] = { { "nonincreasing, mean", RIGHT_MEAN },
-                   { "nonincreasing, worst", RIGHT_MOST },
+                   { "nonincreasing, worst", RIGHT_MAX },
                    { "increasing as printed, mean", PRINTED_MEAN },
-                   { "increasing as printed, worst", PRINTED_MOST } };
+                   { "increasing as printed, worst", PRINTED_MAX } };
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result, .x_label = "δ, result per unit of load",
                     .y_label = "less than the optimum (%)", .log_x = true, .log_y = true);
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        const struct cv_figure_row *row = result->rows;
         struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[i].name, SMALL_DELTAS, false);
+            cv_plot_column(plot, curves[i].name, curves[i].column, CV_LINE_MARKED, 0);
 
-        for (int k = 0; k < SMALL_DELTAS; k++, row = row->next) {
-            const double loss = row->values[curves[i].column];
-
-            series->x[k] = deltas_small[k];
-            series->y[k] = loss > 1e-8 ? loss : NAN; /* nothing, on a log scale */
-        }
+        for (int k = 0; k < SMALL_DELTAS; k++)
+            if (!(series->y[k] > 1e-8))
+                series->y[k] = NAN; /* nothing, on a log scale */
     }
 }
 
 static void make_small(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[SMALL_COLUMNS] = {
         "optimal %",          "loses %",          "at most %",
         "printed: optimal %", "printed: loses %", "printed: at most %"
@@ -405,12 +382,12 @@ static void make_small(struct cv_figure_result *result)
     for (int i = 0; i < SMALL_DELTAS; i++) {
         double *values = cv_figure_row(result, "%g", deltas_small[i]);
 
-        one_delta(deltas_small[i], job->quick ? 60 : 600, values);
+        one_delta(deltas_small[i], result->job->quick ? 60 : 600, values);
         if (i == 0)
             smallest = values;
         if (deltas_small[i] == 0.1)
             tenth = values;
-        cv_figure_progress(job, (uint64_t)i + 1, SMALL_DELTAS);
+        cv_figure_progress(result->job, (uint64_t)i + 1, SMALL_DELTAS);
     }
     cv_figure_claim(result, smallest[PRINTED] > 95,
                     "results should return by increasing tau y / u",
@@ -421,7 +398,7 @@ static void make_small(struct cv_figure_result *result)
                     "a polynomial algorithm is optimal for small results",
                     "the other way round: %.0f %% at delta 1e-5; at 0.1 it loses "
                     "%.3f %% on average, %.1f %% at most",
-                    smallest[RIGHT], tenth[RIGHT_MEAN], tenth[RIGHT_MOST]);
+                    smallest[RIGHT], tenth[RIGHT_MEAN], tenth[RIGHT_MAX]);
     draw_small(result);
 }
 

@@ -268,27 +268,21 @@ static void check_law(int distribution, uint32_t count, double *values)
 
 static void draw_laws(struct cv_figure_result *result)
 {
-    const char **names = cv_figure_alloc(result, LAWS, sizeof *names);
     const struct cv_figure_row *row = result->rows;
     struct cv_figure_series *series;
     struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .y_label = "clusters that break it (%)", .x_names = names,
-                    .nx_names = LAWS, .y_from = -2, .y_to = 100);
+        CV_PLOT_ADD(result, .y_label = "clusters that break it (%)", .labels = true,
+                    .y_from = -2, .y_to = 100);
 
-    series = cv_plot_series(result, plot, NULL, LAWS, false);
-    series->line = CV_LINE_MARKS;
-    for (int i = 0; i < LAWS; i++, row = row->next) {
-        names[i] = row->label;
-        series->x[i] = i;
+    series = cv_plot_column(plot, NULL, BROKEN, CV_LINE_MARKS, 0);
+    for (int i = 0; i < LAWS; i++, row = row->next)
         series->y[i] = 100 * row->values[BROKEN] / row->values[CHECKED];
-    }
 }
 
 static void make(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
-    const uint32_t count = job->quick ? 400 : 10000;
+    const uint32_t count = result->job->quick ? 400 : 10000;
 
     cv_figure_table(
         result, "statement", columns, LAWS_COLUMNS,
@@ -301,7 +295,7 @@ static void make(struct cv_figure_result *result)
         cv_figure_claim(result, values[BROKEN] == 0, laws[i].claim,
                         "broken by %.0f of %.0f clusters%s", values[BROKEN],
                         values[CHECKED], laws[i].why);
-        cv_figure_progress(job, (uint64_t)i + 1, LAWS);
+        cv_figure_progress(result->job, (uint64_t)i + 1, LAWS);
     }
     draw_laws(result);
 }
@@ -399,7 +393,7 @@ static void draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS], const char *
         };
 
         for (size_t k = 0; k < sizeof bars / sizeof *bars; k++)
-            cv_plot_bar(result, plot, &bars[k]);
+            cv_plot_bar(plot, &bars[k]);
     }
 }
 

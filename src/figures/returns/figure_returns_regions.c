@@ -89,15 +89,13 @@ static void draw_regions(struct cv_figure_result *result)
     } panels[2] = { { "One message each way at a time", sizeof "duplex, " - 1 },
                     { "One message at a time", sizeof "one port, " - 1 } };
 
-    for (size_t p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .kind = CV_PLOT_MAP, .title = panels[p].title,
-                        .x_label = "link over the next faster one", .column_names = names,
-                        .letters = letters, .kinds = kinds);
-
-        cv_plot_map(result, plot, LINKS, p * REGIONS_RATIOS * REGIONS_COMPUTES,
-                    (size_t)REGIONS_RATIOS * REGIONS_COMPUTES, panels[p].cut);
-    }
+    for (size_t p = 0; p < 2; p++)
+        CV_PLOT_ADD(result, .kind = CV_PLOT_MAP, .title = panels[p].title,
+                    .x_label = "link over the next faster one", .column_names = names,
+                    .letters = letters, .kinds = kinds, .ncolumns = LINKS,
+                    .first_row = p * REGIONS_RATIOS * REGIONS_COMPUTES,
+                    .nrows = (size_t)REGIONS_RATIOS * REGIONS_COMPUTES,
+                    .cut = panels[p].cut);
 }
 
 static bool none_rules(const struct tally *tally)
@@ -108,7 +106,6 @@ static bool none_rules(const struct tally *tally)
 
 static void make_regions(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[LINKS] = { "links 1", "1.01", "1.03", "1.1", "1.2",
                                                 "1.4",     "1.7",  "2",    "3",   "10" };
     struct tally duplex = { 0 }, single = { 0 };
@@ -117,8 +114,8 @@ static void make_regions(struct cv_figure_result *result)
         result, "master", columns, LINKS,
         "0: LIFO is best, 1: FIFO is best, 2: neither. Four workers, each link "
         "slower than the one before by the factor of the column.");
-    fill(false, job, result, &duplex);
-    fill(true, job, result, &single);
+    fill(false, result->job, result, &duplex);
+    fill(true, result->job, result, &single);
     draw_regions(result);
     cv_figure_claim(result, none_rules(&duplex),
                     "neither LIFO nor FIFO is always optimal or dominates the other, "
@@ -187,17 +184,6 @@ static void check_cell(double compute, double ratio, double crossing, unsigned *
     }
 }
 
-static void draw_crossover(struct cv_figure_result *result)
-{
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .title = "Below a curve LIFO does more work, above it FIFO",
-                    .x_label = "R, time to compute over that of the slower link",
-                    .y_label = "faster link's time per unit over the slower's",
-                    .log_x = true, .y_from = 0, .y_to = 1.02);
-
-    cv_plot_columns(result, plot, 0, CROSSOVER_RATIOS);
-}
-
 static void make_crossover(struct cv_figure_result *result)
 {
     static const char *const columns[CROSSOVER_RATIOS] = { "delta 0.01", "0.1", "0.3",
@@ -221,7 +207,10 @@ static void make_crossover(struct cv_figure_result *result)
             check_cell(compute, ratios_crossover[j], values[j], &wrong);
         }
     }
-    draw_crossover(result);
+    CV_PLOT_ADD(result, .title = "Below a curve LIFO does more work, above it FIFO",
+                .x_label = "R, time to compute over that of the slower link",
+                .y_label = "faster link's time per unit over the slower's", .log_x = true,
+                .y_from = 0, .y_to = 1.02, .ncurves = CROSSOVER_RATIOS);
     cv_figure_claim(result, wrong == 0,
                     "LIFO wins below exactly one ratio of the links and FIFO above",
                     "%u of %d comparisons by the closed forms differ", wrong,

@@ -172,8 +172,8 @@ static void draw_fig5(const struct curve *curves, size_t n, int first,
                                .y_label = "CPU efficiency, to the last result",
                                .log_x = true);
         snprintf(name, sizeof name, "f = %g s", latencies_s_fig5[curves[i].latency]);
-        cv_plot_row(result, plot, name, row->values + first,
-                    (size_t)(FIG5_PERIODS - first), periods_s_fig5 + first);
+        cv_plot_row(plot, name, row->values + first, (size_t)(FIG5_PERIODS - first),
+                    periods_s_fig5 + first);
     }
 }
 
@@ -198,14 +198,13 @@ static void fill_fig5(const struct curve *curves, size_t n, int first,
 
 static void make_fig5(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[2 * FIG5_PERIODS] = {
         "tau 1",     "2",         "5",         "10",         "20",         "50",
         "100",       "200",       "500",       "stream 1",   "stream 2",   "stream 5",
         "stream 10", "stream 20", "stream 50", "stream 100", "stream 200", "stream 500",
     };
-    const size_t n = job->quick ? QUICK_CURVES : FIG5_CURVES;
-    const int first = job->quick ? FIG5_FIRST_QUICK : 0;
+    const size_t n = result->job->quick ? QUICK_CURVES : FIG5_CURVES;
+    const int first = result->job->quick ? FIG5_FIRST_QUICK : 0;
     struct curve *curves = cv_figure_alloc(result, n, sizeof *curves);
     struct cv_scene_run *runs =
         cv_figure_alloc(result, n * (size_t)(FIG5_PERIODS - first), sizeof *runs);
@@ -220,7 +219,7 @@ static void make_fig5(struct cv_figure_result *result)
         for (int p = first; p < FIG5_PERIODS; p++)
             runs[count++] = curves[i].runs[p];
     }
-    cv_scene_runs(job, runs, count);
+    cv_scene_runs(result->job, runs, count);
     count = 0;
     for (size_t i = 0; i < n; i++)
         for (int p = first; p < FIG5_PERIODS; p++)
@@ -244,12 +243,8 @@ const struct cv_figure cv_figure_streams_period = {
  * 3000 s on 33 fast workers of one master. */
 
 enum { FIG6_LATENCIES = 2, DROPS = 6, FIG6_PERIODS = 7, TURNS = DROPS, ALL_PERIODS = 8 };
-enum {
-    FIG6_CURVES = FIG6_LATENCIES * DROPS,
-    FIG6_FIRST_QUICK = 2,
-    TURN_WORKERS = 33,
-    BEST_KIND = 3
-};
+enum { FIG6_CURVES = FIG6_LATENCIES * DROPS, FIG6_FIRST_QUICK = 2 };
+enum { TURN_WORKERS = 33, BEST_KIND = 3 };
 
 static const double latencies_s_fig6[FIG6_LATENCIES] = { 0, 0.01 };
 static const double drops[DROPS] = { 0, 0.1, 0.3, 0.5, 0.7, 0.9 };
@@ -388,7 +383,7 @@ static void draw_fig6(const struct scene *scene, struct cv_figure_result *result
                                .x_label = "τ, wanted length of rounds (s)",
                                .y_label = "CPU efficiency", .log_x = true);
         snprintf(name, sizeof name, "drop %g", drops[c % DROPS]);
-        cv_plot_row(result, plot, name, row->values + first,
+        cv_plot_row(plot, name, row->values + first,
                     (size_t)(FIG6_PERIODS - scene->first_period), periods_s_fig6 + first);
     }
 }
@@ -463,7 +458,6 @@ static void judge_fig6(const struct scene *scene, bool quick,
 
 static void make_fig6(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[2 * ALL_PERIODS] = {
         "tau 1",     "2",         "5",          "10",         "20",       "50",
         "100",       "200",       "stream 1",   "stream 2",   "stream 5", "stream 10",
@@ -479,12 +473,12 @@ static void make_fig6(struct cv_figure_result *result)
                     "period in seconds; for rows in turn, and in the CSV file for all, "
                     "during the stream.");
     result->nshown = ALL_PERIODS;
-    set_up_fig6(scene, job->quick);
-    cv_scene_runs(job, list, gather(scene, list, false));
+    set_up_fig6(scene, result->job->quick);
+    cv_scene_runs(result->job, list, gather(scene, list, false));
     gather(scene, list, true);
     fill_fig6(scene, result);
     draw_fig6(scene, result);
-    judge_fig6(scene, job->quick, result);
+    judge_fig6(scene, result->job->quick, result);
 }
 
 const struct cv_figure cv_figure_streams_dynamicity = {

@@ -68,8 +68,7 @@ static void note_post(const struct cleave_event *event, struct posts *posts)
     posts->units[w] += event->units;
 }
 
-static void add_bars(const struct cleave_event *event, struct cv_figure_plot *plot,
-                     struct cv_figure_result *result)
+static void add_bars(const struct cleave_event *event, struct cv_figure_plot *plot)
 {
     const bool sent = event->kind == CLEAVE_SENT, done = event->kind == CLEAVE_DONE;
     struct cv_bar bar = { .row = done   ? 2 + event->worker
@@ -87,11 +86,11 @@ static void add_bars(const struct cleave_event *event, struct cv_figure_plot *pl
     snprintf(text, sizeof text, "%u", event->worker);
     if (!done)
         bar.text = text;
-    cv_plot_bar(result, plot, &bar);
+    cv_plot_bar(plot, &bar);
 }
 
 static void read_trace(const struct cleave_trace *trace, struct posts *posts,
-                       struct cv_figure_plot *plot, struct cv_figure_result *result)
+                       struct cv_figure_plot *plot)
 {
     for (size_t i = 0; i < cleave_trace_count(trace); i++) {
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
@@ -103,7 +102,7 @@ static void read_trace(const struct cleave_trace *trace, struct posts *posts,
             continue;
         if (event->kind == CLEAVE_SENT)
             note_post(event, posts);
-        add_bars(event, plot, result);
+        add_bars(event, plot);
     }
 }
 
@@ -213,7 +212,7 @@ static void make_from(struct cleave_trace *trace, struct cv_figure_result *resul
     simulate("0.1", trace, &run);
     waits = run->contentions;
     chunks = 2 * run->streams[0].chunks;
-    read_trace(trace, &posts, plot, result);
+    read_trace(trace, &posts, plot);
     fill(&posts, run, &off, &idle, result);
     cleave_streams_result_free(run);
     judge_schedule(off, idle, waits, chunks, result);
@@ -301,8 +300,7 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
                     .y_label = "mean length of a round (s)", .y_from = 0, .y_to = 110);
 
     for (int i = 0; i < LATENCIES; i++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, names[i], ROUNDS, false);
+        struct cv_figure_series *series = cv_plot_series(plot, names[i], ROUNDS, false);
 
         for (int r = 0; r < ROUNDS; r++) {
             series->x[r] = runs[i].rounds[r].time_s;
@@ -313,7 +311,6 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
 
 static void make_convergence(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "f 0.1: after s", "f 0.1: length s",
                                            "f 0.5: after s", "f 0.5: length s",
                                            "f 0.9: after s", "f 0.9: length s" };
@@ -323,7 +320,7 @@ static void make_convergence(struct cv_figure_result *result)
                     "Mean time at which the master knows the length, and mean length; "
                     "rounds of 100 s are wanted, first loads are a fifth of that.");
     for (int i = 0; i < LATENCIES; i++)
-        runs[i] = (struct cv_scene_run){ .workers = job->quick ? 100 : 1000,
+        runs[i] = (struct cv_scene_run){ .workers = result->job->quick ? 100 : 1000,
                                          .kind = -1,
                                          .latency_s = latencies_s[i],
                                          .port = CLEAVE_PORT_DUPLEX,
@@ -331,7 +328,7 @@ static void make_convergence(struct cv_figure_result *result)
                                          .horizon_s = CONVERGENCE_HORIZON_S,
                                          .end = "none",
                                          .first = 0.2 };
-    cv_scene_runs(job, runs, LATENCIES);
+    cv_scene_runs(result->job, runs, LATENCIES);
     for (int r = 0; r < ROUNDS; r++) {
         double *values = cv_figure_row(result, "%d", r + 1);
 
@@ -430,7 +427,7 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
 
         for (int way = 0; way < WAYS; way++) {
             struct cv_figure_series *series =
-                cv_plot_series(result, plot, names[way], DROPS, false);
+                cv_plot_series(plot, names[way], DROPS, false);
 
             for (int d = 0; d < DROPS; d++) {
                 series->x[d] = drops[d];
@@ -442,7 +439,6 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
 
 static void make_auto(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[AUTO_COLUMNS] = { "tau 100", "tau 100, close",
                                                        "auto", "auto, taper",
                                                        "gain, points" };
@@ -452,7 +448,7 @@ static void make_auto(struct cv_figure_result *result)
                     "Part of the time up to the last result that CPUs compute. tau 100: "
                     "first posts spread over a round; close: as soon as ports allow.");
     set_up(runs);
-    cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS);
+    cv_scene_runs(result->job, &runs[0][0], (size_t)ROWS * WAYS);
     for (int i = 0; i < ROWS; i++) {
         double *values = cv_figure_row(result, "T %g, drop %g", horizons_s[i / DROPS],
                                        drops[i % DROPS]);

@@ -121,8 +121,10 @@ static void drive(struct cv_scene_run *run, const struct cv_stream_run *stream,
         run->rounds[run->nrounds++] = stats->rounds[i];
 }
 
-static void one_run(struct cv_scene_run *run, struct cv_arena *arena)
+static void one_run(void *context, const struct cv_turn *turn)
 {
+    struct cv_scene_run *run = (struct cv_scene_run *)context + turn->number;
+    struct cv_arena *arena = turn->arena;
     struct cleave_platform *platform = NULL;
     struct cv_stream_stats stats = { 0 };
     struct cv_as4dr_given given;
@@ -150,24 +152,8 @@ static void one_run(struct cv_scene_run *run, struct cv_arena *arena)
     cleave_platform_free(platform);
 }
 
-/* --- all runs ----------------------------------------------------------------------- */
-
-static void some_runs(void *context, unsigned thread, uint64_t begin, uint64_t end)
-{
-    struct cv_scene_run *runs = context;
-    struct cv_arena arena;
-
-    (void)thread;
-    for (uint64_t i = begin; i < end; i++) {
-
-        cv_arena_init(&arena);
-        one_run(&runs[i], &arena);
-        cv_arena_done(&arena);
-    }
-}
-
 void cv_scene_runs(const struct cv_figure_job *job, struct cv_scene_run *runs,
                    size_t count)
 {
-    cv_figure_parallel(job, count, 1, some_runs, runs);
+    cv_figure_parallel(job, count, 1, one_run, runs);
 }

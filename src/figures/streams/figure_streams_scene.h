@@ -15,9 +15,8 @@ struct cv_scene_run {
     double drop;      /* by which part speeds fall                                   */
     enum cleave_port port;
     double tau_s; /* 0: automatic                                                */
-    double
-        spacing_s; /* between first posts, in clusters that fit into a round, instead of
-                         `start`; 0: none                                              */
+    /* Between first posts, in clusters that fit into a round, instead of `start`; 0: none */
+    double spacing_s;
     double horizon_s, rest_s;
     const char *start, *end, *service; /* parameters of the policy; NULL: preset       */
     double first;                      /* factor on first loads; 0: 1                  */

@@ -16,13 +16,13 @@
 enum { WORKERS = 1000 };
 enum {
     RING_USED,
-    SELECTION_RING,
+    RING_UNITS,
     RING_BOUND,
     OWN_USED,
-    SELECTION_OWN,
+    OWN_UNITS,
     OWN_BOUND,
     GAIN,
-    SELECTION_COLUMNS
+    FIG3_COLUMNS
 };
 
 /* A point of the figure, and what an independent solver found for it: the optimum of the
@@ -123,7 +123,7 @@ static void note_all(const struct point *point, double used, uint32_t out[2])
         out[place] = point->streams;
 }
 
-static void sum_up(const struct point *point, const double values[SELECTION_COLUMNS],
+static void sum_up(const struct point *point, const double values[FIG3_COLUMNS],
                    bool ring_optimal, struct summary *sum)
 {
     if (point->streams == 1) {
@@ -132,20 +132,20 @@ static void sum_up(const struct point *point, const double values[SELECTION_COLU
         sum->streams_before = 0;
     }
     if (point->streams > sum->streams_before) {
-        const double step = (values[SELECTION_RING] - sum->ring_before) /
+        const double step = (values[RING_UNITS] - sum->ring_before) /
                             (point->streams - sum->streams_before);
 
         sum->larger += step > sum->step_before * (1 + 1e-9) + 1e-6;
         sum->step_before = step;
         sum->streams_before = point->streams;
     }
-    sum->down += values[SELECTION_RING] < sum->ring_before * (1 - 1e-9) ||
-                 values[SELECTION_OWN] < sum->own_before * (1 - 1e-9);
-    sum->ring_before = values[SELECTION_RING];
-    sum->own_before = values[SELECTION_OWN];
+    sum->down += values[RING_UNITS] < sum->ring_before * (1 - 1e-9) ||
+                 values[OWN_UNITS] < sum->own_before * (1 - 1e-9);
+    sum->ring_before = values[RING_UNITS];
+    sum->own_before = values[OWN_UNITS];
     sum->unproved += !ring_optimal;
-    sum->ring_off = fmax(sum->ring_off, fabs(values[SELECTION_RING] / point->ring - 1));
-    sum->own_below = fmax(sum->own_below, 1 - values[SELECTION_OWN] / point->ordered);
+    sum->ring_off = fmax(sum->ring_off, fabs(values[RING_UNITS] / point->ring - 1));
+    sum->own_below = fmax(sum->own_below, 1 - values[OWN_UNITS] / point->ordered);
     sum->bound_over = fmax(sum->bound_over, values[OWN_BOUND] / point->bound - 1);
     sum->most_gain = fmax(sum->most_gain, values[GAIN]);
     if (point->tau_s * point->streams <= 4 && point->tau_s <= 2) {
@@ -197,7 +197,7 @@ static void draw_selection(const struct cv_figure_job *job,
                    { "Rounds of 2 s", 2, 17 },
                    { "Rounds of 5 s", 5, 8 },
                    { "Rounds of 10 s", 10, 5 } };
-    static const int columns[3] = { SELECTION_RING, SELECTION_OWN, OWN_BOUND };
+    static const int columns[3] = { RING_UNITS, OWN_UNITS, OWN_BOUND };
     static const char *const names[3] = { "published weights", "own weights and order",
                                           "no order can exceed" };
 
@@ -212,7 +212,7 @@ static void draw_selection(const struct cv_figure_job *job,
             struct cv_figure_series *series;
             size_t n = 0;
 
-            series = cv_plot_series(result, plot, names[c], POINTS, false);
+            series = cv_plot_series(plot, names[c], POINTS, false);
             if (columns[c] == OWN_BOUND)
                 series->line = CV_LINE_PLAIN;
             for (size_t i = 0; i < POINTS; i++) {
@@ -246,10 +246,10 @@ static void fill(const struct cv_figure_job *job, const struct cleave_platform *
                                      point->margin, point->streams)
                      : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
         plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
-             &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal);
-        plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED],
-             &values[SELECTION_OWN], &values[OWN_BOUND], &own_optimal);
-        values[GAIN] = 100 * (values[SELECTION_OWN] / values[SELECTION_RING] - 1);
+             &values[RING_UNITS], &values[RING_BOUND], &ring_optimal);
+        plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED], &values[OWN_UNITS],
+             &values[OWN_BOUND], &own_optimal);
+        values[GAIN] = 100 * (values[OWN_UNITS] / values[RING_UNITS] - 1);
         if (fabs(values[GAIN]) < 1e-9)
             values[GAIN] = 0;
         sum_up(point, values, ring_optimal, &sum);
@@ -261,22 +261,21 @@ static void fill(const struct cv_figure_job *job, const struct cleave_platform *
 
 static void make_selection(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
-    static const char *const columns[SELECTION_COLUMNS] = {
-        "ring: workers", "ring: units/s", "ring: bound", "own: workers",
-        "own: units/s",  "own: bound",    "gain %"
-    };
+    static const char *const columns[FIG3_COLUMNS] = { "ring: workers", "ring: units/s",
+                                                       "ring: bound",   "own: workers",
+                                                       "own: units/s",  "own: bound",
+                                                       "gain %" };
     struct cleave_worker workers[WORKERS];
     struct cleave_platform *platform;
 
     cv_figure_table(
-        result, "round, streams", columns, SELECTION_COLUMNS,
+        result, "round, streams", columns, FIG3_COLUMNS,
         "100 workers of each of ten kinds, results as large as data. ring: the "
         "published weights; own: own weights and the best order of service.");
     for (unsigned i = 0; i < WORKERS; i++)
         workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
     CV_MUST(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
-    fill(job, platform, result);
+    fill(result->job, platform, result);
     cleave_platform_free(platform);
 }
 
@@ -295,17 +294,7 @@ const struct cv_figure cv_figure_streams_selection = {
  * which reckon with the worst worker before it, and by its own messages. */
 
 enum { KINDS = CV_PUBLISHED_KINDS };
-enum {
-    SPEED,
-    LATENCY,
-    BANDWIDTH,
-    LINK,
-    LOAD,
-    GIVES,
-    TABLE1_RING,
-    TABLE1_OWN,
-    TABLE1_COLUMNS
-};
+enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN, TABLE1_COLUMNS };
 
 static const double TAU_S = 100;
 
@@ -352,38 +341,27 @@ static void judge_table1(const struct cleave_worker workers[KINDS],
 
 static void draw_table1(struct cv_figure_result *result)
 {
-    static const char *const names[KINDS] = { "S0", "S1", "S2", "S3", "S4",
-                                              "S5", "S6", "S7", "S8", "S9" };
     static const struct {
         const char *title, *y_label;
-        int first, count;
+        size_t first, count;
     } panels[2] = {
         { "What a worker gives", "throughput (units/s)", GIVES, 1 },
         { "What it takes of its master in a round of 100 s", "time of the ports (s)",
-          TABLE1_RING, 2 },
+          RING, 2 },
     };
 
     for (int p = 0; p < 2; p++) {
         struct cv_figure_plot *plot =
             CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "kind of worker",
-                        .y_label = panels[p].y_label, .x_names = names, .nx_names = KINDS,
-                        .log_y = p == 0, .y_from = p == 0 ? 0.5 : 0,
-                        .y_to = p == 0 ? 2000 : 0.035);
+                        .y_label = panels[p].y_label, .labels = true, .log_y = p == 0,
+                        .y_from = p == 0 ? 0.5 : 0, .y_to = p == 0 ? 2000 : 0.035);
 
-        for (int c = 0; c < panels[p].count; c++) {
-            const struct cv_figure_row *row = result->rows;
-            struct cv_figure_series *series = cv_plot_series(result, plot,
-                                                             p == 0   ? NULL
-                                                             : c == 0 ? "published weight"
-                                                                      : "own messages",
-                                                             KINDS, false);
-
-            series->line = CV_LINE_MARKS;
-            for (int i = 0; i < KINDS; i++, row = row->next) {
-                series->x[i] = i;
-                series->y[i] = row->values[panels[p].first + c];
-            }
-        }
+        for (size_t c = 0; c < panels[p].count; c++)
+            cv_plot_column(plot,
+                           p == 0   ? NULL
+                           : c == 0 ? "published weight"
+                                    : "own messages",
+                           panels[p].first + c, CV_LINE_MARKS, 0);
     }
 }
 
@@ -420,8 +398,8 @@ static void make_table1(struct cv_figure_result *result)
         values[LINK] = workers[i].latency_s;
         values[LOAD] = cv_stream_load(&workers[i], TAU_S);
         values[GIVES] = cv_stream_profit(&workers[i], TAU_S);
-        values[TABLE1_RING] = weights[i];
-        values[TABLE1_OWN] = own[i];
+        values[RING] = weights[i];
+        values[OWN] = own[i];
     }
     judge_table1(workers, weights, own, result);
     draw_table1(result);

@@ -130,30 +130,19 @@ static void make_workers(const struct grid_setting *setting,
         };
 }
 
-static void one_setting(const struct grid *grid, uint64_t at)
+static void one_setting(void *context, const struct cv_turn *turn)
 {
-    const struct grid_setting *setting = &grid->settings[at];
+    const struct grid *grid = context;
+    const struct grid_setting *setting = &grid->settings[turn->number];
     struct cleave_worker workers[MOST_WORKERS];
     struct cleave_platform *platform = NULL;
-    struct cv_arena arena;
 
     make_workers(setting, workers);
     CV_MUST(
         cleave_platform_new(CLEAVE_PORT_ONE, workers, setting->workers, &platform, err));
-    cv_arena_init(&arena);
     try_methods(grid, platform, setting->compute_latency_s + setting->latency_s == 0,
-                &arena, &grid->times[at]);
-    cv_arena_done(&arena);
+                turn->arena, &grid->times[turn->number]);
     cleave_platform_free(platform);
-}
-
-static void some_settings(void *context, unsigned thread, uint64_t begin, uint64_t end)
-{
-    const struct grid *grid = context;
-
-    (void)thread;
-    for (uint64_t i = begin; i < end; i++)
-        one_setting(grid, i);
 }
 
 /* Simulate all settings, or every 47th of them if quick. Memory is from the arena. */
@@ -164,7 +153,7 @@ static void grid_run(const struct cv_figure_job *job, struct grid *grid,
     grid->settings = cv_figure_alloc(result, grid->count, sizeof *grid->settings);
     grid->times = cv_figure_alloc(result, grid->count, sizeof *grid->times);
     list_settings(job->quick, grid->settings);
-    cv_figure_parallel(job, grid->count, 64, some_settings, grid);
+    cv_figure_parallel(job, grid->count, 64, one_setting, grid);
 }
 
 static void grid_no_latency(struct cv_arena *arena, struct grid_penalty *out)
@@ -319,8 +308,7 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
                     .y_label = "mean makespan over UMR's");
 
     for (int x = 0; x < FIG4_XMIS; x++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, names[x], PAIRS, false);
+        struct cv_figure_series *series = cv_plot_series(plot, names[x], PAIRS, false);
 
         for (int p = 0; p < PAIRS; p++) {
             series->x[p] = LEAST_R + 2 * p + 0.5;
@@ -331,7 +319,6 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
 
 static void make_fig4(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
                                                   "4 rounds", "settings" };
     struct grid grid = { .xmis = FIG4_XMIS };
@@ -340,20 +327,20 @@ static void make_fig4(struct cv_figure_result *result)
 
     cv_figure_table(result, "R", columns, COLUMNS,
                     "Mean makespan over that of UMR, by pairs of R: odd R have odd N.");
-    grid_run(job, &grid, result);
+    grid_run(result->job, &grid, result);
     grid_no_latency(&result->arena, &penalty);
     sum_up_fig4(&grid, &curves);
     for (int p = 0; p < PAIRS; p++) {
         const int ratio = LEAST_R + 2 * p;
-        double *values = p % 4 == 0 || p < 6 || p == PAIRS - 1
-                             ? cv_figure_row(result, "%d-%d", ratio, ratio + 1)
-                             : cv_figure_file_row(result, "%d-%d", ratio, ratio + 1);
+        double *values;
 
+        result->file_only = p % 4 != 0 && p >= 6 && p != PAIRS - 1;
+        values = cv_figure_row(result, "%d-%d", ratio, ratio + 1);
         for (int x = 0; x < FIG4_XMIS; x++)
             values[x] = curves.over[p][x];
         values[SETTINGS] = curves.settings[p];
     }
-    judge(&curves, job->quick, &penalty, result);
+    judge(&curves, result->job->quick, &penalty, result);
     draw_fig4(&curves, result);
 }
 
@@ -478,8 +465,8 @@ static void draw_table3(struct cv_figure_result *result)
         plot = CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "rounds of XMI",
                            .y_label = panels[p].y_label);
 
-        printed = cv_plot_series(result, plot, "paper", XMIS, false);
-        made = cv_plot_series(result, plot, "here", XMIS, false);
+        printed = cv_plot_series(plot, "paper", XMIS, false);
+        made = cv_plot_series(plot, "here", XMIS, false);
         for (int x = 0; x < XMIS; x++, row = row->next) {
             printed->x[x] = made->x[x] = x + 1;
             printed->y[x] = row->values[panels[p].printed];
@@ -490,7 +477,6 @@ static void draw_table3(struct cv_figure_result *result)
 
 static void make_table3(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "paper, over umr", "over umr",
                                            "paper, % from best", "% from best" };
     struct grid grid = { .xmis = XMIS, .xmi_k = true };
@@ -502,7 +488,7 @@ static void make_table3(struct cv_figure_result *result)
         "no such grid has); workers are dropped where chunks would be negative, "
         "down to two, for which the formula's length stands. Without latencies "
         "umr and xmi-k are held to 8 rounds.");
-    grid_run(job, &grid, result);
+    grid_run(result->job, &grid, result);
     sum = sum_up_table3(&grid);
     fill(&sum, result);
     draw_table3(result);

@@ -33,28 +33,19 @@ static const struct {
 
 static void draw_table1(struct cv_figure_result *result)
 {
-    static const char *const names[] = { "HMMER", "MPEG", "VFleet", "Data Mining" };
     static const struct {
         const char *name;
-        int column;
+        size_t column;
     } curves[] = { { "as printed", PRINTED },
                    { "10 MB/s", TEN },
                    { "12.5 MB/s", TWELVE } };
-    struct cv_figure_plot *plot = CV_PLOT_ADD(result, .x_label = "application",
-                                              .y_label = "R: compute time over send time",
-                                              .x_names = names, .nx_names = APPLICATIONS);
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .x_label = "application",
+                    .y_label = "R: compute time over send time", .labels = true);
 
-    for (int i = 0; i < 3; i++) {
-        const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, curves[i].name, APPLICATIONS, false);
-
-        series->line = CV_LINE_MARKS;
-        for (int k = 0; k < APPLICATIONS; k++, row = row->next) {
-            series->x[k] = k + 0.12 * (i - 1); /* side by side */
-            series->y[k] = row->values[curves[i].column];
-        }
-    }
+    for (int i = 0; i < 3; i++) /* side by side */
+        cv_plot_column(plot, curves[i].name, curves[i].column, CV_LINE_MARKS,
+                       0.12 * (i - 1));
 }
 
 static void make_table1(struct cv_figure_result *result)
@@ -174,7 +165,6 @@ static void make_fig5(struct cv_figure_result *result)
     };
     static const char *const betas[BETAS] = { "0", "1", "2", "3", "4", "5",
                                               "6", "7", "8", "9", "10" };
-    struct cv_figure_plot *plot;
 
     cv_figure_table(
         result, "alpha", columns, sizeof columns / sizeof *columns,
@@ -191,11 +181,11 @@ static void make_fig5(struct cv_figure_result *result)
             values[BETAS + b] = isfinite(rounds) ? rounds : NAN;
         }
     }
-    plot = CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
-                       .title = "Rounds of UMR (N = R = 5, 2000 units)",
-                       .x_label = "β, latency of a message (s)",
-                       .y_label = "α, latency of computing (s)", .column_names = betas);
-    cv_plot_map(result, plot, BETAS, 0, BETAS, 0);
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "Rounds of UMR (N = R = 5, 2000 units)",
+                .x_label = "β, latency of a message (s)",
+                .y_label = "α, latency of computing (s)", .column_names = betas,
+                .ncolumns = BETAS, .nrows = BETAS);
     judge_fig5(result);
 }
 
@@ -279,7 +269,7 @@ static void judge_fig6(const struct curves *curves, struct cv_figure_result *res
                     first[BOTH], curves->rounds[top][BOTH], top, at, last[BOTH]);
 }
 
-static void draw_fig6(const struct curves *curves, struct cv_figure_result *result)
+static void draw_fig6(struct cv_figure_result *result)
 {
     static const char *const names[CURVES] = { "α = 5 s, β = 0", "α = 0, β = 5 s",
                                                "α = β = 5 s" };
@@ -287,16 +277,8 @@ static void draw_fig6(const struct curves *curves, struct cv_figure_result *resu
         CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
                     .y_label = "rounds of UMR", .y_from = 0, .y_to = 16);
 
-    for (int c = 0; c < CURVES; c++) {
-        struct cv_figure_series *series =
-            cv_plot_series(result, plot, names[c], FIG6_MOST - LEAST + 1, false);
-
-        series->line = CV_LINE_STEPS;
-        for (int r = LEAST; r <= FIG6_MOST; r++) {
-            series->x[r - LEAST] = r;
-            series->y[r - LEAST] = curves->rounds[r][c];
-        }
-    }
+    for (size_t c = 0; c < CURVES; c++)
+        cv_plot_column(plot, names[c], c, CV_LINE_STEPS, 0);
 }
 
 static void make_fig6(struct cv_figure_result *result)
@@ -314,13 +296,13 @@ static void make_fig6(struct cv_figure_result *result)
         for (int c = 0; c < CURVES; c++)
             curves->rounds[r][c] = rounds_at(r, c, &result->arena);
         curves->rounds[r][EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
-        values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, "%d", r)
-                                        : cv_figure_file_row(result, "%d", r);
+        result->file_only = r > 12 && r % 10 != 0;
+        values = cv_figure_row(result, "%d", r);
         for (int c = 0; c < NCOLUMNS; c++)
             values[c] = curves->rounds[r][c];
     }
     judge_fig6(curves, result);
-    draw_fig6(curves, result);
+    draw_fig6(result);
 }
 
 const struct cv_figure cv_figure_umr_fig6 = {
@@ -378,38 +360,30 @@ static void try_ways(const struct cleave_worker *workers, struct cv_arena *arena
         over[way] /= LOAD / speed;
 }
 
-static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
+static void one_sample(void *context, const struct cv_turn *turn)
 {
     const struct samples *samples = context;
+    struct cleave_platform *platform;
+    struct cv_generate wanted;
 
-    (void)thread;
-    for (uint64_t i = begin; i < end; i++) {
-        struct cleave_platform *platform;
-        struct cv_generate wanted;
-        struct cv_arena arena;
-
-        cv_generate_preset(&wanted);
-        wanted.workers = WORKERS;
-        wanted.heterogeneity = hets[i / samples->each];
-        wanted.seed = i;
-        CV_MUST(cv_generate_platform(&wanted, &platform, err));
-        cv_arena_init(&arena);
-        try_ways(cleave_platform_workers(platform), &arena, samples->over[i]);
-        cv_arena_done(&arena);
-        cleave_platform_free(platform);
-    }
+    cv_generate_preset(&wanted);
+    wanted.workers = WORKERS;
+    wanted.heterogeneity = hets[turn->number / samples->each];
+    wanted.seed = turn->number;
+    CV_MUST(cv_generate_platform(&wanted, &platform, err));
+    try_ways(cleave_platform_workers(platform), turn->arena, samples->over[turn->number]);
+    cleave_platform_free(platform);
 }
 
-static void judge_fig7(const struct cv_figure_result *made,
-                       struct cv_figure_result *result)
+static void judge_fig7(struct cv_figure_result *result)
 {
     double max = 0, single = 0, least_gain = INFINITY, plus = 0, last_gain = 0;
 
-    for (const struct cv_figure_row *row = made->rows; row != NULL; row = row->next) {
+    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
         max = fmax(max, row->values[SELECTED]);
         single = fmax(single, row->values[WORST]);
         last_gain = row->values[SORTED] / row->values[SELECTED] - 1;
-        if (row != made->rows)
+        if (row != result->rows)
             least_gain = fmin(least_gain, last_gain);
         plus = fmax(plus, row->values[SELECTED] / row->values[PLUS] - 1);
     }
@@ -426,27 +400,17 @@ static void judge_fig7(const struct cv_figure_result *made,
                     "umr takes up to %.1f %% longer on average", 100 * plus);
 }
 
-static void draw_fig7(struct cv_figure_result *result)
-{
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "most that two workers differ by",
-                    .y_label = "mean makespan over the ideal", .log_x = true);
-
-    cv_plot_columns(result, plot, 0, WAYS);
-}
-
 static void make_fig7(struct cv_figure_result *result)
 {
-    const struct cv_figure_job *job = result->job;
     static const char *const columns[FIG7_COLUMNS] = { "with selection",
                                                        "without, by bandwidth",
                                                        "without, as listed", "umr-plus",
                                                        "worst with selection" };
-    struct samples samples = { .each = job->quick ? 10 : 400 };
+    struct samples samples = { .each = result->job->quick ? 10 : 400 };
     const uint64_t count = HETS * samples.each;
 
     samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
-    cv_figure_parallel(job, count, 4, some, &samples);
+    cv_figure_parallel(result->job, count, 4, one_sample, &samples);
     cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
                     "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                     "quick) of 10 workers.");
@@ -463,8 +427,10 @@ static void make_fig7(struct cv_figure_result *result)
             values[WORST] = fmax(values[WORST], over[SELECTED]);
         }
     }
-    judge_fig7(result, result);
-    draw_fig7(result);
+    judge_fig7(result);
+    CV_PLOT_ADD(result, .x_label = "most that two workers differ by",
+                .y_label = "mean makespan over the ideal", .log_x = true,
+                .ncurves = WAYS);
 }
 
 const struct cv_figure cv_figure_umr_fig7 = {

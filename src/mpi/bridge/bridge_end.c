@@ -94,26 +94,24 @@ static void send_buffer(struct cleave_channel *channel, size_t length)
     ring(end->bell);
 }
 
-static void leave(struct cleave_channel *channel)
+static void finish(struct cv_bridge_end *end, bool says)
 {
-    struct cv_bridge_end *end = end_of(channel);
-
     pthread_mutex_lock(&end->lock);
     end->left = true;
+    end->said = end->said || says;
     end->taken = end->came;
     pthread_mutex_unlock(&end->lock);
     ring(end->bell);
 }
 
+static void leave(struct cleave_channel *channel)
+{
+    finish(end_of(channel), false);
+}
+
 static void say_end(struct cleave_channel *channel)
 {
-    struct cv_bridge_end *end = end_of(channel);
-
-    pthread_mutex_lock(&end->lock);
-    end->left = end->said = true;
-    end->taken = end->came;
-    pthread_mutex_unlock(&end->lock);
-    ring(end->bell);
+    finish(end_of(channel), true);
 }
 
 static const struct cv_channel_calls calls = {

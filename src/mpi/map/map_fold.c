@@ -10,9 +10,13 @@
 
 void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err)
 {
-    if (!master->failed)
-        master->err = *err;
-    master->failed = true;
+    if (!master->link.stopped)
+        cv_map_link_fail(&master->link, err);
+}
+
+bool cv_map_is_over(const struct cv_map_master *master)
+{
+    return master->link.failed || master->link.stopped;
 }
 
 void cv_map_event(struct cv_map_master *master, struct cleave_event event)
@@ -30,17 +34,6 @@ void cv_map_event(struct cv_map_master *master, struct cleave_event event)
     if (event.kind != CLEAVE_DONE && event.kind != CLEAVE_SENT)
         event.start_s = event.time_s;
     master->events[master->nevents++] = event;
-}
-
-enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
-                               struct cleave_error *err)
-{
-    CV_TRY(cv_map_progress(&master->requests, master->tasks, 1, &master->last_s, until_s,
-                           err));
-    if (!master->failed)
-        return CLEAVE_OK;
-    *err = master->err;
-    return err->status;
 }
 
 void cv_map_chunk_free(struct cv_map_chunk *chunk)
@@ -76,7 +69,7 @@ static void collected(struct cv_map_task *task, const struct cleave_error *error
 static void collect_ready(struct cv_map_master *master)
 {
     while (
-        master->returned != NULL && !master->failed &&
+        master->returned != NULL && !cv_map_is_over(master) &&
         (master->map->commutative || master->returned->begin == master->next_collected)) {
         struct cv_map_chunk *chunk = master->returned;
 
@@ -84,7 +77,7 @@ static void collect_ready(struct cv_map_master *master)
         master->next_collected = chunk->end;
         chunk->task.run = collect;
         chunk->task.done = collected;
-        cv_map_tasks_add(master->tasks, &chunk->task);
+        cv_map_tasks_add(master->link.tasks, &chunk->task);
     }
 }
 
@@ -101,54 +94,52 @@ static void partial_received(void *context)
     collect_ready(master);
 }
 
-static enum cleave_status fetch(struct cv_map_chunk *chunk, struct cleave_error *err)
+static void fetch(struct cv_map_chunk *chunk)
 {
     struct cv_map_master *master = chunk->master;
+    struct cleave_error err;
 
-    if (chunk->bytes > SIZE_MAX / 2 ||
-        cleave_mpi_buffer_resize(&chunk->buffer, (size_t)chunk->bytes) == NULL)
-        return cv_fail_memory(err, "a partial result");
+    master->collecting++;
     master->counts.master_bytes += chunk->bytes;
-    return cv_map_move(&master->requests, &chunk->transfer, true, &chunk->buffer,
-                       (int)chunk->worker + 1, chunk->id, partial_received, chunk, err);
+    if (chunk->bytes == 0) {
+        partial_received(chunk);
+    } else if (chunk->bytes > SIZE_MAX / 2 ||
+               cleave_mpi_buffer_resize(&chunk->buffer, (size_t)chunk->bytes) == NULL) {
+        cv_fail_memory(&err, "a partial result");
+        cv_map_fail(master, &err);
+        cv_map_chunk_free(chunk);
+    } else if (!cv_map_move(&master->link, &chunk->transfer, true, &chunk->buffer,
+                            (int)chunk->worker + 1, chunk->id, partial_received, chunk)) {
+        cv_map_chunk_free(chunk);
+    }
 }
 
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
 {
-    enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
     cv_map_buffer_done(&chunk->buffer);
-    if (master->plan != NULL) {
-        status = cv_fold_plan_add(master->plan, chunk->id, chunk->begin, chunk->end,
-                                  chunk->worker, chunk->bytes, &err);
-        cv_map_chunk_free(chunk);
-    } else {
-        master->collecting++;
-        if (chunk->bytes == 0) {
-            partial_received(chunk);
-            return;
-        }
-        status = fetch(chunk, &err);
-        if (status != CLEAVE_OK)
-            cv_map_chunk_free(chunk);
+    if (master->plan == NULL) {
+        fetch(chunk);
+        return;
     }
-    if (status != CLEAVE_OK)
+    if (cv_fold_plan_add(master->plan, chunk->id, chunk->begin, chunk->end, chunk->worker,
+                         chunk->bytes, &err) != CLEAVE_OK)
         cv_map_fail(master, &err);
+    cv_map_chunk_free(chunk);
 }
 
 /* --- combined ----------------------------------------------------------------------- */
 
-static enum cleave_status order_give(struct cv_map_master *master,
-                                     const struct cv_fold_part *part, uint32_t from,
-                                     uint32_t to, struct cleave_error *err)
+static void order_give(struct cv_map_master *master, const struct cv_fold_part *part,
+                       uint32_t from, uint32_t to)
 {
     const struct cv_map_message give = { .kind = CV_MAP_GIVE,
                                          .id = part->id,
                                          .peer = to + 1 };
 
     master->counts.peer_bytes += part->bytes;
-    return cv_map_tell(&master->requests, (int)from + 1, &give, err);
+    cv_map_tell(&master->link, (int)from + 1, &give);
 }
 
 static enum cleave_status order_step(struct cv_map_master *master,
@@ -173,17 +164,17 @@ static enum cleave_status order_step(struct cv_map_master *master,
 
         if (from == step->at)
             continue;
-        CV_TRY(order_give(master, part, from, step->at, err));
+        order_give(master, part, from, step->at);
         message.peer = from + 1;
         message.moves = part->id;
         message.bytes = part->bytes;
     }
-    return cv_map_tell(&master->requests, (int)step->at + 1, &message, err);
+    cv_map_tell(&master->link, (int)step->at + 1, &message);
+    return CLEAVE_OK;
 }
 
 /* Partials that no step can take go to workers that will soon have combined. */
-static enum cleave_status send_ahead(struct cv_map_master *master, double *out_next_s,
-                                     struct cleave_error *err)
+static void send_ahead(struct cv_map_master *master, double *out_next_s)
 {
     const double now_s = cv_idle_wait_clock_s();
     struct cv_fold_part part;
@@ -202,12 +193,11 @@ static enum cleave_status send_ahead(struct cv_map_master *master, double *out_n
                                                   .bytes = part.bytes,
                                                   .peer = part.holder + 1 };
 
-            CV_TRY(order_give(master, &part, part.holder, part.ahead, err));
+            order_give(master, &part, part.holder, part.ahead);
             master->counts.ahead++;
-            CV_TRY(cv_map_tell(&master->requests, (int)part.ahead + 1, &await, err));
+            cv_map_tell(&master->link, (int)part.ahead + 1, &await);
         }
     }
-    return CLEAVE_OK;
 }
 
 enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next_s,
@@ -220,7 +210,7 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next
     bool now;
 
     *out_next_s = INFINITY;
-    if (master->plan == NULL || master->failed)
+    if (master->plan == NULL || cv_map_is_over(master))
         return CLEAVE_OK;
     /* With many partials, workers combine before they compute more. */
     now = unknown || cv_fold_plan_count(master->plan) > limit;
@@ -237,7 +227,8 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next
         if (unknown)
             return CLEAVE_OK;
     }
-    return send_ahead(master, out_next_s, err);
+    send_ahead(master, out_next_s);
+    return CLEAVE_OK;
 }
 
 double cv_map_fold_one_s(const struct cv_map_master *master)
@@ -304,11 +295,11 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
         return CLEAVE_OK;
     give = (struct cv_map_message){ .kind = CV_MAP_GIVE, .id = id, .peer = 0 };
     master->counts.master_bytes += bytes;
-    CV_TRY(cv_map_tell(&master->requests, (int)holder + 1, &give, err));
-    CV_TRY(cv_map_move(&master->requests, &master->value_transfer, true, &master->value,
-                       (int)holder + 1, id, value_received, master, err));
+    cv_map_tell(&master->link, (int)holder + 1, &give);
+    cv_map_move(&master->link, &master->value_transfer, true, &master->value,
+                (int)holder + 1, id, value_received, master);
     while (!master->value_received)
-        CV_TRY(cv_map_step(master, INFINITY, err));
+        CV_TRY(cv_map_progress(&master->link, INFINITY, err));
     return CLEAVE_OK;
 }
 
@@ -316,7 +307,7 @@ enum cleave_status cv_map_finish(struct cv_map_master *master, struct cleave_err
 {
     if (master->plan == NULL) {
         while (master->collecting > 0)
-            CV_TRY(cv_map_step(master, INFINITY, err));
+            CV_TRY(cv_map_progress(&master->link, INFINITY, err));
         if (!master->map->commutative && master->next_collected != master->map->units)
             return cv_fail(err, CLEAVE_EACCOUNT,
                            "units %llu to %llu were computed and not collected: a defect "
@@ -332,6 +323,6 @@ enum cleave_status cv_map_finish(struct cv_map_master *master, struct cleave_err
         if (master->folds == NULL)
             return cv_fold_plan_count(master->plan) == 0 ? CLEAVE_OK
                                                          : fetch_value(master, err);
-        CV_TRY(cv_map_step(master, next_s, err));
+        CV_TRY(cv_map_progress(&master->link, next_s, err));
     }
 }

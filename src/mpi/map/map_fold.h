@@ -51,10 +51,7 @@ struct cv_map_wake {
 
 struct cv_map_master {
     const struct cleave_mpi_map *map;
-    struct cv_map_requests requests;
-    struct cv_map_tasks *tasks;    /* borrowed                                        */
-    struct cv_map_message message; /* the last event                                  */
-    struct cv_map_transfer listen;
+    struct cv_map_link link;
     uint32_t nworkers;
     struct cv_map_worker *workers; /* owned                                           */
     bool *may;                     /* owned: per worker, for the plan                 */
@@ -64,7 +61,7 @@ struct cv_map_master {
     size_t nwakes, wake_room;
     uint64_t next_unit, next_id, numbered;
     double ordered, started; /* units of all orders; of orders that were started      */
-    double began_s, last_s;
+    double began_s;
     uint32_t running;             /* chunks that were started and are not computed    */
     struct cv_range_set computed; /* units of computed chunks                         */
     /* Over a shared port one chunk is sent at a time. */
@@ -82,18 +79,14 @@ struct cv_map_master {
     struct cv_map_transfer value_transfer;
     bool value_received;
     uint32_t left; /* workers that have left                                          */
-    bool failed;
-    struct cleave_error err; /* if failed                                             */
     struct cleave_mpi_result counts;
 };
 
 /* Queue an event for the policy. Sets time_s and, except for DONE and SENT, start_s. */
 void cv_map_event(struct cv_map_master *master, struct cleave_event event);
-/* The first error counts. */
+/* The first error counts, and none after the end. */
 void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err);
-/* cv_map_progress; fails if the job has failed. */
-enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
-                               struct cleave_error *err);
+bool cv_map_is_over(const struct cv_map_master *master);
 void cv_map_chunk_free(struct cv_map_chunk *chunk);
 
 /* Let idle workers combine, and send partials ahead to workers that will soon be idle.

@@ -61,7 +61,7 @@ static void chunk_sent(void *context)
     send_next(master);
 }
 
-static enum cleave_status send_chunk(struct cv_map_chunk *chunk, struct cleave_error *err)
+static void send_chunk(struct cv_map_chunk *chunk)
 {
     struct cv_map_master *master = chunk->master;
     const int rank = (int)chunk->worker + 1;
@@ -73,29 +73,28 @@ static enum cleave_status send_chunk(struct cv_map_chunk *chunk, struct cleave_e
                                             .bytes = chunk->buffer.size };
 
     chunk->send_s = cv_idle_wait_clock_s() - master->began_s;
-    CV_TRY(cv_map_tell(&master->requests, rank, &message, err));
+    cv_map_tell(&master->link, rank, &message);
     if (chunk->buffer.size == 0) {
         report_sent(chunk);
-        return CLEAVE_OK;
+        return;
     }
     chunk->sending = true;
     master->port_busy = true;
     master->counts.master_bytes += chunk->buffer.size;
-    return cv_map_move(&master->requests, &chunk->transfer, false, &chunk->buffer, rank,
-                       chunk->id, chunk_sent, chunk, err);
+    cv_map_move(&master->link, &chunk->transfer, false, &chunk->buffer, rank, chunk->id,
+                chunk_sent, chunk);
 }
 
 static void send_next(struct cv_map_master *master)
 {
     while (master->queue != NULL && !(master->shares_port && master->port_busy)) {
         struct cv_map_chunk *chunk = master->queue;
-        struct cleave_error err;
 
         master->queue = chunk->next_queued;
         if (master->queue == NULL)
             master->queue_end = &master->queue;
-        if (!master->failed && send_chunk(chunk, &err) != CLEAVE_OK)
-            cv_map_fail(master, &err);
+        if (!cv_map_is_over(master))
+            send_chunk(chunk);
     }
 }
 
@@ -123,7 +122,7 @@ static void packed(struct cv_map_task *task, const struct cleave_error *error)
 
     if (error != NULL)
         cv_map_fail(chunk->master, error);
-    else if (!chunk->master->failed)
+    else if (!cv_map_is_over(chunk->master))
         enqueue(chunk);
 }
 
@@ -166,7 +165,7 @@ static enum cleave_status start_chunk(struct cv_map_master *master, uint32_t wor
     if (master->map->pack == NULL)
         enqueue(chunk);
     else
-        cv_map_tasks_add(master->tasks, &chunk->task);
+        cv_map_tasks_add(master->link.tasks, &chunk->task);
     return CLEAVE_OK;
 }
 
@@ -185,7 +184,7 @@ static uint64_t end_of(struct cv_map_master *master, double units)
 static enum cleave_status start_orders(struct cv_map_master *master,
                                        struct cleave_error *err)
 {
-    for (uint32_t w = 0; w < master->nworkers && !master->failed; w++) {
+    for (uint32_t w = 0; w < master->nworkers && !cv_map_is_over(master); w++) {
         struct cv_map_worker *worker = &master->workers[w];
 
         while (worker->first < worker->npending && worker->nchunks < CHUNKS_AHEAD) {
@@ -210,7 +209,7 @@ static void chunk_computed(struct cv_map_master *master, uint32_t worker,
 
     while (chunk != NULL && chunk->id != message->id)
         chunk = chunk->next;
-    if (master->failed && chunk == NULL)
+    if (cv_map_is_over(master) && chunk == NULL)
         return;
     if (chunk == NULL) {
         cv_fail(
@@ -240,15 +239,14 @@ static void chunk_computed(struct cv_map_master *master, uint32_t worker,
 static void event_received(void *context)
 {
     struct cv_map_master *master = context;
-    const struct cv_map_message message = master->message;
-    const int from = master->requests.source;
+    const struct cv_map_message message = master->link.message;
+    const int from = master->link.source;
     struct cleave_error err;
 
     if (message.kind == CV_MAP_LEFT)
         master->left++;
-    if (master->left < master->nworkers &&
-        cv_map_begin(&master->requests, &master->listen, &err) != CLEAVE_OK)
-        cv_map_fail(master, &err);
+    if (master->left < master->nworkers)
+        cv_map_begin(&master->link, &master->link.listen);
     if (message.kind == CV_MAP_COMPUTED) {
         chunk_computed(master, (uint32_t)from - 1, &message);
     } else if (message.kind == CV_MAP_FOLDED) {
@@ -363,7 +361,7 @@ static enum cleave_status map_wait(void *instance, struct cleave_event *out,
             return CLEAVE_OK;
         }
         CV_TRY(cv_map_fold_go(master, &fold_s, err));
-        CV_TRY(cv_map_step(master, fmin(wake_s, fold_s), err));
+        CV_TRY(cv_map_progress(&master->link, fmin(wake_s, fold_s), err));
     }
 }
 
@@ -390,7 +388,7 @@ static enum cleave_status map_begin(void *instance, const struct cv_run *run,
 
     (void)run;
     (void)err;
-    master->began_s = master->last_s = cv_idle_wait_clock_s();
+    master->began_s = master->link.last_s = cv_idle_wait_clock_s();
     return CLEAVE_OK;
 }
 
@@ -504,7 +502,7 @@ static enum cleave_status run(struct cv_map_master *master, struct cleave_error 
         CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative,
                                 COMBINED_AT_ONCE, &master->plan, err));
     CV_TRY(run_load(master, err));
-    if (!master->failed)
+    if (!master->link.failed)
         CV_TRY(cv_map_units_check(&master->computed, master->map->units, err));
     return cv_map_finish(master, err);
 }
@@ -519,14 +517,14 @@ static enum cleave_status stop(struct cv_map_master *master, enum cleave_status 
         cv_map_set_error(&message, error);
         message.status = (uint32_t)status;
     }
-    master->failed = true; /* ignore further events */
-    cv_map_tasks_drop(master->tasks);
+    master->link.stopped = true;
+    master->link.failed = false;
+    cv_map_tasks_drop(master->link.tasks);
     for (uint32_t w = 0; w < master->nworkers; w++)
-        CV_TRY(cv_map_tell(&master->requests, (int)w + 1, &message, err));
-    while (master->left < master->nworkers || master->requests.count > 0 ||
-           cv_map_tasks_any(master->tasks))
-        CV_TRY(cv_map_progress(&master->requests, master->tasks, 1, &master->last_s,
-                               INFINITY, err));
+        cv_map_tell(&master->link, (int)w + 1, &message);
+    while (master->left < master->nworkers || master->link.count > 0 ||
+           cv_map_tasks_any(master->link.tasks))
+        CV_TRY(cv_map_progress(&master->link, INFINITY, err));
     return CLEAVE_OK;
 }
 
@@ -560,14 +558,14 @@ static void free_master(struct cv_map_master *master)
     free(master->may);
     free(master->events);
     free(master->wakes);
-    cv_map_requests_done(&master->requests);
+    cv_map_link_done(&master->link);
 }
 
 enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
                                struct cv_map_tasks *tasks, struct cleave_mpi_result *out,
                                struct cleave_error *err)
 {
-    struct cv_map_master master = { .map = map, .tasks = tasks, .next_id = 1 };
+    struct cv_map_master master = { .map = map, .next_id = 1 };
     struct cleave_error end;
     enum cleave_status status;
     int size;
@@ -575,11 +573,12 @@ enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
     MPI_Comm_size(comm, &size);
     master.nworkers = (uint32_t)size - 1;
     master.queue_end = &master.queue;
-    master.began_s = master.last_s = cv_idle_wait_clock_s();
-    master.requests.comm = comm;
-    status = cv_map_listen(&master.requests, &master.listen, &master.message,
-                           MPI_ANY_SOURCE, event_received, &master, err);
-    if (status == CLEAVE_OK) {
+    master.began_s = cv_idle_wait_clock_s();
+    cv_map_link_init(&master.link, comm, tasks, event_received, &master);
+    if (master.link.failed) {
+        *err = master.link.err;
+        status = err->status;
+    } else {
         status = run(&master, err);
         if (stop(&master, status, err, &end) != CLEAVE_OK) {
             *err = end;

@@ -17,72 +17,85 @@ static const size_t PIECE = (size_t)1 << 30; /* MPI counts in int */
 /* Tags. Every MPI has tags up to 32767. */
 enum { TAG_ORDER = 1, TAG_EVENT = 2, TAG_DATA = 16, DATA_TAGS = 16384 };
 
-void cv_map_requests_done(struct cv_map_requests *requests)
+void cv_map_link_done(struct cv_map_link *link)
 {
-    free(requests->transfers);
-    free(requests->requests);
-    free(requests->statuses);
-    free(requests->ready);
-    *requests = (struct cv_map_requests){ 0 };
+    free(link->transfers);
+    free(link->requests);
+    free(link->statuses);
+    free(link->ready);
+    *link = (struct cv_map_link){ 0 };
 }
 
-static enum cleave_status fail_mpi(const char *what, int code, struct cleave_error *err)
+void cv_map_link_fail(struct cv_map_link *link, const struct cleave_error *err)
+{
+    if (!link->failed)
+        link->err = *err;
+    link->failed = true;
+}
+
+static bool fail_memory(struct cv_map_link *link)
+{
+    struct cleave_error err;
+
+    cv_fail_memory(&err, "messages");
+    cv_map_link_fail(link, &err);
+    return false;
+}
+
+static bool fail_mpi(struct cv_map_link *link, const char *what, int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
+    struct cleave_error err;
     int length = 0;
 
     MPI_Error_string(code, text, &length);
-    return cv_fail(err, CLEAVE_EENGINE, "MPI could not %s: %.400s", what, text);
+    cv_fail(&err, CLEAVE_EENGINE, "MPI could not %s: %.400s", what, text);
+    cv_map_link_fail(link, &err);
+    return false;
 }
 
-static bool grow_arrays(struct cv_map_requests *requests)
+static bool grow_arrays(struct cv_map_link *link)
 {
-    const size_t n = requests->count + 1, old = requests->room;
+    const size_t n = link->count + 1, old = link->room;
     size_t room[4] = { old, old, old, old };
 
-    if (!CV_ROOM(requests->transfers, &room[0], n) ||
-        !CV_ROOM(requests->requests, &room[1], n) ||
-        !CV_ROOM(requests->statuses, &room[2], n) ||
-        !CV_ROOM(requests->ready, &room[3], n))
+    if (!CV_ROOM(link->transfers, &room[0], n) || !CV_ROOM(link->requests, &room[1], n) ||
+        !CV_ROOM(link->statuses, &room[2], n) || !CV_ROOM(link->ready, &room[3], n))
         return false;
-    requests->room = room[0];
+    link->room = room[0];
     return true;
 }
 
-static int next_piece(const struct cv_map_requests *requests,
-                      struct cv_map_transfer *transfer, MPI_Request *request)
+static int next_piece(const struct cv_map_link *link, struct cv_map_transfer *transfer,
+                      MPI_Request *request)
 {
     const size_t rest = transfer->size - transfer->moved;
     const int n = (int)(rest < PIECE ? rest : PIECE);
 
-    return transfer->in
-               ? MPI_Irecv(transfer->bytes + transfer->moved, n, MPI_BYTE, transfer->rank,
-                           transfer->tag, requests->comm, request)
-               : MPI_Isend(transfer->bytes + transfer->moved, n, MPI_BYTE, transfer->rank,
-                           transfer->tag, requests->comm, request);
+    return transfer->in ? MPI_Irecv(transfer->bytes + transfer->moved, n, MPI_BYTE,
+                                    transfer->rank, transfer->tag, link->comm, request)
+                        : MPI_Isend(transfer->bytes + transfer->moved, n, MPI_BYTE,
+                                    transfer->rank, transfer->tag, link->comm, request);
 }
 
-enum cleave_status cv_map_begin(struct cv_map_requests *requests,
-                                struct cv_map_transfer *transfer,
-                                struct cleave_error *err)
+bool cv_map_begin(struct cv_map_link *link, struct cv_map_transfer *transfer)
 {
     int code;
 
     transfer->moved = 0;
-    if (requests->count == requests->room && !grow_arrays(requests))
-        return cv_fail_memory(err, "messages");
-    code = next_piece(requests, transfer, &requests->requests[requests->count]);
+    if (link->count == link->room && !grow_arrays(link))
+        return fail_memory(link);
+    code = next_piece(link, transfer, &link->requests[link->count]);
     if (code != MPI_SUCCESS)
-        return fail_mpi(transfer->in ? "receive" : "send", code, err);
-    requests->transfers[requests->count++] = transfer;
-    return CLEAVE_OK;
+        return fail_mpi(link, transfer->in ? "receive" : "send", code);
+    link->transfers[link->count++] = transfer;
+    link->listening |= transfer == &link->listen;
+    return true;
 }
 
-enum cleave_status cv_map_move(struct cv_map_requests *requests,
-                               struct cv_map_transfer *transfer, bool in,
-                               const struct cleave_mpi_buffer *buffer, int rank,
-                               uint64_t id, void (*done)(void *context), void *context,
-                               struct cleave_error *err)
+bool cv_map_move(struct cv_map_link *link, struct cv_map_transfer *transfer, bool in,
+                 const struct cleave_mpi_buffer *buffer, int rank, uint64_t id,
+                 void (*done)(void *context), void *context)
 {
     *transfer = (struct cv_map_transfer){ .done = done,
                                           .context = context,
@@ -91,53 +104,53 @@ enum cleave_status cv_map_move(struct cv_map_requests *requests,
                                           .rank = rank,
                                           .tag = TAG_DATA + (int)(id % DATA_TAGS),
                                           .in = in };
-    return cv_map_begin(requests, transfer, err);
+    return cv_map_begin(link, transfer);
 }
 
-static void remove_done(struct cv_map_requests *requests)
+static void remove_done(struct cv_map_link *link)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < requests->count; i++) {
-        if (requests->transfers[i] == NULL)
+    for (size_t i = 0; i < link->count; i++) {
+        if (link->transfers[i] == NULL)
             continue;
-        requests->transfers[kept] = requests->transfers[i];
-        requests->requests[kept++] = requests->requests[i];
+        link->transfers[kept] = link->transfers[i];
+        link->requests[kept++] = link->requests[i];
     }
-    requests->count = kept;
+    link->count = kept;
 }
 
-/* Continue or complete all transfers that MPI is done with. */
-static enum cleave_status test_transfers(struct cv_map_requests *requests, bool *out_any,
-                                         struct cleave_error *err)
+/* Continue or complete all transfers that MPI is done with. False: there was none. */
+static bool test_transfers(struct cv_map_link *link)
 {
     int n = 0, code;
+    bool any;
 
-    *out_any = false;
-    if (requests->count == 0)
-        return CLEAVE_OK;
-    code = MPI_Testsome((int)requests->count, requests->requests, &n, requests->ready,
-                        requests->statuses);
-    *out_any = code == MPI_SUCCESS && n != MPI_UNDEFINED && n > 0;
-    for (int i = 0; i < n && *out_any && code == MPI_SUCCESS; i++) {
+    if (link->count == 0)
+        return false;
+    code =
+        MPI_Testsome((int)link->count, link->requests, &n, link->ready, link->statuses);
+    any = code == MPI_SUCCESS && n != MPI_UNDEFINED && n > 0;
+    for (int i = 0; i < n && any && code == MPI_SUCCESS; i++) {
         /* `done` may append transfers, which does not change the indices of others. */
-        const size_t at = (size_t)requests->ready[i];
-        struct cv_map_transfer *transfer = requests->transfers[at];
+        const size_t at = (size_t)link->ready[i];
+        struct cv_map_transfer *transfer = link->transfers[at];
         const size_t rest = transfer->size - transfer->moved;
 
         transfer->moved += rest < PIECE ? rest : PIECE;
         if (transfer->moved < transfer->size) {
-            code = next_piece(requests, transfer, &requests->requests[at]);
+            code = next_piece(link, transfer, &link->requests[at]);
             continue;
         }
-        requests->transfers[at] = NULL;
-        requests->source = requests->statuses[i].MPI_SOURCE;
+        link->transfers[at] = NULL;
+        link->listening &= transfer != &link->listen;
+        link->source = link->statuses[i].MPI_SOURCE;
         transfer->done(transfer->context);
     }
     if (code != MPI_SUCCESS)
-        return fail_mpi("move messages", code, err);
-    remove_done(requests);
-    return CLEAVE_OK;
+        fail_mpi(link, "move messages", code);
+    remove_done(link);
+    return any;
 }
 
 /* --- the thread of callbacks -------------------------------------------------------- */
@@ -373,20 +386,23 @@ enum cleave_status cv_map_called(enum cleave_status status, const char *name,
     return status;
 }
 
-enum cleave_status cv_map_listen(struct cv_map_requests *requests,
-                                 struct cv_map_transfer *transfer,
-                                 struct cv_map_message *out, int rank,
-                                 void (*done)(void *context), void *context,
-                                 struct cleave_error *err)
+void cv_map_link_init(struct cv_map_link *link, MPI_Comm comm, struct cv_map_tasks *tasks,
+                      void (*done)(void *context), void *context)
 {
-    *transfer = (struct cv_map_transfer){ .done = done,
-                                          .context = context,
-                                          .bytes = (unsigned char *)out,
-                                          .size = sizeof *out,
-                                          .rank = rank,
-                                          .tag = rank == 0 ? TAG_ORDER : TAG_EVENT,
-                                          .in = true };
-    return cv_map_begin(requests, transfer, err);
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    *link = (struct cv_map_link){ .comm = comm,
+                                  .tasks = tasks,
+                                  .last_s = cv_idle_wait_clock_s(),
+                                  .listen = { .done = done,
+                                              .context = context,
+                                              .bytes = (unsigned char *)&link->message,
+                                              .size = sizeof link->message,
+                                              .rank = rank == 0 ? MPI_ANY_SOURCE : 0,
+                                              .tag = rank == 0 ? TAG_EVENT : TAG_ORDER,
+                                              .in = true } };
+    cv_map_begin(link, &link->listen);
 }
 
 struct letter {
@@ -394,15 +410,14 @@ struct letter {
     struct cv_map_message message;
 };
 
-enum cleave_status cv_map_tell(struct cv_map_requests *requests, int rank,
-                               const struct cv_map_message *message,
-                               struct cleave_error *err)
+void cv_map_tell(struct cv_map_link *link, int rank, const struct cv_map_message *message)
 {
     struct letter *letter = malloc(sizeof *letter);
-    enum cleave_status status;
 
-    if (letter == NULL)
-        return cv_fail_memory(err, "messages");
+    if (letter == NULL) {
+        fail_memory(link);
+        return;
+    }
     letter->message = *message;
     letter->transfer = (struct cv_map_transfer){
         .done = free,
@@ -413,10 +428,8 @@ enum cleave_status cv_map_tell(struct cv_map_requests *requests, int rank,
         .rank = rank,
         .tag = rank == 0 ? TAG_EVENT : TAG_ORDER,
     };
-    status = cv_map_begin(requests, &letter->transfer, err);
-    if (status != CLEAVE_OK)
+    if (!cv_map_begin(link, &letter->transfer))
         free(letter);
-    return status;
 }
 
 void cv_map_set_error(struct cv_map_message *message, const struct cleave_error *error)
@@ -434,28 +447,29 @@ enum cleave_status cv_map_get_error(const struct cv_map_message *message,
                    (int)sizeof message->text - 1, message->text);
 }
 
-enum cleave_status cv_map_progress(struct cv_map_requests *requests,
-                                   struct cv_map_tasks *tasks, size_t silent,
-                                   double *last_s, double until_s,
+enum cleave_status cv_map_progress(struct cv_map_link *link, double until_s,
                                    struct cleave_error *err)
 {
+    bool any = !link->failed && test_transfers(link);
     struct timespec idle;
     double now_s, left_s;
-    bool any;
 
-    CV_TRY(test_transfers(requests, &any, err));
-    any |= complete_tasks(tasks) > 0;
+    any |= complete_tasks(link->tasks) > 0;
+    if (link->failed) {
+        *err = link->err;
+        return err->status;
+    }
     now_s = cv_idle_wait_clock_s();
     if (any) {
-        *last_s = now_s;
+        link->last_s = now_s;
         return CLEAVE_OK;
     }
-    idle = cv_idle_wait_for(now_s - *last_s);
-    if (requests->count > silent && idle.tv_nsec > MOVING_NAP_NS)
+    idle = cv_idle_wait_for(now_s - link->last_s);
+    if (link->count > link->listening && idle.tv_nsec > MOVING_NAP_NS)
         idle.tv_nsec = MOVING_NAP_NS;
     left_s = until_s - now_s;
     if (left_s < 1e-9 * (double)idle.tv_nsec)
         idle.tv_nsec = left_s > 0 ? (long)(1e9 * left_s) : 0;
-    wait_for_task(tasks, &idle);
+    wait_for_task(link->tasks, &idle);
     return CLEAVE_OK;
 }

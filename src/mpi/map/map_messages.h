@@ -39,24 +39,45 @@ struct cv_map_transfer {
     bool in;
 };
 
-struct cv_map_requests {
+struct cv_map_message {
+    uint32_t kind, peer, keep, status;
+    uint64_t id, begin, end, bytes, left, right, moves;
+    double seconds;
+    char text[sizeof((struct cleave_error *)0)->text]; /* sent with errors only       */
+};
+
+/* Messages and tasks of a rank. */
+struct cv_map_link {
     MPI_Comm comm;
+    struct cv_map_tasks *tasks;         /* borrowed                                   */
+    struct cv_map_message message;      /* the last one that was received             */
+    struct cv_map_transfer listen;      /* receives it                                */
     struct cv_map_transfer **transfers; /* borrowed                                   */
     MPI_Request *requests;              /* owned, as the next two: one per transfer   */
     MPI_Status *statuses;
     int *ready;
     size_t count, room;
-    int source; /* sender of the message whose `done` is called                       */
+    int source;     /* sender of the message whose `done` is called                */
+    bool listening; /* `listen` is in progress                                     */
+    double last_s;  /* time of the last activity                                   */
+    bool stopped;   /* the job ends: errors of callbacks do not count              */
+    bool failed;    /* by the first error, of a transfer or reported               */
+    struct cleave_error err;
 };
 
-void cv_map_requests_done(struct cv_map_requests *requests);
+/* Receive messages, one at a time: after `done`, call cv_map_begin(link, &link->listen). */
+void cv_map_link_init(struct cv_map_link *link, MPI_Comm comm, struct cv_map_tasks *tasks,
+                      void (*done)(void *context), void *context);
+void cv_map_link_done(struct cv_map_link *link);
+void cv_map_link_fail(struct cv_map_link *link, const struct cleave_error *err);
+/* False: the link has failed. */
+bool cv_map_begin(struct cv_map_link *link, struct cv_map_transfer *transfer);
 /* Start to send or receive the bytes of the buffer that are named `id`: a number that is
- * used once. The transfer must stay in place until it is done. */
-enum cleave_status cv_map_move(struct cv_map_requests *requests,
-                               struct cv_map_transfer *transfer, bool in,
-                               const struct cleave_mpi_buffer *buffer, int rank,
-                               uint64_t id, void (*done)(void *context), void *context,
-                               struct cleave_error *err);
+ * used once. The transfer must stay in place until it is done. False: the link has
+ * failed. */
+bool cv_map_move(struct cv_map_link *link, struct cv_map_transfer *transfer, bool in,
+                 const struct cleave_mpi_buffer *buffer, int rank, uint64_t id,
+                 void (*done)(void *context), void *context);
 
 struct cv_map_tasks;
 
@@ -95,37 +116,17 @@ enum cv_map_kind {
     CV_MAP_LEFT,
 };
 
-struct cv_map_message {
-    uint32_t kind, peer, keep, status;
-    uint64_t id, begin, end, bytes, left, right, moves;
-    double seconds;
-    char text[sizeof((struct cleave_error *)0)->text]; /* sent with errors only       */
-};
-
-/* Receive a message into *out; from MPI_ANY_SOURCE on rank 0. cv_map_begin receives the
- * next one. */
-enum cleave_status cv_map_listen(struct cv_map_requests *requests,
-                                 struct cv_map_transfer *transfer,
-                                 struct cv_map_message *out, int rank,
-                                 void (*done)(void *context), void *context,
-                                 struct cleave_error *err);
-enum cleave_status cv_map_begin(struct cv_map_requests *requests,
-                                struct cv_map_transfer *transfer,
-                                struct cleave_error *err);
 /* Send a copy of a message. */
-enum cleave_status cv_map_tell(struct cv_map_requests *requests, int rank,
-                               const struct cv_map_message *message,
-                               struct cleave_error *err);
+void cv_map_tell(struct cv_map_link *link, int rank,
+                 const struct cv_map_message *message);
 /* Errors as messages, and back. */
 void cv_map_set_error(struct cv_map_message *message, const struct cleave_error *error);
 enum cleave_status cv_map_get_error(const struct cv_map_message *message,
                                     struct cleave_error *err);
 
 /* Call `done` of transfers and tasks; if there is none, sleep, but not beyond until_s.
- * `silent` transfers only listen. *last_s is the time of the last activity. */
-enum cleave_status cv_map_progress(struct cv_map_requests *requests,
-                                   struct cv_map_tasks *tasks, size_t silent,
-                                   double *last_s, double until_s,
+ * Fails if the link has failed. */
+enum cleave_status cv_map_progress(struct cv_map_link *link, double until_s,
                                    struct cleave_error *err);
 
 /* Call a callback of the user; sets *err if it fails, which it may do without a text. */

@@ -21,14 +21,9 @@ struct held {
 
 struct worker {
     const struct cleave_mpi_map *map;
-    struct cv_map_requests requests;
-    struct cv_map_tasks *tasks;
-    struct cv_map_message message; /* the last order                                   */
-    struct cv_map_transfer listen;
-    struct held *held; /* owned                                                        */
-    bool stopped, broken;
+    struct cv_map_link link;
+    struct held *held;        /* owned                                                 */
     struct cleave_error stop; /* sent by rank 0                                        */
-    struct cleave_error err;  /* if broken                                             */
 };
 
 /* An order in progress. */
@@ -61,28 +56,12 @@ static void free_job(struct job *job)
     free(job);
 }
 
-/* After this error the rank cannot continue with the others. */
-static void break_off(struct worker *worker, const struct cleave_error *err)
-{
-    if (!worker->broken)
-        worker->err = *err;
-    worker->broken = true;
-}
-
-static void tell(struct worker *worker, const struct cv_map_message *message)
-{
-    struct cleave_error err;
-
-    if (cv_map_tell(&worker->requests, 0, message, &err) != CLEAVE_OK)
-        break_off(worker, &err);
-}
-
 static void tell_failure(struct worker *worker, const struct cleave_error *error)
 {
     struct cv_map_message message = { .kind = CV_MAP_FAILED };
 
     cv_map_set_error(&message, error);
-    tell(worker, &message);
+    cv_map_tell(&worker->link, 0, &message);
 }
 
 /* --- partials ----------------------------------------------------------------------- */
@@ -116,16 +95,10 @@ static void partial_sent(void *context)
 /* Send the partial of a job, and free the job. */
 static void send_partial(struct job *job, int rank)
 {
-    struct worker *worker = job->worker;
-    struct cleave_error err;
-
-    if (job->out->buffer.size > 0 &&
-        cv_map_move(&worker->requests, &job->transfer, false, &job->out->buffer, rank,
-                    job->order.id, partial_sent, job, &err) == CLEAVE_OK)
-        return;
-    if (job->out->buffer.size > 0)
-        break_off(worker, &err);
-    free_job(job);
+    if (job->out->buffer.size == 0 ||
+        !cv_map_move(&job->worker->link, &job->transfer, false, &job->out->buffer, rank,
+                     job->order.id, partial_sent, job))
+        free_job(job);
 }
 
 /* --- jobs --------------------------------------------------------------------------- */
@@ -159,13 +132,13 @@ static void job_done(struct cv_map_task *task, const struct cleave_error *error)
                                       .bytes = job->out->buffer.size,
                                       .seconds = task->seconds };
 
-    if (error != NULL && !worker->stopped)
+    if (error != NULL && !worker->link.stopped)
         tell_failure(worker, error);
-    if (error != NULL || worker->stopped) {
+    if (error != NULL || worker->link.stopped) {
         free_job(job);
         return;
     }
-    tell(worker, &message);
+    cv_map_tell(&worker->link, 0, &message);
     if (job->order.kind == CV_MAP_CHUNK && !job->order.keep) {
         send_partial(job, 0);
         return;
@@ -184,10 +157,10 @@ static void begin_if_ready(struct job *job)
     job->task.done = job_done;
     if (job->order.kind == CV_MAP_GIVE)
         send_partial(job, (int)job->order.peer);
-    else if (job->worker->stopped)
+    else if (job->worker->link.stopped)
         free_job(job);
     else
-        cv_map_tasks_add(job->worker->tasks, &job->task);
+        cv_map_tasks_add(job->worker->link.tasks, &job->task);
 }
 
 static void bytes_received(void *context)
@@ -224,8 +197,10 @@ static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer 
         begin_if_ready(job);
         return CLEAVE_OK;
     }
-    return cv_map_move(&job->worker->requests, &job->transfer, true, buffer, rank, id,
-                       bytes_received, job, err);
+    return cv_map_move(&job->worker->link, &job->transfer, true, buffer, rank, id,
+                       bytes_received, job)
+               ? CLEAVE_OK
+               : CLEAVE_EENGINE;
 }
 
 /* --- orders ------------------------------------------------------------------------- */
@@ -265,7 +240,7 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
     if (job == NULL)
         return cv_fail_memory(err, "the orders of a rank");
     job->worker = worker;
-    job->order = worker->message;
+    job->order = worker->link.message;
     job->missing = 1; /* for the order itself */
     if (job->order.kind == CV_MAP_GIVE) {
         job->out = take_held(worker, job->order.id);
@@ -292,7 +267,7 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
 /* Receive a partial that was sent ahead. */
 static enum cleave_status await(struct worker *worker, struct cleave_error *err)
 {
-    const struct cv_map_message *message = &worker->message;
+    const struct cv_map_message *message = &worker->link.message;
     struct held *held = calloc(1, sizeof *held);
 
     if (held == NULL || message->bytes > SIZE_MAX / 2 ||
@@ -304,76 +279,66 @@ static enum cleave_status await(struct worker *worker, struct cleave_error *err)
     if (message->bytes == 0)
         return CLEAVE_OK;
     held->receiving = true;
-    return cv_map_move(&worker->requests, &held->transfer, true, &held->buffer,
-                       (int)message->peer, message->id, ahead_received, held, err);
+    cv_map_move(&worker->link, &held->transfer, true, &held->buffer, (int)message->peer,
+                message->id, ahead_received, held);
+    return CLEAVE_OK;
 }
 
 static void order_received(void *context)
 {
     struct worker *worker = context;
+    struct cv_map_link *link = &worker->link;
     struct cleave_error err;
-    enum cleave_status status = CLEAVE_OK;
 
-    if (worker->message.kind == CV_MAP_STOP) {
-        worker->stopped = true;
-        cv_map_get_error(&worker->message, &worker->stop);
-        cv_map_tasks_drop(worker->tasks);
+    if (link->message.kind == CV_MAP_STOP) {
+        link->stopped = true;
+        cv_map_get_error(&link->message, &worker->stop);
+        cv_map_tasks_drop(link->tasks);
         return;
     }
-    status = worker->message.kind == CV_MAP_AWAIT ? await(worker, &err)
-                                                  : begin_job(worker, &err);
-    if (status == CLEAVE_OK)
-        status = cv_map_begin(&worker->requests, &worker->listen, &err);
-    if (status != CLEAVE_OK)
-        break_off(worker, &err);
+    if ((link->message.kind == CV_MAP_AWAIT ? await(worker, &err)
+                                            : begin_job(worker, &err)) == CLEAVE_OK)
+        cv_map_begin(link, &link->listen);
+    else
+        cv_map_link_fail(link, &err);
 }
 
-/* Work until STOP; if `stopped`, until everything in progress has ended. */
-static enum cleave_status settle(struct worker *worker, bool stopped,
-                                 struct cleave_error *err)
+/* Until everything in progress has ended. */
+static enum cleave_status settle(struct cv_map_link *link, struct cleave_error *err)
 {
-    double last_s = cv_idle_wait_clock_s();
-
-    while (stopped ? worker->requests.count > 0 || cv_map_tasks_any(worker->tasks)
-                   : !worker->stopped) {
-        CV_TRY(cv_map_progress(&worker->requests, worker->tasks, stopped ? 0 : 1, &last_s,
-                               INFINITY, err));
-        if (worker->broken) {
-            *err = worker->err;
-            return err->status;
-        }
-    }
+    while (link->count > 0 || cv_map_tasks_any(link->tasks))
+        CV_TRY(cv_map_progress(link, INFINITY, err));
     return CLEAVE_OK;
+}
+
+static enum cleave_status work(struct worker *worker, struct cleave_error *err)
+{
+    const struct cv_map_message leave = { .kind = CV_MAP_LEFT };
+
+    while (!worker->link.stopped)
+        CV_TRY(cv_map_progress(&worker->link, INFINITY, err));
+    CV_TRY(settle(&worker->link, err));
+    cv_map_tell(&worker->link, 0, &leave);
+    return settle(&worker->link, err);
 }
 
 enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
                                struct cv_map_tasks *tasks, struct cleave_error *err)
 {
-    struct worker worker = { .map = map, .tasks = tasks };
-    const struct cv_map_message leave = { .kind = CV_MAP_LEFT };
+    struct worker worker = { .map = map };
     enum cleave_status status;
 
-    worker.requests.comm = comm;
-    status = cv_map_listen(&worker.requests, &worker.listen, &worker.message, 0,
-                           order_received, &worker, err);
-    if (status == CLEAVE_OK)
-        status = settle(&worker, false, err);
-    if (status == CLEAVE_OK)
-        status = settle(&worker, true, err);
-    if (status == CLEAVE_OK) {
-        tell(&worker, &leave);
-        status = settle(&worker, true, err);
-    }
-    if (status == CLEAVE_OK) {
-        status = worker.stop.status;
-        if (status != CLEAVE_OK)
-            *err = worker.stop;
-    } else {
+    cv_map_link_init(&worker.link, comm, tasks, order_received, &worker);
+    status = work(&worker, err);
+    if (status != CLEAVE_OK) {
         /* The other ranks wait for this one: the program must end them. */
         MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+    } else if (worker.stop.status != CLEAVE_OK) {
+        *err = worker.stop;
+        status = err->status;
     }
     while (worker.held != NULL)
         free_held(take_held(&worker, worker.held->id));
-    cv_map_requests_done(&worker.requests);
+    cv_map_link_done(&worker.link);
     return status;
 }

@@ -9,43 +9,23 @@
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
-struct replan_rank {
-    int directed, done; /* partials that it expects; that it has combined       */
-    bool there, gone;   /* has arrived; knows where to send                     */
-    double until_s;     /* expected time at which all are combined              */
-    int sends_to;       /* last decision, -1: none                              */
-    int first, last;    /* new senders to it, linked by `next`                  */
-    int next;
-    bool touched;
+struct cv_replan_node {
+    int rank;
+    uint32_t senders;
+    bool idle;
+    bool clean; /* all below it has been decided */
 };
 
-struct when {
+struct cv_replan_time {
     double done_s;
     uint32_t node;
 };
 
 /* An idle rank, and its node of the plan. */
-struct seat {
+struct cv_replan_seat {
     double pace;
     uint32_t node, senders;
     int rank;
-};
-
-struct cv_replan {
-    int size, root, there, gone;
-    double d, c;
-    const double *pace; /* borrowed; NULL: all equal */
-    struct replan_rank *ranks;
-    int *touched, ntouched;
-    struct cv_ready_planner *planner;
-    double *ready_s; /* per node of the plan               */
-    int *present;    /* the ranks of nodes                 */
-    uint32_t *parent, *senders;
-    struct when *order;
-    struct seat *seats;
-    bool *idle;
-    bool *clean; /* all below it has been decided      */
-    struct cv_arena room, scratch;
 };
 
 struct cv_replan *cv_replan_new(int size)
@@ -62,17 +42,13 @@ struct cv_replan *cv_replan_new(int size)
     plan->touched = cv_array(&plan->room, n, sizeof *plan->touched);
     plan->planner = cv_ready_planner_new(&plan->room, (uint32_t)size, true);
     plan->ready_s = cv_array(&plan->room, n, sizeof *plan->ready_s);
-    plan->present = cv_array(&plan->room, n, sizeof *plan->present);
     plan->parent = cv_array(&plan->room, n, sizeof *plan->parent);
-    plan->senders = cv_array(&plan->room, n, sizeof *plan->senders);
+    plan->nodes = cv_array(&plan->room, n, sizeof *plan->nodes);
     plan->order = cv_array(&plan->room, n, sizeof *plan->order);
     plan->seats = cv_array(&plan->room, n, sizeof *plan->seats);
-    plan->idle = cv_array(&plan->room, n, sizeof *plan->idle);
-    plan->clean = cv_array(&plan->room, n, sizeof *plan->clean);
     if (plan->ranks == NULL || plan->touched == NULL || plan->planner == NULL ||
-        plan->ready_s == NULL || plan->present == NULL || plan->parent == NULL ||
-        plan->senders == NULL || plan->order == NULL || plan->seats == NULL ||
-        plan->idle == NULL || plan->clean == NULL) {
+        plan->ready_s == NULL || plan->parent == NULL || plan->nodes == NULL ||
+        plan->order == NULL || plan->seats == NULL) {
         cv_replan_free(plan);
         return NULL;
     }
@@ -97,12 +73,13 @@ void cv_replan_begin(struct cv_replan *plan, int root, double transfer_s,
     plan->c = combine_s;
     plan->there = plan->gone = plan->ntouched = 0;
     for (int i = 0; i < plan->size; i++)
-        plan->ranks[i] = (struct replan_rank){ .sends_to = -1, .first = -1, .next = -1 };
+        plan->ranks[i] =
+            (struct cv_replan_rank){ .sends_to = -1, .first = -1, .next = -1 };
 }
 
 void cv_replan_hear(struct cv_replan *plan, int rank, int done, double now_s)
 {
-    struct replan_rank *one = &plan->ranks[rank];
+    struct cv_replan_rank *one = &plan->ranks[rank];
 
     plan->there += !one->there;
     one->there = true;
@@ -111,14 +88,16 @@ void cv_replan_hear(struct cv_replan *plan, int rank, int done, double now_s)
         one->until_s = now_s;
 }
 
-static bool is_idle(const struct replan_rank *one)
+bool cv_replan_is_idle(const struct cv_replan *plan, int rank)
 {
+    const struct cv_replan_rank *one = &plan->ranks[rank];
+
     return one->there && !one->gone && one->done == one->directed;
 }
 
 static void touch(struct cv_replan *plan, int rank)
 {
-    struct replan_rank *one = &plan->ranks[rank];
+    struct cv_replan_rank *one = &plan->ranks[rank];
 
     if (one->touched)
         return;
@@ -144,7 +123,7 @@ static double pace_of(const struct cv_replan *plan, int from, int to)
 
 static void direct(struct cv_replan *plan, int from, int to, double start_s)
 {
-    struct replan_rank *sender = &plan->ranks[from], *receiver = &plan->ranks[to];
+    struct cv_replan_rank *sender = &plan->ranks[from], *receiver = &plan->ranks[to];
     const double arrives_s = start_s + plan->d * pace_of(plan, from, to);
 
     touch(plan, from);
@@ -173,7 +152,7 @@ static bool collect_ranks(struct cv_replan *plan, double now_s, struct cv_ready_
     *job =
         (struct cv_ready_job){ 0, plan->ready_s, plan->d, plan->c, CLEAVE_READY_ABSENT };
     for (int i = 0; i < plan->size; i++) {
-        const struct replan_rank *one = &plan->ranks[i];
+        const struct cv_replan_rank *one = &plan->ranks[i];
         const double near_s = one->until_s - plan->d;
 
         if (!one->there || one->gone)
@@ -181,58 +160,59 @@ static bool collect_ranks(struct cv_replan *plan, double now_s, struct cv_ready_
         if (i == plan->root)
             *out_root = job->n;
         else
-            some = some || is_idle(one);
+            some = some || cv_replan_is_idle(plan, i);
         /* Relative to now: times must not be negative. */
-        plan->ready_s[job->n] = is_idle(one) || near_s < now_s ? 0 : near_s - now_s;
-        plan->present[job->n++] = i;
+        plan->ready_s[job->n] =
+            cv_replan_is_idle(plan, i) || near_s < now_s ? 0 : near_s - now_s;
+        plan->nodes[job->n++].rank = i;
     }
     return some && job->n > 1;
 }
 
-CV_ORDER_BY_TWO(by_time, struct when, done_s, node)
+CV_ORDER_BY_TWO(by_time, struct cv_replan_time, done_s, node)
 
 /* Whether the transfer of `node`, planned for start_s, can be decided now. */
 static bool may_go(const struct cv_replan *plan, uint32_t node, double start_s)
 {
     const uint32_t above = plan->parent[node];
-    const struct replan_rank *to = &plan->ranks[plan->present[above]];
+    const struct cv_replan_rank *to = &plan->ranks[plan->nodes[above].rank];
 
-    if (!plan->idle[node] || !plan->clean[node])
+    if (!plan->nodes[node].idle || !plan->nodes[node].clean)
         return false;
-    if (plan->idle[above] && plan->present[above] != plan->root)
+    if (plan->nodes[above].idle && plan->nodes[above].rank != plan->root)
         return true;
     return start_s <= plan->d * 1e-6 && to->directed - to->done <= 1;
 }
 
-CV_ORDER_BY_TWO(by_pace, struct seat, pace, rank)
+CV_ORDER_BY_TWO(by_pace, struct cv_replan_seat, pace, rank)
 
-CV_ORDER_DOWN_BY(by_senders, struct seat, senders, node)
+CV_ORDER_DOWN_BY(by_senders, struct cv_replan_seat, senders, node)
 
 /* The plan does not distinguish idle ranks: let the fastest receive most. */
 static void take_seats(struct cv_replan *plan, uint32_t n)
 {
-    struct seat *seats = plan->seats;
+    struct cv_replan_seat *seats = plan->seats;
     uint32_t count = 0;
 
     if (plan->pace == NULL)
         return;
     for (uint32_t i = 0; i < n; i++)
-        if (plan->idle[i] && plan->present[i] != plan->root)
-            seats[count++] =
-                (struct seat){ plan->pace[plan->present[i]], i, 0, plan->present[i] };
+        if (plan->nodes[i].idle && plan->nodes[i].rank != plan->root)
+            seats[count++] = (struct cv_replan_seat){ plan->pace[plan->nodes[i].rank], i,
+                                                      0, plan->nodes[i].rank };
     qsort(seats, count, sizeof *seats, by_pace);
     for (uint32_t k = 0; k < count; k++)
         plan->order[k].node = (uint32_t)seats[k].rank;
     for (uint32_t i = 0; i < n; i++)
-        plan->senders[i] = 0;
+        plan->nodes[i].senders = 0;
     for (uint32_t i = 0; i < n; i++)
         if (plan->parent[i] != CV_NO_NODE)
-            plan->senders[plan->parent[i]]++;
+            plan->nodes[plan->parent[i]].senders++;
     for (uint32_t k = 0; k < count; k++)
-        seats[k].senders = plan->senders[seats[k].node];
+        seats[k].senders = plan->nodes[seats[k].node].senders;
     qsort(seats, count, sizeof *seats, by_senders);
     for (uint32_t k = 0; k < count; k++)
-        plan->present[seats[k].node] = (int)plan->order[k].node;
+        plan->nodes[seats[k].node].rank = (int)plan->order[k].node;
 }
 
 bool cv_replan_decide(struct cv_replan *plan, double now_s)
@@ -250,11 +230,11 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
         CLEAVE_OK)
         return false;
     for (uint32_t i = 0; i < job.n; i++)
-        plan->idle[i] = is_idle(&plan->ranks[plan->present[i]]);
+        plan->nodes[i].idle = cv_replan_is_idle(plan, plan->nodes[i].rank);
     take_seats(plan, job.n);
     for (uint32_t i = 0; i < job.n; i++) {
-        plan->clean[i] = true;
-        plan->order[i] = (struct when){ run.done_s[i], i };
+        plan->nodes[i].clean = true;
+        plan->order[i] = (struct cv_replan_time){ run.done_s[i], i };
     }
     /* A sender is done before its receiver. */
     qsort(plan->order, job.n, sizeof *plan->order, by_time);
@@ -264,42 +244,12 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
         if (above == CV_NO_NODE)
             continue;
         if (may_go(plan, node, run.start_s[node]))
-            direct(plan, plan->present[node], plan->present[above],
+            direct(plan, plan->nodes[node].rank, plan->nodes[above].rank,
                    now_s + run.start_s[node]);
         else
-            plan->clean[above] = false;
+            plan->nodes[above].clean = false;
     }
     return true;
-}
-
-bool cv_replan_is_idle(const struct cv_replan *plan, int rank)
-{
-    return is_idle(&plan->ranks[rank]);
-}
-
-int cv_replan_rank(const struct cv_replan *plan, int i)
-{
-    return i < plan->ntouched ? plan->touched[i] : -1;
-}
-
-int cv_replan_expects(const struct cv_replan *plan, int rank, int after)
-{
-    return after < 0 ? plan->ranks[rank].first : plan->ranks[after].next;
-}
-
-int cv_replan_sends_to(const struct cv_replan *plan, int rank)
-{
-    return plan->ranks[rank].sends_to;
-}
-
-int cv_replan_there(const struct cv_replan *plan)
-{
-    return plan->there;
-}
-
-bool cv_replan_is_complete(const struct cv_replan *plan)
-{
-    return plan->gone == plan->size - 1;
 }
 
 /* --- slices ------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 #ifndef CV_REPLAN_PLAN_H
 #define CV_REPLAN_PLAN_H
 #include <stdbool.h>
+#include <stdint.h>
+#include "base/arena.h"
 
 /* --- trees --- */
 
@@ -14,7 +16,33 @@
  * another idle rank, and to a busy rank or the root only if that has at most a transfer
  * to go. Sending earlier would bind the sender while a rank may arrive that could take
  * its partial. */
-struct cv_replan;
+struct cv_replan_rank {
+    int directed, done; /* partials that it expects; that it has combined       */
+    bool there, gone;   /* has arrived; knows where to send                     */
+    double until_s;     /* expected time at which all are combined              */
+    /* The last decision, if it concerns the rank. */
+    bool touched;
+    int sends_to;    /* -1: none */
+    int first, last; /* new senders to it, linked by `next`; -1: none */
+    int next;
+};
+
+struct cv_replan {
+    int size, root;
+    int there, gone; /* ranks that have arrived; that know where to send, in the end all
+                        but the root */
+    struct cv_replan_rank *ranks;
+    int *touched, ntouched; /* ranks that the last decision concerns */
+    double d, c;
+    const double *pace; /* borrowed; NULL: all equal */
+    struct cv_ready_planner *planner;
+    double *ready_s; /* per node of the plan, as the following */
+    uint32_t *parent;
+    struct cv_replan_node *nodes;
+    struct cv_replan_time *order;
+    struct cv_replan_seat *seats;
+    struct cv_arena room, scratch;
+};
 
 /* For up to `size` ranks; NULL: out of memory. */
 struct cv_replan *cv_replan_new(int size);
@@ -34,16 +62,6 @@ bool cv_replan_is_idle(const struct cv_replan *plan, int rank);
 
 /* False: out of memory. */
 bool cv_replan_decide(struct cv_replan *plan, double now_s);
-
-/* The decision: the i-th rank concerned; the rank after `after` (-1 at first) from which
- * it expects a partial; its receiver. -1: none. */
-int cv_replan_rank(const struct cv_replan *plan, int i);
-int cv_replan_expects(const struct cv_replan *plan, int rank, int after);
-int cv_replan_sends_to(const struct cv_replan *plan, int rank);
-
-/* Ranks that have arrived; whether all ranks but the root know where to send. */
-int cv_replan_there(const struct cv_replan *plan);
-bool cv_replan_is_complete(const struct cv_replan *plan);
 
 /* --- slices --- */
 

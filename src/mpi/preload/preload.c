@@ -105,7 +105,7 @@ static void read_settings(bool together)
     state.ready = true;
     state.policy = CV_MPI_AUTO;
     if (text == NULL ||
-        cv_mpi_settings_read(text, cv_mpi_process_defaults(), &state.policy,
+        cv_mpi_settings_read(text, &cv_mpi_process.defaults, &state.policy,
                              &state.verbose, &err) == CLEAVE_OK)
         return;
     /* At the start rank 0 prints the error, and other ranks wait to be ended. Later, not
@@ -142,7 +142,7 @@ static int is_crowded(void)
  * is scheduled, and policies with more messages are slower. All ranks must agree. */
 static void leave_short(void)
 {
-    struct cv_mpi_settings *defaults = cv_mpi_process_defaults();
+    struct cv_mpi_settings *defaults = &cv_mpi_process.defaults;
     int mine = is_crowded(), any = 0;
 
     if (state.policy == CV_MPI_AUTO || state.policy == CV_MPI_MPI ||
@@ -162,7 +162,7 @@ static void make_ready(bool together)
         leave_short();
     state.hands_on = state.policy == CV_MPI_AUTO;
     if (state.verbose)
-        cv_mpi_process_on_close(report_comm);
+        cv_mpi_process.report = report_comm;
 }
 
 /* MPI has been initialised, on all ranks. */

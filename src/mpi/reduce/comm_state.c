@@ -137,6 +137,8 @@ void cv_comm_state_free(struct cv_comm_state *state)
 
 enum { MOST_PLACES = 128 };
 
+struct cv_mpi_process cv_mpi_process;
+
 static struct {
     pthread_mutex_t lock;
     atomic_bool open; /* set last: if true, key and self can be read */
@@ -144,11 +146,7 @@ static struct {
     MPI_Comm self;                /* a copy of MPI_COMM_SELF that returns errors     */
     struct cv_comm_state *oldest; /* owned; linked by their `next`                   */
     int error_class;              /* 0: not made                                     */
-    atomic_uint closed;           /* states that were freed                          */
-    atomic_int pending;           /* reductions that are not complete                */
     atomic_int places;            /* states that may have a communicator             */
-    struct cv_mpi_settings defaults;
-    void (*report)(const struct cv_comm_state *state);
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The last result of cv_mpi_process_find in this thread: finding an attribute takes
@@ -171,7 +169,7 @@ static bool unlink_state(const struct cv_comm_state *state)
             *at = state->next;
             found = true;
             atomic_fetch_sub(&process.places, state->placed ? 1 : 0);
-            atomic_fetch_add(&process.closed, 1);
+            atomic_fetch_add(&cv_mpi_process.closed, 1);
             break;
         }
     pthread_mutex_unlock(&process.lock);
@@ -184,8 +182,8 @@ static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
     (void)comm, (void)key, (void)extra;
     if (!unlink_state(value))
         return MPI_SUCCESS;
-    if (process.report != NULL)
-        process.report(value);
+    if (cv_mpi_process.report != NULL)
+        cv_mpi_process.report(value);
     cv_comm_state_free(value);
     return MPI_SUCCESS;
 }
@@ -244,14 +242,9 @@ bool cv_mpi_process_has_world(void)
            PMPI_Finalized(&over) == MPI_SUCCESS && !over;
 }
 
-unsigned cv_mpi_process_closed(void)
-{
-    return atomic_load_explicit(&process.closed, memory_order_acquire);
-}
-
 struct cv_comm_state *cv_mpi_process_find(MPI_Comm comm)
 {
-    unsigned closed = cv_mpi_process_closed();
+    unsigned closed = atomic_load_explicit(&cv_mpi_process.closed, memory_order_acquire);
     void *state = NULL;
     int found = 0;
 
@@ -290,7 +283,7 @@ int cv_mpi_process_meet(MPI_Comm comm, struct cv_comm_state **out)
     struct cv_comm_state *state = cv_mpi_process_find(comm);
 
     if (state == NULL) {
-        CV_MPI_TRY(cv_comm_state_new(comm, &process.defaults, &state));
+        CV_MPI_TRY(cv_comm_state_new(comm, &cv_mpi_process.defaults, &state));
         int code = keep(state);
 
         if (code != MPI_SUCCESS) {
@@ -300,16 +293,6 @@ int cv_mpi_process_meet(MPI_Comm comm, struct cv_comm_state **out)
     }
     *out = state;
     return MPI_SUCCESS;
-}
-
-void cv_mpi_process_pend(int change)
-{
-    atomic_fetch_add_explicit(&process.pending, change, memory_order_relaxed);
-}
-
-bool cv_mpi_process_pending(void)
-{
-    return atomic_load_explicit(&process.pending, memory_order_relaxed) != 0;
 }
 
 int cv_mpi_process_place(struct cv_comm_state *state, bool *out)
@@ -325,16 +308,6 @@ int cv_mpi_process_place(struct cv_comm_state *state, bool *out)
     }
     *out = state->comm != MPI_COMM_NULL || state->placed;
     return MPI_SUCCESS;
-}
-
-struct cv_mpi_settings *cv_mpi_process_defaults(void)
-{
-    return &process.defaults;
-}
-
-void cv_mpi_process_on_close(void (*report)(const struct cv_comm_state *state))
-{
-    process.report = report;
 }
 
 /* MPI_Reduce checks this before it looks at the count. */

@@ -8,6 +8,7 @@
 #ifndef CV_COMM_STATE_H
 #define CV_COMM_STATE_H
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include "mpi/memory/shared_memory.h"
 #include "mpi/memory/vector.h"
@@ -91,6 +92,7 @@ struct cv_comm_state {
     int rank, size;
     unsigned ahead;    /* pairs that met before their last segment was combined */
     unsigned seen;     /* calls of auto before `comm` existed */
+    bool nested;       /* of a machine or of leaders: not divided by machines */
     bool request;      /* `placed` is known */
     bool placed;       /* may have `comm`; else the MPI library does all reductions */
     int broken;        /* error after which nothing is reliable */
@@ -125,6 +127,16 @@ void cv_replanning_free(struct cv_replanning *replanning);
 
 /* --- state of the process --- */
 
+extern struct cv_mpi_process {
+    atomic_uint
+        closed; /* states that were freed: others are valid while it is the same */
+    /* Reductions that are not complete, on all communicators. Differs between ranks: it
+     * may only be used to skip the search for reductions of one communicator. */
+    atomic_int pending;
+    struct cv_mpi_settings defaults;                   /* of new states */
+    void (*report)(const struct cv_comm_state *state); /* before it is freed; or NULL */
+} cv_mpi_process;
+
 /* Whether MPI_Init was called; a program may use sessions before, after and instead. */
 bool cv_mpi_process_has_world(void);
 /* The state of a communicator, or NULL. */
@@ -132,23 +144,10 @@ struct cv_comm_state *cv_mpi_process_find(MPI_Comm comm);
 /* Find or create it: local. It is freed with the communicator, or when MPI is
  * finalized. */
 int cv_mpi_process_meet(MPI_Comm comm, struct cv_comm_state **out);
-/* How many states have been freed: pointers to others are valid while this does not
- * change. */
-unsigned cv_mpi_process_closed(void);
-
-/* Reductions of this process that are not complete, on all communicators. Differs between
- * ranks: it may only be used to skip the search for reductions of one communicator. */
-void cv_mpi_process_pend(int change);
-bool cv_mpi_process_pending(void);
-
 /* Whether a state may have `comm`, the same on all ranks: collective at the first call.
  * MPI libraries have a limited number (MPICH 2048), and the program may need most of
  * them. */
 int cv_mpi_process_place(struct cv_comm_state *state, bool *out);
-
-/* Settings of new states; a function to call before a state is freed, or NULL. */
-struct cv_mpi_settings *cv_mpi_process_defaults(void);
-void cv_mpi_process_on_close(void (*report)(const struct cv_comm_state *state));
 
 /* Whether MPI_Reduce accepts `op` with `type`. */
 bool cv_mpi_process_allows(MPI_Op op, MPI_Datatype type);

@@ -46,15 +46,15 @@ static int ping(MPI_Comm comm, int rank, int peer, char *buffer, int bytes, int 
     return MPI_SUCCESS;
 }
 
-static double combine_time(char *buffer)
+static double combine_time(void)
 {
     enum { DOUBLES = LARGE / 2 / sizeof(double) };
-    double best = 0;
+    double from[DOUBLES] = { 0 }, to[DOUBLES] = { 0 }, best = 0;
 
     for (int i = 0; i < TIMES; i++) {
         double since = PMPI_Wtime(), took;
 
-        PMPI_Reduce_local(buffer, buffer + LARGE / 2, DOUBLES, MPI_DOUBLE, MPI_SUM);
+        PMPI_Reduce_local(from, to, DOUBLES, MPI_DOUBLE, MPI_SUM);
         took = PMPI_Wtime() - since;
         if (i == 0 || took < best)
             best = took;
@@ -122,18 +122,19 @@ static int exchange(const struct sight *mine, struct sight *all, MPI_Comm comm, 
 
 /* One call for everything: if ranks share processors, a collective call takes as long as
  * a reduction. */
-static int gather(struct cv_link_costs *costs, MPI_Comm comm, char *buffer)
+int cv_link_costs_look(struct cv_link_costs *costs, MPI_Comm comm)
 {
     struct sight mine, *all;
     int code, size;
 
+    if (costs->looked)
+        return MPI_SUCCESS;
     CV_MPI_TRY(PMPI_Comm_size(comm, &size));
     all = malloc((size_t)size * sizeof *all);
-
     if (all == NULL)
         return MPI_ERR_NO_MEM;
     code = look(&mine);
-    mine.combine_byte_s = combine_time(buffer);
+    mine.combine_byte_s = combine_time();
     if (code == MPI_SUCCESS)
         code = exchange(&mine, all, comm, size);
     if (code == MPI_SUCCESS) {
@@ -165,9 +166,9 @@ static void summarize(struct cv_link_costs *costs, const double *all, int size)
 
 /* Round trips with a few other ranks. The time with the fastest of them is likely to be
  * that of the rank. */
-static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size,
-                         char *buffer)
+static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size)
 {
+    char buffer[LARGE] = { 0 };
     double mine[2] = { 0, 0 }, *all;
     int rank, code;
 
@@ -198,25 +199,9 @@ static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size,
     return code;
 }
 
-int cv_link_costs_look(struct cv_link_costs *costs, MPI_Comm comm)
-{
-    char *buffer;
-    int code;
-
-    if (costs->looked)
-        return MPI_SUCCESS;
-    buffer = calloc(LARGE, 1);
-    if (buffer == NULL)
-        return MPI_ERR_NO_MEM;
-    code = gather(costs, comm, buffer);
-    free(buffer);
-    return code;
-}
-
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
 {
-    char *buffer;
-    int size, code;
+    int size;
 
     if (costs->known)
         return MPI_SUCCESS;
@@ -228,14 +213,9 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
         costs->known = true;
         return MPI_SUCCESS;
     }
-    buffer = calloc(LARGE, 1);
-    if (buffer == NULL)
-        return MPI_ERR_NO_MEM;
-    code = measure_links(costs, comm, size, buffer);
-    free(buffer);
-    if (code == MPI_SUCCESS)
-        costs->known = true;
-    return code;
+    CV_MPI_TRY(measure_links(costs, comm, size));
+    costs->known = true;
+    return MPI_SUCCESS;
 }
 
 void cv_link_costs_hop(const struct cv_comm_state *state, double bytes, double *out_d,

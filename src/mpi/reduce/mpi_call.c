@@ -12,6 +12,11 @@
 #include "mpi/reduce/comm_state.h"
 #include "mpi/reduce/reduction.h"
 
+static bool is_pending(void)
+{
+    return atomic_load_explicit(&cv_mpi_process.pending, memory_order_relaxed) != 0;
+}
+
 /* --- reduce-scatter ----------------------------------------------------------------- */
 
 /* The vector is reduced to rank 0, and its parts are sent from there. MPI libraries
@@ -159,11 +164,13 @@ static int make_cluster(struct cv_cluster *cluster, struct cv_comm_state *state)
     if (!cluster->useful)
         return MPI_SUCCESS;
     CV_MPI_TRY(cv_comm_state_new(cluster->machine, &state->settings, &cluster->inside));
-    cluster->inside->settings.machine_ranks = 1; /* no machines within a machine */
+    cluster->inside->settings.machine_ranks = 1; /* shares memory */
+    cluster->inside->nested = true;
     CV_MPI_TRY(cv_comm_state_open(cluster->inside));
     if (cluster->leaders == MPI_COMM_NULL)
         return MPI_SUCCESS;
     CV_MPI_TRY(cv_comm_state_new(cluster->leaders, &state->settings, &cluster->across));
+    cluster->across->nested = true;
     return cv_comm_state_open(cluster->across);
 }
 
@@ -177,7 +184,7 @@ static int fits_cluster(const struct cv_mpi_call *call, enum cv_mpi_policy polic
     *out = false;
     if ((policy != CV_MPI_TREE_DYN && policy != CV_MPI_ORDERED &&
          policy != CV_MPI_TREE_REPLAN) ||
-        state->settings.machine_ranks == 1 || state->size < 3)
+        state->settings.machine_ranks == 1 || state->nested || state->size < 3)
         return MPI_SUCCESS;
     if (state->cluster == NULL) {
         /* Other ranks may wait for this one in an earlier reduction. */
@@ -193,30 +200,8 @@ static int fits_cluster(const struct cv_mpi_call *call, enum cv_mpi_policy polic
     return MPI_SUCCESS;
 }
 
-static int reduce(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_comm_state *state)
-{
-    struct cv_reduction r;
-    bool shares;
-
-    if (state->broken != MPI_SUCCESS)
-        return state->broken;
-    if (state->size == 1) {
-        struct cv_vector vector;
-
-        if (call->send == MPI_IN_PLACE)
-            return MPI_SUCCESS;
-        CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
-        return cv_vector_copy(&vector, call->send, call->recv, call->count, state->comm,
-                              0);
-    }
-    CV_MPI_TRY(cv_shared_sum_fits(call, policy, state, &shares));
-    if (shares)
-        return cv_shared_sum_run(call, state);
-    CV_MPI_TRY(cv_reduction_begin(call, policy, state, &r));
-    r.blocks = true;
-    return cv_reduction_drive(&r, true);
-}
+static int run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
+               struct cv_comm_state *state);
 
 /* Send the result from the leader of the root's machine to the root. */
 static int send_to_root(const struct cv_mpi_call *call, const struct cv_cluster *cluster,
@@ -260,12 +245,12 @@ static int run_cluster(const struct cv_mpi_call *call, enum cv_mpi_policy policy
     part.recv = held;
     part.root = 0;
     part.reach = CV_TO_ROOT;
-    CV_MPI_TRY(reduce(&part, policy == CV_MPI_TREE_REPLAN ? CV_MPI_TREE_DYN : policy,
-                      cluster->inside));
+    CV_MPI_TRY(run(&part, policy == CV_MPI_TREE_REPLAN ? CV_MPI_TREE_DYN : policy,
+                   cluster->inside));
     if (cluster->across != NULL) {
         part.root = cluster->leader[call->root];
         part.send = cluster->across->rank == part.root ? MPI_IN_PLACE : held;
-        CV_MPI_TRY(reduce(&part, policy, cluster->across));
+        CV_MPI_TRY(run(&part, policy, cluster->across));
     }
     return send_to_root(call, cluster, state, held);
 }
@@ -279,7 +264,7 @@ enum { FEW_CALLS = 8 }; /* left to the MPI library on a new communicator */
  * other handles may be freed and used again, on some ranks. */
 enum { PASSES = 8 };
 
-static _Thread_local struct {
+static _Thread_local struct pass {
     struct cv_comm_state *state; /* borrowed; NULL: none */
     struct cv_choice *choice;
     MPI_Comm comm;
@@ -308,8 +293,9 @@ static bool is_passed(const struct cv_mpi_call *call)
         passes[i].type != call->type || passes[i].op != call->op ||
         passes[i].reach != call->reach)
         return false;
-    if (passes[i].closed != cv_mpi_process_closed() || cv_mpi_process_pending() ||
-        state->broken != MPI_SUCCESS)
+    if (passes[i].closed !=
+            atomic_load_explicit(&cv_mpi_process.closed, memory_order_acquire) ||
+        is_pending() || state->broken != MPI_SUCCESS)
         return false;
     if (call->reach == CV_TO_ROOT &&
         (call->root < 0 || call->root >= state->size || call->send == MPI_IN_PLACE))
@@ -342,18 +328,17 @@ static bool is_predefined(MPI_Op op)
 static void remember_pass(const struct cv_mpi_call *call, struct cv_comm_state *state,
                           const struct cv_kind *kind)
 {
-    const unsigned i = pass_of(call);
-
-    if (!is_predefined(call->op) || !is_named(call->type))
-        return;
-    passes[i].state = state;
-    passes[i].choice = cv_chooser_choice(&state->chooser, kind);
-    passes[i].comm = call->comm;
-    passes[i].type = call->type;
-    passes[i].op = call->op;
-    passes[i].count = call->count;
-    passes[i].reach = call->reach;
-    passes[i].closed = cv_mpi_process_closed();
+    if (is_predefined(call->op) && is_named(call->type))
+        passes[pass_of(call)] = (struct pass){
+            state,
+            cv_chooser_choice(&state->chooser, kind),
+            call->comm,
+            call->type,
+            call->op,
+            call->count,
+            call->reach,
+            atomic_load_explicit(&cv_mpi_process.closed, memory_order_acquire)
+        };
 }
 
 static int by_mpi(const struct cv_mpi_call *call)
@@ -370,8 +355,7 @@ static int by_mpi(const struct cv_mpi_call *call)
 /* Complete earlier reductions first: other ranks may wait for this one in them. */
 static int by_mpi_after_ours(const struct cv_mpi_call *call)
 {
-    struct cv_comm_state *state =
-        cv_mpi_process_pending() ? cv_mpi_process_find(call->comm) : NULL;
+    struct cv_comm_state *state = is_pending() ? cv_mpi_process_find(call->comm) : NULL;
 
     if (state != NULL) {
         int code = cv_reduction_drain(state);
@@ -451,6 +435,17 @@ static int to_root(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
     return cv_reduction_drive(&r, true);
 }
 
+/* The only rank of a machine, or of the leaders. */
+static int copy_alone(const struct cv_mpi_call *call, const struct cv_comm_state *state)
+{
+    struct cv_vector vector;
+
+    if (call->send == MPI_IN_PLACE)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
+    return cv_vector_copy(&vector, call->send, call->recv, call->count, state->comm, 0);
+}
+
 /* Reduce, and broadcast or scatter the result if the call asks for it. */
 static int run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                struct cv_comm_state *state)
@@ -460,6 +455,8 @@ static int run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 
     if (state->broken != MPI_SUCCESS)
         return state->broken;
+    if (state->size == 1)
+        return copy_alone(call, state);
     state->broken = cv_shared_sum_fits(call, policy, state, &shares);
     if (state->broken == MPI_SUCCESS && shares)
         state->broken = cv_shared_sum_run(call, state);
@@ -526,7 +523,7 @@ bool cv_call_is_short(int count, MPI_Datatype type)
 {
     int size;
 
-    return count > 0 && type != MPI_DATATYPE_NULL && !cv_mpi_process_pending() &&
+    return count > 0 && type != MPI_DATATYPE_NULL && !is_pending() &&
            PMPI_Type_size(type, &size) == MPI_SUCCESS && is_short(count, size);
 }
 

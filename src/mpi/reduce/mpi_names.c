@@ -15,19 +15,6 @@ static const char *const policies[] = {
 #undef X
 };
 
-enum word {
-    VERBOSE,
-    TRANSFER,
-    COMBINE,
-    SEGMENT,
-    LEAST,
-    MACHINE,
-    SLICES,
-    SHARE,
-    WINDOW,
-    WORDS
-};
-
 #define IN(member) offsetof(struct cv_mpi_settings, member)
 static const struct {
     const char *text;
@@ -35,18 +22,20 @@ static const struct {
     double min;
     size_t offset;
     int max_ranks; /* above 0: an int, a number of ranks */
-} words[WORDS] = {
-    [VERBOSE] = { "verbose", CV_NUMBER, 0, 0, 0 },
-    [TRANSFER] = { "transfer=TIME", CV_SECONDS, 0, IN(transfer_s), 0 },
-    [COMBINE] = { "combine=TIME", CV_SECONDS, 0, IN(combine_s), 0 },
-    [SEGMENT] = { "segment=SIZE", CV_UNITS, 1, IN(segment_bytes), 0 },
-    [LEAST] = { "least=SIZE", CV_UNITS, 1, IN(least_bytes), 0 },
-    [MACHINE] = { "machine=RANKS", CV_UNITS, 0, IN(machine_ranks), 1000000 },
-    [SLICES] = { "slices=RANKS", CV_UNITS, 0, IN(slices), CV_MOST_SLICES },
-    [SHARE] = { "share=SIZE", CV_UNITS, 1, IN(share_bytes), 0 },
-    [WINDOW] = { "board=window", CV_NUMBER, 0, 0, 0 },
+} words[] = {
+    { "verbose", CV_NUMBER, 0, 0, 0 },
+    { "transfer=TIME", CV_SECONDS, 0, IN(transfer_s), 0 },
+    { "combine=TIME", CV_SECONDS, 0, IN(combine_s), 0 },
+    { "segment=SIZE", CV_UNITS, 1, IN(segment_bytes), 0 },
+    { "least=SIZE", CV_UNITS, 1, IN(least_bytes), 0 },
+    { "machine=RANKS", CV_UNITS, 0, IN(machine_ranks), 1000000 },
+    { "slices=RANKS", CV_UNITS, 0, IN(slices), CV_MOST_SLICES },
+    { "share=SIZE", CV_UNITS, 1, IN(share_bytes), 0 },
+    { "board=window", CV_NUMBER, 0, 0, 0 },
 };
 
+/* Words without a value are first and last. */
+enum { WORDS = sizeof words / sizeof *words, VERBOSE = 0, WINDOW = WORDS - 1 };
 enum { WORD_SIZE = 64 };
 
 const char *cv_mpi_policy_text(enum cv_mpi_policy policy)
@@ -133,7 +122,7 @@ static const char *word_at(const void *context, size_t i)
     const struct reading *reading = context;
 
     if (!reading->for_program)
-        return words[TRANSFER + i].text;
+        return words[1 + i].text;
     return i < WORDS ? words[i].text : policies[i - WORDS];
 }
 
@@ -143,7 +132,7 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
     struct cv_mpi_settings *settings = &reading->settings;
     char near[200], shown[WORD_SIZE];
 
-    for (int which = TRANSFER; which < WINDOW; which++) {
+    for (int which = 1; which < WINDOW; which++) {
         const size_t length = strcspn(words[which].text, "=") + 1;
 
         if (strncmp(word, words[which].text, length) == 0)
@@ -165,8 +154,8 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
         reading->chosen = true;
         return CLEAVE_OK;
     }
-    cv_suggest(word, reading->for_program ? WORDS + CV_MPI_POLICIES : WORDS - TRANSFER,
-               word_at, reading, near, sizeof near);
+    cv_suggest(word, reading->for_program ? WORDS + CV_MPI_POLICIES : WORDS - 1, word_at,
+               reading, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "expected a setting%s, got '%s'%s",
                    reading->for_program ? " or a policy" : "",
                    cv_shown(word, strlen(word), shown, sizeof shown), near);

@@ -20,7 +20,7 @@ static void enqueue(struct cv_reduction *r)
     else
         state->last->next = r;
     state->last = r;
-    cv_mpi_process_pend(1);
+    atomic_fetch_add_explicit(&cv_mpi_process.pending, 1, memory_order_relaxed);
 }
 
 /* Dynamic policies send a partial in CV_DEPTH segments: all are in flight at once, and no
@@ -161,7 +161,7 @@ static int step(struct cv_comm_state *state, bool block, bool *out_stuck)
     if (r->awaited == NULL) {
         r->ended = true;
         state->first = r->next;
-        cv_mpi_process_pend(-1);
+        atomic_fetch_sub_explicit(&cv_mpi_process.pending, 1, memory_order_relaxed);
     }
     return MPI_SUCCESS;
 }

@@ -44,15 +44,15 @@ enum { TOLD_TO, TOLD_UNASKED, TOLD_FROM };
 enum { TO_NOBODY = -1, TO_MPI = -2, TO_SLICES = -3 };
 
 struct cv_replanning {
-    int *told;      /* message of the root                               */
-    int *expect;    /* ranks from which partials come, in order          */
-    double *came_s; /* root: arrival of each rank                        */
-    bool *there;    /* root: ranks that can own slices                   */
-    int *heard;     /* root: last message of each rank                   */
-    int *which;     /* root: ranks whose message has arrived             */
-    MPI_Request
-        *listening; /* [0]: a segment, or on other ranks the root; [rank + 1]: at the
-                               root; then SLICE_REQUESTS                         */
+    struct cv_arena arena; /* of all arrays */
+    int *told;             /* message of the root                               */
+    int *expect;           /* ranks from which partials come, in order          */
+    double *came_s;        /* root: arrival of each rank                        */
+    bool *there;           /* root: ranks that can own slices                   */
+    int *heard;            /* root: last message of each rank                   */
+    int *which;            /* root: ranks whose message has arrived             */
+    /* [0]: a segment, or on other ranks the root; [rank + 1]: at the root; then slices. */
+    MPI_Request *listening;
     int said;
     MPI_Request saying;
     double combine_byte_s; /* measured; 0: unknown                              */
@@ -70,6 +70,11 @@ static MPI_Request *slice_requests(const struct cv_comm_state *state)
 static struct cv_replan_history *history_of(const struct cv_reduction *r)
 {
     return &r->state->replanning->habits[cv_replan_history_of(r->vector.bytes)];
+}
+
+static bool is_root(const struct cv_reduction *r)
+{
+    return r->state->rank == r->root;
 }
 
 static int reduce_by_mpi(struct cv_reduction *r)
@@ -255,6 +260,16 @@ static int take_report(struct cv_reduction *r, int rank)
     return cv_replan_is_idle(of->plan, rank) ? MPI_SUCCESS : listen_to(r, rank);
 }
 
+/* List the new senders to a rank. Returns their number. */
+static int list_senders(const struct cv_replan *plan, int rank, int *out)
+{
+    int count = 0;
+
+    for (int from = plan->ranks[rank].first; from >= 0; from = plan->ranks[from].next)
+        out[count++] = from;
+    return count;
+}
+
 static int tell(struct cv_reduction *r, int rank, int to)
 {
     struct cv_replanning *of = r->state->replanning;
@@ -266,9 +281,7 @@ static int tell(struct cv_reduction *r, int rank, int to)
         for (int i = 0; i < r->at.replan.expected; i++)
             of->told[count++] = of->expect[i];
     else if (to != TO_MPI)
-        for (int from = cv_replan_expects(of->plan, rank, -1); from >= 0;
-             from = cv_replan_expects(of->plan, rank, from))
-            of->told[count++] = from;
+        count += list_senders(of->plan, rank, of->told + count);
     if (to == TO_NOBODY && of->listening[rank + 1] == MPI_REQUEST_NULL)
         CV_MPI_TRY(listen_to(r, rank));
     /* The rank has posted the receive, so this does not block long. */
@@ -280,18 +293,16 @@ static int direct_ranks(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
-    int rank;
 
     if (!cv_replan_decide(of->plan, PMPI_Wtime()))
         return MPI_ERR_NO_MEM;
-    for (int i = 0; (rank = cv_replan_rank(of->plan, i)) >= 0; i++) {
-        if (rank != r->root) {
-            CV_MPI_TRY(tell(r, rank, cv_replan_sends_to(of->plan, rank)));
-            continue;
-        }
-        for (int from = cv_replan_expects(of->plan, rank, -1); from >= 0;
-             from = cv_replan_expects(of->plan, rank, from))
-            of->expect[at->expected++] = from;
+    for (int i = 0; i < of->plan->ntouched; i++) {
+        const int rank = of->plan->touched[i];
+
+        if (rank == r->root)
+            at->expected += list_senders(of->plan, rank, of->expect + at->expected);
+        else
+            CV_MPI_TRY(tell(r, rank, of->plan->ranks[rank].sends_to));
     }
     return MPI_SUCCESS;
 }
@@ -309,13 +320,13 @@ static int take_reports(struct cv_reduction *r, bool block, int *out)
     return MPI_SUCCESS;
 }
 
-/* Wait for `ranks` ranks until a time; *out: they have arrived. */
-static int wait_for(struct cv_reduction *r, int ranks, double until, bool *out)
+/* Wait for `ranks` ranks until a time. */
+static int wait_for(struct cv_reduction *r, int ranks, double until)
 {
     struct cv_replanning *of = r->state->replanning;
     int complete;
 
-    while (!(*out = cv_replan_there(of->plan) >= ranks)) {
+    while (of->plan->there < ranks) {
         /* Without a limit, the MPI library waits, which may yield the processor. */
         CV_MPI_TRY(take_reports(r, until == HUGE_VAL, &complete));
         if (complete == 0 && PMPI_Wtime() >= until)
@@ -395,11 +406,10 @@ static int all_by_mpi(struct cv_reduction *r)
 {
     struct cv_replan_history *history = history_of(r);
     const bool was_hopeless = history->hopeless;
-    const bool declined = cv_replan_there(r->state->replanning->plan) < r->state->size;
-    bool all;
+    const bool declined = r->state->replanning->plan->there < r->state->size;
     double since;
 
-    CV_MPI_TRY(wait_for(r, r->state->size, HUGE_VAL, &all));
+    CV_MPI_TRY(wait_for(r, r->state->size, HUGE_VAL));
     look_back(r);
     cv_replan_history_rest(history, was_hopeless, declined);
     CV_MPI_TRY(tell_all(r, TO_MPI));
@@ -416,11 +426,10 @@ static int choose_owners(struct cv_reduction *r)
     struct cv_in_replan *at = &r->at.replan;
     struct cv_vector cut = r->vector;
     int count = at->job.max;
-    bool enough;
 
     if (r->state->settings.slices == 0)
-        count = cv_slice_count(&at->job, cv_replan_there(of->plan));
-    CV_MPI_TRY(wait_for(r, count, HUGE_VAL, &enough));
+        count = cv_slice_count(&at->job, of->plan->there);
+    CV_MPI_TRY(wait_for(r, count, HUGE_VAL));
     for (int i = 0; i < r->state->size; i++)
         of->there[i] = cv_replan_is_idle(of->plan, i);
     count = cv_slice_owners(r->state->size, r->root, of->there,
@@ -431,12 +440,15 @@ static int choose_owners(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-static void note_plan(struct cv_reduction *r)
+/* Note costs and, at the root, how long a plan took. */
+static void learn(struct cv_reduction *r)
 {
     const double took_s = PMPI_Wtime() - r->at.replan.last_s;
 
     if (r->combined_bytes > 0)
         r->state->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
+    if (!is_root(r) || r->at.replan.to == TO_MPI)
+        return;
     look_back(r);
     cv_replan_history_planned(history_of(r), took_s, r->at.replan.by_slices);
 }
@@ -464,7 +476,7 @@ static int all_by_slices(struct cv_reduction *r)
         CV_MPI_TRY(take_report(r, which));
         CV_MPI_TRY(tell(r, which, TO_SLICES));
     }
-    note_plan(r);
+    learn(r);
     return MPI_SUCCESS;
 }
 
@@ -474,11 +486,10 @@ static int count_early_ranks(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
     const double since = r->at.replan.since_s;
-    bool all;
 
     if (r->at.replan.job.max < 2)
         return MPI_SUCCESS;
-    CV_MPI_TRY(wait_for(r, r->state->size, since + r->state->costs.latency_s, &all));
+    CV_MPI_TRY(wait_for(r, r->state->size, since + r->state->costs.latency_s));
     for (int i = 0; i < r->state->size; i++)
         if (cv_replan_is_idle(of->plan, i))
             of->came_s[i] = since;
@@ -489,7 +500,7 @@ static enum cv_plan_kind choose(struct cv_reduction *r)
 {
     const struct cv_comm_state *state = r->state;
     struct cv_slice_job *job = &r->at.replan.job;
-    const int there = cv_replan_there(state->replanning->plan);
+    const int there = state->replanning->plan->there;
 
     if (!r->blocks)
         return CV_BY_TREE;
@@ -525,7 +536,7 @@ static int open_root(struct cv_reduction *r, bool *out)
         until = 0;
     if (r->blocks)
         CV_MPI_TRY(count_early_ranks(r));
-    CV_MPI_TRY(wait_for(r, r->state->size, until, out));
+    CV_MPI_TRY(wait_for(r, r->state->size, until));
     *out = r->blocks;
     switch (choose(r)) {
     case CV_BY_SLICES:
@@ -549,12 +560,7 @@ void cv_replanning_free(struct cv_replanning *of)
     if (of->saying != MPI_REQUEST_NULL)
         PMPI_Wait(&of->saying, MPI_STATUS_IGNORE);
     cv_replan_free(of->plan);
-    free(of->told);
-    free(of->heard);
-    free(of->listening);
-    free(of->statuses);
-    free(of->pace);
-    free(of->there);
+    cv_arena_done(&of->arena);
     free(of);
 }
 
@@ -567,12 +573,13 @@ static int make_replanning(struct cv_comm_state *state)
         return MPI_ERR_NO_MEM;
     of->saying = MPI_REQUEST_NULL;
     of->plan = cv_replan_new(state->size);
-    of->told = calloc(3 * n + TOLD_FROM, sizeof *of->told);
-    of->heard = calloc(n, sizeof *of->heard);
-    of->listening = calloc(n + 1 + SLICE_REQUESTS, sizeof(MPI_Request));
-    of->statuses = calloc(n, sizeof(MPI_Status));
-    of->pace = calloc(2 * n, sizeof *of->pace);
-    of->there = calloc(n, sizeof *of->there);
+    cv_arena_init(&of->arena);
+    of->told = cv_array(&of->arena, 3 * n + TOLD_FROM, sizeof *of->told);
+    of->heard = cv_array(&of->arena, n, sizeof *of->heard);
+    of->listening = cv_array(&of->arena, n + 1 + SLICE_REQUESTS, sizeof(MPI_Request));
+    of->statuses = cv_array(&of->arena, n, sizeof(MPI_Status));
+    of->pace = cv_array(&of->arena, 2 * n, sizeof *of->pace);
+    of->there = cv_array(&of->arena, n, sizeof *of->there);
     if (of->plan == NULL || of->told == NULL || of->heard == NULL ||
         of->listening == NULL || of->statuses == NULL || of->pace == NULL ||
         of->there == NULL) {
@@ -586,11 +593,6 @@ static int make_replanning(struct cv_comm_state *state)
         of->listening[i] = MPI_REQUEST_NULL;
     state->replanning = of;
     return MPI_SUCCESS;
-}
-
-static bool is_root(const struct cv_reduction *r)
-{
-    return r->state->rank == r->root;
 }
 
 /* Tell the root how many partials this rank has combined. */
@@ -673,7 +675,7 @@ static int await_next(struct cv_reduction *r, MPI_Request **out)
 
     *out = at->step == AWAIT ? NULL : at->data;
     if (is_root(r)) {
-        if (cv_replan_is_complete(of->plan))
+        if (of->plan->gone == of->plan->size - 1)
             return MPI_SUCCESS;
         r->any = of->listening;
         r->nany = r->state->size + 1;
@@ -707,17 +709,6 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
         return reduce_by_mpi(r);
     }
     return await_next(r, out);
-}
-
-static void learn(struct cv_reduction *r)
-{
-    struct cv_replanning *of = r->state->replanning;
-    const struct cv_in_replan *at = &r->at.replan;
-
-    if (r->combined_bytes > 0)
-        of->combine_byte_s = r->combine_s / r->combined_bytes;
-    if (is_root(r) && at->to != TO_MPI)
-        note_plan(r);
 }
 
 static int replan_advance(struct cv_reduction *r, MPI_Request **out)

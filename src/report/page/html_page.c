@@ -135,6 +135,17 @@ int cv_page_decimals(double max)
     return before >= 5 ? 0 : before > 1 ? 5 - before : 4;
 }
 
+double cv_page_step(double wish)
+{
+    static const double factors[] = { 1, 2, 5, 10 };
+    const double power = pow(10, floor(log10(wish)));
+
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+        if (factors[i] * power >= wish)
+            return factors[i] * power;
+    return 10 * power;
+}
+
 void cv_page_number_cell(FILE *file, double value, int decimals)
 {
     cv_page_best_cell(file, value, decimals, false);

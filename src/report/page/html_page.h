@@ -28,6 +28,9 @@ void cv_page_json_number(FILE *file, double value);
  * -1: the column needs exponents. */
 int cv_page_decimals(double max);
 
+/* A step of an axis: 1, 2 or 5 times a power of ten, not below `wish`. */
+double cv_page_step(double wish);
+
 /* Open the section with the command that makes the page; NULL: it is not known. */
 void cv_page_again(FILE *file, const char *command);
 

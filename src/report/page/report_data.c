@@ -158,16 +158,9 @@ static enum cleave_status open_data(const struct cv_trace_file *file, size_t max
 }
 
 enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
+                                       const struct cv_span *running, size_t count,
                                        struct cv_report_data *out,
                                        struct cleave_error *err)
-{
-    return cv_report_data_make_now(file, NULL, 0, out, err);
-}
-
-enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
-                                           const struct cv_span *running, size_t count,
-                                           struct cv_report_data *out,
-                                           struct cleave_error *err)
 {
     const size_t entries = cleave_trace_count(file->trace);
     struct cv_span span;

@@ -51,16 +51,12 @@ struct cv_report_data {
     struct cv_arena arena;
 };
 
-/* Sum up the trace. cv_report_data_done releases it, also after a failure if it was
- * zeroed. */
+/* Sum up the trace and `count` spans that are still running. cv_report_data_done releases
+ * it, also after a failure if it was zeroed. */
 enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
+                                       const struct cv_span *running, size_t count,
                                        struct cv_report_data *out,
                                        struct cleave_error *err);
-/* Sum up the trace and `count` spans that are still running. */
-enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
-                                           const struct cv_span *running, size_t count,
-                                           struct cv_report_data *out,
-                                           struct cleave_error *err);
 void cv_report_data_done(struct cv_report_data *data);
 
 /* Merge spans until they fit into a page: neighbours in a strip, or rows if there are
