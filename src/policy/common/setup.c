@@ -131,9 +131,11 @@ void cv_return_when_done(const struct cleave_view *view, const struct cleave_eve
         cleave_order_return(orders, event->worker, event->chunk);
 }
 
-void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+void cv_inner_decide(void *state, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders)
 {
+    const struct cv_inner *inner = state;
+
     inner->policy->decide(inner->state, view, event, orders);
     if (!inner->policy->orders_returns)
         cv_return_when_done(view, event, orders);
@@ -257,9 +259,11 @@ enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                 : policy->plan(inner->planned, view, setup, err);
 }
 
-enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
+enum cleave_status cv_inner_start(void *state, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err)
 {
+    struct cv_inner *inner = state;
+
     inner->state = cv_array(setup->arena, 1, inner->policy->state_size);
     if (inner->state == NULL)
         return cv_fail_memory(err, "the state of a policy");
@@ -269,7 +273,7 @@ enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_vi
                : inner->policy->start(inner->state, view, setup, err);
 }
 
-/* --- workers by decreasing bandwidth ----------------------------------------------- */
+/* --- workers by decreasing bandwidth ------------------------------------------------ */
 
 struct keyed {
     double bandwidth;

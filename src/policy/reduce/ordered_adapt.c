@@ -106,9 +106,9 @@ static inline void cv_adapt_send(struct ordered_adapt *adapt, uint32_t sender,
     cv_order_combine(orders, receiver, sender);
 }
 
-/* --- ordered_adapt.c --- */
+/* --- ordered_adapt.c ---------------------------------------------------------------- */
 
-/* --- neighbours are planned anew as partials become ready -------------------------- */
+/* --- neighbours are planned anew as partials become ready --------------------------- */
 
 /* When partials become ready, all intervals that there are are planned as one reduction:
  * G(i, j), the least time for the result of i .. j, with those at work from when they will
@@ -117,10 +117,10 @@ static inline void cv_adapt_send(struct ordered_adapt *adapt, uint32_t sender,
  * combination, or in as long as nobody has come: so their neighbours wait a little, but not
  * for ever, since the plan is made again when that time is over. It is also made again when
  * combinations do not take what was expected; but not more often than every PAUSE.
- * 
+ *
  * A transfer begins when all that its sender is to receive has been combined, when it is
  * its turn at the receiver, and when that one has at most one transfer to go.
- * 
+ *
  * O(m^2) for a plan of m intervals: where an interval is cut best moves to the left with its
  * begin and to the right with its end. */
 
@@ -181,7 +181,7 @@ static struct adapt_plans *adapt_plans_new(struct cv_arena *arena, uint32_t n)
     return plans;
 }
 
-/* --- costs -------------------------------------------------------------------------------- */
+/* --- costs -------------------------------------------------------------------------- */
 
 static double transfer_s(const struct adapt_plans *plans, const struct cleave_view *view)
 {
@@ -231,7 +231,7 @@ static double done_at(const struct ordered_adapt *adapt, const struct cleave_vie
     return done_s;
 }
 
-/* --- the plan ------------------------------------------------------------------------------- */
+/* --- the plan ----------------------------------------------------------------------- */
 
 static struct best *at(const struct adapt_plans *plans, uint32_t i, uint32_t j)
 {
@@ -365,7 +365,7 @@ static void plan(struct ordered_adapt *adapt, const struct cleave_view *view,
         plan_at(plans, node, adapt->now_s + soon_s, orders);
 }
 
-/* --- what is done ------------------------------------------------------------------------------ */
+/* --- what is done ------------------------------------------------------------------- */
 
 /* Send if it is time; ask to be woken if it will be by itself. */
 static void try_send(struct ordered_adapt *adapt, const struct cleave_view *view,
@@ -454,7 +454,7 @@ static bool adapt_plans_decide(struct ordered_adapt *adapt,
     return true;
 }
 
-/* --- which node stands for which inputs, in their order ---------------------------- */
+/* --- which node stands for which inputs, in their order ----------------------------- */
 
 static bool intervals_init(struct cv_intervals *in, struct cv_arena *arena, uint32_t n)
 {
@@ -470,7 +470,7 @@ static bool intervals_init(struct cv_intervals *in, struct cv_arena *arena, uint
     return true;
 }
 
-/* --- dynamic, order kept: overlap, speeds and waiting ------------------------------ */
+/* --- dynamic, order kept: overlap, speeds and waiting ------------------------------- */
 
 /* When partials become ready one by one, more of them are stranded: then waiting pays from
  * such a ratio of the means on. */

@@ -237,7 +237,7 @@ const struct cleave_policy cleave_policy_ready = {
                                               .is_best = ready_is_best },
 };
 
-/* --- plan again whenever a partial becomes ready ----------------------------------- */
+/* --- plan again whenever a partial becomes ready ------------------------------------ */
 
 /* Knows the costs d and c, but no ready time before it has come. When a node becomes ready,
  * all values that are there are planned anew as if no other were to come, those at work
@@ -245,7 +245,7 @@ const struct cleave_policy cleave_policy_ready = {
  * that plan is followed. A transfer begins when its sender is done and the receiver's port
  * is free and at most d of combining is left there: so nobody is bound early, and nobody
  * waits. Planning at every event would tear half-finished pairs apart.
- * 
+ *
  * For operators that commute. O(n) for a plan after sorting, some 15 lengths each. */
 
 struct replan_node {

@@ -319,7 +319,7 @@ const struct cleave_policy cleave_policy_greedy = {
                                               .fixed = greedy_fixed },
 };
 
-/* --- the binomial tree, round by round --------------------------------------------- */
+/* --- the binomial tree, round by round ---------------------------------------------- */
 
 /* In round k = 1, 2, ... node i 2^k receives from i 2^k + 2^(k-1), if there is such a
  * node, once both are done with the rounds before. ceil(log2 n) rounds, no overlap of
@@ -432,7 +432,7 @@ const struct cleave_policy cleave_policy_binomial = {
                                               .fixed = binomial_fixed },
 };
 
-/* --- the Fibonacci tree: receive while reducing ------------------------------------ */
+/* --- the Fibonacci tree: receive while reducing ------------------------------------- */
 
 /* The tree of order k is that of order k - 1 with the sink of one of order k - 2 as its
  * last sender, 2, 3, 5, 8, .. nodes; nodes are numbered in that order. So node i sends to
@@ -440,7 +440,7 @@ const struct cleave_policy cleave_policy_binomial = {
  * numbers 1, 2, 3, 5, .. without neighbours that makes i). For n nodes the first n of the
  * smallest tree that has them take part. Senders are received in a fixed order; order of
  * the inputs is kept. Shortest when transfer and computation cost the same.
- * 
+ *
  * When may the next sender begin? `buffer` 0: when the port is free; 1: when what
  * arrived before is being reduced, so that at most one partial waits.
  * Canon and Antoniu 2012; Benoit, Canon and Marchal 2013. */

@@ -22,9 +22,9 @@
 
 #include "policy/common/orders.h"
 
-/* --- what a reduction policy has seen of costs so far ------------------------------ */
+/* --- what a reduction policy has seen of costs so far ------------------------------- */
 
-/* --- dynamic, for operators that commute: overlap and speeds ----------------------- */
+/* --- dynamic, for operators that commute: overlap and speeds ------------------------ */
 
 enum { NOBODY = UINT32_MAX };
 

@@ -105,7 +105,7 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_TREE_DYN },
 };
 
-/* --- whoever is done sends to an idle neighbour ------------------------------------ */
+/* --- whoever is done sends to an idle neighbour ------------------------------------- */
 
 /* The operator need not commute: a partial covers an interval of inputs and is combined
  * with that of a neighbouring interval only. A node that becomes idle sends to a

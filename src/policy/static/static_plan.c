@@ -104,7 +104,7 @@ void cv_static_decide(void *state, const struct cleave_view *view,
     }
 }
 
-/* --- chunks: a given list ------------------------------------------------------------- */
+/* --- chunks: a given list ----------------------------------------------------------- */
 
 /* A list such as 2:10,0:4,2:6 gives 10 parts of 20 of the load to worker 2, then 4 to
  * worker 0 and 6 to worker 2. A plan made elsewhere, by hand or for a price
