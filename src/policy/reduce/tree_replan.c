@@ -13,19 +13,19 @@
 #include "policy/common/setup.h"
 
 struct replan_node {
-    double done_s;    /* when all it has combined or is to combine is done, as expected */
-    uint32_t due;     /* partials on their way to it or not combined                   */
-    uint32_t to;      /* in the plan: whom it sends to; CV_NO_NODE                     */
-    uint32_t planned; /* in the plan: partials that it still is to be sent             */
-    uint32_t first;   /* of those who can send to it now; CV_NO_NODE                   */
+    double done_s;    /* expected end of all its combinations */
+    uint32_t due;     /* partials sent to it and not combined */
+    uint32_t to;      /* planned receiver, or CV_NO_NODE */
+    uint32_t planned; /* planned partials not yet sent to it */
+    uint32_t first;   /* the sender whose turn it is, or CV_NO_NODE */
     bool there, receives;
 };
 
 struct tree_replan {
     struct replan_node *nodes;
     struct cv_ready_planner *planner;
-    double *ready_s;           /* of those that are there, in a row     */
-    uint32_t *present, *place; /* their numbers; the tree among them    */
+    double *ready_s;           /* of present nodes */
+    uint32_t *present, *place; /* their numbers; the tree among them */
     double now_s;
 };
 
@@ -79,7 +79,7 @@ static void plan(struct tree_replan *replan, const struct cleave_view *view)
     }
 }
 
-/* Whether a node could take a partial now; if not yet, *out_s is from when on. */
+/* Whether a node can take a partial now; *out_s: from when. */
 static bool is_near(const struct tree_replan *replan, const struct cleave_view *view,
                     const struct replan_node *to, double *out_s)
 {
@@ -107,7 +107,7 @@ static void send(struct tree_replan *replan, const struct cleave_view *view,
     cv_order_combine(orders, receiver, sender);
 }
 
-/* Begin what may begin: of those who could send to one node, who was done first. */
+/* Begin transfers; among senders to one node, the one that was done first. */
 static void go_on(struct tree_replan *replan, const struct cleave_view *view,
                   struct cleave_orders *orders)
 {
