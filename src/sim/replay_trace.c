@@ -122,15 +122,14 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .sizes = view->sizes,
                                   .nitems = view->nitems };
     struct cv_command_model command;
-    struct cv_forecast_open scene;
     struct cv_forecast forecast;
 
     CV_TRY(make_platform(view, &again->platform, err));
     forecast = cv_native_forecast(again->platform);
     if (view->opens && told->reads != NULL) {
         CV_TRY(cv_command_find(told->reads, &command, err));
-        scene = (struct cv_forecast_open){ again->platform, &command, told->input };
-        forecast = cv_open_forecast(&scene);
+        forecast.command = &command;
+        forecast.units = told->input;
     }
     return cv_planned_init(&again->planned, again->policy, told->settings,
                            told->nsettings, again->platform,

@@ -109,8 +109,8 @@ enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
 {
     if (setup->forecast == NULL || runs == 0)
         return not_offered(policy, err);
-    return setup->forecast->mean(setup->forecast->context, policy, view, runs,
-                                 setup->budget, out_s, err);
+    return setup->forecast->mean(setup->forecast, policy, view, runs, setup->budget,
+                                 out_s, err);
 }
 
 enum cleave_status cv_setup_work(struct cleave_setup *setup,
@@ -120,8 +120,7 @@ enum cleave_status cv_setup_work(struct cleave_setup *setup,
 {
     if (setup->forecast == NULL)
         return not_offered(policy, err);
-    return setup->forecast->work(setup->forecast->context, policy, view, setup->budget,
-                                 out, err);
+    return setup->forecast->work(setup->forecast, policy, view, setup->budget, out, err);
 }
 
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,

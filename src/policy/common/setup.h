@@ -56,19 +56,27 @@ struct cv_left_out {
     struct cv_left_out *next;
 };
 
-/* Mean makespan of a policy with preset parameters, simulated `runs` times with the
- * declared costs and the expected error of `view`. */
+struct cv_command_model;
+
+/* Simulations for policies, which do not know the simulator. */
 struct cv_forecast {
-    enum cleave_status (*mean)(void *context, const struct cleave_policy *policy,
+    /* Mean makespan of a policy with preset parameters, simulated `runs` times with the
+     * declared costs and the expected error of `view`. */
+    enum cleave_status (*mean)(const struct cv_forecast *forecast,
+                               const struct cleave_policy *policy,
                                const struct cleave_view *view, uint32_t runs,
                                struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
     /* Units that the policy does within the view's lifespan, with the declared costs. */
-    enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
+    enum cleave_status (*work)(const struct cv_forecast *forecast,
+                               const struct cleave_policy *policy,
                                const struct cleave_view *view,
                                struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
-    void *context;
+    const struct cleave_platform *platform; /* borrowed */
+    /* Chunks may be opened: how commands read, or NULL; units of a stream. */
+    const struct cv_command_model *command; /* borrowed */
+    double units;
 };
 
 struct cleave_setup {

@@ -35,7 +35,7 @@ void cv_event_heap_done(struct cv_event_heap *heap)
     heap->items = NULL;
 }
 
-/* --- room for the places of a tournament ------------------------------------------- */
+/* --- room for the places of a tournament -------------------------------------------- */
 
 bool cv_tournament_init(struct cv_tournament *tree, size_t places)
 {

@@ -213,7 +213,7 @@ enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
     return cv_planned_run_once(planned, &cv_engine_native, &run, out_s, err);
 }
 
-/* --- what no schedule of a case can beat ------------------------------------------- */
+/* --- what no schedule of a case can beat -------------------------------------------- */
 
 /* Units per second of a link that takes no time to speak of. */
 static const double FAST_LINK = 1e30;

@@ -48,4 +48,11 @@ size_t cv_load_case_bounds(const struct cv_load_case *load_case,
                            const struct cv_planned *planned, struct cv_arena *arena,
                            struct cleave_bound *out, size_t *out_tightest);
 
+/* Plan and make the runs of a trial; `after` may be NULL (sim/many/monte_carlo.h). */
+struct cv_after_run;
+enum cleave_status
+cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_job *job,
+                      const struct cleave_trial *trial, const struct cv_after_run *after,
+                      struct cleave_stats *out, struct cleave_error *err);
+
 #endif

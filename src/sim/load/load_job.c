@@ -301,12 +301,10 @@ void cleave_schedule_free(struct cleave_schedule *schedule)
     free(owned);
 }
 
-/* With the case open: plan, make the runs, say what could not be beaten. */
-static enum cleave_status simulate_case(const struct cv_load_case *load_case,
-                                        const struct cleave_job *job,
-                                        const struct cleave_trial *trial,
-                                        struct cleave_stats *out,
-                                        struct cleave_error *err)
+enum cleave_status
+cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_job *job,
+                      const struct cleave_trial *trial, const struct cv_after_run *after,
+                      struct cleave_stats *out, struct cleave_error *err)
 {
     const struct cv_simgrid_source source = { .where = job->simgrid };
     const bool native = job->simgrid == NULL;
@@ -320,9 +318,9 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
     first.noise.drawn = trial->noise;
     first.noise.seed = job->seed;
     CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
-    status =
-        cv_monte_carlo(&planned, cv_load_case_engine(load_case, job->simgrid),
-                       native ? NULL : &source, &first, trial, job->trace, &stats, err);
+    status = cv_monte_carlo(&planned, cv_load_case_engine(load_case, job->simgrid),
+                            native ? NULL : &source, &first, trial, after, job->trace,
+                            &stats, err);
     if (status == CLEAVE_OK &&
         cv_load_case_bounds(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");
@@ -345,7 +343,7 @@ enum cleave_status cleave_simulate_load(const struct cleave_job *job,
     enum cleave_status status = cv_load_case_open(&load_case, job, err);
 
     if (status == CLEAVE_OK)
-        status = simulate_case(&load_case, job, trial, out, err);
+        status = cv_load_case_simulate(&load_case, job, trial, NULL, out, err);
     cv_load_case_close(&load_case);
     return status;
 }

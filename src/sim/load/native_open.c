@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "model/platform/profile.h"
 
-/* --- when an activity ends under noise and profiles, and the pool of chunks -------- */
+/* --- when an activity ends under noise and profiles, and the pool of chunks --------- */
 
 double cv_native_end_of(const struct native *native, const struct chunk *chunk,
                         enum cv_activity activity, double latency_s, double work_s)
@@ -40,7 +40,7 @@ enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
     return CLEAVE_OK;
 }
 
-/* --- take back part of what a worker computes -------------------------------------- */
+/* --- take back part of what a worker computes --------------------------------------- */
 
 /* The computation then ends earlier. Recalls are rare, so nothing is kept for them in a chunk:
  * when the computation would have ended is computed again. */
@@ -142,7 +142,7 @@ void cv_native_reported(struct native *native, struct cleave_event *out)
         reports->first = reports->count = 0;
 }
 
-/* --- a simulated command: when it reads, and when it ends -------------------------- */
+/* --- a simulated command: when it reads, and when it ends --------------------------- */
 
 /* No event has this key. */
 static const uint64_t NO_EVENT = UINT64_MAX;
@@ -350,9 +350,9 @@ bool cv_native_process_tell(struct native *native, uint32_t worker,
     return false;
 }
 
-/* --- orders about chunks where commands read as they are fed ----------------------- */
+/* --- orders about chunks where commands read as they are fed ------------------------ */
 
-/* --- the input -------------------------------------------------------------------------- */
+/* --- the input ---------------------------------------------------------------------- */
 
 /* One for which nothing was left is over at once. There is room to report it. */
 static void give_nothing(struct native *native, uint32_t index)
@@ -407,7 +407,7 @@ double cv_native_left(const void *engine)
     return cv_simulated_input_left(&native->open->input);
 }
 
-/* --- a run ------------------------------------------------------------------------------ */
+/* --- a run -------------------------------------------------------------------------- */
 
 enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err)
 {
@@ -447,7 +447,7 @@ void cv_native_open_done(struct native *native)
     free(open);
 }
 
-/* --- orders ----------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------- */
 
 void cv_native_open_send(struct native *native, uint32_t index)
 {
@@ -628,7 +628,7 @@ enum cleave_status cv_native_open_submit(struct native *native,
     }
 }
 
-/* --- events ----------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------- */
 
 void cv_native_open_arrived(struct native *native, const struct chunk *piece,
                             struct cleave_event *out)

@@ -54,7 +54,7 @@ struct cv_rent_search {
     bool refused;
 };
 
-/* --- orders of chunks whose sizes are chosen for a price --------------------------- */
+/* --- orders of chunks whose sizes are chosen for a price ---------------------------- */
 
 /* For one order the cheapest sizes for a deadline come from a linear program
  * (model/load/min_cost_sizes.h), and their cost falls as the deadline is later, so that the earliest
@@ -266,7 +266,7 @@ static bool rent_words_best(const struct cv_rent_words *words,
     return true;
 }
 
-/* --- sets of workers to pay for, and what comes of them ---------------------------- */
+/* --- sets of workers to pay for, and what comes of them ----------------------------- */
 
 /* Sets of workers that are tried; of many workers not every number. */
 enum { SETS_MOST = 24 };
@@ -568,7 +568,7 @@ static enum cleave_status rent_look(struct cv_rent_search *search,
     return choose_sizes(search, err);
 }
 
-/* --- which workers to pay for: the cheapest plan for a deadline, the fastest for a budget --- */
+/* --- which workers to pay for: the cheapest plan for a deadline, the fastest for a budget  */
 
 struct owned_rental {
     struct cleave_rental rental; /* first: this is what callers hold */

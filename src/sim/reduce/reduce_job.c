@@ -22,7 +22,7 @@ struct cv_owned_tree {
     struct cv_arena arena;
 };
 
-/* --- a tree as it came about, and what is known about its length ------------------- */
+/* --- a tree as it came about, and what is known about its length -------------------- */
 
 /* Who sent to whom, when, and which inputs it carried, from the entries of a trace. */
 static enum cleave_status tree_gather(const struct cleave_trace *trace,
@@ -79,7 +79,7 @@ static enum cleave_status tree_gather(const struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
-/* --- bounds ---------------------------------------------------------------------------- */
+/* --- bounds ------------------------------------------------------------------------- */
 
 /* From the cheapest transfer and combination to the dearest. */
 struct range {
@@ -205,7 +205,7 @@ static enum cleave_status tree_bound(const struct cv_reduce_costs *costs,
     return costs->has_ready ? bound_ready(costs, planned, &range, owned, err) : CLEAVE_OK;
 }
 
-/* --- without events -------------------------------------------------------------------- */
+/* --- without events ----------------------------------------------------------------- */
 
 enum { DIRECT = 100000 };
 
@@ -306,7 +306,7 @@ static enum cleave_status tree_directly(const struct cleave_reduction *job,
     return status;
 }
 
-/* --- plan and simulate a reduction: the public calls ------------------------------- */
+/* --- plan and simulate a reduction: the public calls -------------------------------- */
 
 /* Costs as the job gives them: laws, or one exact instance. */
 static enum cleave_status read_costs(const struct cleave_reduction *job,
@@ -511,111 +511,66 @@ void cleave_tree_free(struct cleave_tree *tree)
     free(owned);
 }
 
-/* What one thread needs for its runs: a fixed tree is evaluated without events, all else,
- * and a fixed tree whose order of arrivals is open, goes through the driver. Same bits. */
+/* A fixed tree is evaluated without events. Other policies, and a fixed tree whose order of
+ * arrivals is open, are simulated by the driver; results are the same bits. */
 struct simulator {
-    struct cv_driver *driver; /* owned; NULL: the thread has not begun */
-    struct cv_arena arena;    /* of tree and ready times               */
     bool is_fixed;
-    struct cv_fixed_tree tree; /* if is_fixed            */
-    double *ready_s;           /* of a run; NULL: none   */
+    struct cv_fixed_tree tree; /* if is_fixed */
+    double *ready_s;           /* of a run; NULL: none */
 };
 
-struct shared {
+struct reduce_runs {
     const struct cv_planned *planned;
     const struct cv_reduce_costs *costs;
-    struct simulator *simulators; /* per thread */
 };
 
-static enum cleave_status open_simulator(const struct shared *shared,
-                                         struct simulator *out, struct cleave_error *err)
+static enum cleave_status open_simulator(const struct reduce_runs *runs,
+                                         struct cv_run_thread *thread,
+                                         struct cleave_error *err)
 {
-    const struct cv_planned *planned = shared->planned;
-    const struct cv_reduce_costs *costs = shared->costs;
+    const struct cv_planned *planned = runs->planned;
+    const struct cv_reduce_costs *costs = runs->costs;
+    struct simulator *simulator = cv_array(&thread->arena, 1, sizeof *simulator);
 
+    if (simulator == NULL)
+        return cv_fail_memory(err, "the threads");
     if (costs->has_ready) {
-        out->ready_s = cv_array(&out->arena, costs->nodes, sizeof(double));
-        if (out->ready_s == NULL)
+        simulator->ready_s = cv_array(&thread->arena, costs->nodes, sizeof(double));
+        if (simulator->ready_s == NULL)
             return cv_fail_memory(err, "the ready times");
     }
-    CV_TRY(cv_fixed_tree_init(&out->tree, planned->policy, planned->state, &planned->view,
-                              costs, &out->arena, &out->is_fixed, err));
+    thread->own = simulator;
+    CV_TRY(cv_fixed_tree_init(&simulator->tree, planned->policy, planned->state,
+                              &planned->view, costs, &thread->arena, &simulator->is_fixed,
+                              err));
     return cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
-                          &out->driver, err);
+                          &thread->driver, err);
 }
 
-static enum cleave_status run_by_driver(const struct shared *shared,
-                                        struct simulator *simulator, uint32_t number,
-                                        struct cv_run_result *result,
+static enum cleave_status run_reduction(void *context, struct cv_run_thread *thread,
+                                        uint32_t number, struct cv_run_result *result,
                                         struct cleave_error *err)
 {
-    const struct cv_reduce_costs *costs = shared->costs;
-    struct cv_run run = { .number = number,
-                          .ready_s = simulator->ready_s,
-                          .ready_model = costs->ready_model };
+    const struct reduce_runs *runs = context;
+    const struct cv_reduce_costs *costs = runs->costs;
+    struct cv_run run = { .number = number, .ready_model = costs->ready_model };
+    struct simulator *simulator;
     struct cv_outcome outcome;
 
+    if (thread->driver == NULL)
+        CV_TRY(open_simulator(runs, thread, err));
+    simulator = thread->own;
+    *result = (struct cv_run_result){ NAN, 0, costs->nodes - 1.0 };
+    if (simulator->is_fixed)
+        result->makespan_s = cv_fixed_tree_run(&simulator->tree, number);
+    if (!isnan(result->makespan_s))
+        return CLEAVE_OK;
     for (uint32_t i = 0; costs->has_ready && i < costs->nodes; i++)
         simulator->ready_s[i] = cv_ready_time(costs, number, i);
-    CV_TRY(cv_driver_run(simulator->driver, &run, NULL, &outcome, err));
+    run.ready_s = simulator->ready_s;
+    CV_TRY(cv_driver_run(thread->driver, &run, NULL, &outcome, err));
     *result = (struct cv_run_result){ outcome.makespan_s, 0, (double)outcome.chunks };
     return CLEAVE_OK;
-}
-
-static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
-                                    uint64_t end, struct cv_run_result *results,
-                                    struct cleave_error *err)
-{
-    const struct shared *shared = context;
-    struct simulator *simulator = &shared->simulators[thread];
-
-    if (simulator->driver == NULL)
-        CV_TRY(open_simulator(shared, simulator, err));
-    for (uint64_t i = begin; i < end; i++) {
-        struct cv_run_result *result = &results[i - begin];
-
-        *result = (struct cv_run_result){ NAN, 0, shared->costs->nodes - 1.0 };
-        if (simulator->is_fixed)
-            result->makespan_s = cv_fixed_tree_run(&simulator->tree, (uint32_t)i);
-        if (isnan(result->makespan_s))
-            CV_TRY(run_by_driver(shared, simulator, (uint32_t)i, result, err));
-    }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status simulate(const struct cv_planned *planned,
-                                   const struct cv_reduce_costs *costs,
-                                   const struct cleave_trial *trial,
-                                   struct cleave_stats *out, struct cleave_error *err)
-{
-    unsigned threads = cv_monte_carlo_threads(trial);
-    struct shared shared = { planned, costs, calloc(threads, sizeof(struct simulator)) };
-    enum cleave_status status;
-
-    if (shared.simulators == NULL)
-        return cv_fail_memory(err, "the threads");
-    for (unsigned i = 0; i < threads; i++)
-        cv_arena_init(&shared.simulators[i].arena);
-    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
-    for (unsigned i = 0; i < threads; i++) {
-        cv_driver_close(shared.simulators[i].driver);
-        cv_arena_done(&shared.simulators[i].arena);
-    }
-    free(shared.simulators);
-    return status;
-}
-
-/* The same by SimGrid, one event after the other. */
-static enum cleave_status
-simulate_simgrid(const struct cleave_reduction *job, const struct cv_planned *planned,
-                 const struct cv_reduce_costs *costs, const struct cleave_trial *trial,
-                 struct cleave_stats *out, struct cleave_error *err)
-{
-    const struct cv_simgrid_source source = simgrid_source(job->simgrid, planned, costs);
-    const struct cv_run first = { .number = 0 };
-
-    return cv_monte_carlo(planned, &cv_engine_simgrid_reduce, &source, &first, trial,
-                          job->trace, out, err);
 }
 
 enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
@@ -637,10 +592,18 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
         free(means);
         return status;
     }
-    if (job->simgrid != NULL)
-        status = simulate_simgrid(job, &planned, &costs, trial, &stats, err);
-    else
-        status = simulate(&planned, &costs, trial, &stats, err);
+    if (job->simgrid != NULL) {
+        const struct cv_simgrid_source source =
+            simgrid_source(job->simgrid, &planned, &costs);
+
+        status =
+            cv_monte_carlo(&planned, &cv_engine_simgrid_reduce, &source,
+                           &(struct cv_run){ 0 }, trial, NULL, job->trace, &stats, err);
+    } else {
+        struct reduce_runs runs = { &planned, &costs };
+
+        status = cv_monte_carlo_by(trial, run_reduction, &runs, &stats, err);
+    }
     if (status == CLEAVE_OK && job->simgrid == NULL &&
         job->trace != NULL) /* run 0 once more, by the driver */
         status = drive(NULL, &planned, &costs, job->trace, &outcome, err);

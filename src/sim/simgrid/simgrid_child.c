@@ -33,7 +33,7 @@ struct cv_simgrid_child {
     size_t nkept, room;
 };
 
-/* --- where it is ----------------------------------------------------------------------- */
+/* --- where it is -------------------------------------------------------------------- */
 
 static enum cleave_status spawn(struct cv_simgrid_child *child, const char *path,
                                 int their_socket, struct cleave_error *err);
@@ -49,7 +49,7 @@ enum cleave_status cleave_simgrid_find(char *path, size_t size, struct cleave_er
     return cv_helper_program_find(&simgrid, path, size, err);
 }
 
-/* --- starting and ending --------------------------------------------------------------- */
+/* --- starting and ending ------------------------------------------------------------ */
 
 static enum cleave_status spawn(struct cv_simgrid_child *child, const char *path,
                                 int their_socket, struct cleave_error *err)
@@ -110,7 +110,7 @@ void cv_simgrid_stop(struct cv_simgrid_child *child)
     free(child);
 }
 
-/* --- the reason of a death ------------------------------------------------------------- */
+/* --- the reason of a death ---------------------------------------------------------- */
 
 /* The first line that SimGrid marked as an error, or else the last line of all. */
 static void last_words(const struct cv_simgrid_child *child, char *out, size_t size)
@@ -152,7 +152,7 @@ static enum cleave_status died(struct cv_simgrid_child *child, struct cleave_err
     return cv_fail(err, CLEAVE_EENGINE, "SimGrid %s: %s", how, words);
 }
 
-/* --- talking --------------------------------------------------------------------------- */
+/* --- talking ------------------------------------------------------------------------ */
 
 static enum cleave_status put(struct cv_simgrid_child *child, const void *from,
                               size_t bytes, struct cleave_error *err)
@@ -236,7 +236,7 @@ enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child, unsigned repl
                          "SimGrid answered something else than it was asked");
 }
 
-/* --- the opening ----------------------------------------------------------------------- */
+/* --- the opening -------------------------------------------------------------------- */
 
 static void add_name(FILE *file, const char *name)
 {
@@ -356,7 +356,7 @@ enum cleave_status cv_simgrid_start(const struct cv_simgrid_opening *opening,
     return status;
 }
 
-/* --- what cleave-simgrid says, checked --------------------------------------------- */
+/* --- what cleave-simgrid says, checked ---------------------------------------------- */
 
 /* It is of the same build, but it is another program, with a large library in it: what it
  * says is looked at before anything is counted or indexed by it. */
@@ -364,7 +364,7 @@ enum cleave_status cv_simgrid_start(const struct cv_simgrid_opening *opening,
 /* Bytes of workers and names that are believed. */
 static const uint64_t STAR_MOST = UINT64_C(1) << 30;
 
-/* --- events --------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------- */
 
 static bool is_time(double time_s)
 {
@@ -425,7 +425,7 @@ enum cleave_status cv_simgrid_hear_event(struct cv_simgrid_child *child,
     return CLEAVE_OK;
 }
 
-/* --- what was measured ------------------------------------------------------------------------ */
+/* --- what was measured -------------------------------------------------------------- */
 
 static enum cleave_status no_star(struct cleave_error *err)
 {

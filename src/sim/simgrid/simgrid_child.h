@@ -34,7 +34,7 @@ enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child, unsigned repl
 /* NULL is fine. */
 void cv_simgrid_stop(struct cv_simgrid_child *child);
 
-/* --- answers, checked (simgrid_child.c) ----------------------------------------------------- */
+/* --- answers, checked (simgrid_child.c) --------------------------------------------- */
 
 /* What an event may be about. */
 struct cv_simgrid_bounds {

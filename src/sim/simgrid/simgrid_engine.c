@@ -256,7 +256,7 @@ const struct cv_engine cv_engine_simgrid_reduce = {
     .close = grid_close,
 };
 
-/* --- what a topology costs, measured in simulation --------------------------------- */
+/* --- what a topology costs, measured in simulation ---------------------------------- */
 
 static enum cleave_status check(const struct cleave_simgrid *where,
                                 struct cleave_error *err)

@@ -31,7 +31,7 @@ struct stream_case {
     struct cv_outcome outcome;
 };
 
-/* --- what is asked for ------------------------------------------------------------------ */
+/* --- what is asked for -------------------------------------------------------------- */
 
 static enum cleave_status check_numbers(const struct cleave_stream_job *job,
                                         struct cleave_error *err)
@@ -86,7 +86,7 @@ static enum cleave_status check_streams(const struct cleave_stream_job *job,
     return CLEAVE_OK;
 }
 
-/* --- one stream -------------------------------------------------------------------------- */
+/* --- one stream --------------------------------------------------------------------- */
 
 /* The platform as this master sees it: groups, and so profiles, are those of the whole. */
 static enum cleave_status view_platform(struct stream_case *stream,
@@ -166,7 +166,7 @@ static enum cleave_status run_streams(void *context, unsigned thread, uint64_t b
     return CLEAVE_OK;
 }
 
-/* --- the result ---------------------------------------------------------------------------- */
+/* --- the result --------------------------------------------------------------------- */
 
 static enum cleave_status fill_stream(const struct stream_case *stream,
                                       struct cv_arena *arena, struct cleave_error *err)

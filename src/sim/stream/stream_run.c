@@ -50,12 +50,12 @@ enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
     return status;
 }
 
-/* --- what the run of a stream comes to, as it goes on ------------------------------ */
+/* --- what the run of a stream comes to, as it goes on ------------------------------- */
 
 /* Shorter waits are rounding. */
 static const double NO_WAIT_S = 1e-9;
 
-/* --- computations --------------------------------------------------------------------- */
+/* --- computations ------------------------------------------------------------------- */
 
 static void add_to_window(const struct cv_stream_stats *stats,
                           struct cv_stream_worker_stats *own,
@@ -113,7 +113,7 @@ static void on_event(void *context, const struct cleave_event *event)
     }
 }
 
-/* --- rounds ----------------------------------------------------------------------------- */
+/* --- rounds ------------------------------------------------------------------------- */
 
 static void on_posted(void *context, uint32_t worker, double time_s, double units)
 {
@@ -152,7 +152,7 @@ static void on_waited(void *context, uint32_t worker, bool back, double wait_s)
     stats->contentions += wait_s > NO_WAIT_S;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------- */
 
 enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
                                         const struct cleave_platform *platform,
