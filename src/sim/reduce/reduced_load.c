@@ -14,8 +14,6 @@
 #include "sim/load/load_case.h"
 #include "sim/many/monte_carlo.h"
 
-/* --- a split and the reduction of its results, executed with costs that vary -------- */
-
 double cv_joint_ready(const struct cv_joint_job *job, const struct cv_joint_plan *plan,
                       const struct cv_noise *noise, double *sent_s, double *ready_s)
 {
