@@ -329,9 +329,7 @@ static bool reduce_check_init(struct cv_reduce_check *check, struct cv_arena *ar
         check->there[i] = all_there;
     if (!keeps_order)
         return true;
-    check->first = cv_array(arena, nodes, sizeof *check->first);
-    check->last = cv_array(arena, nodes, sizeof *check->last);
-    if (check->first == NULL || check->last == NULL)
+    if (!CV_NEW(arena, check->first, nodes) || !CV_NEW(arena, check->last, nodes))
         return false;
     for (uint32_t i = 0; i < nodes; i++)
         check->first[i] = check->last[i] = i;
@@ -603,9 +601,8 @@ static enum cleave_status init_load_checks(struct cv_driver *driver,
 {
     const struct cleave_view *view = &driver->view;
 
-    driver->done_s = cv_array(&driver->arena, view->nworkers, sizeof *driver->done_s);
-    driver->open = cv_array(&driver->arena, view->nworkers, sizeof *driver->open);
-    if (driver->done_s == NULL || driver->open == NULL)
+    if (!CV_NEW(&driver->arena, driver->done_s, view->nworkers) ||
+        !CV_NEW(&driver->arena, driver->open, view->nworkers))
         return cv_fail_memory(err, "the state of a policy");
     if (!item_check_begin(&driver->items, view->nitems))
         return cv_fail_memory(err, "the items of a run");

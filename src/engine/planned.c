@@ -119,8 +119,7 @@ static enum cleave_status tell_memory(struct cv_planned *planned,
         if (memory == NULL && isinf(cleave_platform_memory(platform, w)))
             continue;
         if (memory == NULL) {
-            memory = cv_array(&planned->arena, n, sizeof *memory);
-            if (memory == NULL)
+            if (!CV_NEW(&planned->arena, memory, n))
                 return cv_fail_memory(err, "what workers can take");
             for (uint32_t before = 0; before < w; before++)
                 memory[before] = INFINITY;

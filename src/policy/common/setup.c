@@ -26,8 +26,7 @@ void cleave_setup_left_out(struct cleave_setup *setup, uint32_t worker,
 
     if (setup->notes == NULL)
         return;
-    note = cv_array(setup->notes->arena, 1, sizeof *note);
-    if (note == NULL)
+    if (!CV_NEW(setup->notes->arena, note, 1))
         return;
     note->reason = cv_arena_text(setup->notes->arena, reason);
     if (note->reason == NULL)
@@ -57,8 +56,7 @@ void cv_note_fact(struct cleave_setup *setup, const char *name, double value)
 
     if (setup->notes == NULL)
         return;
-    fact = cv_array(setup->notes->arena, 1, sizeof *fact);
-    if (fact == NULL)
+    if (!CV_NEW(setup->notes->arena, fact, 1))
         return;
     *fact = (struct cv_plan_fact){ name, value, setup->notes->facts };
     setup->notes->facts = fact;

@@ -88,16 +88,12 @@ static bool item_shares_init(struct item_shares *shares, struct cv_arena *arena)
 {
     const uint32_t n = shares->nitems;
 
-    shares->left = cv_array(arena, n, sizeof *shares->left);
-    shares->owner = cv_array(arena, n, sizeof *shares->owner);
-    shares->trial = cv_array(arena, n, sizeof *shares->trial);
-    shares->workers = cv_array(arena, shares->nworkers, sizeof *shares->workers);
-    shares->member = cv_array(arena, n, sizeof *shares->member);
-    shares->begin = cv_array(arena, shares->nworkers + 1u, sizeof *shares->begin);
-    shares->by_start = cv_array(arena, shares->nworkers, sizeof *shares->by_start);
-    if (shares->member == NULL || shares->begin == NULL || shares->by_start == NULL ||
-        shares->left == NULL || shares->owner == NULL || shares->trial == NULL ||
-        shares->workers == NULL)
+    if (!CV_NEW(arena, shares->left, n) || !CV_NEW(arena, shares->owner, n) ||
+        !CV_NEW(arena, shares->trial, n) ||
+        !CV_NEW(arena, shares->workers, shares->nworkers) ||
+        !CV_NEW(arena, shares->member, n) ||
+        !CV_NEW(arena, shares->begin, shares->nworkers + 1u) ||
+        !CV_NEW(arena, shares->by_start, shares->nworkers))
         return false;
     for (uint32_t rank = 0; rank < n; rank++)
         shares->left[rank] = rank;
@@ -481,8 +477,7 @@ static enum cleave_status items_plan(void *state, const struct cleave_view *view
     if (view->nitems >= UINT32_MAX)
         return cv_fail(err, CLEAVE_EINPUT, "expected fewer than %u items", UINT32_MAX);
     items->order = item_order(view->sizes, (uint32_t)view->nitems, setup->arena);
-    items->rank = cv_array(setup->arena, view->nitems, sizeof *items->rank);
-    if (items->order == NULL || items->rank == NULL)
+    if (!CV_NEW(setup->arena, items->rank, view->nitems) || items->order == NULL)
         return cv_fail_memory(err, "the order of items");
     for (uint32_t k = 0; k < view->nitems; k++)
         items->rank[items->order[k]] = k;
@@ -511,12 +506,10 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
                                           .nitems = n,
                                           .nworkers = view->nworkers,
                                           .shares_port = cv_shares_port(view) };
-    items->ndone = cv_array(setup->arena, view->nworkers, sizeof *items->ndone);
-    items->given = cv_array(setup->arena, n, sizeof *items->given);
-    items->next = cv_array(setup->arena, n, sizeof *items->next);
-    items->first = cv_array(setup->arena, view->nworkers, sizeof *items->first);
-    if (items->ndone == NULL || items->given == NULL || items->next == NULL ||
-        items->first == NULL || !item_shares_init(&items->shares, setup->arena))
+    if (!CV_NEW(setup->arena, items->ndone, view->nworkers) ||
+        !CV_NEW(setup->arena, items->given, n) || !CV_NEW(setup->arena, items->next, n) ||
+        !CV_NEW(setup->arena, items->first, view->nworkers) ||
+        !item_shares_init(&items->shares, setup->arena))
         return cv_fail_memory(err, "the shares of workers");
     items->nleft = n;
     items->small = n - 1;

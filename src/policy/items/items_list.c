@@ -26,10 +26,9 @@ static enum cleave_status list_start(void *state, const struct cleave_view *view
 {
     struct items_list *list = state;
 
-    list->again = cv_array(setup->arena, view->nworkers, sizeof *list->again);
-    list->held = cv_array(setup->arena, view->nworkers, sizeof *list->held);
-    list->lost = cv_array(setup->arena, view->nworkers, sizeof *list->lost);
-    if (list->again == NULL || list->held == NULL || list->lost == NULL)
+    if (!CV_NEW(setup->arena, list->again, view->nworkers) ||
+        !CV_NEW(setup->arena, list->held, view->nworkers) ||
+        !CV_NEW(setup->arena, list->lost, view->nworkers))
         return cv_fail_memory(err, "the items of a list");
     for (uint32_t w = 0; w < view->nworkers; w++)
         if (cv_is_reserved(&view->workers[w]))

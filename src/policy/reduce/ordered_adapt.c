@@ -142,7 +142,7 @@ struct adapt_plans {
     struct planned *planned;   /* per node                                              */
     double last_s;             /* when the last partial became ready           */
     double planned_s, again_s; /* time of the last plan; of the next one */
-    double squares_s2; /* sum of squared transfers */
+    double squares_s2;         /* sum of squared transfers */
     /* The current plan, of m intervals: */
     uint32_t m;
     uint32_t *node;     /* their holders */
@@ -160,12 +160,8 @@ static struct adapt_plans *adapt_plans_new(struct cv_arena *arena, uint32_t n)
         return NULL;
     plans->planned_s = -INFINITY;
     plans->again_s = INFINITY;
-    plans->planned = cv_array(arena, n, sizeof *plans->planned);
-    plans->node = cv_array(arena, n, sizeof *plans->node);
-    plans->mu_s = cv_array(arena, n, sizeof *plans->mu_s);
-    plans->table = cv_array(arena, (size_t)n * n, sizeof *plans->table);
-    if (plans->planned == NULL || plans->node == NULL || plans->mu_s == NULL ||
-        plans->table == NULL)
+    if (!CV_NEW(arena, plans->planned, n) || !CV_NEW(arena, plans->node, n) ||
+        !CV_NEW(arena, plans->mu_s, n) || !CV_NEW(arena, plans->table, (size_t)n * n))
         return NULL;
     for (uint32_t i = 0; i < n; i++)
         plans->planned[i] = (struct planned){ .to = NOBODY };
@@ -437,13 +433,9 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
     }
     adapt->nodes = cv_array(setup->arena, n, sizeof *adapt->nodes);
     in->n = n;
-    in->first = cv_array(setup->arena, n, sizeof *in->first);
-    in->last = cv_array(setup->arena, n, sizeof *in->last);
-    in->begins = cv_array(setup->arena, n, sizeof *in->begins);
-    in->ends = cv_array(setup->arena, n, sizeof *in->ends);
-    if (adapt->nodes == NULL || in->first == NULL || in->last == NULL ||
-        in->begins == NULL || in->ends == NULL ||
-        !cv_observed_init(&adapt->seen, setup->arena, n))
+    if (!CV_NEW(setup->arena, in->first, n) || !CV_NEW(setup->arena, in->last, n) ||
+        !CV_NEW(setup->arena, in->begins, n) || !CV_NEW(setup->arena, in->ends, n) ||
+        adapt->nodes == NULL || !cv_observed_init(&adapt->seen, setup->arena, n))
         return cv_fail_memory(err, "the intervals");
     for (uint32_t i = 0; i < n; i++) {
         in->first[i] = in->last[i] = in->begins[i] = in->ends[i] = i;

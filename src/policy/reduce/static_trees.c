@@ -35,11 +35,10 @@ static enum cleave_status walk_plan(struct tree_walk *walk, const uint32_t *pare
                                     const uint32_t *turn, uint32_t n,
                                     struct cv_arena *arena, struct cleave_error *err)
 {
-    uint32_t *from = cv_array(arena, (size_t)n + 1, sizeof *from);
-    uint32_t *senders = cv_array(arena, n, sizeof *senders);
-    uint32_t *by_number = cv_array(arena, n, sizeof *by_number);
+    uint32_t *from, *senders, *by_number;
 
-    if (from == NULL || senders == NULL || by_number == NULL)
+    if (!CV_NEW(arena, from, (size_t)n + 1) || !CV_NEW(arena, senders, n) ||
+        !CV_NEW(arena, by_number, n))
         return cv_fail_memory(err, "a tree");
     for (uint32_t i = 0; i < n; i++)
         if (parent[i] != CV_NO_NODE)
@@ -62,12 +61,9 @@ static enum cleave_status walk_start(void *state, const struct cleave_view *view
     struct tree_walk *walk = state;
     const uint32_t n = view->nworkers;
 
-    walk->due = cv_array(setup->arena, n, sizeof *walk->due);
-    walk->next = cv_array(setup->arena, n, sizeof *walk->next);
-    walk->waiting = cv_array(setup->arena, n, sizeof *walk->waiting);
-    walk->port_busy = cv_array(setup->arena, n, sizeof *walk->port_busy);
-    if (walk->due == NULL || walk->next == NULL || walk->waiting == NULL ||
-        walk->port_busy == NULL)
+    if (!CV_NEW(setup->arena, walk->due, n) || !CV_NEW(setup->arena, walk->next, n) ||
+        !CV_NEW(setup->arena, walk->waiting, n) ||
+        !CV_NEW(setup->arena, walk->port_busy, n))
         return cv_fail_memory(err, "a tree");
     for (uint32_t i = 0; i < n; i++) {
         walk->due[i] = walk->from[i + 1] - walk->from[i] + (view->ready_s != NULL);
@@ -530,8 +526,7 @@ static enum cleave_status make_ready_tree(struct ready *ready,
     ready->walk.any_order = !ready->ordered;
     ready->walk.ahead = UINT32_MAX;
     if (ready->ordered) {
-        tree.turn = cv_array(setup->arena, n, sizeof *tree.turn);
-        if (tree.turn == NULL)
+        if (!CV_NEW(setup->arena, tree.turn, n))
             return cv_fail_memory(err, "a tree");
         CV_TRY(cv_ready_ordered(&job, &tree, &length_s, err));
     } else {

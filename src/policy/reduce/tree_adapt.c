@@ -48,8 +48,7 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
 {
     struct tree_adapt *adapt = state;
 
-    adapt->nodes = cv_array(setup->arena, view->nworkers, sizeof *adapt->nodes);
-    if (adapt->nodes == NULL ||
+    if (!CV_NEW(setup->arena, adapt->nodes, view->nworkers) ||
         !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
         return cv_fail_memory(err, "the nodes");
     adapt->slot = adapt->first = adapt->last = NOBODY;

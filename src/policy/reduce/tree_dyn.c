@@ -31,9 +31,8 @@ static enum cleave_status tree_dyn_start(void *state, const struct cleave_view *
     if (dyn->cluster == 0 || dyn->cluster > n)
         dyn->cluster = n;
     dyn->global = (uint32_t)(((uint64_t)n + dyn->cluster - 1) / dyn->cluster);
-    dyn->slot = cv_array(setup->arena, (size_t)dyn->global + 1, sizeof *dyn->slot);
-    dyn->left = cv_array(setup->arena, dyn->global, sizeof *dyn->left);
-    if (dyn->slot == NULL || dyn->left == NULL)
+    if (!CV_NEW(setup->arena, dyn->slot, (size_t)dyn->global + 1) ||
+        !CV_NEW(setup->arena, dyn->left, dyn->global))
         return cv_fail_memory(err, "the slots");
     for (uint32_t i = 0; i <= dyn->global; i++)
         dyn->slot[i] = EMPTY;
@@ -133,10 +132,9 @@ static enum cleave_status ordered_start(void *state, const struct cleave_view *v
     struct ordered *ordered = state;
     const uint32_t n = view->nworkers;
 
-    ordered->next_to = cv_array(setup->arena, (size_t)n + 1, sizeof *ordered->next_to);
-    ordered->idle = cv_array(setup->arena, (size_t)n + 1, sizeof *ordered->idle);
-    ordered->since_s = cv_array(setup->arena, n, sizeof *ordered->since_s);
-    if (ordered->next_to == NULL || ordered->idle == NULL || ordered->since_s == NULL)
+    if (!CV_NEW(setup->arena, ordered->next_to, (size_t)n + 1) ||
+        !CV_NEW(setup->arena, ordered->idle, (size_t)n + 1) ||
+        !CV_NEW(setup->arena, ordered->since_s, n))
         return cv_fail_memory(err, "the neighbours");
     for (uint32_t i = 0; i < n; i++)
         ordered->next_to[i] = (struct neighbours){ i == 0 ? n : i - 1, i + 1 };

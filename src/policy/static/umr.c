@@ -501,8 +501,7 @@ static enum cleave_status make_plan(const struct umr_search *search, bool all,
     out->eta = umr_eta(p);
     out->real_rounds = cv_umr_real_rounds(p, search->load);
     out->expected_s = shape.expected_s;
-    out->round_s = cv_array(arena, out->rounds, sizeof *out->round_s);
-    if (ready == NULL || out->round_s == NULL ||
+    if (!CV_NEW(arena, out->round_s, out->rounds) || ready == NULL ||
         !cv_plan_init(&out->plan, arena, (size_t)out->workers * out->rounds))
         return cv_fail_memory(err, "the plan");
     fill_rounds(p, &shape, out->rounds, out->round_s);

@@ -1,4 +1,5 @@
-/* forecast.c -- try a policy in simulation before it is used. SPDX-License-Identifier: MIT */
+/* forecast.c -- plans, and simulations of policies before they are used.
+ * SPDX-License-Identifier: MIT */
 #include "sim/load/forecast.h"
 
 #include <math.h>
@@ -37,7 +38,6 @@ static enum cleave_status fail_lifespan(double lifespan_s, struct cleave_error *
                    "expected a longer lifespan: nothing ends within %g s", lifespan_s);
 }
 
-/* Whether the policy picks others. */
 static bool picks(const struct cleave_policy *policy)
 {
     return (policy->needs & CLEAVE_NEEDS_FORECAST) != 0;
@@ -54,7 +54,7 @@ static enum cleave_status plan_load(const struct units_search *search,
                            search->forecast, err);
 }
 
-/* Plan for so many units, and when that ends. */
+/* Plan this many units; *out_s is the makespan. */
 static enum cleave_status plan_units(const struct units_search *search, double units,
                                      struct cv_planned *planned, double *out_s,
                                      struct cleave_error *err)
@@ -96,7 +96,6 @@ static bool ends_sooner(const struct units_search *search, double end_s)
     return end_s < search->load_case->load.lifespan_s * (1 - CLOSE);
 }
 
-/* What all workers could compute. */
 static double units_of_all(const struct cv_load_case *load_case)
 {
     const struct cleave_worker *workers = cleave_platform_workers(load_case->platform);
@@ -107,7 +106,7 @@ static double units_of_all(const struct cv_load_case *load_case)
     return units;
 }
 
-/* Lines through the last two points, and the bracket halved where that leads out of it. */
+/* Follow lines through the last two points; bisect if they leave the bracket. */
 static enum cleave_status find_units(const struct units_search *search, double low,
                                      double low_s, double *out, struct cleave_error *err)
 {
@@ -145,8 +144,8 @@ static enum cleave_status find_units(const struct units_search *search, double l
     return CLEAVE_OK;
 }
 
-/* Whether it says by itself what it does in the lifespan: of speeds that change only auto
- * does, which asks others, and not where errors are expected. */
+/* Whether the policy computes its units itself. For changing speeds only auto does, by
+ * trying others, and not with expected errors. */
 static bool knows(const struct units_search *search)
 {
     return search->policy->work != NULL &&
@@ -154,7 +153,7 @@ static bool knows(const struct units_search *search)
                                   : !cv_is_changing(search->load_case->platform));
 }
 
-/* The plan of a policy that knows what it does, and when that ends. */
+/* The plan of such a policy, and its makespan. */
 static enum cleave_status plan_known(const struct units_search *search,
                                      struct cv_planned *planned, double *out_s,
                                      struct cleave_error *err)
@@ -177,7 +176,6 @@ static enum cleave_status plan_known(const struct units_search *search,
     return status;
 }
 
-/* Either of them: how many units the policy does. */
 static enum cleave_status units_work(const struct units_search *search, double *out,
                                      struct cleave_error *err)
 {
@@ -189,7 +187,7 @@ static enum cleave_status units_work(const struct units_search *search, double *
     CV_TRY(plan_known(search, &planned, &end_s, err));
     *out = planned.view.units_total;
     cv_planned_done(&planned);
-    /* Where commands read as they like it may be late. */
+    /* With commands that read, it may be late. */
     return ends_in_time(search, end_s) ? CLEAVE_OK : find_units(search, 0, 0, out, err);
 }
 
@@ -201,7 +199,6 @@ static enum cleave_status units_work(const struct units_search *search, double *
  * does not do more. All share the limit of the policy that picks. */
 
 enum { MOST_PICKS = 10, FEW_REPAIRS = 3, MOST_REPAIRS = 30 };
-/* The most units for a policy that picks: by whom it picks. */
 static enum cleave_status find_by_picks(const struct units_search *search, double *out,
                                         struct cleave_error *err)
 {
@@ -228,7 +225,7 @@ static enum cleave_status find_by_picks(const struct units_search *search, doubl
             CV_TRY(find_units(&by, units, end_s, &found, err));
         else
             CV_TRY(find_units(&by, 0, 0, &found, err));
-        if (!(found > 0)) { /* it is for larger loads */
+        if (!(found > 0)) { /* the policy is for larger loads */
             units /= 2;
             continue;
         }
@@ -236,12 +233,12 @@ static enum cleave_status find_by_picks(const struct units_search *search, doubl
             break;
         *out = units = found;
     }
-    /* Whom it picks for a large load may take too long over the least: others are for small ones. */
+    /* The policy picked for a large load may start too late for a small one. */
     return *out > 0 ? CLEAVE_OK : find_units(search, 0, 0, out, err);
 }
 
-/* The plan for units that were found. What a limit cuts short may end later than on the way there:
- * then it is for less. */
+/* The plan for these units. If a limit cuts it short, it may end later than in the
+ * search: then plan less. */
 static enum cleave_status plan_found(const struct units_search *search, double units,
                                      struct cv_planned *planned, struct cleave_error *err)
 {
@@ -275,7 +272,7 @@ static enum cleave_status plan_lifespan(const struct units_search *search,
         cv_planned_done(planned);
     } else if (picks(search->policy)) {
         CV_TRY(find_by_picks(search, &units, err));
-        /* Half is kept for the plan, or it would be by a policy that was not the best of all. */
+        /* Half is reserved for the plan, else a worse policy would make it. */
         search->budget->spent = fmin(search->budget->spent, search->budget->limit / 2);
     } else {
         CV_TRY(find_units(search, 0, 0, &units, err));

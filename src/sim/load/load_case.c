@@ -1,4 +1,4 @@
-/* load_case.c -- a job as the simulator takes it. SPDX-License-Identifier: MIT */
+/* load_case.c -- a job in the form of the simulator. SPDX-License-Identifier: MIT */
 #include "sim/load/load_case.h"
 
 #include <math.h>
@@ -10,7 +10,6 @@
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
 
-/* Items are what they are. */
 static enum cleave_status check_items(const struct cleave_job *job,
                                       struct cleave_error *err)
 {
@@ -64,7 +63,6 @@ static enum cleave_status check(const struct cleave_job *job, struct cleave_erro
     return CLEAVE_OK;
 }
 
-/* Chunks may be opened. */
 static enum cleave_status set_command(struct cv_load_case *out,
                                       const struct cleave_job *job,
                                       struct cleave_error *err)
@@ -112,7 +110,7 @@ double cv_load_case_units(const struct cv_load_case *load_case,
                                             : planned->view.units_total;
 }
 
-/* A unit costs a worker the time to unpack it, to compute it and to pack its result. */
+/* A unit costs the time to unpack it, to compute it and to pack its result. */
 static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job *job,
                                struct cleave_error *err)
 {
@@ -132,7 +130,7 @@ static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job
     return CLEAVE_OK;
 }
 
-/* All workers together, without a link or latency in their way, end before time does. */
+/* Whether all workers together, without links and latencies, end in a countable time. */
 static enum cleave_status check_end(const struct cv_load_case *load_case,
                                     struct cleave_error *err)
 {
@@ -213,15 +211,15 @@ enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
     return cv_planned_run_once(planned, &cv_engine_native, &run, out_s, err);
 }
 
-/* --- what no schedule of a case can beat -------------------------------------------- */
+/* --- bounds ------------------------------------------------------------------------- */
 
-/* Units per second of a link that takes no time to speak of. */
+/* Units per second of a link that takes no time. */
 static const double FAST_LINK = 1e30;
 
 _Static_assert((int)CV_MAX_ITEM_BOUNDS <= (int)CV_MAX_BOUNDS, "room for all bounds");
 
-/* A command may start up while its input is on its way, and read what has come: then either
- * starts or links cost nothing. NULL when memory is short. */
+/* A command may start while its input is sent, and read what has arrived: then either
+ * starts or links cost nothing. NULL: no memory. */
 static const struct cleave_worker *as_if_for_nothing(const struct cleave_worker *workers,
                                                      uint32_t n, bool starts,
                                                      struct cv_arena *arena)

@@ -349,8 +349,7 @@ static enum cleave_status try_set(struct rent_search *search, const uint32_t *me
     enum cleave_status status;
     bool enough = true;
 
-    found.members = cv_array(search->arena, n, sizeof *found.members);
-    if (found.members == NULL)
+    if (!CV_NEW(search->arena, found.members, n))
         return cv_fail_memory(err, "a set of workers");
     memcpy(found.members, members, n * sizeof *members);
     qsort(found.members, n, sizeof *found.members, by_number);
@@ -412,8 +411,7 @@ static bool renumber(struct rent_search *search, struct cv_plan *plan,
 {
     uint32_t *number = cv_array(search->arena, search->nworkers, sizeof *number);
 
-    out->members = cv_array(search->arena, search->nworkers, sizeof *out->members);
-    if (number == NULL || out->members == NULL)
+    if (!CV_NEW(search->arena, out->members, search->nworkers) || number == NULL)
         return false;
     for (size_t k = 0; k < plan->nchunks; k++)
         number[plan->worker[k]] = 1;
@@ -504,9 +502,8 @@ static bool rent_sort(struct rent_search *search)
     const uint32_t n = search->nworkers;
     struct priced *priced = cv_array(search->arena, n, sizeof *priced);
 
-    search->costs = cv_array(search->arena, n, sizeof *search->costs);
-    search->order = cv_array(search->arena, n, sizeof *search->order);
-    if (priced == NULL || search->costs == NULL || search->order == NULL)
+    if (!CV_NEW(search->arena, search->costs, n) ||
+        !CV_NEW(search->arena, search->order, n) || priced == NULL)
         return false;
     for (uint32_t w = 0; w < n; w++) {
         search->costs[w] = cleave_platform_cost(search->job->platform, w);

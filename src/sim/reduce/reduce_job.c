@@ -130,8 +130,7 @@ static enum cleave_status ready_optimum(const struct cv_ready_job *job, double l
         return CLEAVE_OK;
     cv_arena_init(&arena);
     planner = cv_ready_planner_new(&arena, job->n, true);
-    parent = cv_array(&arena, job->n, sizeof *parent);
-    if (planner == NULL || parent == NULL) {
+    if (!CV_NEW(&arena, parent, job->n) || planner == NULL) {
         status = cv_fail_memory(err, "the optimum");
     } else {
         cv_ready_tree(planner, job, CV_NO_NODE, parent);
@@ -209,11 +208,10 @@ static enum cleave_status find_intervals(const struct cv_ready_run *run,
                                          struct cleave_error *err)
 {
     const uint32_t n = owned->tree.nodes;
-    uint32_t *first = cv_array(&owned->arena, n, sizeof *first);
-    uint32_t *last = cv_array(&owned->arena, n, sizeof *last);
-    uint32_t *due = cv_array(&owned->arena, n, sizeof *due);
+    uint32_t *first, *last, *due;
 
-    if (first == NULL || last == NULL || due == NULL)
+    if (!CV_NEW(&owned->arena, first, n) || !CV_NEW(&owned->arena, last, n) ||
+        !CV_NEW(&owned->arena, due, n))
         return cv_fail_memory(err, "a tree");
     for (uint32_t i = 0; i < n; i++) {
         first[i] = last[i] = i;
@@ -278,9 +276,8 @@ static enum cleave_status tree_directly(const struct cleave_reduction *job,
         costs->cluster != 0 || costs->nodes < DIRECT || inner == NULL ||
         inner->fixed == NULL)
         return CLEAVE_OK;
-    shape.parent = cv_array(&owned->arena, costs->nodes, sizeof *shape.parent);
-    shape.turn = cv_array(&owned->arena, costs->nodes, sizeof *shape.turn);
-    if (shape.parent == NULL || shape.turn == NULL)
+    if (!CV_NEW(&owned->arena, shape.parent, costs->nodes) ||
+        !CV_NEW(&owned->arena, shape.turn, costs->nodes))
         return cv_fail_memory(err, "a tree");
     if (!inner->fixed(planned->state, &planned->view, &shape) ||
         (shape.in_turn && !shape.by_turn) || shape.ahead != UINT32_MAX)

@@ -77,8 +77,7 @@ static enum cleave_status run_joint(void *context, struct cv_run_thread *thread,
     double *ready_s, sent_s;
 
     cv_arena_reset(&thread->arena);
-    ready_s = cv_array(&thread->arena, n, sizeof *ready_s);
-    if (ready_s == NULL)
+    if (!CV_NEW(&thread->arena, ready_s, n))
         return cv_fail_memory(err, "a run");
     noise.run = number;
     sent_s = cv_joint_ready(job, runs->plan, &noise, NULL, ready_s);
@@ -142,8 +141,7 @@ static enum cleave_status reduce(void *context, struct cv_run_thread *thread,
     uint32_t n = 0;
 
     cv_arena_reset(&thread->arena);
-    ready_s = cv_array(&thread->arena, reduction->nworkers, sizeof *ready_s);
-    if (ready_s == NULL)
+    if (!CV_NEW(&thread->arena, ready_s, reduction->nworkers))
         return cv_fail_memory(err, "a run");
     for (uint32_t w = 0; w < reduction->nworkers; w++)
         if (done_s[w] > 0)

@@ -50,12 +50,10 @@ enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
     return status;
 }
 
-/* --- what the run of a stream comes to, as it goes on ------------------------------- */
+/* --- statistics --------------------------------------------------------------------- */
 
 /* Shorter waits are rounding. */
 static const double NO_WAIT_S = 1e-9;
-
-/* --- computations ------------------------------------------------------------------- */
 
 static void add_to_window(const struct cv_stream_stats *stats,
                           struct cv_stream_worker_stats *own,
@@ -113,8 +111,6 @@ static void on_event(void *context, const struct cleave_event *event)
     }
 }
 
-/* --- rounds ------------------------------------------------------------------------- */
-
 static void on_posted(void *context, uint32_t worker, double time_s, double units)
 {
     struct cv_stream_stats *stats = context;
@@ -151,8 +147,6 @@ static void on_waited(void *context, uint32_t worker, bool back, double wait_s)
         stats->wait_send_s += wait_s;
     stats->contentions += wait_s > NO_WAIT_S;
 }
-
-/* --- the whole ---------------------------------------------------------------------- */
 
 enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
                                         const struct cleave_platform *platform,
@@ -196,7 +190,6 @@ void cv_stream_stats_done(struct cv_stream_stats *stats)
     stats->nrounds = stats->round_room = 0;
 }
 
-/* From sums over the workers. */
 static struct cleave_stream_use parts_of(struct cleave_stream_use sums, double length_s,
                                          uint32_t members)
 {
