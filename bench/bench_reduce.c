@@ -13,7 +13,7 @@
 
 #include "bench_tools.h"
 #include "gsl_library.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 
 enum { REPEATS = 15, NODES = 64, RUNS = 20000, MANY_RUNS = 60000, DRAWS = 1000 };
 static const double BAR_THREADS = 1.8;

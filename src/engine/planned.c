@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/driver.h"
-#include "model/platform/equal_workers.h"
+#include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "model/reduce/reduce_costs.h"
 

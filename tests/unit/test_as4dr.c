@@ -7,7 +7,6 @@
 
 #include <cleave/streams.h>
 #include "base/random.h"
-#include "model/platform/periodic_profile.h"
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "policy/stream/as4dr.h"

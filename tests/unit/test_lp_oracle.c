@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 #include "policy/static/umr_plus.h"
 #include "policy/static/xmi.h"
 

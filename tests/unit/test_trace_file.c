@@ -286,10 +286,11 @@ static const struct {
 } bad_traces[] = {
     { "", "run.trace: expected a trace, got an empty file" },
     { "\n", "run.trace:1:1: expected an object, got the end of the line; is it a trace, "
-            "as --trace "
+            "as listener.trace "
             "writes it?" },
-    { "[]\n", "run.trace:1:1: expected an object, got '['; is it a trace, as --trace "
-              "writes it?" },
+    { "[]\n",
+      "run.trace:1:1: expected an object, got '['; is it a trace, as listener.trace "
+      "writes it?" },
     { "{}\n", "run.trace:1:3: expected the field 'format' of a trace" },
     { "{\"policy\":1}\n", "run.trace:1:2: expected the field 'format' of a trace" },
     { "{\"format\":\"cleave-trace-9\"}\n",
@@ -336,7 +337,7 @@ static const struct {
     { HEADER "{\"order\":\"wake\",\"time\":1,\"time\":1}\n",
       "run.trace:2:26: duplicate field 'time'" },
     { HEADER "{\"order\":\"wake\",\"tiem\":1}\n",
-      "run.trace:2:17: unknown field 'tiem'; did you mean 'time' or 'item'?" },
+      "run.trace:2:17: unknown field 'tiem'; did you mean 'item' or 'time'?" },
     { HEADER "{\"order\":\"wake\",\"time\":1,}\n",
       "run.trace:2:26: expected a string, got '}'" },
     { HEADER "{\"order\":\"wake\" \"time\":1}\n",

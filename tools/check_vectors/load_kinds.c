@@ -3,7 +3,7 @@
 #include "kinds.h"
 #include "load_inputs.h"
 #include "lp_order.h"
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 #include "policy/static/xmi.h"
 #include "policy/static/one_round.h"
 #include "policy/static/umr.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/run.h>
-#include "model/platform/equal_workers.h"
+#include "model/platform/platform_internal.h"
 #include "policy/compound/registry.h"
 
 /* The members of the tail: workers of the plan for the whole load. */

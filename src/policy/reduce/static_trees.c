@@ -9,10 +9,9 @@
 #include "model/ready/ready_ordered.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/greedy_tree.h"
-#include "model/reduce/greedy_unequal.h"
 #include "model/reduce/reduce_bounds.h"
-#include "model/reduce/tree_strategy.h"
 #include "policy/common/orders.h"
+#include "model/reduce/reduce_tree.h"
 #include "policy/common/setup.h"
 
 /* First in the state of each policy here. */

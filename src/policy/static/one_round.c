@@ -19,7 +19,7 @@
 #include "base/fail.h"
 #include "base/nth.h"
 #include "model/joint/joint.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "policy/common/setup.h"
 #include "policy/static/varied_plan.h"
 

@@ -23,7 +23,7 @@
 #include <cleave/platform.h>
 #include "base/arena.h"
 #include "base/random.h"
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 #include "policy/common/setup.h"
 #include "policy/static/one_round.h"
 #include "policy/static/umr.h"

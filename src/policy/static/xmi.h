@@ -4,7 +4,6 @@
 #define CV_XMI_H
 #include <cleave/policy.h>
 #include "model/load/plan.h"
-#include "model/load/vertex.h"
 
 extern const struct cleave_policy cleave_policy_xmi;
 

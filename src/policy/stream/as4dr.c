@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include "base/compare.h"
 #include "base/heap.h"
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 #include "policy/common/orders.h"
 
 /* --- the order of service at the two ports ------------------------------------------ */

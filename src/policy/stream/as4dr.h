@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_AS4DR_H
 #define CV_AS4DR_H
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 #include "policy/common/fit.h"
 #include "policy/common/setup.h"
 

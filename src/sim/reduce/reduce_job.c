@@ -7,7 +7,6 @@
 #include "engine/driver.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_costs.h"
-#include "model/reduce/reduce_length.h"
 #include "model/reduce/reduce_tree.h"
 #include "policy/common/setup.h"
 #include "policy/compound/registry.h"
