@@ -9,22 +9,6 @@
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
-
-static enum cleave_status check_items(const struct cleave_job *job,
-                                      struct cleave_error *err)
-{
-    if (job->sizes == NULL)
-        return CLEAVE_OK;
-    if (job->nitems == 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more items, got none");
-    if (job->lifespan_s > 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected items or a lifespan, got both");
-    if (job->reads != NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items or a way in which commands read, got both");
-    return CLEAVE_OK;
-}
-
 static double sum_of(const double *sizes, uint64_t count)
 {
     double sum = 0;
@@ -33,33 +17,43 @@ static double sum_of(const double *sizes, uint64_t count)
         sum += sizes[i];
     return sum;
 }
-
 static enum cleave_status check(const struct cleave_job *job, struct cleave_error *err)
 {
-    CV_TRY(check_items(job, err));
-    if (!(job->result_ratio >= 0) || isinf(job->result_ratio))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
-                       job->result_ratio);
-    if (!(job->packaging_s >= 0) || isinf(job->packaging_s))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a packing time of 0 or more, got %g",
-                       job->packaging_s);
-    if (job->in_turn && job->before_round)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected messages in turn or results before the next round, got "
-                       "both");
-    if (!(job->lifespan_s >= 0) || isinf(job->lifespan_s))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a positive lifespan, got %g",
-                       job->lifespan_s);
-    if (job->lifespan_s > 0 && job->load != 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected a load or a lifespan, got both");
-    if (!(job->hold >= 0) || isinf(job->hold))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a hold of 0 or more units, got %g",
-                       job->hold);
+    const bool items = job->sizes != NULL, lasts = job->lifespan_s > 0;
+    const struct {
+        double value;
+        const char *expected;
+    } numbers[] = {
+        { job->result_ratio, "a result ratio of 0 or more" },
+        { job->packaging_s, "a packing time of 0 or more" },
+        { job->lifespan_s, "a positive lifespan" },
+        { job->hold, "a hold of 0 or more units" },
+    };
+    const struct {
+        bool both;
+        const char *expected;
+    } pairs[] = {
+        { items && lasts, "items or a lifespan" },
+        { items && job->reads != NULL, "items or a way in which commands read" },
+        { job->in_turn && job->before_round,
+          "messages in turn or results before the next round" },
+        { lasts && job->load != 0, "a load or a lifespan" },
+        { lasts && job->hold > 0, "a stream or a lifespan" },
+    };
+
+    if (items && job->nitems == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more items, got none");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!(numbers[i].value >= 0) || isinf(numbers[i].value))
+            return cv_fail(err, CLEAVE_EINPUT, "expected %s, got %g", numbers[i].expected,
+                           numbers[i].value);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].both)
+            return cv_fail(err, CLEAVE_EINPUT, "expected %s, got both",
+                           pairs[i].expected);
     if (job->hold > 0 && job->reads == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected a way in which commands read beside a hold, got none");
-    if (job->hold > 0 && job->lifespan_s > 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected a stream or a lifespan, got both");
     return CLEAVE_OK;
 }
 

@@ -388,25 +388,19 @@ static enum cleave_status native_loop(struct cv_driver *driver,
     return cv_driver_loop(driver, NULL, &loop, outcome, err);
 }
 
+#define NATIVE                                                    \
+    .name = "native", .open = native_open, .begin = native_begin, \
+    .submit = native_submit, .wait = native_wait, .close = native_close
+
 const struct cv_engine cv_engine_native = {
-    .name = "native",
+    NATIVE,
     .summary =
         "built-in simulator: affine costs, one, duplex or multi port, noise, profiles",
-    .open = native_open,
-    .begin = native_begin,
-    .submit = native_submit,
-    .wait = native_wait,
     .plain_loop = native_loop,
-    .close = native_close,
 };
 
 const struct cv_engine cv_engine_native_open = {
-    .name = "native",
+    NATIVE,
     .summary = "built-in simulator, where commands read as they are fed",
-    .open = native_open,
-    .begin = native_begin,
-    .submit = native_submit,
-    .wait = native_wait,
     .left = cv_native_left,
-    .close = native_close,
 };
