@@ -10,6 +10,10 @@
 #include "engine/driver_loop.h"
 #include "model/platform/profile.h"
 
+#define POLICY_FAULT(driver, err, format, ...)                                           \
+    cv_fail(err, CLEAVE_EPOLICY, "policy '%s' " format, (driver)->planned->policy->name, \
+            __VA_ARGS__)
+
 /* --- which items were given to whom ------------------------------------------------ */
 
 static bool item_check_begin(struct cv_item_check *check, uint64_t nitems)
@@ -23,14 +27,6 @@ static bool item_check_begin(struct cv_item_check *check, uint64_t nitems)
     check->nitems = nitems;
     return true;
 }
-
-static void item_check_done(struct cv_item_check *check)
-{
-    free(check->has);
-    free(check->of);
-    *check = (struct cv_item_check){ .nitems = 0 };
-}
-
 /* The reason why an order may not be carried out, or NULL. */
 static const char *find_fault(const struct cv_item_check *check,
                               const struct cleave_order *order)
@@ -43,18 +39,17 @@ static const char *find_fault(const struct cv_item_check *check,
 }
 
 /* Check and note an order about the next chunk. */
-static enum cleave_status item_check_order(struct cv_item_check *check,
-                                           const char *policy,
+static enum cleave_status item_check_order(struct cv_driver *driver,
                                            const struct cleave_order *order,
                                            struct cleave_error *err)
 {
+    struct cv_item_check *check = &driver->items;
     const char *fault = find_fault(check, order);
 
     if (fault != NULL)
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "policy '%s' gave item %llu of %llu to worker %u: %s", policy,
-                       (unsigned long long)order->item, (unsigned long long)check->nitems,
-                       order->worker, fault);
+        return POLICY_FAULT(driver, err, "gave item %llu of %llu to worker %u: %s",
+                            (unsigned long long)order->item,
+                            (unsigned long long)check->nitems, order->worker, fault);
     if (!CV_ROOM(check->of, &check->of_room, (size_t)check->nchunks + 1))
         return cv_fail_memory(err, "the items of a run");
     check->of[check->nchunks++] = order->item;
@@ -132,40 +127,6 @@ static double open_check_note(struct cv_open_chunk *chunk,
 /* --- which results are ready and which have come back ------------------------------ */
 
 enum { ON_ITS_WAY, READY, ASKED_FOR, HERE };
-
-static void return_check_clear(struct cv_return_check *check)
-{
-    check->count = 0;
-    check->returned = 0;
-}
-
-static void return_check_done(struct cv_return_check *check)
-{
-    free(check->chunks);
-    check->chunks = NULL;
-    check->count = check->room = 0;
-}
-
-/* The next chunk was ordered for `worker`. False: no memory. */
-static bool return_check_sent(struct cv_return_check *check, uint32_t worker)
-{
-    if (!CV_ROOM(check->chunks, &check->room, check->count + 1))
-        return false;
-    check->chunks[check->count++] = (struct cv_return_chunk){ worker, ON_ITS_WAY };
-    return true;
-}
-
-static void return_check_computed(struct cv_return_check *check, uint64_t chunk)
-{
-    check->chunks[chunk].stage = READY;
-}
-
-static void return_check_returned(struct cv_return_check *check, uint64_t chunk)
-{
-    check->chunks[chunk].stage = HERE;
-    check->returned++;
-}
-
 /* The reason why a result may not be asked for (static), or NULL: then it is noted. */
 static const char *return_check_order(struct cv_return_check *check, uint32_t worker,
                                       uint64_t chunk)
@@ -368,9 +329,7 @@ static bool reduce_check_init(struct cv_reduce_check *check, struct cv_arena *ar
         check->there[i] = all_there;
     if (!keeps_order)
         return true;
-    check->first = cv_array(arena, nodes, sizeof *check->first);
-    check->last = cv_array(arena, nodes, sizeof *check->last);
-    if (check->first == NULL || check->last == NULL)
+    if (!CV_NEW(arena, check->first, nodes) || !CV_NEW(arena, check->last, nodes))
         return false;
     for (uint32_t i = 0; i < nodes; i++)
         check->first[i] = check->last[i] = i;
@@ -418,7 +377,6 @@ static bool is_about_open(const struct cv_driver *driver,
            order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
            order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_QUERY;
 }
-
 static enum cleave_status check_open_order(struct cv_driver *driver,
                                            const struct cleave_order *order,
                                            struct cleave_error *err)
@@ -433,10 +391,8 @@ static enum cleave_status check_open_order(struct cv_driver *driver,
                             : "chunks cannot be opened here";
 
     if (fault != NULL)
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "policy '%s' asked to %s a chunk of worker %u: %s",
-                       driver->planned->policy->name, VERBS[order->kind], order->worker,
-                       fault);
+        return POLICY_FAULT(driver, err, "asked to %s a chunk of worker %u: %s",
+                            VERBS[order->kind], order->worker, fault);
     return CLEAVE_OK;
 }
 
@@ -444,23 +400,25 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
                                            const struct cleave_order *order,
                                            struct cleave_error *err)
 {
-    const char *name = driver->planned->policy->name, *fault;
+    struct cv_return_check *returns = &driver->returns;
 
     if (order->kind == CLEAVE_RETURN) {
-        fault = !cv_driver_has_results(driver)
-                    ? "this load has none"
-                    : return_check_order(&driver->returns, order->worker, order->chunk);
+        const char *fault =
+            !cv_driver_has_results(driver)
+                ? "this load has none"
+                : return_check_order(returns, order->worker, order->chunk);
+
         if (fault != NULL)
-            return cv_fail(err, CLEAVE_EPOLICY,
-                           "policy '%s' asked worker %u for the result of chunk %llu: %s",
-                           name, order->worker, (unsigned long long)order->chunk, fault);
+            return POLICY_FAULT(driver, err,
+                                "asked worker %u for the result of chunk %llu: %s",
+                                order->worker, (unsigned long long)order->chunk, fault);
         return CLEAVE_OK;
     }
     if (!(order->units >= 0) || isinf(order->units))
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
-                       name, order->units, order->worker);
+        return POLICY_FAULT(driver, err, "sent %g units to worker %u", order->units,
+                            order->worker);
     if (driver->view.nitems > 0)
-        CV_TRY(item_check_order(&driver->items, name, order, err));
+        CV_TRY(item_check_order(driver, order, err));
     /* A recall may concern several chunks. */
     if (driver->view.memory != NULL && order->kind != CLEAVE_RECALL &&
         order->units > driver->view.memory[order->worker] * (1 + CV_DRIVER_SLACK))
@@ -468,7 +426,8 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
             err, CLEAVE_EINPUT,
             "policy '%s' sends %g units to worker %u at once, which has memory "
             "for %g; auto picks who keeps to that",
-            name, order->units, order->worker, driver->view.memory[order->worker]);
+            driver->planned->policy->name, order->units, order->worker,
+            driver->view.memory[order->worker]);
     if (is_about_open(driver, order))
         CV_TRY(check_open_order(driver, order, err));
     if (order->kind == CLEAVE_EXTEND)
@@ -476,45 +435,44 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
     if (order->kind != CLEAVE_SEND && order->kind != CLEAVE_OPEN)
         return CLEAVE_OK;
     driver->livelock.open++;
-    if (cv_driver_has_results(driver) &&
-        !return_check_sent(&driver->returns, order->worker))
-        return cv_fail_memory(err, "the results of a run");
+    if (cv_driver_has_results(driver)) {
+        if (!CV_ROOM(returns->chunks, &returns->room, returns->count + 1))
+            return cv_fail_memory(err, "the results of a run");
+        returns->chunks[returns->count].worker = order->worker;
+        returns->chunks[returns->count++].stage = ON_ITS_WAY;
+    }
     if (driver->engine->left == NULL) /* the engine gives the units asked for */
         driver->handed.units += order->units;
     else if (!cv_assigned_units_ask(&driver->handed, order->units))
         return cv_fail_memory(err, "the chunks of a run");
     return CLEAVE_OK;
 }
-
 enum cleave_status cv_driver_check_order(struct cv_driver *driver,
                                          const struct cleave_order *order, double now_s,
                                          struct cleave_error *err)
 {
-    const char *name = driver->planned->policy->name, *fault;
-    bool reduces = driver->planned->policy->task == CLEAVE_TASK_REDUCE;
+    const bool reduces = driver->planned->policy->task == CLEAVE_TASK_REDUCE;
+    const char *fault;
 
     if (order->worker >= driver->view.nworkers)
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' named worker %u of %u", name,
-                       order->worker, driver->view.nworkers);
+        return POLICY_FAULT(driver, err, "named worker %u of %u", order->worker,
+                            driver->view.nworkers);
     if (order->kind == CLEAVE_WAKE_AT) {
         if (!(order->time_s >= now_s) || isinf(order->time_s))
-            return cv_fail(err, CLEAVE_EPOLICY,
-                           "policy '%s' asked to be woken at %g s, but it is %g s", name,
-                           order->time_s, now_s);
+            return POLICY_FAULT(driver, err, "asked to be woken at %g s, but it is %g s",
+                                order->time_s, now_s);
         return CLEAVE_OK;
     }
     if ((order->kind == CLEAVE_COMBINE) != reduces)
         return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' gave an order of another task",
-                       name);
-    if (reduces) {
-        fault = reduce_check_order(&driver->reduce, order);
-        if (fault != NULL)
-            return cv_fail(err, CLEAVE_EPOLICY,
-                           "policy '%s' let node %u send to node %u: %s", name,
-                           order->peer, order->worker, fault);
-        return CLEAVE_OK;
-    }
-    return check_load_order(driver, order, err);
+                       driver->planned->policy->name);
+    if (!reduces)
+        return check_load_order(driver, order, err);
+    fault = reduce_check_order(&driver->reduce, order);
+    if (fault != NULL)
+        return POLICY_FAULT(driver, err, "let node %u send to node %u: %s", order->peer,
+                            order->worker, fault);
+    return CLEAVE_OK;
 }
 
 /* Units that an open chunk did not get are left. */
@@ -542,11 +500,13 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
         outcome->busy_s += event->time_s - event->start_s;
         outcome->makespan_s = event->time_s;
         if (cv_driver_has_results(driver))
-            return_check_computed(&driver->returns, event->chunk);
+            driver->returns.chunks[event->chunk].stage = READY;
     } else if (event->kind == CLEAVE_RETURNED) {
         outcome->makespan_s = event->time_s;
-        if (cv_driver_has_results(driver))
-            return_check_returned(&driver->returns, event->chunk);
+        if (cv_driver_has_results(driver)) {
+            driver->returns.chunks[event->chunk].stage = HERE;
+            driver->returns.returned++;
+        }
     } else if (event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST) {
         driver->view.units_left += event->units;
         cv_assigned_units_note(&driver->handed, event);
@@ -564,43 +524,32 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
         outcome->makespan_s = event->time_s;
     }
 }
-
-enum cleave_status cv_driver_fail_units(const struct cv_driver *driver,
-                                        struct cleave_error *err)
+enum cleave_status cv_driver_fail(const struct cv_driver *driver,
+                                  enum cv_driver_failure failure,
+                                  struct cleave_error *err)
 {
-    return cv_fail(err, CLEAVE_EPOLICY,
-                   "policy '%s' handed out %g units more than the load",
-                   driver->planned->policy->name, -driver->view.units_left);
+    switch (failure) {
+    case CV_TOO_MANY_UNITS:
+        return POLICY_FAULT(driver, err, "handed out %g units more than the load",
+                            -driver->view.units_left);
+    case CV_TOO_MANY_CHUNKS:
+        return POLICY_FAULT(driver, err,
+                            "made more than %d chunks, and %g of %g units are left: "
+                            "expected larger ones",
+                            CV_CHUNKS_MOST, driver->view.units_left,
+                            driver->view.units_total);
+    case CV_TOO_LONG:
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' is not tried to the end: it would take too long",
+                       driver->planned->policy->name);
+    default:
+        return POLICY_FAULT(driver, err,
+                            "makes no headway: since %g s there were %llu events, and "
+                            "nothing was done",
+                            driver->livelock.since_s,
+                            (unsigned long long)driver->livelock.idle);
+    }
 }
-
-enum cleave_status cv_driver_fail_limit(const struct cv_driver *driver,
-                                        struct cleave_error *err)
-{
-    return cv_fail(err, CLEAVE_EPOLICY,
-                   "policy '%s' is not tried to the end: it would take too long",
-                   driver->planned->policy->name);
-}
-
-enum cleave_status cv_driver_fail_headway(const struct cv_driver *driver,
-                                          struct cleave_error *err)
-{
-    return cv_fail(err, CLEAVE_EPOLICY,
-                   "policy '%s' makes no headway: since %g s there were %llu events, "
-                   "and nothing was done",
-                   driver->planned->policy->name, driver->livelock.since_s,
-                   (unsigned long long)driver->livelock.idle);
-}
-
-enum cleave_status cv_driver_fail_chunks(const struct cv_driver *driver,
-                                         struct cleave_error *err)
-{
-    return cv_fail(err, CLEAVE_EPOLICY,
-                   "policy '%s' made more than %d chunks, and %g of %g units are "
-                   "left: expected larger ones",
-                   driver->planned->policy->name, CV_CHUNKS_MOST, driver->view.units_left,
-                   driver->view.units_total);
-}
-
 /* --- runs -------------------------------------------------------------------------- */
 
 enum cleave_status cv_driver_open(const struct cv_planned *planned,
@@ -632,10 +581,11 @@ void cv_driver_close(struct cv_driver *driver)
         return;
     driver->engine->close(driver->instance);
     cv_arena_done(&driver->arena);
-    return_check_done(&driver->returns);
+    free(driver->returns.chunks);
     cv_queued_returns_done(&driver->held);
     cv_assigned_units_done(&driver->handed);
-    item_check_done(&driver->items);
+    free(driver->items.has);
+    free(driver->items.of);
     free(driver->orders.items);
     free(driver);
 }
@@ -651,9 +601,8 @@ static enum cleave_status init_load_checks(struct cv_driver *driver,
 {
     const struct cleave_view *view = &driver->view;
 
-    driver->done_s = cv_array(&driver->arena, view->nworkers, sizeof *driver->done_s);
-    driver->open = cv_array(&driver->arena, view->nworkers, sizeof *driver->open);
-    if (driver->done_s == NULL || driver->open == NULL)
+    if (!CV_NEW(&driver->arena, driver->done_s, view->nworkers) ||
+        !CV_NEW(&driver->arena, driver->open, view->nworkers))
         return cv_fail_memory(err, "the state of a policy");
     if (!item_check_begin(&driver->items, view->nitems))
         return cv_fail_memory(err, "the items of a run");
@@ -685,7 +634,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->chunks = 0;
     cv_assigned_units_clear(&driver->handed);
     cv_livelock_check_begin(&driver->livelock, driver->view.units_total);
-    return_check_clear(&driver->returns);
+    driver->returns.count = driver->returns.returned = 0;
     if (policy->task != CLEAVE_TASK_REDUCE)
         CV_TRY(init_load_checks(driver, err));
     cv_queued_returns_clear(&driver->held,
@@ -759,38 +708,32 @@ static uint32_t open_worker(const struct cv_driver *driver)
         w++;
     return w;
 }
-
 static enum cleave_status check_end(const struct cv_driver *driver,
                                     struct cleave_error *err)
 {
     const struct cleave_view *view = &driver->view;
-    const char *name = driver->planned->policy->name;
 
     if (driver->planned->policy->task == CLEAVE_TASK_REDUCE) {
         if (driver->reduce.sent + 1 < view->nworkers)
-            return cv_fail(err, CLEAVE_EPOLICY,
-                           "policy '%s' stopped with %u partials left", name,
-                           view->nworkers - driver->reduce.sent);
+            return POLICY_FAULT(driver, err, "stopped with %u partials left",
+                                view->nworkers - driver->reduce.sent);
     } else if (driver->items.given < view->nitems &&
                (driver->engine->left == NULL || view->units_left > 0)) {
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "policy '%s' stopped with %llu of %llu items left", name,
-                       (unsigned long long)(view->nitems - driver->items.given),
-                       (unsigned long long)view->nitems);
+        return POLICY_FAULT(driver, err, "stopped with %llu of %llu items left",
+                            (unsigned long long)(view->nitems - driver->items.given),
+                            (unsigned long long)view->nitems);
     } else if (view->units_left > CV_DRIVER_SLACK * view->units_total) {
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "policy '%s' stopped with %g of %g units left", name,
-                       view->units_left, view->units_total);
+        return POLICY_FAULT(driver, err, "stopped with %g of %g units left",
+                            view->units_left, view->units_total);
     } else if (open_worker(driver) < view->nworkers) {
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "policy '%s' stopped and left the chunk of worker %u open", name,
-                       open_worker(driver));
+        return POLICY_FAULT(driver, err, "stopped and left the chunk of worker %u open",
+                            open_worker(driver));
     } else if (cv_driver_has_results(driver) &&
                driver->returns.returned < driver->chunks) {
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "policy '%s' stopped with %llu of %llu results not fetched", name,
-                       (unsigned long long)(driver->chunks - driver->returns.returned),
-                       (unsigned long long)driver->chunks);
+        return POLICY_FAULT(driver, err, "stopped with %llu of %llu results not fetched",
+                            (unsigned long long)(driver->chunks -
+                                                 driver->returns.returned),
+                            (unsigned long long)driver->chunks);
     }
     return CLEAVE_OK;
 }

@@ -35,13 +35,10 @@ struct cv_open_chunk {
     uint64_t sent; /* other chunks of the worker that have not ended */
 };
 
-struct cv_return_chunk {
-    uint32_t worker;
-    uint32_t stage;
-};
-
 struct cv_return_check {
-    struct cv_return_chunk *chunks; /* owned: by number        */
+    struct {
+        uint32_t worker, stage;
+    } * chunks; /* owned: by number */
     size_t count, room;
     uint64_t returned;
 };
@@ -60,18 +57,18 @@ enum { CV_HEADWAY_PATIENCE = 100000 };
 enum { CV_CHUNKS_MOST = 10000000 };
 
 struct cv_livelock_check {
-    double grain; /* units that do not count as progress */
-    bool items;   /* each finished item is progress, even without units */
-    double given,
-        most_given; /* units that arrived, without recalled ones; the maximum so far */
-    double done, most_done; /* units; the maximum so far */
-    uint64_t idle;          /* events since the last progress */
-    uint64_t open;          /* running chunks */
-    double since_s;         /* time of the last progress */
+    double grain;             /* units that do not count as progress */
+    bool items;               /* each finished item is progress, even without units */
+    double given, most_given; /* units that arrived and were not recalled; the maximum */
+    double done, most_done;   /* units; the maximum so far */
+    uint64_t idle;            /* events since the last progress */
+    uint64_t open;            /* running chunks */
+    double since_s;           /* time of the last progress */
 };
 
 /* `total`: units of the load; INFINITY for a stream. */
 void cv_livelock_check_begin(struct cv_livelock_check *livelock, double total);
+
 static inline bool cv_livelock_check_is_more(const struct cv_livelock_check *livelock,
                                              double units, double *max)
 {
@@ -118,10 +115,9 @@ static inline bool cv_livelock_check_note(struct cv_livelock_check *livelock,
 }
 
 struct cv_assigned_units {
-    double units; /* total */
-    double *
-        request; /* owned: by chunk, beginning with `first`; NAN: the real size is known */
-    uint64_t first; /* chunk of request[0] */
+    double units;    /* total */
+    double *request; /* owned: by chunk from `first`; NAN: the real size is known */
+    uint64_t first;  /* chunk of request[0] */
     size_t count, room;
 };
 
@@ -135,13 +131,11 @@ void cv_assigned_units_note(struct cv_assigned_units *handed,
                             const struct cleave_event *event);
 
 struct cv_queued_returns {
-    bool on; /* results wait in this run */
-    bool
-        before; /* a result goes right before the next chunk of its worker, until all is sent */
+    bool on;        /* results wait in this run */
+    bool before;    /* a result goes right before the next chunk of its worker */
     bool returning; /* a return */
     uint64_t sends; /* chunks on their way */
-    struct cleave_order
-        *items; /* owned: in the order asked for, beginning with `first` */
+    struct cleave_order *items; /* owned: as they were asked for, from `first` */
     size_t first, count, room;
 };
 
@@ -196,14 +190,15 @@ enum cleave_status cv_driver_check_order(struct cv_driver *driver,
 /* Update view, checks and outcome. */
 void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *event,
                           struct cv_outcome *outcome);
-enum cleave_status cv_driver_fail_headway(const struct cv_driver *driver,
-                                          struct cleave_error *err);
-enum cleave_status cv_driver_fail_chunks(const struct cv_driver *driver,
-                                         struct cleave_error *err);
-enum cleave_status cv_driver_fail_units(const struct cv_driver *driver,
-                                        struct cleave_error *err);
-enum cleave_status cv_driver_fail_limit(const struct cv_driver *driver,
-                                        struct cleave_error *err);
+enum cv_driver_failure {
+    CV_TOO_MANY_UNITS,
+    CV_TOO_MANY_CHUNKS,
+    CV_TOO_LONG,
+    CV_LIVELOCK
+};
+enum cleave_status cv_driver_fail(const struct cv_driver *driver,
+                                  enum cv_driver_failure failure,
+                                  struct cleave_error *err);
 enum cleave_status cv_driver_record_event(const struct cv_driver *driver,
                                           struct cleave_trace *trace,
                                           const struct cleave_event *event,
@@ -300,7 +295,7 @@ cv_loop_submit_orders(struct cv_driver *driver, double now_s, struct cleave_trac
      * than is left; an engine that knows what is left gives less. */
     if ((loop->plain || driver->engine->left == NULL) &&
         driver->view.units_left < -CV_DRIVER_SLACK * driver->view.units_total)
-        return cv_driver_fail_units(driver, err);
+        return cv_driver_fail(driver, CV_TOO_MANY_UNITS, err);
     for (size_t i = 0; i < orders->count; i++) {
         const struct cleave_order *order = &orders->items[i];
 
@@ -403,13 +398,13 @@ CV_IN_LOOP enum cleave_status cv_loop_check_headway(struct cv_driver *driver,
         cv_step_budget_spend(driver->run.budget,
                              CV_EVENT_STEPS + CV_WORKER_STEPS * driver->view.nworkers);
         if (cv_step_budget_over(driver->run.budget))
-            return cv_driver_fail_limit(driver, err);
+            return cv_driver_fail(driver, CV_TOO_LONG, err);
     }
     if (!cv_livelock_check_note(&driver->livelock, event))
-        return cv_driver_fail_headway(driver, err);
+        return cv_driver_fail(driver, CV_LIVELOCK, err);
     /* Records bound the number of chunks of a real run. */
     if (driver->chunks > CV_CHUNKS_MOST && (loop->plain || driver->engine->left == NULL))
-        return cv_driver_fail_chunks(driver, err);
+        return cv_driver_fail(driver, CV_TOO_MANY_CHUNKS, err);
     return CLEAVE_OK;
 }
 

@@ -24,11 +24,9 @@ struct cv_load {
     uint32_t folders;
     bool folds_apart;
     uint64_t seed;
-    const double
-        *sizes; /* borrowed: nitems of them, with the sum `units`; NULL: not items */
+    const double *sizes; /* borrowed: nitems, with the sum `units`; NULL: not items */
     uint64_t nitems;
-    struct cv_step_budget
-        *budget; /* borrowed: how long a plan may be searched for; NULL: any */
+    struct cv_step_budget *budget; /* borrowed: limit of the search for a plan, or NULL */
 };
 
 /* One run of a load on a platform. */
@@ -42,14 +40,11 @@ struct cv_run {
     bool items; /* set by the driver: chunks are items, and noise belongs to the item */
     /* Chunks may be opened: how commands read; NULL: they may not. */
     const struct cv_command_model *command; /* borrowed                            */
-    double
-        units; /* with a command: the whole load; set by the driver unless it is a stream */
-    double hold; /* with a command: above 0: a stream that holds up to this many units */
-    const double *
-        ready_s; /* borrowed: when each node of a reduction has its partial; NULL: at the start */
+    double units; /* with a command: the load; set by the driver unless it is a stream */
+    double hold;  /* with a command: above 0: a stream that holds up to this many units */
+    const double *ready_s; /* borrowed: when nodes have their partials; NULL: at 0 */
     enum cleave_ready_model ready_model;
-    struct cv_step_budget
-        *budget; /* borrowed: the run fails when it is spent; NULL: no limit */
+    struct cv_step_budget *budget; /* borrowed: the run fails when it is spent, or NULL */
 };
 
 struct cv_driver;

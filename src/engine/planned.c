@@ -8,15 +8,18 @@
 #include "model/platform/profile.h"
 #include "model/reduce/reduce_costs.h"
 
+/* Fails with the policy's name before the text. */
+#define REFUSE(policy, err, text) \
+    cv_fail(err, CLEAVE_EINPUT, "policy '%s' " text, (policy)->name)
+
 static enum cleave_status check_items(const struct cleave_policy *policy,
                                       const struct cleave_view *view,
                                       struct cleave_error *err)
 {
     if (policy->task == CLEAVE_TASK_ITEMS && (view->nitems == 0 || view->sizes == NULL))
-        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' is for items, but there are none",
-                       policy->name);
+        return REFUSE(policy, err, "is for items, but there are none");
     if (policy->task != CLEAVE_TASK_ITEMS && view->nitems > 0)
-        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' is not for items", policy->name);
+        return REFUSE(policy, err, "is not for items");
     for (uint64_t i = 0; i < view->nitems; i++)
         if (!(view->sizes[i] >= 0) || isinf(view->sizes[i]))
             return cv_fail(err, CLEAVE_EINPUT,
@@ -36,12 +39,9 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
 
     CV_TRY(check_items(policy, view, err));
     if (view->lifespan_s > 0 && policy->work == NULL)
-        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' does not plan for a lifespan",
-                       policy->name);
+        return REFUSE(policy, err, "does not plan for a lifespan");
     if (isinf(view->units_total) && view->units_total > 0 && !policy->takes_streams)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "policy '%s' needs a load of known size; as4dr takes streams",
-                       policy->name);
+        return REFUSE(policy, err, "needs a load of known size; as4dr takes streams");
     if (!(view->lifespan_s > 0) && !(view->units_total > 0) && view->nitems == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a positive load, got %g",
                        view->units_total);
@@ -52,20 +52,17 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
         return cv_fail(err, CLEAVE_EINPUT, "expected an error of 0 or more, got %g",
                        view->error);
     if ((policy->needs & CLEAVE_NEEDS_FORECAST) && forecast == NULL)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "policy '%s' tries others in simulation, which is not offered here",
-            policy->name);
+        return REFUSE(policy, err,
+                      "tries others in simulation, which is not offered here");
     if ((policy->needs & CLEAVE_NEEDS_MULTI_PORT) && view->port != CLEAVE_PORT_MULTI)
         return cv_fail(
             err, CLEAVE_EINPUT,
             "policy '%s' needs a master with port: multi, but this one has port: %s",
             policy->name, cleave_port_name(view->port));
     if ((policy->needs & CLEAVE_NEEDS_SHARED_PORT) && view->port == CLEAVE_PORT_MULTI)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "policy '%s' is about a port that links share, but this master "
-                       "has port: multi; links and auto plan for that",
-                       policy->name);
+        return REFUSE(policy, err,
+                      "is about a port that links share, but this master has port: "
+                      "multi; links and auto plan for that");
     if ((policy->needs & CLEAVE_NEEDS_EQUAL_WORKERS) &&
         !cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0, &other,
                           &what))
@@ -119,8 +116,7 @@ static enum cleave_status tell_memory(struct cv_planned *planned,
         if (memory == NULL && isinf(cleave_platform_memory(platform, w)))
             continue;
         if (memory == NULL) {
-            memory = cv_array(&planned->arena, n, sizeof *memory);
-            if (memory == NULL)
+            if (!CV_NEW(&planned->arena, memory, n))
                 return cv_fail_memory(err, "what workers can take");
             for (uint32_t before = 0; before < w; before++)
                 memory[before] = INFINITY;
@@ -246,10 +242,9 @@ enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
         view.ready_s = costs->ready_s != NULL ? costs->ready_s : costs->mean_ready_s;
         view.ready_model = costs->ready_model;
         if (!policy->hears_ready)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "policy '%s' expects all partials at the start: it cannot "
-                           "be given ready times",
-                           policy->name);
+            return REFUSE(policy, err,
+                          "expects all partials at the start: it cannot be given ready "
+                          "times");
     }
     return cv_planned_reduce_view(planned, policy, settings, nsettings, &view, err);
 }

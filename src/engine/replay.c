@@ -314,23 +314,17 @@ static void replay_close(void *engine)
     free(replay);
 }
 
+#define REPLAY                                                    \
+    .name = "replay", .open = replay_open, .begin = replay_begin, \
+    .submit = replay_submit, .wait = replay_wait, .close = replay_close
+
 const struct cv_engine cv_engine_replay = {
-    .name = "replay",
+    REPLAY,
     .summary = "repeats a recorded run and checks that the policy orders the same",
-    .open = replay_open,
-    .begin = replay_begin,
-    .submit = replay_submit,
-    .wait = replay_wait,
-    .close = replay_close,
 };
 
 const struct cv_engine cv_engine_replay_real = {
-    .name = "replay",
+    REPLAY,
     .summary = "repeats a recorded real run and checks that the policy orders the same",
-    .open = replay_open,
-    .begin = replay_begin,
-    .submit = replay_submit,
-    .wait = replay_wait,
     .left = replay_left,
-    .close = replay_close,
 };

@@ -20,9 +20,8 @@ struct cv_command_model {
     double pipe_ups;  /* units per second that it can be fed; 0: any number */
     double ahead;     /* units that are fed before they are read */
     double record;    /* units of a record: the smallest chunk, and the smallest rest */
-    double
-        gulp_s; /* reads the work of this time at once, then nothing meanwhile; 0: reads as it works */
-    double start_spread; /* start-ups take e^-x to e^x times as long; 0: as declared  */
+    double gulp_s;    /* work of this time is read at once; 0: it reads as it works */
+    double start_spread; /* start-ups take e^-x to e^x times as long; 0: as declared */
 };
 
 /* "stream", "count", "slurp", "late" or "mix": see cleave_job.reads. */

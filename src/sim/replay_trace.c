@@ -1,8 +1,8 @@
-/* replay_trace.c -- ask the policy of a trace again: the public call.
+/* replay_trace.c -- run the policy of a trace again: the public call.
  * SPDX-License-Identifier: MIT
  *
- * All that a policy knows is what it was told before the first event, which the header of
- * a trace keeps, and the events. So its orders must be the same to the last bit. */
+ * A policy knows its input, which the header of a trace holds, and the events. So its
+ * orders must be the same to the last bit. */
 #include <cleave/trace.h>
 
 #include <math.h>
@@ -15,7 +15,6 @@
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
 
-/* A trace that was read, and what is made of it; closed in reverse. */
 struct again {
     const struct cleave_policy_input *told;
     const struct cleave_policy *policy;
@@ -63,7 +62,7 @@ static enum cleave_status find_policy(const struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
-/* The workers with what was told of their profiles and memory. */
+/* Workers with their profiles and memory. */
 static enum cleave_status make_platform(const struct cleave_view *view,
                                         struct cleave_platform **out,
                                         struct cleave_error *err)
@@ -122,15 +121,14 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .sizes = view->sizes,
                                   .nitems = view->nitems };
     struct cv_command_model command;
-    struct cv_forecast_open scene;
     struct cv_forecast forecast;
 
     CV_TRY(make_platform(view, &again->platform, err));
     forecast = cv_native_forecast(again->platform);
     if (view->opens && told->reads != NULL) {
         CV_TRY(cv_command_find(told->reads, &command, err));
-        scene = (struct cv_forecast_open){ again->platform, &command, told->input };
-        forecast = cv_open_forecast(&scene);
+        forecast.command = &command;
+        forecast.units = told->input;
     }
     return cv_planned_init(&again->planned, again->policy, told->settings,
                            told->nsettings, again->platform,
@@ -145,7 +143,7 @@ static enum cleave_status make_plan(struct again *again, const struct cleave_tra
 
     if (view->workers != NULL)
         return plan_load(again, err);
-    /* Every node but one has sent its partial. */
+    /* Every node except one has sent its partial. */
     if (view->nworkers > cleave_trace_count(trace))
         return cv_fail(err, CLEAVE_EINPUT,
                        "the trace is too short for a reduction of %u nodes",
@@ -162,7 +160,7 @@ static enum cleave_status drive(const struct again *again,
     const struct cv_run run = { .platform = again->platform,
                                 .ready_s = again->told->view.ready_s,
                                 .ready_model = again->told->view.ready_model };
-    /* Only the engine knew what was left. */
+    /* Only the engine knew the units left. */
     const bool knew = again->told->view.real || again->told->view.opens;
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
@@ -181,8 +179,8 @@ static bool is_fold(const struct cleave_entry *entry)
     return !entry->is_order && entry->as.event.kind == CLEAVE_FOLDED;
 }
 
-/* A copy of the entries that a policy hears of, if there are others; else *out is NULL.
- * Folds stand behind all else, so that entries keep their numbers. */
+/* A copy without folds, which policies do not get; NULL if there are none. Folds come
+ * last, so that entries keep their numbers. */
 static enum cleave_status without_folds(const struct cleave_trace *trace,
                                         struct cleave_trace **out,
                                         struct cleave_error *err)
@@ -224,8 +222,7 @@ enum cleave_status cleave_replay(const struct cleave_trace *trace,
     }
     cleave_trace_free(heard);
     cleave_platform_free(again.platform);
-    /* A difference is what was asked for; and behind the last entry of a run that was
-     * stopped there is nothing to complain about. */
+    /* A difference is a result; the end of an interrupted run is not an error. */
     if (found.same || found.has_recorded || found.has_now)
         status = CLEAVE_OK;
     if (status == CLEAVE_OK)

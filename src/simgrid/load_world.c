@@ -1,9 +1,9 @@
 /* load_world.c -- a master, its port, and workers that compute chunks.
  * SPDX-License-Identifier: MIT
  *
- * Whoever wants to send stands in a line of the master's port: one line in all (port one),
- * one for each way (duplex), or one per worker and way (multi). Chunks stand in a line at
- * their worker as they arrive. How long anything takes is SimGrid's answer.
+ * Messages wait in queues of the master's port: one queue (port one), one for each way
+ * (duplex), or one per worker and way (multi). Chunks wait at their worker in the order of
+ * arrival. SimGrid determines all durations.
  *
  * Simultaneous events come in the order in which their activities began. */
 #include <math.h>
@@ -18,43 +18,29 @@ struct chunk {
     double units, factor[3];
     uint64_t number;
     uint32_t worker;
-    bool back;                   /* it is a result by now       */
-    struct activity *activity;   /* while it is computed        */
-    double report;               /* of a recall: units          */
-    struct chunk *next;          /* in a line                   */
-    double begin;                /* where in the load it begins, if that is known   */
-    enum cleave_event_kind kind; /* what is to be reported when it has arrived    */
-    /* It has arrived: begin what follows, and fill the event. */
-    void (*arrived)(struct world *world, struct chunk *chunk, struct cleave_event *out);
+    bool back;                   /* a result */
+    struct activity *activity;   /* while it is computed */
+    double output;               /* of a report */
+    struct chunk *next;          /* in a queue */
+    double begin;                /* its place in the load, if known */
+    enum cleave_event_kind kind; /* a piece or a report: its event; 0: a whole chunk */
 };
 
 struct line {
     struct chunk *first, *last;
 };
 
-struct open_load; /* load_world.c */
-
-struct load {
-    struct line *ports; /* owned */
-    uint32_t way_back;  /* the first line of results */
-    bool line_each;
-    struct line *processors, *results; /* owned: per worker */
-    uint64_t sequence, numbered;
-    double result_ratio, stream_rest;
-    struct open_load *open; /* owned: where chunks may be opened, or NULL */
-};
-
-/* What a command does: it waits, starts up, reads, or works after that. */
+/* Stages of a command; it works after the end of its input. */
 enum stage { WAITS, STARTS, READS, WORKS };
 
 struct reader {
     uint32_t worker;
-    struct chunk *chunk;      /* NULL: none                                           */
-    double begin, end, given; /* its range, and how far that has come                 */
-    double read;              /* when the stage began                                 */
+    struct chunk *chunk;      /* NULL: none */
+    double begin, end, given; /* range of the chunk, and its end so far */
+    double read;              /* position when the stage began */
     double spawn_s, ready_s, end_read_s;
     enum stage stage;
-    struct activity *activity; /* of the stage; NULL: none                             */
+    struct activity *activity; /* for the stage, or NULL */
     bool opened, closed, started;
 };
 
@@ -62,34 +48,30 @@ struct open_load {
     struct cv_command_model command;
     struct reader *readers; /* owned: by worker */
     struct cv_simulated_input input;
-    struct line wishes; /* chunks that wait for their part of a stream */
-    void (*next)(struct world *world, uint32_t worker);
+    struct line waiting; /* chunks that wait for their part of a stream */
 };
 
-static void begin(struct world *world, const struct cv_wire_message *run);
-static void open(struct world *world);
-static void transfer_ended(struct world *world, struct activity *activity,
-                           struct cleave_event *out);
-static void told(struct world *world, struct activity *activity,
-                 struct cleave_event *out);
-static void load_fill(const struct chunk *chunk, enum cleave_event_kind kind,
-                      struct cleave_event *out);
-static double open_left(const struct world *world);
-static void compute_ended(struct world *world, struct activity *activity,
-                          struct cleave_event *out);
+struct load {
+    struct line *ports; /* owned */
+    uint32_t way_back;  /* index of the first port of results */
+    bool line_each;
+    struct line *processors, *results; /* owned: per worker */
+    uint64_t sequence, numbered;
+    double result_ratio, stream_rest;
+    struct open_load *open; /* owned: if chunks may be opened, or NULL */
+};
 
-static inline struct open_load *cv_open_of(const struct world *world)
+static void arrived(struct world *world, struct chunk *chunk, struct cleave_event *out);
+static void begin_next(struct world *world, uint32_t worker);
+
+static struct open_load *open_of(const struct world *world)
 {
     return ((const struct load *)world->state)->open;
 }
 
-/* --- load_world.c ----------------------------------------------------------------------- */
+/* --- chunks and queues -------------------------------------------------------------- */
 
-/* --- load_world.c ---------------------------------------------------------------------- */
-
-/* --- chunks of a load, and the lines that they stand in ---------------------------- */
-
-/* Stand in a line; true for the first. */
+/* True: the chunk is the first. */
 static bool line_join(struct line *line, struct chunk *chunk)
 {
     const bool alone = line->first == NULL;
@@ -122,6 +104,15 @@ static struct activity *load_activity(struct world *world, void *about)
     return activity;
 }
 
+static void load_fill(const struct chunk *chunk, enum cleave_event_kind kind,
+                      struct cleave_event *out)
+{
+    out->kind = kind;
+    out->worker = chunk->worker;
+    out->chunk = chunk->number;
+    out->units = chunk->units;
+}
+
 static struct line *port_of(struct load *load, const struct chunk *chunk)
 {
     return &load->ports[(chunk->back ? load->way_back : 0) +
@@ -131,8 +122,8 @@ static struct line *port_of(struct load *load, const struct chunk *chunk)
 static void transfer_ended(struct world *world, struct activity *activity,
                            struct cleave_event *out);
 
-/* The chunk is the first in its port's line. Factors stretch latencies as well; links do
- * not know about that, so that then whoever sends waits before. */
+/* The chunk is the first in the queue of its port. Factors stretch latencies as well; as
+ * links cannot do that, the activity waits before. */
 static void begin_transfer(struct world *world, struct chunk *chunk)
 {
     const struct load *load = world->state;
@@ -174,7 +165,7 @@ static void transfer_ended(struct world *world, struct activity *activity,
         load_fill(chunk, CLEAVE_RETURNED, out);
         free(chunk);
     } else {
-        chunk->arrived(world, chunk, out);
+        arrived(world, chunk, out);
     }
     if (port->first != NULL)
         begin_transfer(world, port->first);
@@ -187,23 +178,14 @@ static void load_send(struct world *world, struct chunk *chunk)
         begin_transfer(world, chunk);
 }
 
-/* What a unit of the chunk is in flops. */
+/* Flops of a unit. */
 static double load_unit_flops(const struct world *world, const struct chunk *chunk)
 {
     return chunk->factor[COMPUTE] *
            (cv_world_is_star(world) ? CV_STAR_UNIT : world->told.unit_flops);
 }
 
-static void load_fill(const struct chunk *chunk, enum cleave_event_kind kind,
-                      struct cleave_event *out)
-{
-    out->kind = kind;
-    out->worker = chunk->worker;
-    out->chunk = chunk->number;
-    out->units = chunk->units;
-}
-
-/* Its result may be asked for, or it is forgotten. */
+/* The result of a computed chunk may be asked for, or the chunk is forgotten. */
 static void load_finish(struct world *world, struct chunk *chunk)
 {
     struct load *load = world->state;
@@ -214,16 +196,13 @@ static void load_finish(struct world *world, struct chunk *chunk)
         free(chunk);
 }
 
-/* --- the input of commands: who has what of it, and what waits for more ------------ */
+/* --- the input of commands ---------------------------------------------------------- */
 
-/* Memory, or the end. */
-static void open_must(struct world *world, bool good)
+static void reserve_range(struct world *world)
 {
-    if (!good)
+    if (!cv_free_ranges_reserve(&open_of(world)->input.free))
         cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for the parts of a load");
 }
-
-/* --- to report at once ------------------------------------------------------------------ */
 
 static void reported(struct world *world, struct activity *activity,
                      struct cleave_event *out)
@@ -233,11 +212,11 @@ static void reported(struct world *world, struct activity *activity,
     (void)world;
     activity->start_s = activity->end_s;
     load_fill(note, note->kind, out);
-    out->output = note->report;
+    out->output = note->output;
     free(note);
 }
 
-/* Tell something at once, of a chunk or of a worker that has none. */
+/* Report an event now, for a chunk or a worker that has none. */
 static void open_report(struct world *world, const struct chunk *about, uint32_t worker,
                         enum cleave_event_kind kind, double units, double output)
 {
@@ -248,25 +227,23 @@ static void open_report(struct world *world, const struct chunk *about, uint32_t
     note->number = about != NULL ? about->number : 0;
     note->units = units;
     note->kind = kind;
-    note->report = output;
+    note->output = output;
     activity->at_once = true;
     activity->ended = reported;
     cv_world_begin(world, activity);
 }
 
-/* --- the input -------------------------------------------------------------------------- */
-
 static void open_serve(struct world *world)
 {
-    struct open_load *open = cv_open_of(world);
+    struct open_load *open = open_of(world);
 
-    while (open->wishes.first != NULL) {
-        struct chunk *chunk = open->wishes.first;
+    while (open->waiting.first != NULL) {
+        struct chunk *chunk = open->waiting.first;
         const double request = chunk->units;
 
         if (!cv_simulated_input_take(&open->input, &chunk->units, &chunk->begin))
             return;
-        line_leave(&open->wishes);
+        line_leave(&open->waiting);
         open->input.wished -= request;
         if (request > 0 && !(chunk->units > 0)) { /* nothing was left for it */
             open_report(world, chunk, chunk->worker, CLEAVE_SENT, 0, 0);
@@ -279,22 +256,29 @@ static void open_serve(struct world *world)
     open->input.wished = 0;
 }
 
+/* Units that no worker was given or promised. */
+static double open_left(const struct world *world)
+{
+    const struct open_load *open = open_of(world);
+
+    return open != NULL ? cv_simulated_input_left(&open->input) : INFINITY;
+}
+
 static void input_ended(struct world *world, struct activity *activity,
                         struct cleave_event *out)
 {
     activity->start_s = activity->end_s;
-    cv_open_of(world)->input.ended = true;
+    open_of(world)->input.ended = true;
     out->kind = CLEAVE_ENDED;
     out->units = open_left(world);
 }
 
-/* More of a stream comes; chunks that wait for it get their part. */
 static void open_arrive(struct world *world)
 {
-    struct cv_simulated_input *input = &cv_open_of(world)->input;
+    struct cv_simulated_input *input = &open_of(world)->input;
     struct activity *activity;
 
-    open_must(world, cv_free_ranges_reserve(&input->free));
+    reserve_range(world);
     if (!cv_simulated_input_arrive(input))
         return;
     activity = load_activity(world, NULL);
@@ -303,27 +287,17 @@ static void open_arrive(struct world *world)
     cv_world_begin(world, activity);
 }
 
-/* Units that nobody was given or promised. */
-static double open_left(const struct world *world)
-{
-    const struct open_load *open = cv_open_of(world);
+/* --- a command that starts up, reads and works -------------------------------------- */
 
-    return open != NULL ? cv_simulated_input_left(&open->input) : INFINITY;
-}
+/* The model of engine/simulated_command.h. Reading and working are computations of SimGrid,
+ * whose length changes when units arrive or are recalled. */
 
-/* --- a command that starts up, reads and works ------------------------------------- */
-
-/* The model is that of engine/command_model.h. To read and to work is a computation of
- * SimGrid, whose length changes as units come and go. */
-
-/* Flops to read so many units, and to work after that. */
 static double reader_flops(const struct world *world, const struct reader *reader,
                            double units)
 {
-    return units * cv_open_of(world)->command.phi * load_unit_flops(world, reader->chunk);
+    return units * open_of(world)->command.phi * load_unit_flops(world, reader->chunk);
 }
 
-/* How far it has read. */
 static double reader_position(const struct world *world, const struct reader *reader)
 {
     const struct activity *activity = reader->activity;
@@ -336,16 +310,14 @@ static double reader_position(const struct world *world, const struct reader *re
         return reader->read;
     if (activity->over && (reader->stage == READS || !(all > 0)))
         return reader->given;
-    if (reader->stage != READS)
-        return reader->read;
-    if (!(all > 0)) /* it has not started up */
+    if (reader->stage != READS || !(all > 0)) /* not started up */
         return reader->read;
     rest =
         activity->exec != NULL ? sg_exec_get_remaining(activity->exec) : activity->flops;
-    return fmax(reader->begin, reader->given - rest / all); /* but for rounding */
+    return fmax(reader->begin, reader->given - rest / all); /* rounding */
 }
 
-/* What was to read from this instant on does: then it is known how far it is. */
+/* If reading begins in this instant, let it begin: then the position is known. */
 static void reader_await(const struct reader *reader)
 {
     if (reader->activity != NULL && reader->stage == READS &&
@@ -356,11 +328,11 @@ static void reader_await(const struct reader *reader)
 static void told(struct world *world, struct activity *activity,
                  struct cleave_event *out);
 
-/* What is left to do when the end of the input was read. */
+/* The work after the end of the input. */
 static void set_work(struct world *world, struct reader *reader,
                      struct activity *activity)
 {
-    const struct cv_command_model *command = &cv_open_of(world)->command;
+    const struct cv_command_model *command = &open_of(world)->command;
     const double latency_s = world->workers[reader->worker].compute_latency_s;
 
     reader->end_read_s = cv_world_now(world);
@@ -372,7 +344,7 @@ static void set_work(struct world *world, struct reader *reader,
                       load_unit_flops(world, reader->chunk);
 }
 
-/* Its course has changed: among simultaneous ends it counts from now on. */
+/* The activity changed: its place among simultaneous ends is by now. */
 static void reader_renew(struct world *world, const struct reader *reader)
 {
     struct load *load = world->state;
@@ -400,7 +372,7 @@ static void reader_work(struct world *world, struct reader *reader)
     cv_world_begin(world, activity);
 }
 
-/* All that has come was read. */
+/* Everything given was read. */
 static enum activity_turn after_reading(struct world *world, struct activity *activity)
 {
     struct reader *reader = activity->about;
@@ -451,7 +423,7 @@ static enum activity_turn after_start(struct world *world, struct activity *acti
     return reader->activity == activity ? CV_TURN_END : CV_TURN_GONE;
 }
 
-/* Units are there for one that has not told yet that it reads. */
+/* Units arrived at a command whose start was not reported. */
 static void reader_start(struct world *world, struct reader *reader)
 {
     struct activity *activity = reader_activity(world, reader);
@@ -475,7 +447,7 @@ static void done(struct world *world, struct reader *reader, struct cleave_event
     reader->chunk = NULL;
     line_leave(&load->processors[reader->worker]);
     load_finish(world, chunk);
-    load->open->next(world, reader->worker);
+    begin_next(world, reader->worker);
     load->open->input.finished += out->units;
     open_arrive(world);
     open_serve(world);
@@ -500,15 +472,14 @@ static void told(struct world *world, struct activity *activity, struct cleave_e
     } else if (stage == READS) {
         reader->stage = WAITS;
         reader->read = reader->given;
-        if (reader->closed) /* in this very instant */
+        if (reader->closed) /* in this instant */
             reader_work(world, reader);
     } else {
         done(world, reader, out);
     }
 }
 
-/* It was about to tell that it has read all, or that it starts, but that is not so any
- * more, or is not all. */
+/* Cancel a report that the command has read everything, or has started. */
 static void reader_take_back(struct world *world, struct reader *reader)
 {
     if (reader->activity == NULL || !reader->activity->over)
@@ -520,26 +491,25 @@ static void reader_take_back(struct world *world, struct reader *reader)
     reader->stage = WAITS;
 }
 
-/* --- orders about commands that are fed as they read ------------------------------- */
+/* --- orders about open chunks ------------------------------------------------------- */
 
-/* The rules are those of the native engine: a chunk is one range of the load, decided with
- * its first unit, and what is on its way or was fed stays. */
+/* As in the native engine, a chunk is one range of the load, decided with its first unit;
+ * units that were sent or fed are not recalled. */
 
-/* A chunk is to be sent as a whole, and its turn at its worker has come. */
 static void open_send(struct world *world, struct chunk *chunk)
 {
-    struct open_load *open = cv_open_of(world);
+    struct open_load *open = open_of(world);
 
-    line_join(&open->wishes, chunk);
+    line_join(&open->waiting, chunk);
     open->input.wished += chunk->units;
     open_serve(world);
 }
 
 static void open_begin_sent(struct world *world, struct chunk *chunk)
 {
-    struct reader *reader = &cv_open_of(world)->readers[chunk->worker];
+    struct reader *reader = &open_of(world)->readers[chunk->worker];
     const double latency_s =
-        cv_command_before_s(&cv_open_of(world)->command,
+        cv_command_before_s(&open_of(world)->command,
                             world->workers[chunk->worker].compute_latency_s);
 
     *reader = (struct reader){ .worker = chunk->worker,
@@ -556,7 +526,7 @@ static void open_begin_sent(struct world *world, struct chunk *chunk)
 static void piece_arrived(struct world *world, struct chunk *piece,
                           struct cleave_event *out)
 {
-    struct open_load *open = cv_open_of(world);
+    struct open_load *open = open_of(world);
     struct reader *reader = &open->readers[piece->worker];
     struct activity *activity;
 
@@ -595,16 +565,15 @@ static void send_piece(struct world *world, struct reader *reader, double units,
     *piece = *reader->chunk;
     piece->units = units;
     piece->kind = kind;
-    piece->arrived = piece_arrived;
     load_send(world, piece);
 }
 
 static double lengthen(struct world *world, struct reader *reader, double units)
 {
-    struct open_load *open = cv_open_of(world);
+    struct open_load *open = open_of(world);
     double begin = 0, taken;
 
-    open_must(world, cv_free_ranges_reserve(&open->input.free));
+    reserve_range(world);
     if (!reader->started && !(reader->end > reader->begin)) {
         taken = cv_free_ranges_take_first(&open->input.free, units, &begin);
         reader->begin = reader->end = reader->given = reader->read = begin;
@@ -648,12 +617,12 @@ static void close_chunk(struct world *world, struct reader *reader)
         reader_take_back(world, reader);
     reader_renew(world, reader);
     if (reader->activity != NULL || reader->given < reader->end)
-        return; /* it will be noticed */
+        return; /* noticed later */
     if (reader->started) {
         reader_work(world, reader);
         return;
     }
-    /* It was given nothing: it is killed. */
+    /* A command without input is killed. */
     activity = reader_activity(world, reader);
     reader->stage = WORKS;
     activity->at_once = true;
@@ -666,17 +635,16 @@ static void look(struct world *world, const struct reader *reader, uint32_t work
         reader->chunk != NULL ? reader_position(world, reader) - reader->begin : 0;
 
     open_report(world, reader->chunk, worker, CLEAVE_PROGRESS, read,
-                cv_open_of(world)->command.emits ? read : 0);
+                open_of(world)->command.emits ? read : 0);
 }
 
-/* The reading, or what is to be read, is shorter now. */
 static void shorten(struct world *world, struct reader *reader)
 {
     struct activity *activity = reader->activity;
 
     if (reader->opened && !reader->started && !(reader->end > reader->begin)) {
         reader_take_back(world, reader);
-        reader->activity = NULL; /* it is forgotten when its time comes */
+        reader->activity = NULL; /* freed when it ends */
         reader->stage = WAITS;
         if (reader->closed)
             close_chunk(world, reader);
@@ -693,7 +661,7 @@ static void shorten(struct world *world, struct reader *reader)
 static void recall(struct world *world, struct reader *reader,
                    const struct cleave_order *order)
 {
-    struct open_load *open = cv_open_of(world);
+    struct open_load *open = open_of(world);
     double units = 0;
 
     if (reader->chunk != NULL && !(reader->given < reader->end)) {
@@ -708,7 +676,7 @@ static void recall(struct world *world, struct reader *reader,
     open_report(world, reader->chunk, order->worker, CLEAVE_RECALLED, units, 0);
     if (!(units > 0))
         return;
-    open_must(world, cv_free_ranges_reserve(&open->input.free));
+    reserve_range(world);
     cv_free_ranges_add(&open->input.free, reader->end - units, reader->end);
     reader->end -= units;
     if (reader->end - reader->begin <= open->input.free.grain)
@@ -721,7 +689,7 @@ static void recall(struct world *world, struct reader *reader,
 /* An order to open, extend, close, look or recall. */
 static void open_obey(struct world *world, const struct cv_wire_message *message)
 {
-    struct reader *reader = &cv_open_of(world)->readers[message->order.worker];
+    struct reader *reader = &open_of(world)->readers[message->order.worker];
 
     reader_await(reader);
     switch (message->order.kind) {
@@ -744,11 +712,7 @@ static void open_obey(struct world *world, const struct cv_wire_message *message
     }
 }
 
-/* --- a run ------------------------------------------------------------------------------ */
-
-/* A run begins; `next` begins what is first in a worker's line. */
-static void open_begin(struct world *world, const struct cv_wire_message *run,
-                       void (*next)(struct world *world, uint32_t worker))
+static void open_begin(struct world *world, const struct cv_wire_message *run)
 {
     struct load *load = world->state;
     const uint32_t n = world->told.nodes;
@@ -765,12 +729,11 @@ static void open_begin(struct world *world, const struct cv_wire_message *run,
     open = load->open = cv_world_take(world, 1, sizeof *open);
     open->readers = cv_world_take(world, n, sizeof *open->readers);
     open->command = run->command;
-    open->next = next;
     cv_simulated_input_begin(&open->input, run->units, run->hold, n, run->command.record);
     open_arrive(world);
 }
 
-/* --- a master, its port, and workers that compute chunks --------------------------- */
+/* --- computations, orders and runs -------------------------------------------------- */
 
 static void compute_ended(struct world *world, struct activity *activity,
                           struct cleave_event *out);
@@ -789,7 +752,6 @@ static void begin_compute(struct world *world, struct chunk *chunk)
     cv_world_begin(world, activity);
 }
 
-/* The next in its worker's line. */
 static void begin_next(struct world *world, uint32_t worker)
 {
     struct load *load = world->state;
@@ -800,12 +762,14 @@ static void begin_next(struct world *world, uint32_t worker)
     else if (chunk != NULL)
         begin_compute(world, chunk);
 }
-
-static void chunk_arrived(struct world *world, struct chunk *chunk,
-                          struct cleave_event *out)
+static void arrived(struct world *world, struct chunk *chunk, struct cleave_event *out)
 {
     struct load *load = world->state;
 
+    if (chunk->kind != 0) {
+        piece_arrived(world, chunk, out);
+        return;
+    }
     load_fill(chunk, CLEAVE_SENT, out);
     if (line_join(&load->processors[chunk->worker], chunk))
         begin_next(world, chunk->worker);
@@ -826,8 +790,6 @@ static void compute_ended(struct world *world, struct activity *activity,
         begin_compute(world, processor->first);
 }
 
-/* --- orders --------------------------------------------------------------------------- */
-
 static void send_chunk(struct world *world, const struct cv_wire_message *message)
 {
     struct load *load = world->state;
@@ -836,7 +798,6 @@ static void send_chunk(struct world *world, const struct cv_wire_message *messag
     chunk->units = message->order.units;
     chunk->worker = message->order.worker;
     chunk->number = load->numbered++;
-    chunk->arrived = chunk_arrived;
     for (int i = 0; i < 3; i++)
         chunk->factor[i] = message->cost[i];
     if (load->open != NULL)
@@ -866,77 +827,54 @@ static void send_back(struct world *world, const struct cleave_order *order)
     wanted->back = true;
     load_send(world, wanted);
 }
-
 static void woken(struct world *world, struct activity *activity,
                   struct cleave_event *out)
 {
-    struct chunk *note = activity->about;
+    const struct load *load = world->state;
 
-    (void)world;
     activity->start_s = activity->end_s;
     out->kind = CLEAVE_WAKE;
-    out->worker = note->worker;
-    free(note);
+    out->worker = (uint32_t)((struct line *)activity->about - load->processors);
 }
-
 static void wake_at(struct world *world, const struct cleave_order *order)
 {
-    struct chunk *note = cv_world_take(world, 1, sizeof *note);
-    struct activity *activity = load_activity(world, note);
+    struct load *load = world->state;
+    struct activity *activity = load_activity(world, &load->processors[order->worker]);
 
-    note->worker = order->worker;
     activity->delay_s = order->time_s - cv_world_now(world);
     activity->usual_s = activity->wanted_s = order->time_s;
     activity->at_once = !(activity->delay_s > 0);
     activity->ended = woken;
     cv_world_begin(world, activity);
 }
-
-static void recalled(struct world *world, struct activity *activity,
-                     struct cleave_event *out)
-{
-    struct chunk *note = activity->about;
-
-    (void)world;
-    activity->start_s = activity->end_s;
-    load_fill(note, CLEAVE_RECALLED, out);
-    out->units = note->report;
-    free(note);
-}
-
-/* Take units back from what a worker computes, as far as it has not come to them. */
+/* Take units back that a worker has not computed. */
 static void world_recall(struct world *world, const struct cleave_order *order)
 {
     struct load *load = world->state;
     struct chunk *chunk = load->processors[order->worker].first;
-    struct chunk *note = cv_world_take(world, 1, sizeof *note);
-    struct activity *report = load_activity(world, note);
+    struct activity *activity;
+    double rest, to_come, units;
 
-    note->worker = order->worker;
-    if (chunk != NULL) {
-        struct activity *activity = chunk->activity;
-        double rest, to_come;
-
-        /* One that has come just now may be about to start: then its rest is fixed, but not to be seen. */
-        if (!(activity->delay_s > 0) && activity->flops > 0)
-            cv_world_await(activity);
-        rest = activity->exec != NULL ? sg_exec_get_remaining(activity->exec)
-                                      : activity->flops;
-        to_come = rest / load_unit_flops(world, chunk);
-
-        note->number = chunk->number;
-        note->report = order->units < to_come ? order->units : to_come;
-        if (note->report > 0 && to_come > 0) {
-            activity->flops = rest * (1 - note->report / to_come);
-            chunk->units = chunk->units > note->report ? chunk->units - note->report : 0;
-            activity->key = load->sequence++;
-            if (activity->exec != NULL)
-                cv_world_change(activity);
-        }
+    if (chunk == NULL) {
+        open_report(world, NULL, order->worker, CLEAVE_RECALLED, 0, 0);
+        return;
     }
-    report->at_once = true;
-    report->ended = recalled;
-    cv_world_begin(world, report);
+    activity = chunk->activity;
+    /* If the computation begins in this instant, its rest shows when it has begun. */
+    if (!(activity->delay_s > 0) && activity->flops > 0)
+        cv_world_await(activity);
+    rest =
+        activity->exec != NULL ? sg_exec_get_remaining(activity->exec) : activity->flops;
+    to_come = rest / load_unit_flops(world, chunk);
+    units = order->units < to_come ? order->units : to_come;
+    open_report(world, chunk, order->worker, CLEAVE_RECALLED, units, 0);
+    if (!(units > 0 && to_come > 0))
+        return;
+    activity->flops = rest * (1 - units / to_come);
+    chunk->units = chunk->units > units ? chunk->units - units : 0;
+    activity->key = load->sequence++;
+    if (activity->exec != NULL)
+        cv_world_change(activity);
 }
 
 static void submit(struct world *world, const struct cv_wire_message *message)
@@ -953,28 +891,17 @@ static void submit(struct world *world, const struct cv_wire_message *message)
     case CLEAVE_WAKE_AT:
         wake_at(world, &message->order);
         break;
-    case CLEAVE_RECALL:
-        if (load->open == NULL) {
-            world_recall(world, &message->order);
-            break;
-        }
-        open_obey(world, message);
-        break;
-    case CLEAVE_OPEN:
-    case CLEAVE_EXTEND:
-    case CLEAVE_CLOSE:
-    case CLEAVE_QUERY:
-        if (load->open != NULL) {
-            open_obey(world, message);
-            break;
-        }
-        cv_world_fail(world, CLEAVE_EENGINE, "chunks cannot be opened");
-    default:
+    case CLEAVE_COMBINE:
         cv_world_fail(world, CLEAVE_EENGINE, "an order of another task");
+    default:
+        if (load->open != NULL)
+            open_obey(world, message);
+        else if (message->order.kind == CLEAVE_RECALL)
+            world_recall(world, &message->order);
+        else
+            cv_world_fail(world, CLEAVE_EENGINE, "chunks cannot be opened");
     }
 }
-
-/* --- runs ----------------------------------------------------------------------------- */
 
 static void stream_ended(struct world *world, struct activity *activity,
                          struct cleave_event *out)
@@ -993,7 +920,7 @@ static void begin(struct world *world, const struct cv_wire_message *run)
     load->sequence = load->numbered = 0;
     load->result_ratio = run->result_ratio;
     load->stream_rest = run->stream_rest;
-    open_begin(world, run, begin_next);
+    open_begin(world, run);
     if (cv_world_is_star(world)) {
         cv_star_latency(world, run->noisy == 0);
         cv_weather_begin(world);

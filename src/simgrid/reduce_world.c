@@ -9,13 +9,13 @@
 
 enum { ENDS_TRANSFER, ENDS_COMBINATION, ENDS_SLEEP, KINDS = 4 };
 
-/* A node, which is also a sender once in its life. */
+/* A node is a sender once. */
 struct node {
-    struct node *coming, *last_coming; /* who sends to it, in turn              */
-    struct node *here, *last_here;     /* whose partials are to be combined      */
-    struct node *next;                 /* behind it in such a line               */
+    struct node *coming, *last_coming; /* senders to it, in turn */
+    struct node *here, *last_here;     /* arrived partials, in turn */
+    struct node *next;                 /* in such a queue */
     struct node *target;
-    double transfer_s, compute_s; /* as a sender: what its partial costs    */
+    double transfer_s, compute_s; /* as a sender: costs of its partial */
 };
 
 static uint32_t number(const struct world *world, const struct node *node)
@@ -51,7 +51,7 @@ static void transfer_ended(struct world *world, struct activity *activity,
 static void combination_ended(struct world *world, struct activity *activity,
                               struct cleave_event *out);
 
-/* What a combination is in flops: so many as the host does in that time, undisturbed. */
+/* Flops that the host does in the time of a combination. */
 static double flops_of(const struct world *world, const struct node *sender)
 {
     sg_host_t host = world->hosts[number(world, sender->target)];

@@ -1,13 +1,14 @@
 /* simgrid_main.c -- the program cleave-simgrid. SPDX-License-Identifier: MIT
  *
- * Started by cleave with a socket as its standard input; engine/simgrid_wire.h says what is
- * said there. Whatever SimGrid has to say goes to standard error, which cleave keeps. */
+ * Started by cleave with a socket as its standard input; engine/simgrid_wire.h has the
+ * messages. SimGrid writes to standard error, which cleave keeps. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
+#include <simgrid/exec.h>
 #include <simgrid/host.h>
 #include <simgrid/semaphore.h>
 #include <stdio.h>
@@ -19,10 +20,243 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <xbt/config.h>
 #include <cleave/version.h>
+#include "base/arena.h"
+#include "base/random.h"
+#include "engine/simgrid_wire.h"
 #include "simgrid/world.h"
 
-/* --- hears orders, reports events -------------------------------------------------- */
+/* --- costs of hosts and routes of a topology ---------------------------------------- */
+
+/* Times are compared, so they should be exact. */
+static const double FINE = 1e-15;
+
+static double send_s(sg_host_t from, sg_host_t to, double bytes)
+{
+    const double begin_s = simgrid_get_clock();
+
+    sg_host_sendto(from, to, bytes);
+    return simgrid_get_clock() - begin_s;
+}
+
+/* Times are differences of the clock: their last digits would make equal workers
+ * differ. */
+static double tidy(double value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.8g", value);
+    return strtod(text, NULL);
+}
+
+/* Latency, and bandwidth in bytes per second, from a small and a large message. */
+static void measure_way(sg_host_t from, sg_host_t to, double unit_bytes,
+                        double *out_latency_s, double *out_rate)
+{
+    const double small_s = send_s(from, to, unit_bytes);
+    double bytes = unit_bytes, large_s = small_s;
+
+    while (large_s < 8 * small_s + 1e-6 && bytes < 1e30 * unit_bytes) {
+        bytes *= 8;
+        large_s = send_s(from, to, bytes);
+    }
+    /* A route without links, for example between peers with coordinates, takes no
+     * time: the rate is at least that of the bytes tried. */
+    *out_rate = large_s > small_s * (1 + 1e-9)
+                    ? tidy((bytes - unit_bytes) / (large_s - small_s))
+                    : tidy(bytes / fmax(small_s, 1e-9));
+    *out_latency_s = tidy(fmax(0, small_s - unit_bytes / *out_rate));
+    if (*out_latency_s < 1e-7 * small_s)
+        *out_latency_s = 0;
+}
+
+/* Flops per second, from a computation of a millisecond. */
+static double measure_speed(sg_host_t host)
+{
+    const double flops = 1e-3 * sg_host_get_speed(host), begin_s = simgrid_get_clock();
+    sg_exec_t exec = sg_actor_exec_init(flops);
+
+    sg_exec_set_host(exec, host);
+    sg_exec_start(exec);
+    sg_exec_wait(exec);
+    return tidy(flops / (simgrid_get_clock() - begin_s));
+}
+
+/* The first line that SimGrid marked as an error, without the mark, or else the last
+ * line. */
+static void read_words(int words, char *out, size_t size)
+{
+    char text[4096], *line, *rest = text;
+    const ssize_t length = pread(words, text, sizeof text - 1, 0);
+
+    text[length > 0 ? length : 0] = '\0';
+    snprintf(out, size, "it cannot be reached");
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const char *marked = cv_simgrid_marked(line);
+
+        if (line[strspn(line, " \t")] != '\0')
+            snprintf(out, size, "%s", cv_simgrid_plain(marked != NULL ? marked : line));
+        if (marked != NULL)
+            return;
+    }
+}
+
+/* Hosts before `at` were measured. */
+struct found {
+    volatile uint32_t at;
+    struct cleave_worker workers[];
+};
+
+static void measure_from(const struct world *world, struct found *found)
+{
+    const double unit = world->told.unit_bytes;
+
+    for (; found->at < world->told.nodes; found->at++) {
+        struct cleave_worker *worker = &found->workers[found->at];
+        sg_host_t host = world->hosts[found->at];
+        double rate;
+
+        measure_way(world->master, host, unit, &worker->latency_s, &rate);
+        worker->bandwidth_ups = tidy(rate / unit);
+        measure_way(host, world->master, unit, &worker->return_latency_s, &rate);
+        worker->return_bandwidth_ups = tidy(rate / unit);
+        worker->speed_ups = tidy(measure_speed(host) / world->told.unit_flops);
+    }
+}
+
+/* A host that is off or has no route ends SimGrid. So a copy of this process measures,
+ * in shared memory: after its end found->at is the first unusable host, or the number
+ * of hosts. */
+static void measure_in_copy(struct world *world, struct found *found, char *why,
+                            size_t size)
+{
+    const int words = memfd_create("words", MFD_CLOEXEC);
+    const pid_t id = words < 0 ? -1 : fork();
+    int state = 0;
+
+    if (id < 0)
+        cv_world_fail(world, CLEAVE_EENGINE, "cannot start another world of SimGrid");
+    if (id == 0) {
+        dup2(words, STDERR_FILENO);
+        measure_from(world, found);
+        _exit(0);
+    }
+    while (waitpid(id, &state, 0) < 0 && errno == EINTR)
+        continue;
+    read_words(words, why, size);
+    close(words);
+}
+
+/* Failures in a row after which the other hosts are not tried. */
+enum { HOPELESS = 8 };
+
+/* Measure all hosts and remove unusable ones; `left_out` lists them with reasons. */
+static void measure_hosts(struct world *world, struct found *found, char *left_out,
+                          size_t size)
+{
+    size_t length = 0, failed = 0;
+    char why[300] = "";
+
+    left_out[0] = '\0';
+    if (CV_WORLD_WATCHED) {
+        measure_from(world, found);
+        return;
+    }
+    for (;;) {
+        const uint32_t before = found->at;
+
+        measure_in_copy(world, found, why, sizeof why);
+        if (found->at >= world->told.nodes)
+            return;
+        failed = found->at > before ? 1 : failed + 1;
+        if (length < size)
+            length += (size_t)snprintf(left_out + length, size - length, "%s: %s\n",
+                                       sg_host_get_name(world->hosts[found->at]), why);
+        memmove(&world->hosts[found->at], &world->hosts[found->at + 1],
+                (world->told.nodes - found->at - 1) * sizeof *world->hosts);
+        world->told.nodes--;
+        if (failed == HOPELESS && world->told.nodes > found->at) {
+            if (length < size)
+                length +=
+                    (size_t)snprintf(left_out + length, size - length,
+                                     "%u more, which were not tried: so many before "
+                                     "them failed\n",
+                                     world->told.nodes - found->at);
+            world->told.nodes = found->at;
+        }
+        if (world->told.nodes == 0)
+            cv_world_fail(world, CLEAVE_EINPUT,
+                          "%.150s: no host can be used by the master '%.60s': %.200s",
+                          world->topology, sg_host_get_name(world->master), why);
+    }
+}
+
+static void measure_star(struct world *world)
+{
+    static char left_out[4096];
+    const size_t bytes =
+        sizeof(struct found) + world->told.nodes * sizeof(struct cleave_worker);
+    struct found *found =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct cv_wire_answer answer = { .reply = CV_WIRE_STAR };
+    uint32_t n;
+
+    if (found == MAP_FAILED)
+        cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for a world of SimGrid");
+    sg_cfg_set_double("surf/precision", FINE);
+    measure_hosts(world, found, left_out, sizeof left_out);
+    n = answer.count = world->told.nodes;
+    answer.bytes = n * sizeof *found->workers + strlen(left_out);
+    for (uint32_t i = 0; i < n; i++)
+        answer.bytes += strlen(sg_host_get_name(world->hosts[i])) + 1;
+    cv_world_answer(world, &answer, sizeof answer);
+    cv_world_answer(world, found->workers, n * sizeof *found->workers);
+    for (uint32_t i = 0; i < n; i++)
+        cv_world_answer(world, sg_host_get_name(world->hosts[i]),
+                        strlen(sg_host_get_name(world->hosts[i])) + 1);
+    cv_world_answer(world, left_out, strlen(left_out));
+}
+
+/* All ordered pairs, or random ones if there are too many. */
+static void measure_pairs(struct world *world)
+{
+    enum { MOST_NODES = 300, TRIED = 20000 };
+    const uint32_t n = world->told.nodes;
+    const bool all = n <= MOST_NODES;
+    const uint64_t tries = all ? (uint64_t)n * n : TRIED;
+    struct cv_wire_answer answer = { .reply = CV_WIRE_PAIRS, .count = n };
+    double sum_s = 0, count = 0, least_s = INFINITY, most_s = 0;
+
+    sg_cfg_set_double("surf/precision", FINE);
+    for (uint64_t k = 0; k < tries; k++) {
+        struct cv_random random;
+        uint64_t i = k / n, j = k % n;
+        double took_s;
+
+        if (!all) {
+            cv_random_at(&random, 1, (uint32_t)k, 0, 0);
+            i = (uint64_t)(cv_random_uniform(&random) * n) % n;
+            j = (uint64_t)(cv_random_uniform(&random) * n) % n;
+        }
+        if (i == j)
+            continue;
+        took_s = send_s(world->hosts[i], world->hosts[j], world->told.partial_bytes);
+        sum_s += took_s;
+        count += 1;
+        least_s = fmin(least_s, took_s);
+        most_s = fmax(most_s, took_s);
+    }
+    answer.seconds[0] = count > 0 ? sum_s / count : 0;
+    answer.seconds[1] = !all ? NAN : count > 0 ? least_s : 0;
+    answer.seconds[2] = most_s;
+    cv_world_answer(world, &answer, sizeof answer);
+}
+
+/* --- orders and events -------------------------------------------------------------- */
+
+/* Exit status of a world whose run has ended; the next run is pending. */
+enum { WORLD_USED = 77 };
 
 /* The messages of a run, for repeating it. */
 struct record {
@@ -35,16 +269,8 @@ static void keep(struct world *world, struct record *record,
 {
     if (message->what == CV_WIRE_BEGIN)
         record->count = 0;
-    if (record->count == record->room) {
-        const size_t room = 2 * record->room + 256;
-        struct cv_wire_message *grown = cv_world_take(world, room, sizeof *grown);
-
-        if (record->count > 0)
-            memcpy(grown, record->messages, record->count * sizeof *grown);
-        free(record->messages);
-        record->messages = grown;
-        record->room = room;
-    }
+    if (!CV_ROOM(record->messages, &record->room, record->count + 1))
+        cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for a world of SimGrid");
     record->messages[record->count++] = *message;
 }
 
@@ -58,22 +284,21 @@ static void next_event(struct world *world, struct cv_wire_answer *answer)
     }
     answer->reply = CV_WIRE_EVENT;
     ended.ended(world, &ended, &answer->event);
-    /* Of one instant, what was begun first is told first: also if something is to end at a time that
-     * rounding has put before the clock of another one. */
+    /* Simultaneous events come in the order of their begin, even if rounding has put the end
+     * of one before another. */
     world->told_s = fmax(world->told_s, ended.end_s);
     answer->event.start_s = ended.start_s < ended.end_s ? ended.start_s : world->told_s;
     answer->event.time_s = world->told_s;
-    /* Nothing waits here from one instant to another. */
     answer->event.more = world->nwaiting > 0;
 }
 
-/* Every run has a world of its own, so that it does not matter which came before. */
+/* Every run has a new world, so that earlier runs do not matter. */
 static void begin_run(struct world *world, const struct cv_wire_message *message)
 {
     if (world->run > 0 && !world->told.records) {
         world->pending->any = true;
         world->pending->run = *message;
-        _exit(CV_WORLD_USED);
+        _exit(WORLD_USED);
     }
     world->run++;
     world->origin_s = simgrid_get_clock();
@@ -99,7 +324,7 @@ static bool obey(struct world *world, const struct cv_wire_message *message,
     return true;
 }
 
-/* The last run again and again: what SimGrid takes by itself, without anybody asking. */
+/* Repeat the last run without the socket: the time that SimGrid takes by itself. */
 static void repeat(struct world *world, const struct record *record, uint32_t times,
                    struct cv_wire_answer *answer)
 {
@@ -116,7 +341,8 @@ static void repeat(struct world *world, const struct record *record, uint32_t ti
                          1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
 }
 
-void cv_serve(struct world *world)
+/* The server's actor: receives orders until cleave closes the socket. */
+static void serve(struct world *world)
 {
     struct record record = { NULL, 0, 0 };
     struct cv_wire_message message;
@@ -140,9 +366,9 @@ void cv_serve(struct world *world)
     }
 }
 
-/* --- the program cleave-simgrid ---------------------------------------------------- */
+/* --- the program -------------------------------------------------------------------- */
 
-/* Actors switch fastest by the boost library, where SimGrid was built with it. Sanitizers
+/* Actors switch fastest with the boost library, if SimGrid was built with it. Sanitizers
  * only understand threads. */
 static const char *way_to_switch(void)
 {
@@ -153,8 +379,8 @@ static const char *way_to_switch(void)
     return "--cfg=contexts/stack-size:128";
 }
 
-/* On a star a transfer takes latency + size / bandwidth and no more; on a topology SimGrid
- * has its way, and that of the file. */
+/* On a star a transfer takes exactly latency + size / bandwidth; on a topology SimGrid's own
+ * model and the file apply. */
 static void start_simgrid(const struct world *world)
 {
     static const char *const plain[] = { "--cfg=network/model:CM02",
@@ -164,8 +390,8 @@ static void start_simgrid(const struct world *world)
                               "--cfg=contexts/stack-size:128", way_to_switch() };
     int count = 4;
 
-    /* Where several messages begin at once and share a link, the lazy way of sharing gives
-     * some of them more than their own links carry. */
+    /* If several messages begin at once and share a link, the lazy update gives some of them
+     * more than their own links carry. */
     if (!cv_world_is_star(world) || world->told.port == CLEAVE_PORT_MULTI)
         words[count++] = "--cfg=network/optim:Full";
     if (cv_world_is_star(world))
@@ -220,11 +446,11 @@ static void live(int argc, char **argv)
     (void)argc;
     (void)argv;
     if (world->told.task == CV_WIRE_MEASURE_STAR)
-        cv_measure_star(world);
+        measure_star(world);
     else if (world->told.task == CV_WIRE_MEASURE_PAIRS)
-        cv_measure_pairs(world);
+        measure_pairs(world);
     else
-        cv_serve(world);
+        serve(world);
     _exit(0);
 }
 
@@ -237,16 +463,16 @@ static void live_in(struct world *world)
     sg_actor_set_data(server, world);
     sg_actor_start(server, live, 0, NULL);
     simgrid_run();
-    /* The server never ends by itself. */
+    /* The server exits only with the process. */
     fputs("it ended before the run did: the host of the master goes off, by a profile of "
           "the platform file\n",
           stderr);
     _exit(1);
 }
 
-/* Every run is to begin at time 0, and SimGrid cannot go back: each has a copy of this
- * process as it is before time begins, which is much faster to get than a new process. The
- * message that is to begin a run is handed over in memory that both see. */
+/* Every run begins at time 0, and SimGrid cannot go back: each run has a copy of this
+ * process before time begins, which is much faster than a new process. The message that
+ * begins the next run is passed in shared memory. */
 static int live_again_and_again(struct world *world)
 {
     int state;
@@ -264,7 +490,7 @@ static int live_again_and_again(struct world *world)
             signal(WTERMSIG(state), SIG_DFL);
             raise(WTERMSIG(state));
         }
-        if (WEXITSTATUS(state) != CV_WORLD_USED)
+        if (WEXITSTATUS(state) != WORLD_USED)
             return WEXITSTATUS(state);
     }
 }
@@ -297,5 +523,5 @@ int main(void)
         live_in(&world);
     world.task = world.told.task == CV_WIRE_LOAD ? &cv_load_task : &cv_reduce_task;
     world.task->open(&world);
-    _exit(live_again_and_again(&world)); /* what SimGrid holds is not looked after */
+    _exit(live_again_and_again(&world)); /* SimGrid's memory is not freed */
 }

@@ -1,10 +1,10 @@
-/* world.c -- activities, what they wait for and what waits for them.
+/* world.c -- activities, platforms and changing speeds of a simulated world.
  * SPDX-License-Identifier: MIT
  *
- * SimGrid finishes in one step whatever ends within its precision of the same time. All
- * doers of a step run before the server does, so that the server finds simultaneous ends
- * together. The precision is set to a small part of what the longest activity takes: an
- * absolute one would be too coarse for some platforms and too fine for others. */
+ * SimGrid ends in one step everything that ends within its precision of the same time.
+ * All doers of a step run before the server, so that the server finds simultaneous ends
+ * together. The precision is a small part of the longest activity: an absolute one would
+ * be too coarse for some platforms and too fine for others. */
 #include "simgrid/world.h"
 
 #include <errno.h>
@@ -22,21 +22,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xbt/config.h>
+#include "base/arena.h"
 #include "base/bisect.h"
 #include "base/compare.h"
 
-/* --- a link of a star: units into bytes that suit SimGrid -------------------------- */
+/* --- links of a star ---------------------------------------------------------------- */
 
-/* A message has so many bytes. */
+/* Bytes of a message. */
 static const double LEAST_BYTES = 1e13, USUAL_BYTES = 1e15, MOST_BYTES = 1e18;
 
-/* A speed of nothing is none that SimGrid takes: so slow that it makes no difference. */
+/* SimGrid does not accept a speed of 0. */
 static double star_factor(double factor)
 {
     return factor > 1e-14 ? factor : 1e-14;
 }
 
-/* The bandwidth follows from its rate, its factor and what a unit is in bytes. */
 static void star_bandwidth(const struct link *link)
 {
     if (link->unit_bytes > 0)
@@ -44,7 +44,6 @@ static void star_bandwidth(const struct link *link)
                                               star_factor(link->factor));
 }
 
-/* Turn the units of a message into bytes. */
 static void star_fit(struct activity *activity)
 {
     struct link *link = activity->link;
@@ -57,16 +56,16 @@ static void star_fit(struct activity *activity)
     activity->bytes *= link->unit_bytes;
 }
 
-/* --- activities, what they wait for and what waits for them ------------------------ */
+/* --- activities --------------------------------------------------------------------- */
 
-/* What ends within this part of the longest activity's time ends together. */
+/* Ends within this part of the longest activity are simultaneous. */
 static const double TOGETHER = 1e-13;
 
 struct doer {
     struct world *world;
     sg_sem_t go;
     struct activity *activity;
-    struct doer *next; /* among the free ones */
+    struct doer *next;
 };
 
 void *cv_world_take(struct world *world, size_t count, size_t size)
@@ -102,7 +101,7 @@ void cv_world_read(struct world *world, void *to, size_t bytes)
 
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) /* nobody is there any more */
+        if (got <= 0) /* cleave closed the socket */
             _exit(0);
         at += got;
         bytes -= (size_t)got;
@@ -147,23 +146,15 @@ struct activity *cv_world_activity(struct world *world)
     return activity;
 }
 
-/* It has ended: among those that wait to be reported, the last is the next. */
+/* Insert an ended activity; the last one is reported next. */
 static void wait_in_line(struct world *world, struct activity *activity)
 {
     size_t at;
 
     activity->over = true;
     activity->end_s = activity->wanted_s > 0 ? activity->wanted_s : cv_world_now(world);
-    if (world->nwaiting == world->waiting_room) {
-        const size_t room = 2 * world->waiting_room + 64;
-        struct activity **grown = cv_world_take(world, room, sizeof *grown);
-
-        if (world->nwaiting > 0)
-            memcpy(grown, world->waiting, world->nwaiting * sizeof *grown);
-        free(world->waiting);
-        world->waiting = grown;
-        world->waiting_room = room;
-    }
+    if (!CV_ROOM(world->waiting, &world->waiting_room, world->nwaiting + 1))
+        cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for a world of SimGrid");
     CV_BISECT(at, world->nwaiting, i, world->waiting[i]->key > activity->key);
     memmove(&world->waiting[at + 1], &world->waiting[at],
             (world->nwaiting - at) * sizeof(struct activity *));
@@ -171,7 +162,7 @@ static void wait_in_line(struct world *world, struct activity *activity)
     world->nwaiting++;
 }
 
-/* Compute; when somebody takes a part away, go on with the rest. */
+/* Compute; after a change of flops, compute the rest. */
 static void compute(struct activity *activity)
 {
     do {
@@ -295,7 +286,7 @@ void cv_world_drop(struct world *world, struct activity *activity)
     forget(world, activity);
 }
 
-/* Others of this instant may still be on their way to the line. */
+/* Other ends of this instant may follow. */
 static void settle(struct world *world)
 {
     size_t before;
@@ -323,7 +314,7 @@ bool cv_world_next(struct world *world, struct activity *out)
     return true;
 }
 
-/* --- a platform file of SimGrid, and which of its hosts take part ------------------ */
+/* --- a platform file of SimGrid ----------------------------------------------------- */
 
 /* node-2 comes before node-10. */
 static int by_name(const void *a, const void *b)
@@ -343,8 +334,8 @@ static sg_host_t find(struct world *world, const char *name)
     return host;
 }
 
-/* All hosts but the master, or as many of them as are wanted, evenly spread. Nodes of a
- * reduction have no master. */
+/* All hosts except the master, or the wanted number of them, evenly spread. Reductions
+ * have no master. */
 static void choose(struct world *world, const sg_host_t *all, size_t count)
 {
     const bool reduces =
@@ -396,22 +387,22 @@ void cv_topology_load(struct world *world)
     free(all);
 }
 
-/* --- the star of a platform file as a platform of SimGrid -------------------------- */
+/* --- the star of a platform --------------------------------------------------------- */
 
-/* Every host has a link of its own for each way; the master's own is no obstacle. Hosts of a
- * load have the costs of their workers. Those of a reduction do a unit a second, so that an
- * operation of t seconds is one of t units. The C interface cannot build platforms, so that
- * a file is written, in memory. */
+/* Every host has a link for each way; the link of the master is never a bottleneck.
+ * Hosts of a load have the costs of their workers. Hosts of a reduction do a unit a
+ * second, so that an operation of t seconds has t units. The C interface cannot build
+ * platforms, so a file is written in memory. */
 
-/* A bandwidth that no message ever meets. */
+/* A bandwidth that is never a bottleneck. */
 #define ANY "1e60Bps"
 
 static const struct cleave_worker one_unit_a_second = { .speed_ups = 1,
                                                         .bandwidth_ups = 1,
                                                         .return_bandwidth_ups = 1 };
 
-/* Without any latency, SimGrid holds a message to the bandwidth that there was when it began,
- * even if the link gets faster later. */
+/* Without latency, SimGrid keeps a message at the bandwidth of its begin, even if the
+ * link becomes faster. */
 static double latency(double latency_s)
 {
     return latency_s > 1e-200 ? latency_s : 1e-200;
@@ -422,7 +413,7 @@ static const struct cleave_worker *worker_at(const struct world *world, uint32_t
     return world->told.task == CV_WIRE_LOAD ? &world->workers[i] : &one_unit_a_second;
 }
 
-/* The speeds of a host: first the usual one, then that of each step of its profile. */
+/* Speeds of a host: the usual one, then one for each step of its profile. */
 static void write_host(const struct world *world, uint32_t i,
                        const struct cleave_step *steps, FILE *file)
 {
@@ -432,8 +423,7 @@ static void write_host(const struct world *world, uint32_t i,
     fprintf(file, "<host id=\"w%u\" speed=\"%.17gf", i, speed);
     for (uint32_t k = 0; world->nsteps != NULL && k < world->nsteps[i]; k++)
         fprintf(file, ",%.17gf", speed * star_factor(steps[k].factor));
-    /* Bandwidths are set when it is known what a unit is in bytes; till then, and for nodes
-     * that send to nodes, they are no obstacle. */
+    /* Bandwidths are set when the bytes of a unit are known. */
     fprintf(file,
             "\"/><link id=\"d%u\" bandwidth=\"" ANY "\" latency=\"%.17gs\"/>"
             "<link id=\"u%u\" bandwidth=\"" ANY "\" latency=\"%.17gs\"/>\n",
@@ -495,13 +485,11 @@ void cv_star_load(struct world *world)
     const int memory = memfd_create("star", MFD_CLOEXEC);
     FILE *file = memory < 0 ? NULL : fdopen(memory, "w");
     char path[40];
-    bool failed;
 
     if (file == NULL)
         cv_world_fail(world, CLEAVE_EENGINE, "cannot make a file in memory for SimGrid");
     write_star(world, file);
-    failed = fflush(file) != 0 || ferror(file);
-    if (failed)
+    if (fflush(file) != 0 || ferror(file))
         cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for a platform of SimGrid");
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
     simgrid_load_platform(path);
@@ -524,7 +512,6 @@ void cv_star_latency(struct world *world, bool on_links)
     world->latency_on_links = on_links;
 }
 
-/* Set a worker's speed to a state of its host, and its bandwidths to match. */
 static void star_rate(struct world *world, uint32_t worker, uint32_t state, double factor)
 {
     sg_host_set_pstate(world->hosts[worker], state);
@@ -533,13 +520,11 @@ static void star_rate(struct world *world, uint32_t worker, uint32_t state, doub
     star_bandwidth(&world->up[worker]);
 }
 
-/* --- speeds and bandwidths that change over time ----------------------------------- */
+/* --- changing speeds and bandwidths ------------------------------------------------- */
 
-/* An actor makes the changes. SimGrid has profiles of its own, but they count from the
- * beginning of the world, and a run that is repeated begins later. The actor belongs to its
- * run, and leaves when another has begun. */
+/* An actor makes the changes. SimGrid's own profiles count from the beginning of the
+ * world, and a repeated run begins later. The actor exits when another run has begun. */
 
-/* A step of a profile. */
 struct change {
     double from_s, factor;
     uint32_t worker, state; /* state: of the host */
@@ -571,12 +556,6 @@ static struct weather *gather(struct world *world)
     qsort(weather->changes, weather->count, sizeof(struct change), earlier);
     return weather;
 }
-
-static void change(struct world *world, const struct change *to)
-{
-    star_rate(world, to->worker, to->state, to->factor);
-}
-
 static void go_on(int argc, char **argv)
 {
     struct forecast *forecast = sg_actor_self_get_data();
@@ -594,7 +573,7 @@ static void go_on(int argc, char **argv)
             sg_actor_sleep_for(rest_s);
         if (forecast->run != world->run)
             break;
-        change(world, to);
+        star_rate(world, to->worker, to->state, to->factor);
     }
     free(forecast);
 }
@@ -612,8 +591,12 @@ void cv_weather_begin(struct world *world)
     for (uint32_t w = 0; w < world->told.nodes; w++)
         if (world->nsteps[w] > 0)
             star_rate(world, w, 0, 1);
-    while (next < world->weather->count && world->weather->changes[next].from_s <= 0)
-        change(world, &world->weather->changes[next++]);
+    for (; next < world->weather->count && world->weather->changes[next].from_s <= 0;
+         next++) {
+        const struct change *to = &world->weather->changes[next];
+
+        star_rate(world, to->worker, to->state, to->factor);
+    }
     if (next == world->weather->count)
         return;
     forecast = cv_world_take(world, 1, sizeof *forecast);

@@ -1,8 +1,8 @@
-/* world.h -- a simulated world and what goes on in it. SPDX-License-Identifier: MIT
+/* world.h -- a simulated world and its activities. SPDX-License-Identifier: MIT
  *
- * One actor, the server, hears orders and reports events. Everything that takes time is an
- * activity, carried out by an actor of its own (a doer; they are used again). What ended is
- * kept, in the order of the rule for simultaneous events, until it is asked for. */
+ * One actor, the server, receives orders and reports events. Everything that takes time is
+ * an activity, carried out by another actor (a doer; doers are reused). Ended activities
+ * are kept until they are asked for, in the order of the rule for simultaneous events. */
 #ifndef CV_WORLD_H
 #define CV_WORLD_H
 #include <simgrid/forward.h>
@@ -24,27 +24,27 @@
 
 struct world;
 
-/* It has ended; it goes on with what it says now; it is forgotten. */
+/* An activity ends, continues with its changed members, or is forgotten. */
 enum activity_turn { CV_TURN_END, CV_TURN_ON, CV_TURN_GONE };
 
 /* A delay, then a transfer, then a computation; each may be missing. */
 struct activity {
-    uint64_t key; /* of simultaneous ends the lowest comes first */
+    uint64_t key; /* the lowest of simultaneous ends comes first */
     double delay_s;
-    sg_host_t from, to; /* a transfer; from is NULL when there is none        */
+    sg_host_t from, to; /* a transfer; from is NULL if there is none */
     double bytes;       /* on a star units of load, or seconds, until it begins */
-    struct link *link;  /* on a star: the one that it takes                    */
-    double flops;       /* at `to`                                     */
-    double usual_s;     /* how long it takes when nothing is in its way, 0: not known */
-    bool at_once;       /* it takes no time at all: SimGrid need not be asked         */
-    double wanted_s; /* above 0: it is to end at this very time, whatever rounding says */
+    struct link *link;  /* on a star */
+    double flops;       /* at `to` */
+    double usual_s;     /* duration without contention, 0: unknown */
+    bool at_once;       /* takes no time: SimGrid is not involved */
+    double wanted_s;    /* above 0: it ends at exactly this time */
     double start_s, end_s;
-    sg_exec_t exec; /* while it computes                        */
+    sg_exec_t exec; /* while it computes */
     bool changed;   /* its flops were changed while it computed */
     bool over;
-    /* Optional, asked by its doer when it has come so far: whether that is the end. */
+    /* Optional: whether it has ended, called by its doer. */
     enum activity_turn (*then)(struct world *world, struct activity *activity);
-    /* When it has ended: begin what follows and fill the event, but for its times. */
+    /* After its end: begin what follows and fill the event, except its times. */
     void (*ended)(struct world *world, struct activity *activity,
                   struct cleave_event *out);
     void *about;
@@ -54,19 +54,19 @@ struct activity {
 struct doer;
 
 /* A link of a star, which carries one message at a time. SimGrid counts whole bytes, up to
- * 64 bits: what a unit is in bytes suits the message. */
+ * 64 bits, so the bytes of a unit depend on the message. */
 struct link {
     sg_link_t link;
     double rate_ups, factor; /* factor: on bandwidth now, by the profile */
     double unit_bytes;
 };
 
-/* What is asked of a world: a load or a reduction. */
+/* A load or a reduction. */
 struct world_task {
     void (*open)(struct world *world);
     void (*begin)(struct world *world, const struct cv_wire_message *run);
     void (*submit)(struct world *world, const struct cv_wire_message *message);
-    double (*left)(const struct world *world); /* NULL: nobody asks */
+    double (*left)(const struct world *world); /* NULL for a reduction */
 };
 
 extern const struct world_task cv_load_task, cv_reduce_task;
@@ -74,14 +74,14 @@ extern const struct world_task cv_load_task, cv_reduce_task;
 struct world {
     int socket;
     struct cv_wire_open told;
-    char *blob; /* owned: all below point into it */
+    char *blob; /* owned: the next five point into it */
     const struct cleave_worker *workers;
     const uint32_t *nsteps;
     const struct cleave_step *steps;
     const char *topology, *master_name;
     const char **names; /* owned */
 
-    /* What the next world is to begin with: seen by all of them. */
+    /* The first run of the next world, in memory that all worlds share. */
     struct pending {
         bool any;
         struct cv_wire_message run;
@@ -92,9 +92,9 @@ struct world {
     struct link *down, *up; /* owned, of a star: to and from each host */
     bool latency_on_links;
     struct weather *weather; /* owned; NULL: not yet, or none */
-    double origin_s;         /* clock at the beginning of the run       */
-    double usual_s;          /* the longest that an activity takes so far */
-    double told_s;           /* of the event that was told last */
+    double origin_s;         /* clock at the beginning of the run */
+    double usual_s;          /* longest duration of an activity so far */
+    double told_s;           /* time of the last event reported */
     uint32_t run;            /* counts runs */
 
     struct activity **waiting; /* owned: ended, the next one last */
@@ -103,14 +103,12 @@ struct world {
     struct activity *free_activities;
     struct doer *free_doers;
     sg_sem_t server;
-    bool called; /* the server has been told that something ended */
+    bool called; /* the server was woken for an end */
 };
 
-/* --- world.c ------------------------------------------------------------------------- */
-
-/* Memory, or the end. */
+/* Zeroed memory; if there is none, the process fails. */
 void *cv_world_take(struct world *world, size_t count, size_t size);
-/* Tell the other side what is wrong, and end. */
+/* Send an error to cleave, and exit. */
 void cv_world_fail(struct world *world, enum cleave_status status, const char *format,
                    ...) __attribute__((format(printf, 3, 4), noreturn));
 void cv_world_read(struct world *world, void *to, size_t bytes);
@@ -122,47 +120,24 @@ bool cv_world_is_star(const struct world *world);
 /* A fresh activity, to be filled in and begun. */
 struct activity *cv_world_activity(struct world *world);
 void cv_world_begin(struct world *world, struct activity *activity);
-/* What computes has had its flops changed: it goes on with these, or has ended. */
+/* The flops of a running computation were changed. */
 void cv_world_change(struct activity *activity);
-/* What begins with a computation has begun with it. */
+/* Wait until an activity without delay and transfer computes. */
 void cv_world_await(const struct activity *activity);
-/* What has ended and was not told is not to be told. */
+/* Do not report an activity that has ended. */
 void cv_world_drop(struct world *world, struct activity *activity);
-/* The next that ended, after whatever time; false when nothing is under way. */
+/* Wait for the next end; false: nothing is running. */
 bool cv_world_next(struct world *world, struct activity *out);
 
-/* --- world.c: the platform that is generated ------------------------------------------ */
-
-/* A unit of load, or a second, is so many flops: SimGrid's tolerances, which are absolute,
- * do not matter then. */
+/* Flops of a unit of load, or of a second: large, as SimGrid's tolerances are absolute. */
 #define CV_STAR_UNIT 1e9
 
+/* Load the star of a platform, or a platform file of SimGrid. */
 void cv_star_load(struct world *world);
-/* Latencies are charged by links, or else by whoever sends. */
-void cv_star_latency(struct world *world, bool on_links);
-
-/* --- world.c: a link of it -------------------------------------------------------- */
-
-/* --- world.c: speeds that change ---------------------------------------------------- */
-
-/* Back to how it is at the beginning, and onwards from now. */
-void cv_weather_begin(struct world *world);
-
-/* --- world.c: a platform file of SimGrid -------------------------------------------- */
-
 void cv_topology_load(struct world *world);
-
-/* --- measure.c ------------------------------------------------------------------------ */
-
-void cv_measure_star(struct world *world);
-void cv_measure_pairs(struct world *world);
-
-/* --- simgrid_main.c ------------------------------------------------------------------------- */
-
-/* How the process of a world ends whose run is over; the one that was to begin is pending. */
-enum { CV_WORLD_USED = 77 };
-
-/* The server's actor: hears orders until nobody is there any more. */
-void cv_serve(struct world *world) __attribute__((noreturn));
+/* Latencies belong to links, or else to activities. */
+void cv_star_latency(struct world *world, bool on_links);
+/* Begin the changes of speeds and bandwidths of a run. */
+void cv_weather_begin(struct world *world);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include <cleave/platform.h>
-#include "sim/simgrid/simgrid_child.h"
+#include "sim/simgrid/simgrid_engine.h"
 #include "fuzz_target.h"
 
 enum { EVENTS, STAR, PAIRS, TASKS };

@@ -40,7 +40,7 @@ static enum cleave_status run_many(const struct cv_load_case *load_case,
     first.noise.drawn = noise;
     first.noise.seed = load_case->load.seed;
     CV_TRY(cv_monte_carlo(planned, cv_load_case_engine(load_case, NULL), NULL, &first,
-                          &trial, NULL, &stats, err));
+                          &trial, NULL, NULL, &stats, err));
     out->value = stats.mean_s;
     out->stddev_s = stats.stddev_s;
     return CLEAVE_OK;

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
-#include "policy/stream/as4dr_plan.h"
+#include "policy/stream/as4dr.h"
 #include "sim/stream/stream_run.h"
 #include "trace_check.h"
 

@@ -158,13 +158,11 @@ static void trials_may_try(void **state)
     double value = 0;
 
     (void)state;
-    if (forecast.mean(forecast.context, &curious, &view, 1, NULL, &value, &err) !=
-        CLEAVE_OK)
+    if (forecast.mean(&forecast, &curious, &view, 1, NULL, &value, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     assert_true(value > 0);
     in_time.lifespan_s = 2 * value;
-    if (forecast.work(forecast.context, &curious, &in_time, NULL, &value, &err) !=
-        CLEAVE_OK)
+    if (forecast.work(&forecast, &curious, &in_time, NULL, &value, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     assert_true(value > 10);
     cleave_platform_free(platform);

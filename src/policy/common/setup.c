@@ -26,8 +26,7 @@ void cleave_setup_left_out(struct cleave_setup *setup, uint32_t worker,
 
     if (setup->notes == NULL)
         return;
-    note = cv_array(setup->notes->arena, 1, sizeof *note);
-    if (note == NULL)
+    if (!CV_NEW(setup->notes->arena, note, 1))
         return;
     note->reason = cv_arena_text(setup->notes->arena, reason);
     if (note->reason == NULL)
@@ -57,8 +56,7 @@ void cv_note_fact(struct cleave_setup *setup, const char *name, double value)
 
     if (setup->notes == NULL)
         return;
-    fact = cv_array(setup->notes->arena, 1, sizeof *fact);
-    if (fact == NULL)
+    if (!CV_NEW(setup->notes->arena, fact, 1))
         return;
     *fact = (struct cv_plan_fact){ name, value, setup->notes->facts };
     setup->notes->facts = fact;
@@ -109,8 +107,8 @@ enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
 {
     if (setup->forecast == NULL || runs == 0)
         return not_offered(policy, err);
-    return setup->forecast->mean(setup->forecast->context, policy, view, runs,
-                                 setup->budget, out_s, err);
+    return setup->forecast->mean(setup->forecast, policy, view, runs, setup->budget,
+                                 out_s, err);
 }
 
 enum cleave_status cv_setup_work(struct cleave_setup *setup,
@@ -120,8 +118,7 @@ enum cleave_status cv_setup_work(struct cleave_setup *setup,
 {
     if (setup->forecast == NULL)
         return not_offered(policy, err);
-    return setup->forecast->work(setup->forecast->context, policy, view, setup->budget,
-                                 out, err);
+    return setup->forecast->work(setup->forecast, policy, view, setup->budget, out, err);
 }
 
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
@@ -131,9 +128,11 @@ void cv_return_when_done(const struct cleave_view *view, const struct cleave_eve
         cleave_order_return(orders, event->worker, event->chunk);
 }
 
-void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+void cv_inner_decide(void *state, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders)
 {
+    const struct cv_inner *inner = state;
+
     inner->policy->decide(inner->state, view, event, orders);
     if (!inner->policy->orders_returns)
         cv_return_when_done(view, event, orders);
@@ -257,9 +256,11 @@ enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                 : policy->plan(inner->planned, view, setup, err);
 }
 
-enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
+enum cleave_status cv_inner_start(void *state, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err)
 {
+    struct cv_inner *inner = state;
+
     inner->state = cv_array(setup->arena, 1, inner->policy->state_size);
     if (inner->state == NULL)
         return cv_fail_memory(err, "the state of a policy");
@@ -269,7 +270,7 @@ enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_vi
                : inner->policy->start(inner->state, view, setup, err);
 }
 
-/* --- workers by decreasing bandwidth ----------------------------------------------- */
+/* --- workers by decreasing bandwidth ------------------------------------------------ */
 
 struct keyed {
     double bandwidth;

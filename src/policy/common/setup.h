@@ -16,13 +16,10 @@
  * combined all it receives. */
 struct cv_tree_shape {
     uint32_t *parent; /* per node; CV_NO_NODE for the root                           */
-    bool
-        in_turn; /* senders are received in the order of their numbers; else first come, first served */
-    uint32_t *
-        turn; /* per node, memory of the caller: with by_turn the order at each receiver, from 0 */
+    bool in_turn;     /* senders are received by number; else first come, first served */
+    uint32_t *turn; /* per node, caller's memory: with by_turn the order at a receiver */
     bool by_turn;
-    uint32_t
-        ahead; /* a transfer begins if at most this many partials wait or are being combined: 0, 1, or UINT32_MAX */
+    uint32_t ahead; /* most partials that wait when a transfer begins: 0, 1, UINT32_MAX */
 };
 
 struct cv_policy_inner {
@@ -40,9 +37,8 @@ struct cv_policy_inner {
 struct cv_notes {
     struct cv_arena *arena;   /* borrowed: owns the texts                         */
     const char *picked, *why; /* set by policies that pick another one */
-    const char
-        *proved;  /* static: the plan is best among these schedules; NULL: not proved */
-    bool optimal; /* among all schedules */
+    const char *proved; /* static: the plan is best among these schedules, or NULL */
+    bool optimal;       /* among all schedules */
     struct cv_left_out *left_out; /* newest first                                 */
     struct cv_plan_fact *facts;   /* newest first                                 */
 };
@@ -60,19 +56,27 @@ struct cv_left_out {
     struct cv_left_out *next;
 };
 
-/* Mean makespan of a policy with preset parameters, simulated `runs` times with the
- * declared costs and the expected error of `view`. */
+struct cv_command_model;
+
+/* Simulations for policies, which do not know the simulator. */
 struct cv_forecast {
-    enum cleave_status (*mean)(void *context, const struct cleave_policy *policy,
+    /* Mean makespan of a policy with preset parameters, simulated `runs` times with the
+     * declared costs and the expected error of `view`. */
+    enum cleave_status (*mean)(const struct cv_forecast *forecast,
+                               const struct cleave_policy *policy,
                                const struct cleave_view *view, uint32_t runs,
                                struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
     /* Units that the policy does within the view's lifespan, with the declared costs. */
-    enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
+    enum cleave_status (*work)(const struct cv_forecast *forecast,
+                               const struct cleave_policy *policy,
                                const struct cleave_view *view,
                                struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
-    void *context;
+    const struct cleave_platform *platform; /* borrowed */
+    /* Chunks may be opened: how commands read, or NULL; units of a stream. */
+    const struct cv_command_model *command; /* borrowed */
+    double units;
 };
 
 struct cleave_setup {
@@ -115,7 +119,8 @@ enum cleave_status cv_params_store(const struct cleave_policy *policy,
                                    size_t nsettings, void *state,
                                    struct cleave_error *err);
 
-/* A policy that another one hands over to. */
+/* A policy that another one hands over to; first in the state of the outer one, so that
+ * cv_inner_start and cv_inner_decide can be its functions. */
 struct cv_inner {
     const struct cleave_policy *policy;
     void *planned; /* state after plan: read-only */
@@ -127,12 +132,12 @@ enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                  const struct cleave_setting *settings, size_t nsettings,
                                  const struct cleave_view *view,
                                  struct cleave_setup *setup, struct cleave_error *err);
-enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
+enum cleave_status cv_inner_start(void *state, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err);
 
 /* Let the inner policy decide. If it does not order returns, results are asked for when
  * they are ready, so that the outer policy can order returns. */
-void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+void cv_inner_decide(void *state, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders);
 /* Ask for the result of a chunk that is done. */
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,

@@ -203,7 +203,7 @@ const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
     return planner;
 }
 
-/* --- rumr: umr for the certain part, factoring for the rest --------------------------- */
+/* --- rumr: umr for the certain part, factoring for the rest ------------------------- */
 
 /* With an expected error e of the declared costs, min(1, e) of the load goes to weighted
  * factoring, if that gives each worker at least the units that cover one chunk's
@@ -262,7 +262,7 @@ const struct cleave_policy cleave_policy_rumr = {
     .decide = head_tail_decide,
 };
 
-/* --- rx: the best plan for the certain part, factoring for the rest ------------------- */
+/* --- rx: the best plan for the certain part, factoring for the rest ----------------- */
 
 /* rumr with the planner of the platform for the head and min(1, kappa e) of the load for
  * the tail. (Sending the first tail chunk while the last head chunk is computed closes
@@ -305,7 +305,7 @@ const struct cleave_policy cleave_policy_rx = {
     .decide = head_tail_decide,
 };
 
-/* --- rounds-tail: rounds for the certain part, factoring for the rest ----------------- */
+/* --- rounds-tail: rounds for the certain part, factoring for the rest --------------- */
 
 /* The plan of `rounds` for all but a tail of the load: chunks are sent in its order,
  * whatever happens, and results return when they are ready, after waiting sends. A

@@ -102,7 +102,7 @@ enum cv_reduce_method cv_policy_proof(const char *name)
     return policy->inner->method;
 }
 
-/* --- policies of the caller ----------------------------------------------------------- */
+/* --- policies of the caller --------------------------------------------------------- */
 
 static enum cleave_status check_params(const struct cleave_policy *own,
                                        struct cleave_error *err)
@@ -188,11 +188,10 @@ const struct cleave_policy *cv_policy_of_one_size(void)
     return NULL;
 }
 
-/* --- trials: simulate every policy that takes the load -------------------------------- */
+/* --- trials: simulate every policy that takes the load ------------------------------ */
 
 struct policy_trial {
-    const struct cleave_policy *best,
-        *second; /* second: NULL if no other policy took the load */
+    const struct cleave_policy *best, *second; /* NULL: none */
     double best_s, second_s;
     unsigned tried;
     unsigned late;  /* policies that the limit cut short */
@@ -379,13 +378,6 @@ static enum cleave_status policy_trial(const struct cleave_view *view, uint32_t 
     cv_step_budget_spend(outer, budget.spent);
     return status;
 }
-
-static double policy_trial_units(const struct policy_trial *trial,
-                                 const struct cleave_view *view)
-{
-    return view->lifespan_s / trial->best_s;
-}
-
 /* Plan with the best policy and the steps it had in the trial. */
 static enum cleave_status policy_trial_plan(const struct policy_trial *trial,
                                             struct cv_inner *inner,
@@ -400,7 +392,7 @@ static enum cleave_status policy_trial_plan(const struct policy_trial *trial,
 
     if (view->lifespan_s > 0 && !cv_knows_work(trial->best, view)) {
         told.lifespan_s = 0;
-        told.units_total = told.units_left = policy_trial_units(trial, view);
+        told.units_total = told.units_left = view->lifespan_s / trial->best_s;
     }
     setup->budget = &budget;
     status = cv_inner_plan(inner, trial->best, NULL, 0, &told, setup, err);
@@ -418,21 +410,7 @@ static const char *policy_trial_late(const struct policy_trial *trial, double li
         snprintf(text, room, "; limit=%g s cut %u of all short", limit_s, trial->late);
     return text;
 }
-
-static enum cleave_status picked_start(void *state, const struct cleave_view *view,
-                                       struct cleave_setup *setup,
-                                       struct cleave_error *err)
-{
-    return cv_inner_start(state, view, setup, err);
-}
-
-static void picked_decide(void *state, const struct cleave_view *view,
-                          const struct cleave_event *event, struct cleave_orders *orders)
-{
-    cv_inner_decide(state, view, event, orders);
-}
-
-/* --- auto: picks a policy ------------------------------------------------------------- */
+/* --- auto: picks a policy ----------------------------------------------------------- */
 
 /* If a theorem names the best policy, auto takes it: without results, errors, changing
  * speeds and memory limits, xmi-k for equal workers on a shared port, and links if links
@@ -447,7 +425,7 @@ static void picked_decide(void *state, const struct cleave_view *view,
 enum { STREAM_RUNS = 20 };
 
 struct automatic {
-    struct cv_inner inner; /* first: see picked_start */
+    struct cv_inner inner; /* first */
     double limit_s;
     double units; /* done in the lifespan */
 };
@@ -476,7 +454,7 @@ static enum cleave_status plan_by_trial(struct automatic *automatic,
     CV_TRY(policy_trial_plan(&trial, &automatic->inner, view, setup, err));
     policy_trial_late(&trial, automatic->limit_s, late, sizeof late);
     if (view->lifespan_s > 0) {
-        automatic->units = policy_trial_units(&trial, view);
+        automatic->units = view->lifespan_s / trial.best_s;
         cv_note_picked(setup, trial.best->name,
                        "of %u policies simulated none does more%s", trial.tried, late);
     } else if (trial.second == NULL)
@@ -541,19 +519,19 @@ const struct cleave_policy cleave_policy_auto = {
     .state_size = sizeof(struct automatic),
     .params = auto_params,
     .plan = auto_plan,
-    .start = picked_start,
-    .decide = picked_decide,
+    .start = cv_inner_start,
+    .decide = cv_inner_decide,
     .work = auto_work,
 };
 
-/* --- portfolio: the best in simulation ------------------------------------------------ */
+/* --- portfolio: the best in simulation ---------------------------------------------- */
 
 /* Every policy that takes the load is simulated `trials` times with the expected error;
  * the one with the least mean makespan decides. Costs at most `limit` seconds, counted in
  * steps. */
 
 struct portfolio {
-    struct cv_inner inner; /* first: see picked_start */
+    struct cv_inner inner; /* first */
     double limit_s;
     uint32_t trials;
 };
@@ -592,6 +570,6 @@ const struct cleave_policy cleave_policy_portfolio = {
     .state_size = sizeof(struct portfolio),
     .params = portfolio_params,
     .plan = portfolio_plan,
-    .start = picked_start,
-    .decide = picked_decide,
+    .start = cv_inner_start,
+    .decide = cv_inner_decide,
 };

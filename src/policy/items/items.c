@@ -1,123 +1,99 @@
 /* items.c -- longest first to the worker that would end it soonest.
  * SPDX-License-Identifier: MIT
  *
- * Items cannot be divided. What is left is shared out as if costs were known
- * (items.c): the longest first, each to the worker that would end it soonest,
+ * Items cannot be divided. The items left are shared out as if costs were known: the
+ * longest first, each to the worker that would end it soonest,
  *
  *     free(w) + start(w) + size / pace(w),
  *
- * and then improved. Everybody does his share from the longest on. So a slow worker gets
- * the largest items that it can end without being last, and at the end nothing where that
- * is better. As items turn out to take more or less than expected, what is left is shared
- * out again: after every item at the end, less often while many are left, and at once when
- * somebody has nothing more to do whom that could help.
+ * and then improved. A worker does its share from the longest item. So a slow worker
+ * gets the largest items that do not make it last, or none. If items take more or less
+ * time than expected, the rest is shared out again: after every item at the end, less
+ * often while many are left, and at once if a worker has nothing to do.
  *
- * Costs are those declared. Where nobody has declared any (real runs), or with trust = 0,
- * they are fitted while running, start + size / pace for each worker; the mean of the
- * others stands for a worker that has not done anything yet. Who gives the longest items to
- * workers that he does not know gives some of them to the slowest, and long items alone cannot
- * tell a start from a pace: where there are many items, a worker begins with some that are not
- * long, of the mean size and of the smallest in turn.
+ * Costs are those declared. Without declared costs (real runs), or with trust = 0, start
+ * + size / pace is fitted while running; a worker that has done nothing gets the mean of
+ * the others. Long items would go to unknown slow workers, and long items alone cannot
+ * separate start and pace: with many items, a worker begins with some of mean size and
+ * some of the smallest, in turn.
  *
  * O(workers) for a decision, and 64 times that on average for sharing out again. */
 #include <math.h>
+#include <stdlib.h>
 #include "base/bisect.h"
+#include "base/compare.h"
 #include "policy/common/setup.h"
 #include "policy/pull/learn.h"
 
-/* What a worker costs, and when it is free. */
-struct cv_item_worker {
+struct item_worker {
     bool out;                   /* gets nothing                                     */
-    double ready_s;             /* from then on it can compute something else        */
+    double ready_s;             /* when it can compute another item */
     double start_s, pace_s;     /* computing: per item, and per unit                 */
-    double link_s, link_pace_s; /* sending, likewise                                 */
-    double price;  /* of its time, where items of some sizes belong to some workers */
+    double link_s, link_pace_s; /* sending: per item, and per unit */
+    double price;  /* of its time, if items of some sizes belong to some workers */
     double end_s;  /* with its share                                    */
-    double port_s; /* its link is busy until then, where it has its own */
+    double port_s; /* its own link is busy until then */
 };
 
-struct cv_item_shares {
+struct item_shares {
     const double *sizes;   /* borrowed: by item                                 */
     const uint32_t *order; /* borrowed: rank -> item, the longest first         */
     uint32_t nitems;
-    uint32_t *left, nleft;    /* ranks that nobody has been given, in order        */
-    uint32_t *owner, *trial;  /* rank -> worker; another such list to try in        */
-    uint32_t *member, *begin; /* scratch: ranks by worker, and where each one begins   */
-    uint32_t *by_start, npresent; /* scratch: workers that are not out                */
-    struct cv_item_worker *workers;
+    uint32_t *left, nleft;    /* ranks that no worker has, in order */
+    uint32_t *owner, *trial;  /* rank -> worker; a list for trials */
+    uint32_t *member, *begin; /* scratch: ranks by worker, and where each worker begins */
+    uint32_t *by_start, npresent; /* scratch: workers that are not out */
+    struct item_worker *workers;
     uint32_t nworkers;
     bool shares_port; /* links cannot be used at the same time             */
     bool linked;      /* sending takes time that matters                   */
 };
 
-static inline double cv_item_cost(const struct cv_item_worker *worker, double units)
+static double cost_of(const struct item_worker *worker, double units)
 {
     return worker->start_s + units * worker->pace_s;
 }
 
-/* --- which worker is to do which of the items that are left ------------------------ */
-
-/* An end that is earlier by less than this part of it is the same. */
+/* Ends that differ by less than this part are equal. */
 static const double SAME = 1e-9;
-/* Steps in which the end of ranges of sizes is looked for. */
+/* Steps of the search for the end of ranges of sizes. */
 enum { WIDENINGS = 60, HALVINGS = 24 };
 
 enum { NOBODY = UINT32_MAX };
 
-/* --- the order ---------------------------------------------------------------------------- */
+struct sized {
+    double size;
+    uint32_t item;
+};
 
-/* Merge two sorted runs of `from` into `to`. */
-static void merge(const double *sizes, const uint32_t *from, uint32_t *to, size_t begin,
-                  size_t middle, size_t end)
-{
-    size_t a = begin, b = middle;
+CV_ORDER_DOWN_BY(longer_first, struct sized, size, item)
 
-    for (size_t k = begin; k < end; k++)
-        to[k] = a < middle && (b >= end || sizes[from[a]] >= sizes[from[b]]) ? from[a++]
-                                                                             : from[b++];
-}
-
-/* Ranks of items by size, the longest first, equal ones as they are listed; NULL when memory
- * is short. */
+/* Ranks of items by size, the longest first, ties by index; NULL: no memory. */
 static uint32_t *item_order(const double *sizes, uint32_t nitems, struct cv_arena *arena)
 {
+    struct sized *sorted = cv_array(arena, nitems, sizeof *sorted);
     uint32_t *order = cv_array(arena, nitems, sizeof *order);
-    uint32_t *other = cv_array(arena, nitems, sizeof *other);
 
-    if (order == NULL || other == NULL)
+    if (sorted == NULL || order == NULL)
         return NULL;
     for (uint32_t i = 0; i < nitems; i++)
-        order[i] = i;
-    for (size_t width = 1; width < nitems; width *= 2) {
-        uint32_t *merged = other;
-
-        for (size_t begin = 0; begin < nitems; begin += 2 * width) {
-            const size_t middle = begin + width < nitems ? begin + width : nitems;
-            const size_t end = begin + 2 * width < nitems ? begin + 2 * width : nitems;
-
-            merge(sizes, order, merged, begin, middle, end);
-        }
-        other = order;
-        order = merged;
-    }
+        sorted[i] = (struct sized){ sizes[i], i };
+    qsort(sorted, nitems, sizeof *sorted, longer_first);
+    for (uint32_t i = 0; i < nitems; i++)
+        order[i] = sorted[i].item;
     return order;
 }
 
-/* Room for all of it, from the arena; nothing is given yet. */
-static bool item_shares_init(struct cv_item_shares *shares, struct cv_arena *arena)
+static bool item_shares_init(struct item_shares *shares, struct cv_arena *arena)
 {
     const uint32_t n = shares->nitems;
 
-    shares->left = cv_array(arena, n, sizeof *shares->left);
-    shares->owner = cv_array(arena, n, sizeof *shares->owner);
-    shares->trial = cv_array(arena, n, sizeof *shares->trial);
-    shares->workers = cv_array(arena, shares->nworkers, sizeof *shares->workers);
-    shares->member = cv_array(arena, n, sizeof *shares->member);
-    shares->begin = cv_array(arena, shares->nworkers + 1u, sizeof *shares->begin);
-    shares->by_start = cv_array(arena, shares->nworkers, sizeof *shares->by_start);
-    if (shares->member == NULL || shares->begin == NULL || shares->by_start == NULL ||
-        shares->left == NULL || shares->owner == NULL || shares->trial == NULL ||
-        shares->workers == NULL)
+    if (!CV_NEW(arena, shares->left, n) || !CV_NEW(arena, shares->owner, n) ||
+        !CV_NEW(arena, shares->trial, n) ||
+        !CV_NEW(arena, shares->workers, shares->nworkers) ||
+        !CV_NEW(arena, shares->member, n) ||
+        !CV_NEW(arena, shares->begin, shares->nworkers + 1u) ||
+        !CV_NEW(arena, shares->by_start, shares->nworkers))
         return false;
     for (uint32_t rank = 0; rank < n; rank++)
         shares->left[rank] = rank;
@@ -125,56 +101,44 @@ static bool item_shares_init(struct cv_item_shares *shares, struct cv_arena *are
     return true;
 }
 
-/* --- when it ends ------------------------------------------------------------------------- */
-
-static double size_of(const struct cv_item_shares *shares, uint32_t rank)
+static double size_of(const struct item_shares *shares, uint32_t rank)
 {
     return shares->sizes[shares->order[rank]];
 }
 
-/* Everybody has nothing but what is under way. */
-static void clear(struct cv_item_shares *shares, double now_s)
+static void clear(struct item_shares *shares, double now_s)
 {
     for (uint32_t w = 0; w < shares->nworkers; w++) {
-        struct cv_item_worker *worker = &shares->workers[w];
+        struct item_worker *worker = &shares->workers[w];
 
         worker->end_s = fmax(worker->ready_s, now_s);
         worker->port_s = now_s;
     }
 }
 
-/* When the worker would end an item of so many units after its share. With a link in
- * between, an item is sent while the one before is computed; *port_s is when the link that
- * it needs is free. */
-static double end_with(const struct cv_item_shares *shares,
-                       const struct cv_item_worker *worker, double units, double port_s)
+/* When the worker would end an item after its share. With a link in between, an item
+ * is sent while the previous one is computed; the link is free at port_s. */
+static double end_with(const struct item_shares *shares, const struct item_worker *worker,
+                       double units, double port_s)
 {
-    const double cost_s = cv_item_cost(worker, units);
+    const double cost_s = cost_of(worker, units);
     double begin_s = worker->end_s;
 
     if (shares->linked)
         begin_s = fmax(begin_s, port_s + worker->link_s + units * worker->link_pace_s);
     return begin_s + cost_s;
 }
-
-static double port_of(const struct cv_item_shares *shares,
-                      const struct cv_item_worker *worker, double shared_s)
-{
-    return shares->shares_port ? shared_s : worker->port_s;
-}
-
-/* Give one more item to a worker. */
-static void add(const struct cv_item_shares *shares, struct cv_item_worker *worker,
+static void add(const struct item_shares *shares, struct item_worker *worker,
                 double units, double *shared_s)
 {
-    const double port_s = port_of(shares, worker, *shared_s);
+    const double port_s = shares->shares_port ? *shared_s : worker->port_s;
 
     worker->end_s = end_with(shares, worker, units, port_s);
     worker->port_s = port_s + worker->link_s + units * worker->link_pace_s;
     *shared_s = worker->port_s;
 }
 
-static double latest(const struct cv_item_shares *shares, uint32_t *out)
+static double latest(const struct item_shares *shares, uint32_t *out)
 {
     double end_s = -1;
 
@@ -186,15 +150,15 @@ static double latest(const struct cv_item_shares *shares, uint32_t *out)
     return end_s;
 }
 
-/* When all ends as it is shared out; INFINITY when somebody who is out has a share. */
-static double end_of(struct cv_item_shares *shares, const uint32_t *owner, double now_s)
+/* The end with these owners; INFINITY if a worker that is out has a share. */
+static double end_of(struct item_shares *shares, const uint32_t *owner, double now_s)
 {
     double shared_s = now_s;
     uint32_t last = 0;
 
     clear(shares, now_s);
     for (uint32_t k = 0; k < shares->nleft; k++) {
-        struct cv_item_worker *worker = &shares->workers[owner[shares->left[k]]];
+        struct item_worker *worker = &shares->workers[owner[shares->left[k]]];
 
         if (worker->out)
             return INFINITY;
@@ -203,25 +167,22 @@ static double end_of(struct cv_item_shares *shares, const uint32_t *owner, doubl
     return latest(shares, &last);
 }
 
-/* --- prices ------------------------------------------------------------------------------- */
-
-/* Workers by what a start is worth in units: small items belong to those where it is little.
- * Between workers who differ only in speed it does not matter. False if that are all. */
-static bool sort_by_start(struct cv_item_shares *shares)
+/* Sort workers by a start in units: small items belong to workers with short starts.
+ * False: workers differ in speed only, and the order does not matter. */
+static bool sort_by_start(struct item_shares *shares)
 {
     double min = INFINITY, max = 0;
     uint32_t n = 0;
 
     for (uint32_t w = 0; w < shares->nworkers; w++) {
-        const struct cv_item_worker *worker = &shares->workers[w];
+        const struct item_worker *worker = &shares->workers[w];
         const double key = worker->start_s / worker->pace_s;
         uint32_t at = n;
 
         if (worker->out)
             continue;
         for (; at > 0; at--) {
-            const struct cv_item_worker *before =
-                &shares->workers[shares->by_start[at - 1]];
+            const struct item_worker *before = &shares->workers[shares->by_start[at - 1]];
 
             if (before->start_s / before->pace_s <= key)
                 break;
@@ -236,30 +197,29 @@ static bool sort_by_start(struct cv_item_shares *shares)
     return max > min * (1 + SAME);
 }
 
-/* From the smallest item on, fill one worker after the other until time `end_s`, and note
- * what the items cost where one worker follows the other. False if that is too early. */
-static bool fill(struct cv_item_shares *shares, double now_s, double end_s)
+/* From the smallest item, fill one worker after the other until `end_s`, and set
+ * prices by the size at which one follows the other. False: that is too early. */
+static bool fill(struct item_shares *shares, double now_s, double end_s)
 {
     uint32_t k = shares->nleft;
     double price = 1;
 
     for (uint32_t i = 0; i < shares->npresent; i++) {
-        struct cv_item_worker *worker = &shares->workers[shares->by_start[i]];
+        struct item_worker *worker = &shares->workers[shares->by_start[i]];
         double at_s = fmax(worker->ready_s, now_s), units = 0;
 
         if (i > 0) {
             const double edge = k < shares->nleft ? size_of(shares, shares->left[k]) : 0;
-            const struct cv_item_worker *before =
-                &shares->workers[shares->by_start[i - 1]];
-            const double cost_s = cv_item_cost(worker, edge);
+            const struct item_worker *before = &shares->workers[shares->by_start[i - 1]];
+            const double cost_s = cost_of(worker, edge);
 
             if (cost_s > 0)
-                price *= cv_item_cost(before, edge) / cost_s;
+                price *= cost_of(before, edge) / cost_s;
         }
         worker->price = price;
         while (k > 0) {
             units = size_of(shares, shares->left[k - 1]);
-            at_s += cv_item_cost(worker, units);
+            at_s += cost_of(worker, units);
             if (at_s > end_s)
                 break;
             k--;
@@ -268,9 +228,9 @@ static bool fill(struct cv_item_shares *shares, double now_s, double end_s)
     return k == 0;
 }
 
-/* Prices of the workers' time at which items, if they could be divided, would go where they
- * cost least and all would end together: a range of sizes for each worker. */
-static void find_prices(struct cv_item_shares *shares, double now_s)
+/* Prices of the workers' time at which divisible items would go where they cost least
+ * and all would end together: a range of sizes for each worker. */
+static void find_prices(struct item_shares *shares, double now_s)
 {
     double low_s = 0, high_s = INFINITY;
 
@@ -292,12 +252,10 @@ static void find_prices(struct cv_item_shares *shares, double now_s)
     fill(shares, now_s, high_s);
 }
 
-/* --- sharing out -------------------------------------------------------------------------- */
-
-/* Each item, the longest first, to the worker that would end it soonest; of several, to the
- * one that takes less time for it. Only to those where it costs at most `dear` times as much
- * as where it costs least; INFINITY: to anybody. */
-static void spread(struct cv_item_shares *shares, double now_s, double dear)
+/* Each item, the longest first, to the worker that would end it soonest; among several
+ * to the fastest. Excludes workers where it costs more than `dear` times the least
+ * cost. */
+static void spread(struct item_shares *shares, double now_s, double dear)
 {
     double shared_s = now_s;
 
@@ -310,15 +268,16 @@ static void spread(struct cv_item_shares *shares, double now_s, double dear)
         for (uint32_t w = 0; w < shares->nworkers && isfinite(dear); w++)
             if (!shares->workers[w].out)
                 min = fmin(min, shares->workers[w].price *
-                                    cv_item_cost(&shares->workers[w], units));
+                                    cost_of(&shares->workers[w], units));
         for (uint32_t w = 0; w < shares->nworkers; w++) {
-            const struct cv_item_worker *worker = &shares->workers[w];
-            const double cost_s = cv_item_cost(worker, units);
+            const struct item_worker *worker = &shares->workers[w];
+            const double cost_s = cost_of(worker, units);
             double end_s;
 
             if (worker->out || (isfinite(dear) && worker->price * cost_s > dear * min))
                 continue;
-            end_s = end_with(shares, worker, units, port_of(shares, worker, shared_s));
+            end_s = end_with(shares, worker, units,
+                             shares->shares_port ? shared_s : worker->port_s);
             if (best == NOBODY || end_s < best_s ||
                 (end_s == best_s && cost_s < best_cost_s)) {
                 best = w;
@@ -331,9 +290,7 @@ static void spread(struct cv_item_shares *shares, double now_s, double dear)
     }
 }
 
-/* --- exchanges ---------------------------------------------------------------------------- */
-
-/* An item that leaves the worker which is last, maybe for another one. */
+/* An item that leaves the last worker, maybe in exchange for another one. */
 struct exchange {
     uint32_t rank, other; /* other: NOBODY for none */
     uint32_t to;
@@ -346,9 +303,8 @@ static void consider(struct exchange *best, struct exchange other)
         *best = other;
 }
 
-/* Everybody's ranks, one worker after the other: those of w are from member[begin[w]] to
- * before member[begin[w + 1]]. */
-static void gather_members(struct cv_item_shares *shares)
+/* Ranks by worker: those of w are member[begin[w]] to member[begin[w + 1] - 1]. */
+static void gather_members(struct item_shares *shares)
 {
     uint32_t *begin = shares->begin;
 
@@ -363,14 +319,14 @@ static void gather_members(struct cv_item_shares *shares)
 
         shares->member[--begin[w + 1]] = shares->left[k];
     }
-    /* Each begin[w + 1] has come down to where w begins. */
+    /* begin[w + 1] was decreased to the beginning of w. */
     for (uint32_t w = 0; w < shares->nworkers; w++)
         begin[w] = begin[w + 1];
     begin[shares->nworkers] = shares->nleft;
 }
 
-/* Which of the members of a worker is the first of at most so many units. */
-static uint32_t first_below(const struct cv_item_shares *shares, uint32_t worker,
+/* The first member of a worker with at most `units` units. */
+static uint32_t first_below(const struct item_shares *shares, uint32_t worker,
                             double units)
 {
     const uint32_t begin = shares->begin[worker], end = shares->begin[worker + 1];
@@ -380,51 +336,49 @@ static uint32_t first_below(const struct cv_item_shares *shares, uint32_t worker
     return begin + larger;
 }
 
-/* The best that can be done about one item of the last worker, with another one: it moves
- * there, or changes places with one that is smaller by what would let the two end together. */
-static void look_at(const struct cv_item_shares *shares, uint32_t last, uint32_t rank,
+/* The best change for one item of the last worker and another worker: it moves there,
+ * or changes places with one that is smaller by what lets the two end together. */
+static void look_at(const struct item_shares *shares, uint32_t last, uint32_t rank,
                     uint32_t w, struct exchange *best)
 {
-    const struct cv_item_worker *from = &shares->workers[last], *to = &shares->workers[w];
-    const double units = size_of(shares, rank), cost_s = cv_item_cost(from, units);
+    const struct item_worker *from = &shares->workers[last], *to = &shares->workers[w];
+    const double units = size_of(shares, rank), cost_s = cost_of(from, units);
     const double less = (from->end_s - to->end_s) / (from->pace_s + to->pace_s);
     const uint32_t near = first_below(shares, w, units - less);
 
     consider(best, (struct exchange){
                        rank, NOBODY, w,
-                       fmax(from->end_s - cost_s, to->end_s + cv_item_cost(to, units)) });
+                       fmax(from->end_s - cost_s, to->end_s + cost_of(to, units)) });
     for (uint32_t k = near > shares->begin[w] ? near - 1 : near;
          k <= near && k < shares->begin[w + 1]; k++) {
         const double others = size_of(shares, shares->member[k]);
 
         consider(best, (struct exchange){
                            rank, shares->member[k], w,
-                           fmax(from->end_s - cost_s + cv_item_cost(from, others),
-                                to->end_s - cv_item_cost(to, others) +
-                                    cv_item_cost(to, units)) });
+                           fmax(from->end_s - cost_s + cost_of(from, others),
+                                to->end_s - cost_of(to, others) + cost_of(to, units)) });
     }
 }
 
-static void carry_out(struct cv_item_shares *shares, uint32_t last,
+static void carry_out(struct item_shares *shares, uint32_t last,
                       const struct exchange *best)
 {
-    struct cv_item_worker *from = &shares->workers[last],
-                          *to = &shares->workers[best->to];
+    struct item_worker *from = &shares->workers[last], *to = &shares->workers[best->to];
     const double units = size_of(shares, best->rank);
 
     shares->trial[best->rank] = best->to;
-    from->end_s -= cv_item_cost(from, units);
-    to->end_s += cv_item_cost(to, units);
+    from->end_s -= cost_of(from, units);
+    to->end_s += cost_of(to, units);
     if (best->other == NOBODY)
         return;
     shares->trial[best->other] = last;
-    from->end_s += cv_item_cost(from, size_of(shares, best->other));
-    to->end_s -= cv_item_cost(to, size_of(shares, best->other));
+    from->end_s += cost_of(from, size_of(shares, best->other));
+    to->end_s -= cost_of(to, size_of(shares, best->other));
 }
 
-/* Let the last worker end earlier, again and again. Every step lowers the latest end of the
- * two, so that it comes to an end. Returns the looks that are left. */
-static uint64_t improve(struct cv_item_shares *shares, uint64_t looks)
+/* Let the last worker end earlier while that is possible: every step lowers the later
+ * end of two workers. Returns the looks left. */
+static uint64_t improve(struct item_shares *shares, uint64_t looks)
 {
     for (;;) {
         uint32_t last = 0;
@@ -448,11 +402,10 @@ static uint64_t improve(struct cv_item_shares *shares, uint64_t looks)
     }
 }
 
-/* Share out what is left anew, at time `now_s`, if that ends earlier than as it was shared
- * out before or `fresh` says that it was not. `looks`: how many exchanges may be tried.
- * Returns when it would end. */
-static double item_shares_make(struct cv_item_shares *shares, double now_s, bool fresh,
-                               uint64_t looks)
+/* Share out the rest again if that ends earlier, or if `fresh` is set. `looks`:
+ * exchanges that may be tried. */
+static void item_shares_make(struct item_shares *shares, double now_s, bool fresh,
+                             uint64_t looks)
 {
     static const double dear[] = { INFINITY, 1.5, 1.1, 1.02, 1.002 };
     const bool starts = sort_by_start(shares);
@@ -474,49 +427,44 @@ static double item_shares_make(struct cv_item_shares *shares, double now_s, bool
         shares->trial = shares->owner;
         shares->owner = better;
     }
-    return end_s;
 }
 
-/* --- longest first to the worker that would end it soonest ------------------------- */
+/* --- the policy --------------------------------------------------------------------- */
 
-/* Shared out again when one in so many of the items left has been done. */
+/* Shared out again after this part of the items left: 1/64. */
 enum { SHARES = 64u };
-/* Exchanges that are tried at first, and each time after. */
+/* Exchanges that are tried at first, and later. */
 enum { FIRST_LOOKS = 4000000, LOOKS = 100000 };
-/* With so many items left per worker, one that is not long costs nothing; at most so many are
- * needed. */
+/* With MANY items left per worker, a probe costs nothing; at most PROBES are needed. */
 enum { MANY = 32, PROBES = 6 };
-enum { ITEMS_NOBODY = UINT32_MAX };
-
-/* Sending ahead begins when the link takes this part of the time. */
+/* Sending ahead begins if the link takes this part of the time. */
 static const double LINK_MATTERS = 0.01;
-/* An item has at least this part of the mean of all: empty ones take time, too. */
+/* Least weight of an item, as part of the mean: empty ones take time, too. */
 static const double LEAST_SIZE = 1e-3;
-/* What an item leaves of the weight of those before it: some fifty are remembered, since each
- * of them is off by a factor of its own. */
+/* Weight that older items keep at a new one: about fifty count, as their noise is
+ * independent. */
 static const double KEPT = 0.98;
-/* By more than this part of its time an item is not as expected. */
+/* An item whose time differs by more than this part is not as expected. */
 static const double AS_EXPECTED = 1e-6;
 
 struct items {
     double trust;
-    uint32_t *order, *rank; /* of the plan: rank -> item, item -> rank                 */
-    double min;             /* units that every item has on top, where costs are fitted */
-    struct cv_learned_costs
-        known; /* who holds what, and what is learnt                      */
-    struct cv_item_shares shares;
+    uint32_t *order, *rank;        /* rank -> item, item -> rank */
+    double min;                    /* units added to every item if costs are fitted */
+    struct cv_learned_costs known; /* running items, and learnt costs */
+    struct item_shares shares;
     bool *given;            /* by rank                                                 */
-    uint32_t *next, *first; /* rank -> the next of its worker; worker -> its first     */
-    uint32_t shared;        /* ranks left when it was shared out                       */
+    uint32_t *next, *first; /* rank -> the next of its worker; worker -> its first */
+    uint32_t shared;        /* ranks left when items were shared out */
     uint32_t *ndone;        /* by worker: items done                                   */
-    uint32_t probes;        /* so many of a worker's first items are not long          */
-    uint32_t small, usual;  /* ranks: all behind are given; those of mean size begin   */
-    uint32_t nleft;         /* items that nobody has                                   */
+    uint32_t probes;        /* number of first items of a worker that are probes */
+    uint32_t small, usual;  /* ranks: all after `small` are given; probes of mean size */
+    uint32_t nleft;         /* items that no worker has */
     uint64_t since;         /* items done or lost since then                           */
-    bool stale;             /* something was not as expected since then                */
-    bool known_now;         /* a worker is, that was not before                        */
-    bool fresh;             /* shares cannot be kept: somebody came or went            */
-    bool told, learns; /* declared costs are believed at first; measured ones later */
+    bool stale;             /* an item was not as expected since then */
+    bool known_now;         /* a worker that was unknown is known */
+    bool fresh;             /* shares cannot be kept: a worker came or was lost */
+    bool told, learns;      /* declared costs are used at first; measured ones later */
     bool port_busy;
     uint64_t sending;
 };
@@ -529,8 +477,7 @@ static enum cleave_status items_plan(void *state, const struct cleave_view *view
     if (view->nitems >= UINT32_MAX)
         return cv_fail(err, CLEAVE_EINPUT, "expected fewer than %u items", UINT32_MAX);
     items->order = item_order(view->sizes, (uint32_t)view->nitems, setup->arena);
-    items->rank = cv_array(setup->arena, view->nitems, sizeof *items->rank);
-    if (items->order == NULL || items->rank == NULL)
+    if (!CV_NEW(setup->arena, items->rank, view->nitems) || items->order == NULL)
         return cv_fail_memory(err, "the order of items");
     for (uint32_t k = 0; k < view->nitems; k++)
         items->rank[items->order[k]] = k;
@@ -538,8 +485,6 @@ static enum cleave_status items_plan(void *state, const struct cleave_view *view
         view->units_total > 0 ? LEAST_SIZE * view->units_total / (double)view->nitems : 1;
     return CLEAVE_OK;
 }
-
-/* --- costs -------------------------------------------------------------------------------- */
 
 static struct cv_fit declared(double latency_s, double rate_ups)
 {
@@ -556,17 +501,15 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
     CV_TRY(cv_learned_costs_init(&items->known, view, setup, err));
     items->told = items->trust > 0 && (!view->real || view->measured);
     items->learns = view->real || !items->told;
-    items->shares = (struct cv_item_shares){ .sizes = view->sizes,
-                                             .order = items->order,
-                                             .nitems = n,
-                                             .nworkers = view->nworkers,
-                                             .shares_port = cv_shares_port(view) };
-    items->ndone = cv_array(setup->arena, view->nworkers, sizeof *items->ndone);
-    items->given = cv_array(setup->arena, n, sizeof *items->given);
-    items->next = cv_array(setup->arena, n, sizeof *items->next);
-    items->first = cv_array(setup->arena, view->nworkers, sizeof *items->first);
-    if (items->ndone == NULL || items->given == NULL || items->next == NULL ||
-        items->first == NULL || !item_shares_init(&items->shares, setup->arena))
+    items->shares = (struct item_shares){ .sizes = view->sizes,
+                                          .order = items->order,
+                                          .nitems = n,
+                                          .nworkers = view->nworkers,
+                                          .shares_port = cv_shares_port(view) };
+    if (!CV_NEW(setup->arena, items->ndone, view->nworkers) ||
+        !CV_NEW(setup->arena, items->given, n) || !CV_NEW(setup->arena, items->next, n) ||
+        !CV_NEW(setup->arena, items->first, view->nworkers) ||
+        !item_shares_init(&items->shares, setup->arena))
         return cv_fail_memory(err, "the shares of workers");
     items->nleft = n;
     items->small = n - 1;
@@ -578,7 +521,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const struct cleave_worker *worker = &view->workers[w];
 
-        items->first[w] = ITEMS_NOBODY;
+        items->first[w] = NOBODY;
         if (!items->told || cv_is_out(&items->known.workers[w]))
             continue;
         items->known.workers[w].compute =
@@ -589,7 +532,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
     return CLEAVE_OK;
 }
 
-/* What an item counts for where costs are measured: empty ones would say nothing. */
+/* Units that an item counts for: if costs are measured, empty ones have some. */
 static double weight_of(const struct items *items, double units)
 {
     return items->learns ? units + items->min : units;
@@ -603,7 +546,7 @@ static bool link_matters(const struct items *items,
                LINK_MATTERS * cv_compute_time(&items->known, seen, units);
 }
 
-/* What is known of the workers, for sharing out. */
+/* Fill in the costs of workers for sharing out. */
 static void describe(struct items *items, const struct cleave_view *view, double now_s)
 {
     const double usual = weight_of(items, view->units_total / (double)view->nitems);
@@ -611,7 +554,7 @@ static void describe(struct items *items, const struct cleave_view *view, double
     items->shares.linked = false;
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const struct cv_worker_observation *seen = &items->known.workers[w];
-        struct cv_item_worker *worker = &items->shares.workers[w];
+        struct item_worker *worker = &items->shares.workers[w];
         const double speed_ups = cv_speed_of(&items->known, seen);
 
         worker->out = cv_is_out(seen);
@@ -627,35 +570,28 @@ static void describe(struct items *items, const struct cleave_view *view, double
     }
 }
 
-/* --- shares ------------------------------------------------------------------------------- */
-
-/* Ranks that were lost come back in their place. */
+/* Lost ranks return to their place. */
 static void gather_left(struct items *items)
 {
-    struct cv_item_shares *shares = &items->shares;
+    struct item_shares *shares = &items->shares;
+    const uint32_t count = items->fresh ? shares->nitems : shares->nleft;
 
-    if (items->fresh) {
-        shares->nleft = 0;
-        for (uint32_t rank = 0; rank < shares->nitems; rank++)
-            if (!items->given[rank])
-                shares->left[shares->nleft++] = rank;
-    } else {
-        uint32_t kept = 0;
+    shares->nleft = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t rank = items->fresh ? k : shares->left[k];
 
-        for (uint32_t k = 0; k < shares->nleft; k++)
-            if (!items->given[shares->left[k]])
-                shares->left[kept++] = shares->left[k];
-        shares->nleft = kept;
+        if (!items->given[rank])
+            shares->left[shares->nleft++] = rank;
     }
 }
 
-/* Everybody's list, the longest first. */
+/* Lists of workers, the longest item first. */
 static void make_lists(struct items *items, uint32_t nworkers)
 {
-    const struct cv_item_shares *shares = &items->shares;
+    const struct item_shares *shares = &items->shares;
 
     for (uint32_t w = 0; w < nworkers; w++)
-        items->first[w] = ITEMS_NOBODY;
+        items->first[w] = NOBODY;
     for (uint32_t k = shares->nleft; k-- > 0;) {
         const uint32_t rank = shares->left[k], w = shares->owner[rank];
 
@@ -677,18 +613,17 @@ static void share_out(struct items *items, const struct cleave_view *view, doubl
     items->stale = items->fresh = items->known_now = false;
 }
 
-/* Is somebody idle whose share is done, while others have items that wait? */
+/* Whether a worker is idle and has no share. */
 static bool is_anybody_idle(const struct items *items, uint32_t nworkers)
 {
     for (uint32_t w = 0; w < nworkers; w++)
-        if (items->known.workers[w].held == 0 && items->first[w] == ITEMS_NOBODY &&
+        if (items->known.workers[w].held == 0 && items->first[w] == NOBODY &&
             !cv_is_out(&items->known.workers[w]))
             return true;
     return false;
 }
 
-/* Is it time to share out again? That is not for nothing: the more items are left, the more
- * of them have to be done in between. */
+/* The more items are left, the more have to be done before they are shared out again. */
 static bool is_due(const struct items *items, uint32_t nworkers)
 {
     if (items->fresh)
@@ -699,8 +634,6 @@ static bool is_due(const struct items *items, uint32_t nworkers)
            is_anybody_idle(items, nworkers);
 }
 
-/* --- orders ------------------------------------------------------------------------------- */
-
 static bool asks(const struct items *items, uint32_t worker)
 {
     const struct cv_worker_observation *seen = &items->known.workers[worker];
@@ -708,56 +641,47 @@ static bool asks(const struct items *items, uint32_t worker)
     if (cv_is_out(seen) || seen->held >= CV_AHEAD)
         return false;
     return seen->held == 0 ||
-           (seen->there == seen->held && items->first[worker] != ITEMS_NOBODY &&
+           (seen->there == seen->held && items->first[worker] != NOBODY &&
             link_matters(items, seen, cv_largest_of(seen)));
 }
 
-/* Others may have been given what was on somebody's list. */
+/* Remove items from lists that went to other workers. */
 static void skip_given(struct items *items, uint32_t nworkers)
 {
     for (uint32_t w = 0; w < nworkers; w++)
-        while (items->first[w] != ITEMS_NOBODY && items->given[items->first[w]])
+        while (items->first[w] != NOBODY && items->given[items->first[w]])
             items->first[w] = items->next[items->first[w]];
 }
 
-/* The next item from the end of the list, or from that of mean size on, that nobody has. There
- * are many. */
-static uint32_t find_probe(struct items *items, bool smallest)
-{
-    const struct cv_item_shares *shares = &items->shares;
-
-    if (smallest) {
-        while (items->given[items->small])
-            items->small--;
-        return items->small;
-    }
-    while (items->usual < shares->nitems && items->given[items->usual])
-        items->usual++;
-    return items->usual < shares->nitems ? items->usual : ITEMS_NOBODY;
-}
-
-/* An item that tells more about a worker than the longest; NOBODY: it is known, or there are
- * too few of them. */
+/* An item that shows more about a worker than the longest; NOBODY: it is known, or too
+ * few are left. */
 static uint32_t probe(struct items *items, const struct cleave_view *view,
                       uint32_t worker)
 {
     if (!items->learns || items->ndone[worker] >= items->probes ||
         items->nleft < (uint64_t)MANY * view->nworkers)
-        return ITEMS_NOBODY;
-    return find_probe(items, items->ndone[worker] % 2 == 1);
+        return NOBODY;
+    if (items->ndone[worker] % 2 == 1) {
+        while (items->given[items->small])
+            items->small--;
+        return items->small;
+    }
+    while (items->usual < items->shares.nitems && items->given[items->usual])
+        items->usual++;
+    return items->usual < items->shares.nitems ? items->usual : NOBODY;
 }
 
-/* Who is to be served: the idle before the busy, then the longest item. */
+/* The worker to serve: idle ones first, then by the longest item. */
 static uint32_t next_served(const struct items *items, uint32_t nworkers)
 {
-    uint32_t best = ITEMS_NOBODY;
+    uint32_t best = NOBODY;
 
     for (uint32_t w = 0; w < nworkers; w++) {
         const uint32_t held = items->known.workers[w].held;
 
-        if (items->first[w] == ITEMS_NOBODY || !asks(items, w))
+        if (items->first[w] == NOBODY || !asks(items, w))
             continue;
-        if (best == ITEMS_NOBODY || held < items->known.workers[best].held ||
+        if (best == NOBODY || held < items->known.workers[best].held ||
             (held == items->known.workers[best].held &&
              items->first[w] < items->first[best]))
             best = w;
@@ -769,7 +693,7 @@ static void give(struct items *items, const struct cleave_view *view, uint32_t w
                  double now_s, struct cleave_orders *orders)
 {
     const uint32_t small = probe(items, view, worker);
-    const uint32_t rank = small != ITEMS_NOBODY ? small : items->first[worker];
+    const uint32_t rank = small != NOBODY ? small : items->first[worker];
     const uint32_t item = items->order[rank];
 
     items->given[rank] = true;
@@ -782,7 +706,7 @@ static void give(struct items *items, const struct cleave_view *view, uint32_t w
     cleave_order_item(orders, worker, item);
 }
 
-/* When nobody is left who did not lose his items, all are tried again. */
+/* If all workers have lost their items, all are tried again. */
 static void readmit(struct items *items, const struct cleave_view *view)
 {
     for (uint32_t w = 0; w < view->nworkers; w++)
@@ -803,17 +727,8 @@ static void serve(struct items *items, const struct cleave_view *view, double no
     readmit(items, view);
     if (is_due(items, view->nworkers))
         share_out(items, view, now_s);
-    while (!items->port_busy &&
-           (worker = next_served(items, view->nworkers)) != ITEMS_NOBODY)
+    while (!items->port_busy && (worker = next_served(items, view->nworkers)) != NOBODY)
         give(items, view, worker, now_s, orders);
-}
-
-/* --- events ------------------------------------------------------------------------------- */
-
-/* The item has arrived, or is lost: if it was on its way, the port is free. */
-static void port_over(struct items *items, const struct cleave_event *event)
-{
-    items->port_busy = items->port_busy && event->chunk != items->sending;
 }
 
 static void item_done(struct items *items, const struct cleave_view *view,
@@ -847,7 +762,7 @@ static void item_lost(struct items *items, const struct cleave_event *event)
     items->known.workers[event->worker].lost++;
     items->nleft += items->given[rank];
     items->given[rank] = false;
-    items->small = items->shares.nitems - 1; /* it may be among those */
+    items->small = items->shares.nitems - 1; /* it may be among the small ones */
     items->fresh = items->stale = true;
 }
 
@@ -871,16 +786,17 @@ static void items_decide(void *state, const struct cleave_view *view,
 {
     struct items *items = state;
 
+    /* An item that arrived or was lost leaves the port. */
+    if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_LOST)
+        items->port_busy = items->port_busy && event->chunk != items->sending;
     switch (event->kind) {
     case CLEAVE_SENT:
-        port_over(items, event);
         item_arrived(items, view, event);
         break;
     case CLEAVE_DONE:
         item_done(items, view, event);
         break;
     case CLEAVE_LOST:
-        port_over(items, event);
         item_lost(items, event);
         break;
     case CLEAVE_CAME:

@@ -1,9 +1,10 @@
-/* items_list.c -- items in the order of their list, to whoever is free.
+/* items_list.c -- items in the order of their list, to any free worker.
  * SPDX-License-Identifier: MIT
  *
- * What xargs -P and most job runners do: Graham's list scheduling. Needs no costs and no
- * sizes. On m equal workers it takes at most 2 - 1/m of the optimum; on unequal ones a long
- * item that a slow worker gets last can take as many times as long as speeds differ.
+ * Graham's list scheduling, the rule of xargs -P and most job runners. Needs no costs
+ * and no sizes. On m equal workers it takes at most 2 - 1/m of the optimum; on unequal
+ * ones a long item that a slow worker gets last can take as many times as long as speeds
+ * differ.
  *
  * O(workers) for a decision. */
 #include "policy/common/setup.h"
@@ -11,13 +12,13 @@
 
 struct items_list {
     uint64_t next;   /* the first item that was never given                        */
-    uint64_t *again; /* those that were lost, nagain of them                        */
+    uint64_t *again; /* nagain lost items */
     uint64_t nagain;
-    uint32_t *held; /* by worker: items under way                                  */
-    uint32_t *lost; /* by worker: items lost, one after the other                  */
+    uint32_t *held; /* by worker: running items */
+    uint32_t *lost; /* by worker: items lost in a row */
 };
 
-/* So many items lost one after the other, and a worker is left out. */
+/* A worker that lost this many items in a row is excluded. */
 enum { LOSSES = 3 };
 
 static enum cleave_status list_start(void *state, const struct cleave_view *view,
@@ -25,10 +26,9 @@ static enum cleave_status list_start(void *state, const struct cleave_view *view
 {
     struct items_list *list = state;
 
-    list->again = cv_array(setup->arena, view->nworkers, sizeof *list->again);
-    list->held = cv_array(setup->arena, view->nworkers, sizeof *list->held);
-    list->lost = cv_array(setup->arena, view->nworkers, sizeof *list->lost);
-    if (list->again == NULL || list->held == NULL || list->lost == NULL)
+    if (!CV_NEW(setup->arena, list->again, view->nworkers) ||
+        !CV_NEW(setup->arena, list->held, view->nworkers) ||
+        !CV_NEW(setup->arena, list->lost, view->nworkers))
         return cv_fail_memory(err, "the items of a list");
     for (uint32_t w = 0; w < view->nworkers; w++)
         if (cv_is_reserved(&view->workers[w]))
@@ -36,7 +36,7 @@ static enum cleave_status list_start(void *state, const struct cleave_view *view
     return CLEAVE_OK;
 }
 
-/* When nobody is left who did not lose his items, all are tried again. */
+/* If all workers have lost their items, all are tried again. */
 static void readmit(struct items_list *list, uint32_t nworkers)
 {
     for (uint32_t w = 0; w < nworkers; w++)
@@ -46,7 +46,7 @@ static void readmit(struct items_list *list, uint32_t nworkers)
         list->lost[w] = 0;
 }
 
-/* What was lost comes first: so no more than one item per worker is ever waiting there. */
+/* Lost items come first: at most one item per worker waits there. */
 static void serve(struct items_list *list, const struct cleave_view *view,
                   struct cleave_orders *orders)
 {

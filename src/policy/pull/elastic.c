@@ -15,7 +15,7 @@
 #include "policy/common/reserved_workers.h"
 #include "policy/pull/fold_charge.h"
 
-/* --- chunks that were closed and take far longer than they should ------------------ */
+/* --- chunks that were closed and take far longer than they should ------------------- */
 
 /* Of a command that reads all before it works nothing can be taken back. Whether it does was
  * seen on one worker: on a fast one, as a GPU, that takes a batch at a time, a command may seem
@@ -70,7 +70,7 @@ static bool overdue_ask(const struct cv_decision *turn)
     return any;
 }
 
-/* --- learn where chunks may stay open ---------------------------------------------- */
+/* --- learn where chunks may stay open ----------------------------------------------- */
 
 enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
                                     const struct cleave_view *view,
@@ -110,7 +110,7 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
  * waited for. */
 static const double LATE_AGAIN = 4;
 
-/* --- events ------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------- */
 
 static void answered(struct cv_elastic *elastic, bool *request)
 {
@@ -341,7 +341,7 @@ static void note(const struct cv_decision *turn, const struct cleave_event *even
     }
 }
 
-/* --- decisions ---------------------------------------------------------------------------- */
+/* --- decisions ---------------------------------------------------------------------- */
 
 /* Who is there; when nobody is left who did not lose his chunks, all are tried again. */
 static void count_present(struct cv_elastic *elastic)

@@ -230,7 +230,7 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
 void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *view,
                        const struct cleave_event *event, struct cleave_orders *orders);
 
-/* --- orders ------------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------- */
 
 /* Start the command of an idle worker, on nothing. */
 void cv_decision_prestart(const struct cv_decision *turn, uint32_t worker);
@@ -248,7 +248,7 @@ void cv_decision_sample(const struct cv_decision *turn, uint32_t worker, double 
 /* Look at all who read and were not looked at lately. False: nobody had to be. */
 bool cv_decision_query_all(const struct cv_decision *turn);
 
-/* --- what the command is: elastic_kind.c --------------------------------------------------- */
+/* --- what the command is: elastic_kind.c -------------------------------------------- */
 
 /* Nobody has read yet: somebody is to begin, and the others start meanwhile. */
 void cv_read_model_begin(const struct cv_decision *turn);
@@ -269,9 +269,9 @@ void cv_read_model_meanwhile(const struct cv_decision *turn);
 bool cv_reading_tells(const struct cv_decision *turn, double units, double read_s,
                       double after_s);
 
-/* --- closed, and late: elastic.c --------------------------------------------------- */
+/* --- closed, and late: elastic.c ---------------------------------------------------- */
 
-/* --- it works as it reads: elastic_kind.c ------------------------------------------------ */
+/* --- it works as it reads: elastic_kind.c ------------------------------------------- */
 
 /* Some of those that wait are kept for what the first ones turn out to be too slow for. */
 void cv_staged_start_keep(const struct cv_decision *turn);
@@ -294,7 +294,7 @@ void cv_stream_serve(const struct cv_decision *turn);
 /* Nothing is left: of those that are free, from that one on, some take tails of others, or start for that. */
 void cv_steal_serve(const struct cv_decision *turn, uint32_t first);
 
-/* --- it reads all first: elastic_kind.c ---------------------------------------------------- */
+/* --- it reads all first: elastic_kind.c --------------------------------------------- */
 
 /* Some are tried first, and the others wait for them. */
 bool cv_sample_waits(const struct cv_decision *turn);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include "policy/pull/fold_charge.h"
 
-/* --- how fast workers are whose chunks stay open ----------------------------------- */
+/* --- how fast workers are whose chunks stay open ------------------------------------ */
 
 /* Work is at least this part of what a chunk took after its end was read. */
 static const double LEAST_WORK = 0.005;
@@ -193,7 +193,7 @@ double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)
     return elastic->scale_ups * hand->prior;
 }
 
-/* --- do those that are slow take longer to start? ---------------------------------- */
+/* --- do those that are slow take longer to start? ----------------------------------- */
 
 /* A machine that is slow is so when a command starts, too. Then starts differ from worker to worker, and
  * that of one worker does not vary: what its last one took is what its next one takes. */
@@ -231,7 +231,7 @@ double cv_elastic_usual_start(const struct cv_elastic *elastic, uint32_t worker)
                                                     : elastic->usual_start_s;
 }
 
-/* --- what is known of workers whose chunks stay open ------------------------------- */
+/* --- what is known of workers whose chunks stay open -------------------------------- */
 
 /* Real pipes carry so many bytes a second at most. */
 static const double PIPE_UPS = 1e9;
@@ -286,7 +286,7 @@ double cv_elastic_share_s(const struct cv_elastic *elastic,
     return cv_elastic_share(elastic, view) / fmax(elastic->mean_ups, 1e-12);
 }
 
-/* --- starts ------------------------------------------------------------------------------- */
+/* --- starts ------------------------------------------------------------------------- */
 
 /* Before anybody has started: what starts took once. */
 static void expect_starts(struct cv_elastic *elastic)
@@ -356,7 +356,7 @@ double cv_elastic_foreseen(const struct cv_elastic *elastic,
     return cv_end_together(elastic->ready, elastic->n, view->units_left);
 }
 
-/* --- when --------------------------------------------------------------------------------- */
+/* --- when --------------------------------------------------------------------------- */
 
 double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double now_s)
 {
@@ -452,7 +452,7 @@ double cv_elastic_end_apart(struct cv_elastic *elastic, const struct cleave_view
     return cv_end_together(elastic->ready, elastic->n, view->units_left);
 }
 
-/* --- lines -------------------------------------------------------------------------------- */
+/* --- lines -------------------------------------------------------------------------- */
 
 /* Where the line through two sizes begins; below 0: they are too near. */
 static double intercept(const struct cv_end_sample *small,
@@ -541,7 +541,7 @@ void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,
     }
 }
 
-/* --- how fast a command reads ------------------------------------------------------ */
+/* --- how fast a command reads ------------------------------------------------------- */
 
 /* Simulated commands read evenly: what was read since the last look, by the time, is the pace. A
  * real one takes what its pipe holds, and reads nothing while it works on that; how long that
@@ -653,7 +653,7 @@ void cv_decision_sample(const struct cv_decision *turn, uint32_t worker, double 
                     cv_elastic_tells(turn->elastic, since_s, 1);
 }
 
-/* --- the part of its work that a command does while it reads ----------------------- */
+/* --- the part of its work that a command does while it reads ------------------------ */
 
 /* How long it took until it had read its end, of all that it took, is that part, but for what it had in
  * its hands then. Of a chunk of few windows, or few records, that is much of it. */
@@ -702,7 +702,7 @@ bool cv_reading_tells(const struct cv_decision *turn, double units, double read_
     return true;
 }
 
-/* --- orders about open chunks, and the books kept of them -------------------------- */
+/* --- orders about open chunks, and the books kept of them --------------------------- */
 
 static const double SOON_S = 1e-5;
 /* One is looked at again after this part of its time. */

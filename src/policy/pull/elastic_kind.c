@@ -9,7 +9,7 @@
 #include "policy/pull/elastic.h"
 #include "policy/pull/fold_charge.h"
 
-/* --- ranges for a command that works as it reads ----------------------------------- */
+/* --- ranges for a command that works as it reads ------------------------------------ */
 
 /* A range is what its worker can do until all could end together, or what makes its start
  * cheap. At its end it goes on with what follows, if that is nobody's. */
@@ -211,7 +211,7 @@ void cv_stream_serve(const struct cv_decision *turn)
         cv_steal_serve(turn, first);
 }
 
-/* --- does the command work as it reads, or when it has read all? ------------------- */
+/* --- does the command work as it reads, or when it has read all? -------------------- */
 
 /* Parts of an equal share: the first piece, and all that is fed at the pace of the pipe;
  * so many windows are fed if they are no more than a larger part. */
@@ -448,7 +448,7 @@ void cv_read_model_seen(const struct cv_decision *turn, uint32_t worker)
     }
 }
 
-/* --- the test is over --------------------------------------------------------------------- */
+/* --- the test is over --------------------------------------------------------------- */
 
 /* Those that read are nearly as long at work with what they have, and that is not worth the
  * starts that it would take to share it anew. Who reads at a pace of its own has a range that
@@ -635,7 +635,7 @@ void cv_read_model_meanwhile(const struct cv_decision *turn)
                              true);
 }
 
-/* --- sizes for a command that works when it has read all --------------------------- */
+/* --- sizes for a command that works when it has read all ---------------------------- */
 
 /* What such a command was given cannot be taken back once it is closed, so a size has to be
  * right: at most half of what its worker can do until all could end together, unless that

@@ -6,7 +6,7 @@
 #include "policy/pull/elastic.h"
 #include "policy/pull/fold_charge.h"
 
-/* --- who is given something first, when nobody knows who is slow ------------------- */
+/* --- who is given something first, when nobody knows who is slow -------------------- */
 
 /* Where a worker reads is decided with its first byte, and a range that turns out to be a
  * slow worker's can only be taken over by one that starts again; or by one that has
@@ -213,7 +213,7 @@ double cv_staged_start_hedged(const struct cv_decision *turn, uint32_t worker,
                : units;
 }
 
-/* --- who takes over what another one will be late with ----------------------------- */
+/* --- who takes over what another one will be late with ------------------------------ */
 
 /* A tail is taken if that gains more than this part of a start. */
 static const double STEAL = 0.1;
@@ -386,7 +386,7 @@ static bool steal_for_first_idle(const struct cv_decision *turn, uint32_t first,
     return false;
 }
 
-/* --- those who are to help later ------------------------------------------------------------ */
+/* --- those who are to help later ---------------------------------------------------- */
 
 /* What all have to do if those that start take tails as they are ready: of the last of them. */
 static struct last foreseen(const struct cv_decision *turn)
@@ -460,7 +460,7 @@ void cv_steal_serve(const struct cv_decision *turn, uint32_t first)
         cv_decision_wake(turn, turn->now_s + again_s);
 }
 
-/* --- how unequal workers are, if the command works when it has read all ------------ */
+/* --- how unequal workers are, if the command works when it has read all ------------- */
 
 /* How fast a worker is shows only when its chunk is done, and the next one takes a start. So
  * a quarter of those that have started are tried on next to nothing, and start again at

@@ -92,7 +92,7 @@ const struct cleave_policy cleave_policy_weighted_factoring = {
     .decide = weighted_decide,
 };
 
-/* --- guided self-scheduling: 1/N of what is left ----------------------------------- */
+/* --- guided self-scheduling: 1/N of what is left ------------------------------------ */
 
 /* Chunks shrink geometrically, by (1 - 1/N) each, down to a least size. Needs no speeds;
  * a slow worker that asks first gets the largest chunk.

@@ -22,7 +22,7 @@
 #include "policy/pull/fold_charge.h"
 #include "policy/pull/pull.h"
 
-/* --- what a policy has found out about its workers --------------------------------- */
+/* --- what a policy has found out about its workers ---------------------------------- */
 
 /* A port is thought to be overloaded when full speed takes so much of it, since measures
  * are inexact; by links that are this much narrower than usual, when it takes all of it. */
@@ -52,7 +52,7 @@ enum cleave_status cv_learned_costs_init(struct cv_learned_costs *known,
     return CLEAVE_OK;
 }
 
-/* --- chunks ------------------------------------------------------------------------------- */
+/* --- chunks ------------------------------------------------------------------------- */
 
 void cv_learned_costs_give(struct cv_learned_costs *known, uint32_t worker, double units,
                            double now_s)
@@ -155,7 +155,7 @@ static void learned_costs_recalled(struct cv_learned_costs *known,
         seen->sizes[at] = fmax(seen->sizes[at] - event->units, 0);
 }
 
-/* --- costs -------------------------------------------------------------------------------- */
+/* --- costs -------------------------------------------------------------------------- */
 
 /* Others stand for a worker of which nothing is known. */
 double cv_speed_of(const struct cv_learned_costs *known,
@@ -326,7 +326,7 @@ static double time_left(const struct cv_learned_costs *known,
     return cv_end_together(known->ready, known->taken, view->units_left);
 }
 
-/* --- chunk sizes from costs measured on the way ------------------------------------ */
+/* --- chunk sizes from costs measured on the way ------------------------------------- */
 
 /* Streams: chunks grow until starting one is this part of its time. */
 static const double SHARE = 0.02;
@@ -401,7 +401,7 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
     return cv_learned_costs_init(&learn->known, view, setup, err);
 }
 
-/* --- sizes -------------------------------------------------------------------------------- */
+/* --- sizes -------------------------------------------------------------------------- */
 
 /* Below so many units a chunk costs more to start than it saves. */
 static double worthwhile(const struct learn *learn, const struct cleave_view *view,
@@ -492,7 +492,7 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
     return view->units_left - size > CRUMB * min ? size : view->units_left;
 }
 
-/* --- orders ------------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------- */
 
 static void give(struct learn *learn, const struct cleave_view *view, uint32_t worker,
                  double units, double now_s, struct cleave_orders *orders)
@@ -701,7 +701,7 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
         }
 }
 
-/* --- events ------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------- */
 
 static void recalled(struct learn *learn, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders)

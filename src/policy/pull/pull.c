@@ -258,7 +258,7 @@ enum cleave_status cv_pull_check_size(const char *policy, const char *param, dou
         policy, param, min, units);
 }
 
-/* --- when all could end together --------------------------------------------------- */
+/* --- when all could end together ---------------------------------------------------- */
 
 /* Begin with all of them, and leave out who would not be ready by then, until that is
  * nobody: the end only comes nearer. */

@@ -1,7 +1,7 @@
-/* observed.h -- what a reduction policy has seen of costs so far. SPDX-License-Identifier: MIT
+/* observed.h -- durations that a reduction policy has observed.
+ * SPDX-License-Identifier: MIT
  *
- * Adaptive policies are told no costs: they use durations that have already been
- * observed, on all nodes. A node's known cost is that of its last combination. */
+ * A node's known cost is that of its last combination. */
 #ifndef CV_OBSERVED_H
 #define CV_OBSERVED_H
 #include <math.h>
@@ -52,14 +52,13 @@ static inline double cv_mean_combination_seen(const struct cv_observed *seen)
     return seen->ncombinations > 0 ? seen->combinations_s / seen->ncombinations : 0;
 }
 
-/* Whether one of two nodes is expected to be faster. Durations are differences of times: of two
- * that take the same, the last digit says nothing. */
+/* Durations are differences of times: if they are equal, the last digits are noise. */
 static inline bool cv_is_faster(double cost_s, double other_s)
 {
     return cost_s < other_s * (1 - 1e-9);
 }
 
-/* Whether combinations vary by more than `cv`, their standard deviation over the mean. */
+/* Whether the standard deviation of combinations exceeds `cv` times their mean. */
 static inline bool cv_combinations_vary(const struct cv_observed *seen, double cv)
 {
     double mean_s = cv_mean_combination_seen(seen);
@@ -68,7 +67,7 @@ static inline bool cv_combinations_vary(const struct cv_observed *seen, double c
            seen->squares_s2 / seen->ncombinations > (1 + cv * cv) * mean_s * mean_s;
 }
 
-/* Combinations take about as long as expected: how much of one is to go can be told. */
+/* Whether the rest of a combination can be predicted. */
 static inline bool cv_combinations_steady(const struct cv_observed *seen)
 {
     static const double STEADY = 0.5;
@@ -76,7 +75,7 @@ static inline bool cv_combinations_steady(const struct cv_observed *seen)
     return !cv_combinations_vary(seen, STEADY);
 }
 
-/* The smaller of the two means over the greater; 0 when one has not been seen. */
+/* The smaller mean over the greater; 0 if one is unknown. */
 static inline double cv_ratio_seen(const struct cv_observed *seen)
 {
     double a = cv_mean_transfer_seen(seen), b = cv_mean_combination_seen(seen);
@@ -84,9 +83,9 @@ static inline double cv_ratio_seen(const struct cv_observed *seen)
     return a > 0 && b > 0 ? fmin(a, b) / fmax(a, b) : 0;
 }
 
-/* Whether a node's own cost need not be known before something is sent to it while it
- * combines: enough were seen, all were the same, and there is little to lose, as the
- * smaller mean is below `ratio` of the greater. */
+/* Whether a partial may be sent to a combining node of unknown cost: enough
+ * combinations were equal, and little can be lost, as the smaller mean is below
+ * `ratio` of the greater. */
 static inline bool cv_need_not_know(const struct cv_observed *seen, double ratio)
 {
     enum { ENOUGH = 8 };

@@ -1,55 +1,52 @@
 /* ordered_adapt.c -- dynamic, order kept: overlap, speeds and waiting.
  * SPDX-License-Identifier: MIT
  *
- * ordered-tree-dyn with four rules more, all from durations already observed:
+ * ordered-tree-dyn with four more rules, all from durations already observed:
  *
- * - Overlap: an idle node without an idle neighbour sends to a neighbour that is
- *   combining and whose port is free, if that one's cost is known and not above its own
- *   expected cost by more than `guard` mean transfers; and, while combinations are steady,
- *   once it has at most `near` transfers to go, so that nobody waits there.
+ * - Overlap: an idle node without an idle neighbour sends to a combining neighbour whose
+ *   port is free, if that one's cost is known and exceeds its own expected cost by at most
+ *   `guard` mean transfers; and, while combinations are steady, once it has at most `near`
+ *   transfers to go.
  * - Speeds: of two idle neighbours the one with the smaller expected cost receives.
- * - Waiting: while transfers and combinations cost very differently (ratio of the means
- *   below `ratio`), overlap gains little and the loss comes from nodes stranded between
- *   pairs; then a node whose binomial buddy block is whole but busy waits for it, at most
+ * - Waiting: if transfers and combinations cost very differently (ratio of the means
+ *   below `ratio`), overlap gains little and nodes stranded between pairs cause the loss;
+ *   then a node whose binomial buddy block is complete but busy waits for it, at most
  *   `wait` times the duration of its own last operation, before it merges the other way.
- *   Who has just become ready may wait as long as a combination with its transfer takes.
+ *   A node that became ready may wait for a transfer and a combination.
+ * - Plans: while partials become ready and costs are steady, plans replace these rules.
  *
- * - Plans: when partials become ready one by one and costs are steady, the rules above are
- *   not asked; ordered_adapt.c has the plans that are followed instead.
- *
- * A node's expected cost is that of its last combination, else the mean of all seen. The
- * rules are looked at when a node becomes idle, when a neighbour becomes idle or begins
- * to combine, and when a wait is over. */
+ * A node's expected cost is that of its last combination, else the mean of all. Rules
+ * apply when a node or a neighbour becomes idle, when a neighbour begins to combine, and
+ * when a wait ends. */
 #include <math.h>
 #include "policy/common/orders.h"
 #include "policy/common/setup.h"
 #include "policy/reduce/observed.h"
 
-#define CV_NOBODY UINT32_MAX
+enum { NOBODY = UINT32_MAX };
 
-/* Inputs first .. last of a node that holds a partial, and who stands at either end. */
-struct cv_intervals {
+/* Inputs first .. last of a node that holds a partial. */
+struct intervals {
     uint32_t n;
     uint32_t *first, *last;  /* per node                                    */
-    uint32_t *begins, *ends; /* per input: the node whose interval begins
-                                    or ends there, if it is an end              */
+    uint32_t *begins, *ends; /* per input: the node whose interval begins or ends there */
 };
 
-static inline uint32_t cv_left_of(const struct cv_intervals *in, uint32_t node)
+static inline uint32_t left_of(const struct intervals *in, uint32_t node)
 {
-    return in->first[node] == 0 ? CV_NOBODY : in->ends[in->first[node] - 1];
+    return in->first[node] == 0 ? NOBODY : in->ends[in->first[node] - 1];
 }
 
-static inline uint32_t cv_right_of(const struct cv_intervals *in, uint32_t node)
+static inline uint32_t right_of(const struct intervals *in, uint32_t node)
 {
-    return in->last[node] + 1 == in->n ? CV_NOBODY : in->begins[in->last[node] + 1];
+    return in->last[node] + 1 == in->n ? NOBODY : in->begins[in->last[node] + 1];
 }
 
-/* The receiver stands for the sender's inputs too; they must be neighbours. */
-static inline void cv_intervals_join(struct cv_intervals *in, uint32_t receiver,
-                                     uint32_t sender)
+/* The receiver takes the sender's inputs; they must be neighbours. */
+static inline void intervals_join(struct intervals *in, uint32_t receiver,
+                                  uint32_t sender)
 {
-    /* From the lower first to the higher last, without a branch: no one can guess it. */
+    /* Lower first, higher last, without a branch, which would be mispredicted. */
     const uint32_t first[] = { in->first[receiver], in->first[sender] };
     const uint32_t last[] = { in->last[receiver], in->last[sender] };
     const uint32_t begin = first[0] < first[1] ? first[0] : first[1];
@@ -63,20 +60,19 @@ static inline void cv_intervals_join(struct cv_intervals *in, uint32_t receiver,
 struct adapt_node {
     double idle_since_s, began_s, lasted_s; /* began_s, lasted_s: of the last operation */
     double combines_since_s, receives_since_s, wait_until_s;
-    uint32_t buffered; /* arrived, not being combined              */
+    uint32_t buffered; /* arrived, not being combined */
     bool gone, receives, combines;
     bool listed; /* known to be idle                         */
     bool waits, waited;
 };
 
-/* Plans that are made anew as partials become ready: ordered_adapt.c. */
 struct adapt_plans;
 
 struct ordered_adapt {
     double guard, ratio, wait, near;
     uint32_t overlap, speeds, planned;
     struct adapt_plans *plans; /* NULL: the rules decide                               */
-    struct cv_intervals intervals;
+    struct intervals intervals;
     struct cv_observed seen;
     struct adapt_node *nodes;
     double now_s;
@@ -84,13 +80,13 @@ struct ordered_adapt {
     uint32_t sent;
 };
 
-static inline bool cv_adapt_is_idle(const struct adapt_node *node)
+static inline bool is_idle(const struct adapt_node *node)
 {
     return !node->gone && !node->receives && !node->combines && node->buffered == 0;
 }
 
-static inline void cv_adapt_send(struct ordered_adapt *adapt, uint32_t sender,
-                                 uint32_t receiver, struct cleave_orders *orders)
+static inline void send(struct ordered_adapt *adapt, uint32_t sender, uint32_t receiver,
+                        struct cleave_orders *orders)
 {
     struct adapt_node *from = &adapt->nodes[sender], *to = &adapt->nodes[receiver];
 
@@ -101,66 +97,61 @@ static inline void cv_adapt_send(struct ordered_adapt *adapt, uint32_t sender,
     to->receives_since_s = adapt->now_s;
     if (!to->combines)
         to->began_s = adapt->now_s;
-    cv_intervals_join(&adapt->intervals, receiver, sender);
+    intervals_join(&adapt->intervals, receiver, sender);
     adapt->sent++;
     cv_order_combine(orders, receiver, sender);
 }
 
-/* --- ordered_adapt.c --- */
+/* --- plans made while partials become ready ----------------------------------------- */
 
-/* --- neighbours are planned anew as partials become ready -------------------------- */
-
-/* When partials become ready, all intervals that there are are planned as one reduction:
- * G(i, j), the least time for the result of i .. j, with those at work from when they will
- * be done and the costs that were seen (model/ready/ready_ordered.h has the recurrence).
- * Those that have not come are thought to come soon, in SOON of a transfer with its
- * combination, or in as long as nobody has come: so their neighbours wait a little, but not
- * for ever, since the plan is made again when that time is over. It is also made again when
- * combinations do not take what was expected; but not more often than every PAUSE.
- * 
- * A transfer begins when all that its sender is to receive has been combined, when it is
- * its turn at the receiver, and when that one has at most one transfer to go.
- * 
- * O(m^2) for a plan of m intervals: where an interval is cut best moves to the left with its
+/* When a partial becomes ready, all intervals are planned as one reduction: G(i, j), the
+ * least time for the result of i .. j, busy nodes from their expected end, with the costs
+ * seen (recurrence in model/ready/ready_ordered.h). Absent partials are expected in SOON
+ * of a transfer and a combination, or after as long as none has become ready: so their
+ * neighbours wait, but the plan is made again after that time, and when combinations take
+ * unexpected times, at most every PAUSE.
+ *
+ * A transfer begins when its sender has combined all it receives, when it is its turn at
+ * the receiver, and when the receiver has at most one transfer to go.
+ *
+ * O(m^2) for a plan of m intervals: the best cut of an interval moves to the left with its
  * begin and to the right with its end. */
 
-/* When those who have not come are thought to come, and how often is planned, in d + c. */
+/* Expected delay of absent partials, and the shortest time between plans, in d + c. */
 static const double SOON = 0.1, PAUSE = 0.05;
-/* Costs that vary by more are not planned with, once enough were seen; by more than the
- * other, plans are made again whenever a combination is done. */
+/* Above TOO_MUCH variation plans are useless; above A_LITTLE a plan follows every
+ * combination. */
 static const double TOO_MUCH = 0.5, A_LITTLE = 0.01;
 enum { ENOUGH = 8 };
 
-/* Of an interval of the plan: the least time, where it is cut, and which side receives. */
+/* The best plan of an interval: its end, its cut, the side that receives. */
 struct best {
     double done_s;
     uint32_t cut; /* the last one of the left part */
     bool left_receives;
 };
 
-/* What the plan has for a node. */
 struct planned {
-    uint32_t to;             /* whom it sends to; CV_NOBODY                            */
-    uint32_t turn;           /* its place among those who send to that one             */
-    uint32_t receives, came; /* how many it is to be sent; how many were               */
-    double wake_s;           /* the last time that was asked for on its behalf         */
+    uint32_t to;             /* its receiver, or NOBODY */
+    uint32_t turn;           /* its index among the senders of that node */
+    uint32_t receives, came; /* partials planned for it; partials sent */
+    double wake_s;           /* the last time asked for */
 };
 
 struct adapt_plans {
     struct planned *planned;   /* per node                                              */
     double last_s;             /* when the last partial became ready           */
-    double planned_s, again_s; /* when was planned; when to plan again         */
-    double transfers_s, squares_s2; /* seen: sums                                   */
-    uint32_t ntransfers;
-    /* The plan under way, of m intervals in a row: */
+    double planned_s, again_s; /* time of the last plan; of the next one */
+    double squares_s2;         /* sum of squared transfers */
+    /* The current plan, of m intervals: */
     uint32_t m;
-    uint32_t *node;     /* who holds them                                              */
-    double *mu_s;       /* what counts more when a single one receives                 */
-    double a, b;        /* costs: the greater of the two, and their sum                */
+    uint32_t *node;     /* their holders */
+    double *mu_s;       /* added if a single node receives */
+    double a, b;        /* costs: the maximum of the two, and their sum */
     struct best *table; /* row i, column j                                             */
 };
 
-/* Room for plans; NULL if memory is short. */
+/* NULL: no memory. */
 static struct adapt_plans *adapt_plans_new(struct cv_arena *arena, uint32_t n)
 {
     struct adapt_plans *plans = cv_array(arena, 1, sizeof *plans);
@@ -169,24 +160,18 @@ static struct adapt_plans *adapt_plans_new(struct cv_arena *arena, uint32_t n)
         return NULL;
     plans->planned_s = -INFINITY;
     plans->again_s = INFINITY;
-    plans->planned = cv_array(arena, n, sizeof *plans->planned);
-    plans->node = cv_array(arena, n, sizeof *plans->node);
-    plans->mu_s = cv_array(arena, n, sizeof *plans->mu_s);
-    plans->table = cv_array(arena, (size_t)n * n, sizeof *plans->table);
-    if (plans->planned == NULL || plans->node == NULL || plans->mu_s == NULL ||
-        plans->table == NULL)
+    if (!CV_NEW(arena, plans->planned, n) || !CV_NEW(arena, plans->node, n) ||
+        !CV_NEW(arena, plans->mu_s, n) || !CV_NEW(arena, plans->table, (size_t)n * n))
         return NULL;
     for (uint32_t i = 0; i < n; i++)
-        plans->planned[i] = (struct planned){ .to = CV_NOBODY };
+        plans->planned[i] = (struct planned){ .to = NOBODY };
     return plans;
 }
-
-/* --- costs -------------------------------------------------------------------------------- */
-
-static double transfer_s(const struct adapt_plans *plans, const struct cleave_view *view)
+static double transfer_s(const struct ordered_adapt *adapt,
+                         const struct cleave_view *view)
 {
-    return plans->ntransfers > 0 ? plans->transfers_s / plans->ntransfers
-                                 : view->transfer_s;
+    return adapt->seen.ntransfers > 0 ? cv_mean_transfer_seen(&adapt->seen)
+                                      : view->transfer_s;
 }
 
 static double combination_s(const struct ordered_adapt *adapt,
@@ -195,27 +180,16 @@ static double combination_s(const struct ordered_adapt *adapt,
     return adapt->seen.ncombinations > 0 ? cv_mean_combination_seen(&adapt->seen)
                                          : view->compute_s;
 }
-
-static bool transfers_vary(const struct adapt_plans *plans, double cv)
-{
-    const double mean_s = plans->transfers_s / plans->ntransfers;
-
-    return plans->ntransfers > 1 &&
-           plans->squares_s2 / plans->ntransfers > (1 + cv * cv) * mean_s * mean_s;
-}
-
 static bool costs_vary(const struct ordered_adapt *adapt, double cv)
 {
-    return transfers_vary(adapt->plans, cv) || cv_combinations_vary(&adapt->seen, cv);
-}
+    const struct cv_observed *seen = &adapt->seen;
+    const double mean_s = cv_mean_transfer_seen(seen);
 
-/* Not there yet. */
-static bool is_to_come(const struct adapt_node *node)
-{
-    return node->receives && isnan(node->receives_since_s);
+    return (seen->ntransfers > 1 && adapt->plans->squares_s2 / seen->ntransfers >
+                                        (1 + cv * cv) * mean_s * mean_s) ||
+           cv_combinations_vary(seen, cv);
 }
-
-/* When a node will have combined all that is on its way to it. */
+/* When a node will have combined everything sent to it. */
 static double done_at(const struct ordered_adapt *adapt, const struct cleave_view *view,
                       const struct adapt_node *node)
 {
@@ -226,12 +200,10 @@ static double done_at(const struct ordered_adapt *adapt, const struct cleave_vie
         done_s = fmax(done_s, node->combines_since_s + compute_s);
     done_s += node->buffered * compute_s;
     if (node->receives)
-        done_s = fmax(done_s, node->receives_since_s + transfer_s(adapt->plans, view)) +
-                 compute_s;
+        done_s =
+            fmax(done_s, node->receives_since_s + transfer_s(adapt, view)) + compute_s;
     return done_s;
 }
-
-/* --- the plan ------------------------------------------------------------------------------- */
 
 static struct best *at(const struct adapt_plans *plans, uint32_t i, uint32_t j)
 {
@@ -255,7 +227,7 @@ static void try_cut(const struct adapt_plans *plans, uint32_t i, uint32_t j, uin
         *best = (struct best){ done_s, k, left_receives };
 }
 
-/* Whether the left part, cut at k, is what i .. j waits for: that grows with k. */
+/* Whether i .. j waits for its left part, cut at k: monotonous in k. */
 static bool left_is_later(const struct adapt_plans *plans, uint32_t i, uint32_t j,
                           uint32_t k, bool left_receives)
 {
@@ -264,8 +236,8 @@ static bool left_is_later(const struct adapt_plans *plans, uint32_t i, uint32_t 
                : at(plans, i, k)->done_s + plans->b >= counts(plans, k + 1, j) + plans->a;
 }
 
-/* The best cut is the first one at which the left part is later, or the one before. *from
- * is where it was for the interval that begins one later. */
+/* The best cut is the first one at which the left part is later, or the previous one.
+ * *from is the cut of the interval that begins one later. */
 static void find_cut(const struct adapt_plans *plans, uint32_t i, uint32_t j,
                      bool left_receives, uint32_t *from, struct best *best)
 {
@@ -276,8 +248,8 @@ static void find_cut(const struct adapt_plans *plans, uint32_t i, uint32_t j,
         try_cut(plans, i, j, *from - 1, left_receives, best);
 }
 
-/* Take i .. j apart from the top: who holds it in the end, and whom that one is sent to
- * by whom. Depth is at most that of the tree, which has m leaves. */
+/* Who holds i .. j in the end; sets senders and receivers. Recursion as deep as the
+ * tree. */
 static uint32_t build(struct adapt_plans *plans, uint32_t i, uint32_t j)
 {
     const struct best *best = at(plans, i, j);
@@ -310,7 +282,6 @@ static void search(struct adapt_plans *plans)
     build(plans, 0, plans->m - 1);
 }
 
-/* A plan is due then, if none is before. */
 static void plan_at(struct adapt_plans *plans, uint32_t node, double time_s,
                     struct cleave_orders *orders)
 {
@@ -320,7 +291,6 @@ static void plan_at(struct adapt_plans *plans, uint32_t node, double time_s,
     cleave_order_wake(orders, node, time_s);
 }
 
-/* All intervals in a row. */
 static void gather(struct ordered_adapt *adapt, uint32_t n)
 {
     struct adapt_plans *plans = adapt->plans;
@@ -330,17 +300,16 @@ static void gather(struct ordered_adapt *adapt, uint32_t n)
         const uint32_t node = adapt->intervals.begins[x];
 
         plans->node[plans->m++] = node;
-        plans->planned[node] = (struct planned){ .to = CV_NOBODY };
+        plans->planned[node] = (struct planned){ .to = NOBODY };
         x = adapt->intervals.last[node] + 1;
     }
 }
 
-/* Plan all that there is. */
 static void plan(struct ordered_adapt *adapt, const struct cleave_view *view,
                  uint32_t node, struct cleave_orders *orders)
 {
     struct adapt_plans *plans = adapt->plans;
-    const double d = transfer_s(plans, view), c = combination_s(adapt, view);
+    const double d = transfer_s(adapt, view), c = combination_s(adapt, view);
     const bool merges = view->ready_model == CLEAVE_READY_MERGE;
     const double soon_s = fmax(SOON * (d + c), adapt->now_s - plans->last_s);
     bool waits = false;
@@ -350,11 +319,11 @@ static void plan(struct ordered_adapt *adapt, const struct cleave_view *view,
     gather(adapt, view->nworkers);
     for (uint32_t k = 0; k < plans->m; k++) {
         const struct adapt_node *held = &adapt->nodes[plans->node[k]];
-        const bool to_come = is_to_come(held);
+        const bool to_come = held->receives && isnan(held->receives_since_s);
 
         at(plans, k, k)->done_s =
             to_come ? adapt->now_s + soon_s : done_at(adapt, view, held);
-        plans->mu_s[k] = merges || (!to_come && !cv_adapt_is_idle(held)) ? 0 : fmin(d, c);
+        plans->mu_s[k] = merges || (!to_come && !is_idle(held)) ? 0 : fmin(d, c);
         waits |= to_come;
     }
     if (plans->m > 1)
@@ -365,9 +334,7 @@ static void plan(struct ordered_adapt *adapt, const struct cleave_view *view,
         plan_at(plans, node, adapt->now_s + soon_s, orders);
 }
 
-/* --- what is done ------------------------------------------------------------------------------ */
-
-/* Send if it is time; ask to be woken if it will be by itself. */
+/* Send if it is time; ask for a wake-up if only time is missing. */
 static void try_send(struct ordered_adapt *adapt, const struct cleave_view *view,
                      uint32_t sender, struct cleave_orders *orders)
 {
@@ -375,8 +342,8 @@ static void try_send(struct ordered_adapt *adapt, const struct cleave_view *view
     const struct adapt_node *receiver;
     double near_s;
 
-    if (sender == CV_NOBODY || from->to == CV_NOBODY || from->came < from->receives ||
-        !cv_adapt_is_idle(&adapt->nodes[sender]))
+    if (sender == NOBODY || from->to == NOBODY || from->came < from->receives ||
+        !is_idle(&adapt->nodes[sender]))
         return;
     to = &adapt->plans->planned[from->to];
     receiver = &adapt->nodes[from->to];
@@ -384,53 +351,36 @@ static void try_send(struct ordered_adapt *adapt, const struct cleave_view *view
         return;
     near_s = done_at(adapt, view, receiver);
     if (view->ready_model != CLEAVE_READY_MERGE)
-        near_s -= adapt->near * transfer_s(adapt->plans, view);
-    if (!cv_adapt_is_idle(receiver) && adapt->now_s < near_s * (1 - 1e-12)) {
+        near_s -= adapt->near * transfer_s(adapt, view);
+    if (!is_idle(receiver) && adapt->now_s < near_s * (1 - 1e-12)) {
         if (to->wake_s != near_s)
             cleave_order_wake(orders, from->to, near_s);
         to->wake_s = near_s;
         return;
     }
     to->came++;
-    cv_adapt_send(adapt, sender, from->to, orders);
-    from->to = CV_NOBODY;
+    send(adapt, sender, from->to, orders);
+    from->to = NOBODY;
 }
 
-/* Something has changed at a node. */
 static void go_on(struct ordered_adapt *adapt, const struct cleave_view *view,
                   uint32_t node, struct cleave_orders *orders)
 {
     if (adapt->nodes[node].gone)
         return;
-    try_send(adapt, view, cv_left_of(&adapt->intervals, node), orders);
-    try_send(adapt, view, cv_right_of(&adapt->intervals, node), orders);
+    try_send(adapt, view, left_of(&adapt->intervals, node), orders);
+    try_send(adapt, view, right_of(&adapt->intervals, node), orders);
     try_send(adapt, view, node, orders);
 }
-
-static void note(struct ordered_adapt *adapt, const struct cleave_event *event)
-{
-    struct adapt_plans *plans = adapt->plans;
-
-    if (event->kind == CLEAVE_ARRIVED) {
-        const double took_s = event->time_s - event->start_s;
-
-        plans->transfers_s += took_s;
-        plans->squares_s2 += took_s * took_s;
-        plans->ntransfers++;
-    } else if (event->kind == CLEAVE_READY) {
-        plans->last_s = event->time_s;
-    }
-}
-
-/* Whether the event is one after which another plan may be better. */
+/* Whether another plan may be better after this event. */
 static bool is_news(const struct ordered_adapt *adapt, const struct cleave_event *event)
 {
     return event->kind == CLEAVE_READY ||
            (event->kind == CLEAVE_COMBINED && costs_vary(adapt, A_LITTLE));
 }
 
-/* What an event, whose state the nodes have already, makes of the plans. False: costs vary
- * too much to plan with, so that the rules are to decide from now on. */
+/* Follow the plans after the nodes were updated. False: costs vary too much for plans,
+ * and the rules decide. */
 static bool adapt_plans_decide(struct ordered_adapt *adapt,
                                const struct cleave_view *view,
                                const struct cleave_event *event,
@@ -438,8 +388,12 @@ static bool adapt_plans_decide(struct ordered_adapt *adapt,
 {
     struct adapt_plans *plans = adapt->plans;
 
-    note(adapt, event);
-    if (plans->ntransfers >= ENOUGH && costs_vary(adapt, TOO_MUCH))
+    if (event->kind == CLEAVE_ARRIVED)
+        plans->squares_s2 +=
+            (event->time_s - event->start_s) * (event->time_s - event->start_s);
+    else if (event->kind == CLEAVE_READY)
+        plans->last_s = event->time_s;
+    if (adapt->seen.ntransfers >= ENOUGH && costs_vary(adapt, TOO_MUCH))
         return false;
     if (is_news(adapt, event))
         plan_at(plans, event->worker,
@@ -453,27 +407,10 @@ static bool adapt_plans_decide(struct ordered_adapt *adapt,
     }
     return true;
 }
+/* --- the rules ---------------------------------------------------------------------- */
 
-/* --- which node stands for which inputs, in their order ---------------------------- */
-
-static bool intervals_init(struct cv_intervals *in, struct cv_arena *arena, uint32_t n)
-{
-    in->n = n;
-    in->first = cv_array(arena, n, sizeof *in->first);
-    in->last = cv_array(arena, n, sizeof *in->last);
-    in->begins = cv_array(arena, n, sizeof *in->begins);
-    in->ends = cv_array(arena, n, sizeof *in->ends);
-    if (in->first == NULL || in->last == NULL || in->begins == NULL || in->ends == NULL)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        in->first[i] = in->last[i] = in->begins[i] = in->ends[i] = i;
-    return true;
-}
-
-/* --- dynamic, order kept: overlap, speeds and waiting ------------------------------ */
-
-/* When partials become ready one by one, more of them are stranded: then waiting pays from
- * such a ratio of the means on. */
+/* With ready times more nodes are stranded: waiting pays below this ratio of the
+ * means. */
 static const double READY_RATIO = 0.5;
 
 static enum cleave_status adapt_start(void *state, const struct cleave_view *view,
@@ -481,6 +418,8 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
                                       struct cleave_error *err)
 {
     struct ordered_adapt *adapt = state;
+    struct intervals *in = &adapt->intervals;
+    const uint32_t n = view->nworkers;
 
     adapt->combining_takes_time = view->compute_s > 0;
     if (view->ready_s != NULL && adapt->ratio < READY_RATIO)
@@ -492,14 +431,17 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
         if (adapt->plans == NULL)
             return cv_fail_memory(err, "the plans");
     }
-    adapt->nodes = cv_array(setup->arena, view->nworkers, sizeof *adapt->nodes);
-    if (adapt->nodes == NULL ||
-        !intervals_init(&adapt->intervals, setup->arena, view->nworkers) ||
-        !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
+    adapt->nodes = cv_array(setup->arena, n, sizeof *adapt->nodes);
+    in->n = n;
+    if (!CV_NEW(setup->arena, in->first, n) || !CV_NEW(setup->arena, in->last, n) ||
+        !CV_NEW(setup->arena, in->begins, n) || !CV_NEW(setup->arena, in->ends, n) ||
+        adapt->nodes == NULL || !cv_observed_init(&adapt->seen, setup->arena, n))
         return cv_fail_memory(err, "the intervals");
-    for (uint32_t i = 0; i < view->nworkers; i++)
-        adapt->nodes[i] = (struct adapt_node){ .receives = true, /* not there yet */
+    for (uint32_t i = 0; i < n; i++) {
+        in->first[i] = in->last[i] = in->begins[i] = in->ends[i] = i;
+        adapt->nodes[i] = (struct adapt_node){ .receives = true, /* no partial yet */
                                                .receives_since_s = NAN };
+    }
     return CLEAVE_OK;
 }
 
@@ -529,7 +471,7 @@ static double near_from(const struct ordered_adapt *adapt, uint32_t receiver)
            adapt->near * cv_mean_transfer_seen(&adapt->seen);
 }
 
-/* Whether somebody who sends now to a node that combines would wait there. */
+/* Whether a partial sent now would wait at a combining node. */
 static bool is_early(const struct ordered_adapt *adapt, uint32_t receiver)
 {
     return adapt->near > 0 && cv_combinations_steady(&adapt->seen) &&
@@ -541,8 +483,7 @@ static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender,
 {
     double known_s;
 
-    if (receiver == CV_NOBODY || !adapt->overlap ||
-        !is_combining(&adapt->nodes[receiver]))
+    if (receiver == NOBODY || !adapt->overlap || !is_combining(&adapt->nodes[receiver]))
         return false;
     if (is_early(adapt, receiver))
         return false;
@@ -554,12 +495,12 @@ static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender,
                           adapt->guard * cv_mean_transfer_seen(&adapt->seen);
 }
 
-/* Which way the binomial tree would merge this block: the neighbour on that side if it is
- * exactly the buddy, CV_NOBODY if there is none or it is not whole. */
+/* The neighbour with which the binomial tree would merge this block; NOBODY: there
+ * is none, or it is not complete. */
 static uint32_t whole_buddy(const struct ordered_adapt *adapt, uint32_t node,
                             uint32_t left, uint32_t right)
 {
-    const struct cv_intervals *in = &adapt->intervals;
+    const struct intervals *in = &adapt->intervals;
     uint64_t first = in->first[node], last = in->last[node], n = in->n;
 
     for (uint64_t width = 2;; width *= 2) {
@@ -571,14 +512,14 @@ static uint32_t whole_buddy(const struct ordered_adapt *adapt, uint32_t node,
             continue;
         if (begin == first && end == last) {
             if (begin == 0 && end == n - 1)
-                return CV_NOBODY;
+                return NOBODY;
             continue;
         }
         if (first > begin && last < end)
-            return CV_NOBODY;
+            return NOBODY;
         if (first == begin)
-            return right != CV_NOBODY && in->last[right] == end ? right : CV_NOBODY;
-        return left != CV_NOBODY && in->first[left] == begin ? left : CV_NOBODY;
+            return right != NOBODY && in->last[right] == end ? right : NOBODY;
+        return left != NOBODY && in->first[left] == begin ? left : NOBODY;
     }
 }
 
@@ -610,82 +551,81 @@ static void wait_for_buddy(struct ordered_adapt *adapt, uint32_t node,
     cleave_order_wake(orders, node, self->wait_until_s);
 }
 
-/* Merge with an idle neighbour: who waits longer, the left one if equal. */
+/* Merge with the neighbour that is idle longest, the left one if equal. */
 static void merge_idle(struct ordered_adapt *adapt, uint32_t node, uint32_t left,
                        uint32_t right, struct cleave_orders *orders)
 {
-    uint32_t other = left == CV_NOBODY ? right : left;
+    uint32_t other = left == NOBODY ? right : left;
 
-    if (left != CV_NOBODY && right != CV_NOBODY &&
+    if (left != NOBODY && right != NOBODY &&
         adapt->nodes[right].idle_since_s < adapt->nodes[left].idle_since_s)
         other = right;
     if (adapt->speeds &&
         cv_is_faster(expected_cost(adapt, node), expected_cost(adapt, other)))
-        cv_adapt_send(adapt, other, node, orders);
+        send(adapt, other, node, orders);
     else
-        cv_adapt_send(adapt, node, other, orders);
+        send(adapt, node, other, orders);
 }
 
-/* Send to a combining neighbour: who began first, the left one if equal. */
+/* Send to the neighbour that combines longest, the left one if equal. */
 static void send_ahead(struct ordered_adapt *adapt, uint32_t node, uint32_t left,
                        uint32_t right, struct cleave_orders *orders)
 {
-    uint32_t other = left == CV_NOBODY ? right : left;
+    uint32_t other = left == NOBODY ? right : left;
 
-    if (left != CV_NOBODY && right != CV_NOBODY &&
+    if (left != NOBODY && right != NOBODY &&
         adapt->nodes[right].combines_since_s < adapt->nodes[left].combines_since_s)
         other = right;
-    cv_adapt_send(adapt, node, other, orders);
+    send(adapt, node, other, orders);
 }
 
 static void consider(struct ordered_adapt *adapt, uint32_t node,
                      struct cleave_orders *orders)
 {
-    const uint32_t left = cv_left_of(&adapt->intervals, node);
-    const uint32_t right = cv_right_of(&adapt->intervals, node);
+    const uint32_t left = left_of(&adapt->intervals, node);
+    const uint32_t right = right_of(&adapt->intervals, node);
     uint32_t idle[2] = { left, right }, busy[2] = { left, right };
 
-    if (!cv_adapt_is_idle(&adapt->nodes[node]) ||
-        (left == CV_NOBODY && right == CV_NOBODY))
+    if (!is_idle(&adapt->nodes[node]) || (left == NOBODY && right == NOBODY))
         return;
     for (int side = 0; side < 2; side++) {
-        if (idle[side] == CV_NOBODY || !cv_adapt_is_idle(&adapt->nodes[idle[side]]))
-            idle[side] = CV_NOBODY;
+        if (idle[side] == NOBODY || !is_idle(&adapt->nodes[idle[side]]))
+            idle[side] = NOBODY;
         if (!may_overlap(adapt, node, busy[side]))
-            busy[side] = CV_NOBODY;
+            busy[side] = NOBODY;
     }
     if (adapt->now_s > 0 && !adapt->nodes[node].waited && waiting_pays(adapt) &&
-        (idle[0] & idle[1] & busy[0] & busy[1]) != CV_NOBODY) {
+        (idle[0] & idle[1] & busy[0] & busy[1]) != NOBODY) {
         uint32_t buddy = whole_buddy(adapt, node, left, right);
 
-        if (buddy != CV_NOBODY) {
+        if (buddy != NOBODY) {
             int side = buddy == right;
 
-            if (idle[side] == CV_NOBODY && busy[side] == CV_NOBODY) {
+            if (idle[side] == NOBODY && busy[side] == NOBODY) {
                 wait_for_buddy(adapt, node, orders);
                 return;
             }
-            idle[!side] = busy[!side] = CV_NOBODY;
+            idle[!side] = busy[!side] = NOBODY;
         }
     }
-    if (idle[0] != CV_NOBODY || idle[1] != CV_NOBODY)
+    if (idle[0] != NOBODY || idle[1] != NOBODY)
         merge_idle(adapt, node, idle[0], idle[1], orders);
-    else if (busy[0] != CV_NOBODY || busy[1] != CV_NOBODY)
+    else if (busy[0] != NOBODY || busy[1] != NOBODY)
         send_ahead(adapt, node, busy[0], busy[1], orders);
     else
         list_idle(adapt, node);
 }
 
-/* Something changed at a node: let its idle neighbours look again, the one that has been
- * idle longest first, until one of them acts. */
+/* A node changed: its idle neighbours decide again, the one idle longest first, until
+ * one of them acts. */
 static void wake_neighbours(struct ordered_adapt *adapt, uint32_t node,
                             struct cleave_orders *orders)
 {
-    uint32_t around[2] = { cv_left_of(&adapt->intervals, node),
-                           cv_right_of(&adapt->intervals, node) };
+    uint32_t around[2] = { left_of(&adapt->intervals, node),
+                           right_of(&adapt->intervals, node) };
     uint32_t before = adapt->sent;
 
-    if (around[0] != CV_NOBODY && around[1] != CV_NOBODY &&
+    if (around[0] != NOBODY && around[1] != NOBODY &&
         adapt->nodes[around[1]].idle_since_s < adapt->nodes[around[0]].idle_since_s) {
         uint32_t left = around[0];
 
@@ -693,7 +633,7 @@ static void wake_neighbours(struct ordered_adapt *adapt, uint32_t node,
         around[1] = left;
     }
     for (int i = 0; i < 2 && adapt->sent == before; i++)
-        if (around[i] != CV_NOBODY && adapt->nodes[around[i]].listed)
+        if (around[i] != NOBODY && adapt->nodes[around[i]].listed)
             consider(adapt, around[i], orders);
 }
 
@@ -703,13 +643,13 @@ static void settle(struct ordered_adapt *adapt, uint32_t node,
     struct adapt_node *self = &adapt->nodes[node];
     uint32_t before = adapt->sent;
 
-    if (cv_adapt_is_idle(self)) {
+    if (is_idle(self)) {
         self->lasted_s = adapt->now_s - self->began_s;
         self->idle_since_s = adapt->now_s;
     }
     if (adapt->plans != NULL)
         return;
-    if (cv_adapt_is_idle(self)) {
+    if (is_idle(self)) {
         consider(adapt, node, orders);
         if (adapt->sent == before)
             wake_neighbours(adapt, node, orders);
@@ -760,7 +700,7 @@ static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
 
     if (adapt->plans != NULL)
         return;
-    if (self->waits && self->wait_until_s == adapt->now_s && cv_adapt_is_idle(self)) {
+    if (self->waits && self->wait_until_s == adapt->now_s && is_idle(self)) {
         self->waited = true;
         self->waits = false;
         consider(adapt, node, orders);
@@ -769,8 +709,8 @@ static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
     }
 }
 
-/* What a combination with its transfer takes: as long as that somebody who has just become
- * ready may hope for a neighbour that comes soon. */
+/* Duration of a transfer and a combination: how long a node that became ready waits
+ * for a neighbour. */
 static double one_more(const struct ordered_adapt *adapt, const struct cleave_view *view)
 {
     if (adapt->seen.ncombinations == 0)

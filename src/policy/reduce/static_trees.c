@@ -1,42 +1,178 @@
-/* static_trees.c -- the optimal tree for equal costs. SPDX-License-Identifier: MIT
+/* static_trees.c -- reductions along a tree that does not depend on costs seen while running:
+ * greedy, binomial, fibonacci, ready.
+ * SPDX-License-Identifier: MIT
  *
- * The tree is built backwards from its end: the next node is put below the one that can
- * receive from it latest (model/reduce/greedy_tree.h has the formulas and why this takes linear
- * time). `max_transfers` limits the transfers at the same time, `max_reducers` the nodes
- * that receive anything; the tree is optimal for its limit. With `ordered` the nodes are
- * numbered so that only neighbouring intervals are combined.
- *
- * When costs turn out otherwise than declared, the tree is kept: a node sends when it has
- * combined all it receives, first come first served; with `ordered` in the planned order
- * of each receiver, since only that keeps the inputs in order; under a limit on transfers
- * in the planned order of all, at the planned times while transfers take as long as
- * declared.
- *
- * When only the costs of combining differ from node to node, nodes are inserted by
- * increasing cost: a heuristic that is nearly always optimal (model/reduce/greedy_unequal.h).
- * Canon and Antoniu, Scheduling associative reductions, 2012. */
+ * A node sends to its parent when it has its own partial and has combined all it
+ * receives; senders are received first come, first served, or in a fixed order. */
 #include <math.h>
 #include <string.h>
+#include "model/ready/ready_ordered.h"
+#include "model/ready/ready_tree.h"
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_bounds.h"
+#include "policy/common/orders.h"
 #include "model/reduce/reduce_tree.h"
 #include "policy/common/setup.h"
 
-struct greedy {
-    uint32_t max_transfers, max_reducers, ordered;
-    const char *strategy;     /* a tree that ignores the costs; NULL: the best one */
-    const uint32_t *parent;   /* shared by all runs                               */
-    const uint32_t *senders;  /* per node: how many it receives from              */
-    const uint32_t *planned;  /* nodes in the order in which they begin to send;
-                                 NULL without a limit on transfers                */
-    const uint32_t *received; /* with ordered: all senders, receiver by receiver  */
-    const uint32_t *from;     /* per node: where its senders begin; n + 1         */
-    uint32_t *next_sender;    /* with ordered, per node: place in `received`      */
-    uint32_t *due;            /* per node: still to be combined                   */
+/* First in the state of each policy here. */
+struct tree_walk {
+    const uint32_t *parent;  /* shared by all runs, like the next three */
+    const uint32_t *turn;    /* per node: at its receiver; NULL: by number */
+    const uint32_t *senders; /* of all nodes, receiver by receiver, in turn */
+    const uint32_t *from;    /* per node: where its senders begin; n + 1 */
+    bool any_order;          /* first come, first served */
+    uint32_t ahead;          /* partials that may wait when a transfer begins; 0: the
+                                 receiver must be idle and have its own partial */
+    uint32_t *due;           /* per node: still to be combined, or to become ready */
+    uint32_t *next,
+        *waiting; /* per node: index of the next sender; partials that arrived */
     bool *port_busy;
-    const double *begin_s; /* when the nodes of `planned` begin                */
-    uint32_t next, active; /* of `planned`; transfers under way                */
-    bool late;             /* some transfer took another time than declared    */
+};
+
+/* Senders are received by `turn`, or by number if that is NULL. */
+static enum cleave_status walk_plan(struct tree_walk *walk, const uint32_t *parent,
+                                    const uint32_t *turn, uint32_t n,
+                                    struct cv_arena *arena, struct cleave_error *err)
+{
+    uint32_t *from, *senders, *by_number;
+
+    if (!CV_NEW(arena, from, (size_t)n + 1) || !CV_NEW(arena, senders, n) ||
+        !CV_NEW(arena, by_number, n))
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < n; i++)
+        if (parent[i] != CV_NO_NODE)
+            by_number[i] = from[parent[i] + 1]++;
+    for (uint32_t i = 0; i < n; i++)
+        from[i + 1] += from[i];
+    for (uint32_t i = 0; i < n; i++)
+        if (parent[i] != CV_NO_NODE)
+            senders[from[parent[i]] + (turn != NULL ? turn : by_number)[i]] = i;
+    walk->parent = parent;
+    walk->turn = turn;
+    walk->senders = senders;
+    walk->from = from;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status walk_start(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct tree_walk *walk = state;
+    const uint32_t n = view->nworkers;
+
+    if (!CV_NEW(setup->arena, walk->due, n) || !CV_NEW(setup->arena, walk->next, n) ||
+        !CV_NEW(setup->arena, walk->waiting, n) ||
+        !CV_NEW(setup->arena, walk->port_busy, n))
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < n; i++) {
+        walk->due[i] = walk->from[i + 1] - walk->from[i] + (view->ready_s != NULL);
+        walk->next[i] = walk->from[i];
+        walk->port_busy[i] = walk->ahead == 0 && view->ready_s != NULL;
+    }
+    return CLEAVE_OK;
+}
+
+/* In turn: let the next sender of a node begin if both can. */
+static void receive_next(struct tree_walk *walk, uint32_t node,
+                         struct cleave_orders *orders)
+{
+    const uint32_t place = walk->next[node];
+
+    if (walk->port_busy[node] || walk->waiting[node] > walk->ahead ||
+        place == walk->from[node + 1] || walk->due[walk->senders[place]] > 0)
+        return;
+    walk->port_busy[node] = true;
+    walk->next[node]++;
+    cv_order_combine(orders, node, walk->senders[place]);
+}
+
+/* A node has its partial and has combined all it receives. */
+static void is_complete(struct tree_walk *walk, uint32_t node,
+                        struct cleave_orders *orders)
+{
+    const uint32_t to = walk->parent[node];
+
+    if (to == CV_NO_NODE)
+        return;
+    if (walk->any_order)
+        cv_order_combine(orders, to, node);
+    else
+        receive_next(walk, to, orders);
+}
+
+static void walk_decide(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct tree_walk *walk = state;
+    const uint32_t node = event->worker;
+
+    switch (event->kind) {
+    case CLEAVE_START:
+        for (uint32_t i = 0; i < view->nworkers; i++)
+            if (walk->due[i] == 0)
+                is_complete(walk, i, orders);
+        return;
+    case CLEAVE_ARRIVED:
+        walk->port_busy[node] = false;
+        walk->waiting[node]++;
+        break;
+    case CLEAVE_COMBINED:
+        walk->waiting[node] -= walk->waiting[node] > 0; /* 0: arrivals are not reported */
+        /* fallthrough */
+    case CLEAVE_READY:
+        if (walk->ahead == 0)
+            walk->port_busy[node] = false;
+        if (--walk->due[node] == 0) {
+            is_complete(walk, node, orders);
+            return;
+        }
+        break;
+    default:
+        return;
+    }
+    if (!walk->any_order)
+        receive_next(walk, node, orders);
+}
+
+static bool walk_fixed(const void *state, const struct cleave_view *view,
+                       struct cv_tree_shape *out)
+{
+    const struct tree_walk *walk = state;
+
+    memcpy(out->parent, walk->parent, view->nworkers * sizeof *out->parent);
+    out->by_turn = walk->turn != NULL;
+    if (out->by_turn)
+        memcpy(out->turn, walk->turn, view->nworkers * sizeof *out->turn);
+    out->in_turn = !walk->any_order;
+    out->ahead = walk->ahead;
+    return true;
+}
+
+/* --- greedy: the optimal tree for equal costs --------------------------------------- */
+
+/* The tree is built backwards from its end: the next node is put below the one that can
+ * receive from it latest (model/reduce/greedy_tree.h). `max_transfers` limits the
+ * transfers at the same time, `max_reducers` the nodes that receive; the tree is optimal
+ * for its limit. With `ordered` the nodes are numbered so that only neighbouring
+ * intervals are combined, and senders are received in the planned order.
+ *
+ * If costs differ from the declared ones, the tree is kept. Under a limit on transfers
+ * they begin in the planned order of all, at the planned times while transfers take as
+ * long as declared.
+ *
+ * If only the costs of combining differ from node to node, nodes are inserted by
+ * increasing cost: a heuristic that is nearly always optimal (greedy_unequal.h).
+ * Canon and Antoniu, Scheduling associative reductions, 2012. */
+
+struct greedy {
+    struct tree_walk walk;
+    uint32_t max_transfers, max_reducers, ordered;
+    const char *strategy; /* a tree that ignores the costs; NULL: the best one */
+    const uint32_t
+        *planned;          /* nodes as they begin to send; NULL: no limit on transfers */
+    const double *begin_s; /* when the nodes of `planned` begin */
+    uint32_t next, active; /* index in `planned`; running transfers */
+    bool late;             /* a transfer did not take the declared time */
 };
 
 /* Number the nodes by the place of their element. */
@@ -61,30 +197,6 @@ static enum cleave_status put_in_order(struct cv_greedy_tree *tree,
     return CLEAVE_OK;
 }
 
-/* The senders of every node by increasing index, which is the order of its inputs. */
-static enum cleave_status list_senders(struct greedy *greedy, uint32_t n,
-                                       struct cleave_setup *setup,
-                                       struct cleave_error *err)
-{
-    uint32_t *from = cv_array(setup->arena, (size_t)n + 1, sizeof *from);
-    uint32_t *received = cv_array(setup->arena, n, sizeof *received);
-    uint32_t *place = cv_array(setup->arena, n, sizeof *place);
-
-    if (from == NULL || received == NULL || place == NULL)
-        return cv_fail_memory(err, "a tree");
-    for (uint32_t i = 0; i < n; i++) {
-        place[i] = from[i];
-        from[i + 1] = from[i] + greedy->senders[i];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (greedy->parent[i] != CV_NO_NODE)
-            received[place[greedy->parent[i]]++] = i;
-    greedy->from = from;
-    greedy->received = received;
-    return CLEAVE_OK;
-}
-
-/* The tree for other costs than those there are. */
 static bool find_strategy(const char *name, enum cv_strategy *out)
 {
     const bool binomial = strcmp(name, "binomial") == 0;
@@ -93,9 +205,10 @@ static bool find_strategy(const char *name, enum cv_strategy *out)
     return binomial || strcmp(name, "fibonacci") == 0;
 }
 
-static enum cleave_status make_tree(const struct greedy *greedy,
-                                    const struct cleave_view *view,
-                                    struct cv_greedy_tree *tree, struct cleave_error *err)
+static enum cleave_status make_greedy_tree(const struct greedy *greedy,
+                                           const struct cleave_view *view,
+                                           struct cv_greedy_tree *tree,
+                                           struct cleave_error *err)
 {
     const struct cv_greedy_limit limit = { greedy->max_transfers, greedy->max_reducers };
     enum cv_strategy which;
@@ -122,20 +235,18 @@ static enum cleave_status greedy_plan(void *state, const struct cleave_view *vie
                                       struct cleave_error *err)
 {
     struct greedy *greedy = state;
-    struct cv_greedy_limit limit = { greedy->max_transfers, greedy->max_reducers };
-    uint32_t n = view->nworkers;
-    uint32_t *senders = cv_array(setup->arena, n, sizeof *senders);
+    const uint32_t n = view->nworkers;
     uint32_t *planned = cv_array(setup->arena, n, sizeof *planned);
     double *begin_s = cv_array(setup->arena, n, sizeof *begin_s);
     struct cv_greedy_tree tree;
 
-    if (limit.transfers > 0 && limit.reducers > 0)
+    if (greedy->max_transfers > 0 && greedy->max_reducers > 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy 'greedy' takes max_transfers or max_reducers, not both");
-    if (senders == NULL || planned == NULL || begin_s == NULL ||
+    if (planned == NULL || begin_s == NULL ||
         !cv_greedy_tree_room(&tree, setup->arena, n))
         return cv_fail_memory(err, "a tree");
-    CV_TRY(make_tree(greedy, view, &tree, err));
+    CV_TRY(make_greedy_tree(greedy, view, &tree, err));
     /* Reversed times grow with the index, so the last node begins first. */
     for (uint32_t i = 0; i + 1 < n; i++) {
         planned[i] = n - 1 - i;
@@ -143,86 +254,39 @@ static enum cleave_status greedy_plan(void *state, const struct cleave_view *vie
     }
     if (greedy->ordered)
         CV_TRY(put_in_order(&tree, view, planned, setup, err));
-    for (uint32_t i = 0; i < n; i++)
-        if (tree.parent[i] != CV_NO_NODE)
-            senders[tree.parent[i]]++;
-    greedy->parent = tree.parent;
-    greedy->senders = senders;
-    greedy->planned = limit.transfers > 0 ? planned : NULL;
+    greedy->planned = greedy->max_transfers > 0 ? planned : NULL;
     greedy->begin_s = begin_s;
-    return greedy->ordered ? list_senders(greedy, n, setup, err) : CLEAVE_OK;
+    greedy->walk.any_order = !greedy->ordered;
+    greedy->walk.ahead = UINT32_MAX;
+    return walk_plan(&greedy->walk, tree.parent, NULL, n, setup->arena, err);
 }
 
 static enum cleave_status greedy_start(void *state, const struct cleave_view *view,
                                        struct cleave_setup *setup,
                                        struct cleave_error *err)
 {
-    struct greedy *greedy = state;
-
-    greedy->due = cv_array(setup->arena, view->nworkers, sizeof *greedy->due);
-    greedy->port_busy = cv_array(setup->arena, view->nworkers, sizeof *greedy->port_busy);
-    if (greedy->due == NULL || greedy->port_busy == NULL)
-        return cv_fail_memory(err, "a tree");
-    for (uint32_t i = 0; i < view->nworkers; i++)
-        greedy->due[i] = greedy->senders[i] + (view->ready_s != NULL); /* its own */
-    greedy->late = view->ready_s != NULL;
-    if (greedy->received == NULL)
-        return CLEAVE_OK;
-    greedy->next_sender =
-        cv_array(setup->arena, view->nworkers, sizeof *greedy->next_sender);
-    if (greedy->next_sender == NULL)
-        return cv_fail_memory(err, "a tree");
-    for (uint32_t i = 0; i < view->nworkers; i++)
-        greedy->next_sender[i] = greedy->from[i];
-    return CLEAVE_OK;
+    ((struct greedy *)state)->late = view->ready_s != NULL;
+    return walk_start(state, view, setup, err);
 }
 
-/* Begin what may begin, in the planned order. */
+/* Under a limit on transfers: begin those that may, in the planned order. */
 static void go_on(struct greedy *greedy, uint32_t n, double now_s,
                   struct cleave_orders *orders)
 {
     while (greedy->next + 1 < n && greedy->active < greedy->max_transfers) {
-        uint32_t node = greedy->planned[greedy->next], to = greedy->parent[node];
+        uint32_t node = greedy->planned[greedy->next], to = greedy->walk.parent[node];
 
-        if (greedy->due[node] > 0 || greedy->port_busy[to])
+        if (greedy->walk.due[node] > 0 || greedy->walk.port_busy[to])
             return;
         if (!greedy->late && now_s < greedy->begin_s[greedy->next]) {
             cleave_order_wake(orders, node, greedy->begin_s[greedy->next]);
             return;
         }
-        greedy->port_busy[to] = true;
+        greedy->walk.port_busy[to] = true;
         greedy->active++;
         greedy->next++;
         cleave_order_combine(orders, to, node);
     }
-}
-
-/* With ordered: let the next sender of a node begin if both are ready. */
-static void receive_next(struct greedy *greedy, uint32_t node,
-                         struct cleave_orders *orders)
-{
-    uint32_t place = greedy->next_sender[node];
-
-    if (greedy->port_busy[node] || place == greedy->from[node + 1] ||
-        greedy->due[greedy->received[place]] > 0)
-        return;
-    greedy->port_busy[node] = true;
-    greedy->next_sender[node]++;
-    cleave_order_combine(orders, node, greedy->received[place]);
-}
-
-/* A node has combined all it receives. */
-static void is_complete(struct greedy *greedy, uint32_t node,
-                        struct cleave_orders *orders)
-{
-    uint32_t to = greedy->parent[node];
-
-    if (to == CV_NO_NODE)
-        return;
-    if (greedy->received != NULL)
-        receive_next(greedy, to, orders);
-    else
-        cleave_order_combine(orders, to, node);
 }
 
 static void greedy_decide(void *state, const struct cleave_view *view,
@@ -230,46 +294,31 @@ static void greedy_decide(void *state, const struct cleave_view *view,
 {
     struct greedy *greedy = state;
 
+    if (greedy->planned == NULL) {
+        walk_decide(state, view, event, orders);
+        return;
+    }
     if (event->kind == CLEAVE_ARRIVED) {
-        double took_s = event->time_s - event->start_s;
+        const double took_s = event->time_s - event->start_s;
 
-        greedy->port_busy[event->worker] = false;
+        greedy->walk.port_busy[event->worker] = false;
         greedy->active--;
         greedy->late |= fabs(took_s - view->transfer_s) > 1e-9 * view->transfer_s;
     } else if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY) {
-        greedy->due[event->worker]--;
+        greedy->walk.due[event->worker]--;
     }
-    if (greedy->planned != NULL) {
-        go_on(greedy, view->nworkers, event->time_s, orders);
-    } else if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY) {
-        if (greedy->due[event->worker] == 0)
-            is_complete(greedy, event->worker, orders);
-    } else if (event->kind == CLEAVE_ARRIVED) {
-        if (greedy->received != NULL)
-            receive_next(greedy, event->worker, orders);
-    } else if (event->kind == CLEAVE_START) {
-        for (uint32_t i = 0; i < view->nworkers; i++)
-            if (greedy->due[i] == 0)
-                is_complete(greedy, i, orders);
-    }
+    go_on(greedy, view->nworkers, event->time_s, orders);
 }
 
-/* A limit on transfers ties the nodes together. */
+/* A limit on transfers makes nodes depend on each other. */
 static bool greedy_fixed(const void *state, const struct cleave_view *view,
                          struct cv_tree_shape *out)
 {
-    const struct greedy *greedy = state;
-
-    if (greedy->planned != NULL)
-        return false;
-    for (uint32_t i = 0; i < view->nworkers; i++)
-        out->parent[i] = greedy->parent[i];
-    out->in_turn = greedy->received != NULL;
-    out->ahead = UINT32_MAX;
-    return true;
+    return ((const struct greedy *)state)->planned == NULL &&
+           walk_fixed(state, view, out);
 }
 
-/* For costs other than those the tree was made for nothing better is known. */
+/* For costs other than those of the tree no better bound is known. */
 static double greedy_longest(const void *state, const struct cleave_view *view,
                              double transfer_s, double compute_s)
 {
@@ -280,7 +329,6 @@ static double greedy_longest(const void *state, const struct cleave_view *view,
     if (greedy->strategy != NULL && find_strategy(greedy->strategy, &which))
         return cv_strategy_full_length(which, cv_strategy_order(which, view->nworkers),
                                        transfer_s, compute_s);
-
     if (transfer_s != view->transfer_s || compute_s != view->compute_s ||
         view->compute_each_s != NULL)
         return (view->nworkers - 1.0) * (transfer_s + compute_s);
@@ -318,95 +366,26 @@ const struct cleave_policy cleave_policy_greedy = {
                                               .fixed = greedy_fixed },
 };
 
-/* --- the binomial tree, round by round --------------------------------------------- */
+/* --- binomial: the binomial tree, round by round ------------------------------------ */
 
-/* In round k = 1, 2, ... node i 2^k receives from i 2^k + 2^(k-1), if there is such a
- * node, once both are done with the rounds before. ceil(log2 n) rounds, no overlap of
- * transfer and computation; order is kept. Best known tree when one of the two costs
- * nothing; a tree of equal costs takes ceil(log2 n) (d + c).
+/* In round k = 1, 2, ... node i 2^k receives from i 2^k + 2^(k-1), if that node exists,
+ * when both have ended their earlier rounds. ceil(log2 n) rounds, no overlap of transfer
+ * and computation; order is kept. The best known tree if one of the two costs nothing; a
+ * tree of equal costs takes ceil(log2 n) (d + c).
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 
-struct binomial {
-    uint8_t *round; /* per node: rounds it is done with */
-    bool *busy;
-};
-
-static enum cleave_status binomial_start(void *state, const struct cleave_view *view,
-                                         struct cleave_setup *setup,
-                                         struct cleave_error *err)
+static enum cleave_status binomial_plan(void *state, const struct cleave_view *view,
+                                        struct cleave_setup *setup,
+                                        struct cleave_error *err)
 {
-    struct binomial *binomial = state;
+    uint32_t *parent = cv_array(setup->arena, view->nworkers, sizeof *parent);
 
-    binomial->round = cv_array(setup->arena, view->nworkers, sizeof *binomial->round);
-    binomial->busy = cv_array(setup->arena, view->nworkers, sizeof *binomial->busy);
-    if (binomial->round == NULL || binomial->busy == NULL)
-        return cv_fail_memory(err, "the rounds");
-    return CLEAVE_OK;
-}
-
-/* The node that takes part in the next round of `node`, after rounds without a partner
- * have been passed over; the node itself when all is done. */
-static uint32_t next_partner(struct binomial *binomial, uint32_t node, uint32_t n)
-{
-    for (;; binomial->round[node]++) {
-        uint64_t bit = (uint64_t)1 << binomial->round[node];
-
-        if (bit >= n)
-            return node;
-        if (node & bit)
-            return node - (uint32_t)bit;
-        if (node + bit < n)
-            return node + (uint32_t)bit;
-    }
-}
-
-static void becomes_idle(struct binomial *binomial, uint32_t node, uint32_t n,
-                         struct cleave_orders *orders)
-{
-    uint32_t partner = next_partner(binomial, node, n);
-
-    if (partner == node || binomial->busy[partner] ||
-        binomial->round[partner] != binomial->round[node])
-        return;
-    binomial->busy[node] = binomial->busy[partner] = true;
-    cleave_order_combine(orders, node < partner ? node : partner,
-                         node < partner ? partner : node);
-}
-
-static void binomial_decide(void *state, const struct cleave_view *view,
-                            const struct cleave_event *event,
-                            struct cleave_orders *orders)
-{
-    struct binomial *binomial = state;
-
-    if (event->kind == CLEAVE_COMBINED) {
-        binomial->busy[event->worker] = false;
-        binomial->round[event->worker]++;
-        becomes_idle(binomial, event->worker, view->nworkers, orders);
-    } else if (event->kind == CLEAVE_READY) {
-        binomial->busy[event->worker] = false;
-        becomes_idle(binomial, event->worker, view->nworkers, orders);
-    } else if (event->kind == CLEAVE_START) {
-        for (uint32_t i = 0; i < view->nworkers; i++) {
-            next_partner(binomial, i, view->nworkers);
-            binomial->busy[i] = view->ready_s != NULL; /* until it is ready */
-        }
-        for (uint32_t i = 0; i < view->nworkers; i++)
-            if (!binomial->busy[i])
-                becomes_idle(binomial, i, view->nworkers, orders);
-    }
-}
-
-static bool binomial_fixed(const void *state, const struct cleave_view *view,
-                           struct cv_tree_shape *out)
-{
-    (void)state;
-    out->parent[0] = CV_NO_NODE;
+    if (parent == NULL)
+        return cv_fail_memory(err, "a tree");
+    parent[0] = CV_NO_NODE;
     for (uint32_t i = 1; i < view->nworkers; i++)
-        out->parent[i] = i & (i - 1);
-    out->in_turn = true;
-    out->ahead = 0;
-    return true;
+        parent[i] = i & (i - 1);
+    return walk_plan(state, parent, NULL, view->nworkers, setup->arena, err);
 }
 
 static double binomial_longest(const void *state, const struct cleave_view *view,
@@ -423,174 +402,52 @@ const struct cleave_policy cleave_policy_binomial = {
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
     .hears_ready = true,
-    .state_size = sizeof(struct binomial),
-    .start = binomial_start,
-    .decide = binomial_decide,
+    .state_size = sizeof(struct tree_walk),
+    .plan = binomial_plan,
+    .start = walk_start,
+    .decide = walk_decide,
     .longest = binomial_longest,
     .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_BINOMIAL_STAT,
-                                              .fixed = binomial_fixed },
+                                              .fixed = walk_fixed },
 };
 
-/* --- the Fibonacci tree: receive while reducing ------------------------------------ */
+/* --- fibonacci: receive while combining --------------------------------------------- */
 
-/* The tree of order k is that of order k - 1 with the sink of one of order k - 2 as its
- * last sender, 2, 3, 5, 8, .. nodes; nodes are numbered in that order. So node i sends to
- * i less the smallest term of its Zeckendorf representation (the one sum of Fibonacci
- * numbers 1, 2, 3, 5, .. without neighbours that makes i). For n nodes the first n of the
- * smallest tree that has them take part. Senders are received in a fixed order; order of
- * the inputs is kept. Shortest when transfer and computation cost the same.
- * 
- * When may the next sender begin? `buffer` 0: when the port is free; 1: when what
- * arrived before is being reduced, so that at most one partial waits.
+/* The tree of order k is that of order k - 1 with the root of one of order k - 2 as its
+ * last sender, 2, 3, 5, 8, .. nodes, numbered in that order. So node i sends to i less the
+ * smallest term of its Zeckendorf representation (the one sum of Fibonacci numbers 1, 2,
+ * 3, 5, .. without neighbours that makes i). For n nodes the first n of the smallest tree
+ * that has them take part. Senders are received by number, which keeps the order of the
+ * inputs. Shortest if transfer and computation cost the same.
+ *
+ * `buffer` 0: the next transfer begins when the port is free; 1: when the previous
+ * partial is being combined, so that at most one waits.
  * Canon and Antoniu 2012; Benoit, Canon and Marchal 2013. */
 
-enum { MOST_NUMBERS = 48 };
-
 struct fibonacci {
+    struct tree_walk walk;
     uint32_t buffer;
-    uint32_t number[MOST_NUMBERS]; /* 1, 2, 3, 5, ..                             */
-    uint32_t nnumbers;             /* those below n, and one more                */
-    uint8_t *term;                 /* per node: index of the smallest term in it;
-                                      nnumbers for node 0. Shared by all runs    */
-    uint8_t *next;                 /* per node: index of the next sender's term  */
-    uint32_t *waiting;             /* per node: arrived, not combined            */
-    bool *port_busy, *complete;
 };
-
-/* What node i receives from are i + number[0], i + number[1], .. below number[term - 1]:
- * its block ends where the next number but one would overlap. */
-static bool has_sender(const struct fibonacci *fib, uint32_t node, uint32_t which,
-                       uint32_t n)
-{
-    return which + 1 < fib->term[node] && fib->number[which] < n - node;
-}
 
 static enum cleave_status fibonacci_plan(void *state, const struct cleave_view *view,
                                          struct cleave_setup *setup,
                                          struct cleave_error *err)
 {
     struct fibonacci *fib = state;
-    uint32_t n = view->nworkers;
-    uint64_t a = 1, b = 2;
+    const uint32_t n = view->nworkers;
+    uint32_t *parent = cv_array(setup->arena, n, sizeof *parent);
 
-    while (a < n && fib->nnumbers + 1 < MOST_NUMBERS) {
-        uint64_t sum = a + b;
-
-        fib->number[fib->nnumbers++] = (uint32_t)a;
-        a = b;
-        b = sum;
-    }
-    fib->term = cv_array(setup->arena, n, sizeof *fib->term);
-    if (fib->term == NULL)
+    if (parent == NULL)
         return cv_fail_memory(err, "the tree");
-    fib->term[0] = (uint8_t)(fib->nnumbers + 1);
+    parent[0] = CV_NO_NODE;
     /* The representation of i is the largest number in it and that of the rest. */
-    for (uint32_t which = 0; which < fib->nnumbers; which++) {
-        uint32_t begin = fib->number[which];
-        uint32_t end = which + 1 < fib->nnumbers ? fib->number[which + 1] : n;
-
-        for (uint32_t i = begin; i < end && i < n; i++)
-            fib->term[i] = i == begin ? (uint8_t)which : fib->term[i - begin];
+    for (uint64_t number = 1, next = 2, sum; number < n; number = next, next = sum) {
+        sum = number + next;
+        for (uint64_t i = number; i < next && i < n; i++)
+            parent[i] = i == number ? 0 : (uint32_t)number + parent[i - number];
     }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status fibonacci_start(void *state, const struct cleave_view *view,
-                                          struct cleave_setup *setup,
-                                          struct cleave_error *err)
-{
-    struct fibonacci *fib = state;
-    uint32_t n = view->nworkers;
-
-    fib->next = cv_array(setup->arena, n, sizeof *fib->next);
-    fib->waiting = cv_array(setup->arena, n, sizeof *fib->waiting);
-    fib->port_busy = cv_array(setup->arena, n, sizeof *fib->port_busy);
-    fib->complete = cv_array(setup->arena, n, sizeof *fib->complete);
-    if (fib->next == NULL || fib->waiting == NULL || fib->port_busy == NULL ||
-        fib->complete == NULL)
-        return cv_fail_memory(err, "the tree");
-    for (uint32_t i = 0; i < n; i++)
-        fib->complete[i] = view->ready_s == NULL && !has_sender(fib, i, 0, n);
-    return CLEAVE_OK;
-}
-
-/* Let the next sender of a node begin if both are ready. */
-static void try_receive(struct fibonacci *fib, uint32_t node, uint32_t n,
-                        struct cleave_orders *orders)
-{
-    uint32_t sender;
-
-    if (fib->port_busy[node] || !has_sender(fib, node, fib->next[node], n) ||
-        (fib->buffer != 0 && fib->waiting[node] > 1))
-        return;
-    sender = node + fib->number[fib->next[node]];
-    if (!fib->complete[sender])
-        return;
-    fib->port_busy[node] = true;
-    fib->next[node]++;
-    cleave_order_combine(orders, node, sender);
-}
-
-static void fibonacci_is_complete(struct fibonacci *fib, uint32_t node, uint32_t n,
-                                  struct cleave_orders *orders)
-{
-    fib->complete[node] = true;
-    if (node != 0)
-        try_receive(fib, node - fib->number[fib->term[node]], n, orders);
-}
-
-static void combined(struct fibonacci *fib, uint32_t node, uint32_t n,
-                     struct cleave_orders *orders)
-{
-    fib->waiting[node]--;
-    if (fib->waiting[node] == 0 && !fib->port_busy[node] &&
-        !has_sender(fib, node, fib->next[node], n)) {
-        fibonacci_is_complete(fib, node, n, orders);
-        return;
-    }
-    try_receive(fib, node, n, orders);
-}
-
-static void fibonacci_decide(void *state, const struct cleave_view *view,
-                             const struct cleave_event *event,
-                             struct cleave_orders *orders)
-{
-    struct fibonacci *fib = state;
-    uint32_t n = view->nworkers;
-
-    switch (event->kind) {
-    case CLEAVE_START:
-        for (uint32_t i = 0; i < n; i++)
-            try_receive(fib, i, n, orders);
-        break;
-    case CLEAVE_READY:
-        if (!has_sender(fib, event->worker, 0, n))
-            fibonacci_is_complete(fib, event->worker, n, orders);
-        break;
-    case CLEAVE_ARRIVED:
-        fib->port_busy[event->worker] = false;
-        fib->waiting[event->worker]++;
-        try_receive(fib, event->worker, n, orders);
-        break;
-    case CLEAVE_COMBINED:
-        combined(fib, event->worker, n, orders);
-        break;
-    default:
-        break;
-    }
-}
-
-static bool fibonacci_fixed(const void *state, const struct cleave_view *view,
-                            struct cv_tree_shape *out)
-{
-    const struct fibonacci *fib = state;
-
-    out->parent[0] = CV_NO_NODE;
-    for (uint32_t i = 1; i < view->nworkers; i++)
-        out->parent[i] = i - fib->number[fib->term[i]];
-    out->in_turn = true;
-    out->ahead = fib->buffer != 0 ? 1 : UINT32_MAX;
-    return true;
+    fib->walk.ahead = fib->buffer != 0 ? 1 : UINT32_MAX;
+    return walk_plan(&fib->walk, parent, NULL, n, setup->arena, err);
 }
 
 static double fibonacci_longest(const void *state, const struct cleave_view *view,
@@ -619,9 +476,137 @@ const struct cleave_policy cleave_policy_fibonacci = {
     .state_size = sizeof(struct fibonacci),
     .params = fibonacci_params,
     .plan = fibonacci_plan,
-    .start = fibonacci_start,
-    .decide = fibonacci_decide,
+    .start = walk_start,
+    .decide = walk_decide,
     .longest = fibonacci_longest,
     .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_FIBONACCI_STAT,
-                                              .fixed = fibonacci_fixed },
+                                              .fixed = walk_fixed },
+};
+
+/* --- ready: the optimal tree for known ready times ---------------------------------- */
+
+/* The tree is made in reversed time by giving chains to nodes in order of their deadlines
+ * (model/ready/ready_tree.h; proof in docs/theory/ready.md), in O(n) for every length
+ * tried. For equal costs it is the shortest of all, except that it is a heuristic if nodes
+ * may receive before they are ready and transfers cost more than combinations. With `root`
+ * a given node has the result in the end; with `ordered` only neighbours are combined
+ * (model/ready/ready_ordered.h).
+ *
+ * In simulation with random ready times the tree is made for those of every run: the loss
+ * of other policies against it is the value of knowing the times. If costs differ from the
+ * declared ones, the tree is kept. */
+
+struct ready {
+    struct tree_walk walk;
+    uint32_t root, ordered;
+    const double
+        *known_s; /* ready times of the tree: shared by all runs, or this run's */
+};
+
+static enum cleave_status make_ready_tree(struct ready *ready,
+                                          const struct cleave_view *view,
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
+{
+    const uint32_t n = view->nworkers;
+    double *known_s = cv_array(setup->arena, n, sizeof *known_s);
+    const struct cv_ready_job job = { n, known_s, view->transfer_s, view->compute_s,
+                                      view->ready_model };
+    uint32_t *parent = cv_array(setup->arena, n, sizeof *parent);
+    struct cv_ordered_tree tree = { parent, NULL };
+    struct cv_ready_planner *planner;
+    double length_s;
+
+    if (known_s == NULL || parent == NULL)
+        return cv_fail_memory(err, "a tree");
+    if (view->ready_s != NULL)
+        memcpy(known_s, view->ready_s, n * sizeof *known_s);
+    ready->known_s = known_s;
+    ready->walk.any_order = !ready->ordered;
+    ready->walk.ahead = UINT32_MAX;
+    if (ready->ordered) {
+        if (!CV_NEW(setup->arena, tree.turn, n))
+            return cv_fail_memory(err, "a tree");
+        CV_TRY(cv_ready_ordered(&job, &tree, &length_s, err));
+    } else {
+        planner = cv_ready_planner_new(setup->arena, n, cv_ready_is_exact(&job));
+        if (planner == NULL)
+            return cv_fail_memory(err, "a tree");
+        cv_ready_tree(planner, &job, ready->root, parent);
+    }
+    return walk_plan(&ready->walk, parent, tree.turn, n, setup->arena, err);
+}
+
+static enum cleave_status ready_plan(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct ready *ready = state;
+
+    if (ready->ordered && ready->root != CV_NO_NODE)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy 'ready' takes root or ordered, not both");
+    if (ready->root != CV_NO_NODE && ready->root >= view->nworkers)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy 'ready': expected a root below %u, got %u", view->nworkers,
+                       ready->root);
+    return make_ready_tree(ready, view, setup, err);
+}
+
+static enum cleave_status ready_start(void *state, const struct cleave_view *view,
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
+{
+    struct ready *ready = state;
+
+    if (view->ready_s != NULL && memcmp(ready->known_s, view->ready_s,
+                                        view->nworkers * sizeof *view->ready_s) != 0)
+        CV_TRY(make_ready_tree(ready, view, setup, err));
+    return walk_start(state, view, setup, err);
+}
+
+/* Among all trees; else among those with the given root or order. */
+static bool ready_is_best(const void *state)
+{
+    const struct ready *ready = state;
+
+    return ready->root == CV_NO_NODE && !ready->ordered;
+}
+
+/* At most the binomial tree after the last ready time; for costs other than those of the
+ * tree no better bound is known than one after the other. */
+static double ready_longest(const void *state, const struct cleave_view *view,
+                            double transfer_s, double compute_s)
+{
+    (void)state;
+    if (transfer_s != view->transfer_s || compute_s != view->compute_s ||
+        view->compute_each_s != NULL)
+        return (view->nworkers - 1.0) * (transfer_s + compute_s);
+    return cv_reduce_upper(view->nworkers, transfer_s, compute_s);
+}
+
+static const struct cleave_param ready_params[] = {
+    { "root", CLEAVE_PARAM_COUNT, offsetof(struct ready, root), 4294967295.0, 0,
+      4294967295.0, "the node that has the result in the end; 4294967295: any" },
+    { "ordered", CLEAVE_PARAM_COUNT, offsetof(struct ready, ordered), 0, 0, 1,
+      "1: combine neighbours only" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_ready = {
+    .name = "ready",
+    .summary = "the optimal tree for known ready times",
+    .reference = "cleave",
+    .task = CLEAVE_TASK_REDUCE,
+    .gets_arrivals = true,
+    .hears_ready = true,
+    .state_size = sizeof(struct ready),
+    .params = ready_params,
+    .plan = ready_plan,
+    .start = ready_start,
+    .decide = walk_decide,
+    .longest = ready_longest,
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_READY,
+                                              .fixed = walk_fixed,
+                                              .knows_ready = true,
+                                              .is_best = ready_is_best },
 };

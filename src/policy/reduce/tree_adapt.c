@@ -1,40 +1,34 @@
 /* tree_adapt.c -- dynamic, for operators that commute: overlap and speeds.
  * SPDX-License-Identifier: MIT
  *
- * tree-dyn with two rules more, both from durations already observed:
+ * tree-dyn with two more rules, both from durations already observed:
  *
  * - Speeds: of two idle nodes the one with the smaller expected cost receives; a node's
  *   expected cost is that of its last combination, else the mean of all seen.
- * - Overlap: an idle node that finds no idle partner sends to the node that has been
- *   combining longest with its port free, if that one's cost is known and not above its
- *   own expected cost by more than `guard` mean transfers; to any while all cost the same
- *   and there is little to lose.
- *   It does so when that one has at most `near` transfers to go, or as soon as it has: then
- *   what is sent arrives when the processor gets free, so that nobody waits, and nobody is
- *   bound before there is need.
+ * - Overlap: an idle node without an idle partner sends to the node that has been
+ *   combining longest with its port free, if that one's cost is known and exceeds its own
+ *   expected cost by at most `guard` mean transfers; to any if all cost the same and
+ *   little can be lost. It sends once that node has at most `near` transfers to go: then
+ *   the partial arrives when the processor becomes free.
  *
- * When combinations vary by more than half of their mean nobody can tell how much is to go.
- * Then it sends at once, but only while transfers and combinations cost about the same
- * (ratio of the means at least `ratio`): when one of them is cheap there is little to
- * overlap, and a partner comes along soon. Nor while combinations are dear and vary by more
- * than `spread`: what is sent ahead may then wait long behind a slow one. */
+ * If combinations vary by more than half of their mean, their rest is unknown. Then a node
+ * sends at once, but only if transfers and combinations cost about the same (ratio of the
+ * means at least `ratio`): if one of them is cheap, there is little to overlap, and a
+ * partner becomes idle soon. It does not send while combinations are expensive and vary by
+ * more than `spread`: the partial may wait long for a slow one. */
 #include "policy/reduce/observed.h"
 
 #include "policy/common/orders.h"
 
-/* --- what a reduction policy has seen of costs so far ------------------------------ */
-
-/* --- dynamic, for operators that commute: overlap and speeds ----------------------- */
-
 enum { NOBODY = UINT32_MAX };
 
-/* Combinations that cost so many transfers count as dear. */
+/* Combinations that cost this many transfers are expensive. */
 static const double DEARER = 1.5;
 
 struct tree_node {
     double combines_since_s;
     uint32_t buffered;
-    uint32_t before, after; /* in the list of those that combine with a free port */
+    uint32_t before, after; /* in the list of nodes that combine with a free port */
     bool receives, combines, listed;
 };
 
@@ -54,8 +48,7 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
 {
     struct tree_adapt *adapt = state;
 
-    adapt->nodes = cv_array(setup->arena, view->nworkers, sizeof *adapt->nodes);
-    if (adapt->nodes == NULL ||
+    if (!CV_NEW(setup->arena, adapt->nodes, view->nworkers) ||
         !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
         return cv_fail_memory(err, "the nodes");
     adapt->slot = adapt->first = adapt->last = NOBODY;
@@ -76,7 +69,7 @@ static void unlist(struct tree_adapt *adapt, uint32_t node)
         self->before;
 }
 
-/* Put a node where it belongs: it combines, its port is free, nothing waits there. */
+/* Add a node that combines, has a free port and no waiting partial. */
 static void list_combining(struct tree_adapt *adapt, uint32_t node)
 {
     struct tree_node *self = &adapt->nodes[node];
@@ -95,7 +88,6 @@ static double expected_cost(const struct tree_adapt *adapt, uint32_t node)
                                           : cv_mean_combination_seen(&adapt->seen);
 }
 
-/* Combinations take about as long as expected. */
 static bool is_steady(const struct tree_adapt *adapt)
 {
     return adapt->near > 0 && cv_combinations_steady(&adapt->seen);
@@ -108,8 +100,7 @@ static double near_from(const struct tree_adapt *adapt, uint32_t receiver)
            adapt->near * cv_mean_transfer_seen(&adapt->seen);
 }
 
-/* Whether somebody who sends now to a node that combines would wait there. Who knows that
- * when costs vary? */
+/* Whether a partial sent now would wait at a combining node; unknown if costs vary. */
 static bool is_early(const struct tree_adapt *adapt, uint32_t receiver, double now_s)
 {
     return is_steady(adapt) && now_s < near_from(adapt, receiver) * (1 - 1e-12);
@@ -170,7 +161,7 @@ static void becomes_idle(struct tree_adapt *adapt, uint32_t node, double now_s,
     adapt->slot = node;
 }
 
-/* Whoever is in the slot may send to a node that combines and can receive. */
+/* The node in the slot may send to a node that combines and can receive. */
 static void gets_near(struct tree_adapt *adapt, uint32_t node, double now_s,
                       struct cleave_orders *orders)
 {
@@ -182,7 +173,6 @@ static void gets_near(struct tree_adapt *adapt, uint32_t node, double now_s,
     send(adapt, sender, node, orders);
 }
 
-/* A node combines and could receive: whoever is in the slot may want to send. */
 static void begins_to_combine(struct tree_adapt *adapt, uint32_t node, double now_s,
                               struct cleave_orders *orders)
 {
@@ -197,15 +187,6 @@ static void begins_to_combine(struct tree_adapt *adapt, uint32_t node, double no
     else
         gets_near(adapt, node, now_s, orders);
 }
-
-/* The time has come that was asked for when it began to combine. */
-static void woken(struct tree_adapt *adapt, uint32_t node, double now_s,
-                  struct cleave_orders *orders)
-{
-    if (adapt->nodes[node].listed && overlap_pays(adapt))
-        gets_near(adapt, node, now_s, orders);
-}
-
 static void arrived(struct tree_adapt *adapt, const struct cleave_event *event,
                     struct cleave_orders *orders)
 {
@@ -251,9 +232,11 @@ static void adapt_decide(void *state, const struct cleave_view *view,
         arrived(adapt, event, orders);
     else if (event->kind == CLEAVE_READY)
         becomes_idle(adapt, event->worker, event->time_s, orders);
-    else if (event->kind == CLEAVE_WAKE)
-        woken(adapt, event->worker, event->time_s, orders);
-    else if (event->kind == CLEAVE_START && view->ready_s == NULL)
+    else if (event->kind == CLEAVE_WAKE) {
+        /* asked for when the node began to combine */
+        if (adapt->nodes[event->worker].listed && overlap_pays(adapt))
+            gets_near(adapt, event->worker, event->time_s, orders);
+    } else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
             becomes_idle(adapt, i, event->time_s, orders);
 }

@@ -1,13 +1,12 @@
-/* tree_dyn.c -- whoever is done sends to whoever waits. SPDX-License-Identifier: MIT
+/* tree_dyn.c -- an idle node sends to a waiting node. SPDX-License-Identifier: MIT
  *
  * A slot holds at most one idle node. A node that becomes idle sends its partial to the
  * node in the slot, or enters the slot when it is empty. Knows no costs, keeps no order:
  * for operators that commute. With equal costs it is a binomial tree; for exponential
  * transfers without computation its mean is H(n/2) + H((n-1)/2), floors taken.
  *
- * With clusters of nodes that are near each other (`cluster` nodes each, numbered in a
- * row) every cluster has a slot of its own, and a partial leaves its cluster only when it
- * is the last one there.
+ * With clusters of nodes that are near each other (`cluster` consecutive nodes each) every
+ * cluster has its own slot, and a partial leaves its cluster only if it is the last one.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 #include "model/reduce/reduce_bounds.h"
 #include "policy/common/orders.h"
@@ -32,9 +31,8 @@ static enum cleave_status tree_dyn_start(void *state, const struct cleave_view *
     if (dyn->cluster == 0 || dyn->cluster > n)
         dyn->cluster = n;
     dyn->global = (uint32_t)(((uint64_t)n + dyn->cluster - 1) / dyn->cluster);
-    dyn->slot = cv_array(setup->arena, (size_t)dyn->global + 1, sizeof *dyn->slot);
-    dyn->left = cv_array(setup->arena, dyn->global, sizeof *dyn->left);
-    if (dyn->slot == NULL || dyn->left == NULL)
+    if (!CV_NEW(setup->arena, dyn->slot, (size_t)dyn->global + 1) ||
+        !CV_NEW(setup->arena, dyn->left, dyn->global))
         return cv_fail_memory(err, "the slots");
     for (uint32_t i = 0; i <= dyn->global; i++)
         dyn->slot[i] = EMPTY;
@@ -56,8 +54,8 @@ static void becomes_idle(struct tree_dyn *dyn, uint32_t node,
     }
     cv_order_combine(orders, *slot, node);
     *slot = EMPTY;
-    /* Two partials of one cluster become one when they are combined; at the global slot
-     * each stands alone in its cluster. */
+    /* Two partials of a cluster become one; at the global slot each is the last of its
+     * cluster. */
     if (slot != &dyn->slot[dyn->global])
         dyn->left[home]--;
 }
@@ -75,7 +73,7 @@ static void tree_dyn_decide(void *state, const struct cleave_view *view,
             becomes_idle(dyn, i, orders);
 }
 
-/* In transfer + compute every partial that waits is combined with another one. */
+/* In transfer + compute every waiting partial is combined with another one. */
 static double tree_dyn_longest(const void *state, const struct cleave_view *view,
                                double transfer_s, double compute_s)
 {
@@ -105,17 +103,17 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_TREE_DYN },
 };
 
-/* --- whoever is done sends to an idle neighbour ------------------------------------ */
+/* --- ordered-tree-dyn: send to an idle neighbour ------------------------------------ */
 
 /* The operator need not commute: a partial covers an interval of inputs and is combined
- * with that of a neighbouring interval only. A node that becomes idle sends to a
- * neighbour that is idle; if both are, `prefer` decides. Ends within
+ * with that of a neighbouring interval only. A node that becomes idle sends to an idle
+ * neighbour; if both are idle, `prefer` decides. Ends within
  * (floor(log_1.5(n - 1)) + 1) (D + c), D the longest transfer.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 
 enum prefer { LEFT, RIGHT, LONGEST, SHORTEST };
 
-/* Who holds the partials before and after a node's; number n: nobody, who is never idle. */
+/* Holders of the neighbouring partials; n: none, which is never idle. */
 struct neighbours {
     uint32_t left, right;
 };
@@ -134,17 +132,16 @@ static enum cleave_status ordered_start(void *state, const struct cleave_view *v
     struct ordered *ordered = state;
     const uint32_t n = view->nworkers;
 
-    ordered->next_to = cv_array(setup->arena, (size_t)n + 1, sizeof *ordered->next_to);
-    ordered->idle = cv_array(setup->arena, (size_t)n + 1, sizeof *ordered->idle);
-    ordered->since_s = cv_array(setup->arena, n, sizeof *ordered->since_s);
-    if (ordered->next_to == NULL || ordered->idle == NULL || ordered->since_s == NULL)
+    if (!CV_NEW(setup->arena, ordered->next_to, (size_t)n + 1) ||
+        !CV_NEW(setup->arena, ordered->idle, (size_t)n + 1) ||
+        !CV_NEW(setup->arena, ordered->since_s, n))
         return cv_fail_memory(err, "the neighbours");
     for (uint32_t i = 0; i < n; i++)
         ordered->next_to[i] = (struct neighbours){ i == 0 ? n : i - 1, i + 1 };
     return CLEAVE_OK;
 }
 
-/* Where to, if one of the neighbours is idle. */
+/* The receiver, if a neighbour is idle. */
 static inline bool goes_left(const struct ordered *ordered, const struct neighbours *by)
 {
     bool has_left = ordered->idle[by->left], left_longer;
@@ -155,8 +152,8 @@ static inline bool goes_left(const struct ordered *ordered, const struct neighbo
     return ordered->prefer != RIGHT && left_longer == (ordered->prefer == LONGEST);
 }
 
-static void dyn_becomes_idle(struct ordered *ordered, uint32_t node, double now_s,
-                             struct cleave_orders *orders)
+static void ordered_idle(struct ordered *ordered, uint32_t node, double now_s,
+                         struct cleave_orders *orders)
 {
     const struct neighbours by = ordered->next_to[node];
     uint32_t to;
@@ -179,10 +176,10 @@ static void ordered_decide(void *state, const struct cleave_view *view,
     struct ordered *ordered = state;
 
     if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY)
-        dyn_becomes_idle(ordered, event->worker, event->time_s, orders);
+        ordered_idle(ordered, event->worker, event->time_s, orders);
     else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
-            dyn_becomes_idle(ordered, i, event->time_s, orders);
+            ordered_idle(ordered, i, event->time_s, orders);
 }
 
 static double ordered_longest(const void *state, const struct cleave_view *view,

@@ -110,18 +110,6 @@ static enum cleave_status round_trip_start(void *state, const struct cleave_view
     round->ready = cv_array(setup->arena, view->nworkers, sizeof *round->ready);
     return round->ready != NULL ? CLEAVE_OK : cv_fail_memory(err, "the results");
 }
-
-static void fetch_ready(struct round *round, struct cleave_orders *orders)
-{
-    const struct cv_round_trip *trip = &round->trip;
-
-    while (round->next_back < trip->n && round->ready[trip->back[round->next_back]] > 0) {
-        const uint32_t worker = trip->back[round->next_back++];
-
-        cleave_order_return(orders, worker, round->ready[worker] - 1);
-    }
-}
-
 static void round_trip_decide(void *state, const struct cleave_view *view,
                               const struct cleave_event *event,
                               struct cleave_orders *orders)
@@ -134,8 +122,15 @@ static void round_trip_decide(void *state, const struct cleave_view *view,
             cleave_order_send(orders, round->trip.send[k],
                               round->trip.units[round->trip.send[k]]);
     } else if (event->kind == CLEAVE_DONE && view->result_ratio > 0) {
+        const struct cv_round_trip *trip = &round->trip;
+
         round->ready[event->worker] = event->chunk + 1;
-        fetch_ready(round, orders);
+        while (round->next_back < trip->n &&
+               round->ready[trip->back[round->next_back]] > 0) {
+            const uint32_t worker = trip->back[round->next_back++];
+
+            cleave_order_return(orders, worker, round->ready[worker] - 1);
+        }
     }
 }
 
@@ -144,34 +139,25 @@ static double round_trip_work(const void *state)
     return ((const struct round *)state)->trip.work;
 }
 
-/* --- fifo: first served, first to return its result ----------------------------------- */
+#define ROUND_TRIP                                                                \
+    .needs = CLEAVE_NEEDS_SHARED_PORT, .one_round = true, .orders_returns = true, \
+    .start = round_trip_start, .decide = round_trip_decide, .work = round_trip_work
 
-/* Workers do not idle between receiving and returning, so neighbours in the order share
- *
- *     (R_k + tau_k) w_k = (R_{k-1} + delta tau_{k-1}) w_{k-1},
- *
- * with R the time to compute a unit, tau to send it and delta tau to return its result.
- * Fastest links first (slowest if delta > 1) is the best order, whatever the speeds, and
- * the best set of workers is a prefix of it: worker m is useful as long as the work done
- * without it stays below L / (delta tau_m). A master that handles one message at a time
- * stops earlier, with the share that fills its port. O(n log n). Latencies are part of
- * the plan, but then orders and set are only the best that improvement finds.
- *
- * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
- * 2010, with the set and the single port as in docs/theory/returns.md. */
-
-static enum cleave_status solve_fifo(void *context, const struct cv_returns *returns,
-                                     double lifespan_s, struct cv_arena *arena,
-                                     struct cv_round_trip *out, struct cleave_error *err)
+/* fifo, or lifo if `context` is not NULL */
+static enum cleave_status solve_fixed(void *context, const struct cv_returns *returns,
+                                      double lifespan_s, struct cv_arena *arena,
+                                      struct cv_round_trip *out, struct cleave_error *err)
 {
-    (void)context;
-    return cv_returns_fifo(returns, lifespan_s, arena, out, err);
+    return (context == NULL ? cv_returns_fifo : cv_returns_lifo)(returns, lifespan_s,
+                                                                 arena, out, err);
 }
+
+/* --- fifo: first served, first to return its result --------------------------------- */
 
 static enum cleave_status fifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve_fifo, NULL, false };
+    const struct cv_returns_solver solver = { solve_fixed, NULL, false };
     struct round *round = state;
 
     CV_TRY(round_trip_plan(round, view, &solver, setup, err));
@@ -185,43 +171,17 @@ const struct cleave_policy cleave_policy_fifo = {
     .name = "fifo",
     .summary = "one round with results, returned in the order of sending",
     .reference = "Beaumont and Rosenberg 2010",
-    .needs = CLEAVE_NEEDS_SHARED_PORT,
-    .one_round = true,
-    .orders_returns = true,
+    ROUND_TRIP,
     .state_size = sizeof(struct round),
     .plan = fifo_plan,
-    .start = round_trip_start,
-    .decide = round_trip_decide,
-    .work = round_trip_work,
 };
 
-/* --- lifo: first served, last to return its result ------------------------------------ */
-
-/* Workers do not idle between receiving and returning, so neighbours in the order share
- *
- *     (R_k + (1 + delta) tau_k) w_k = R_{k-1} w_{k-1},
- *
- * with R the time to compute a unit, tau to send it and delta tau to return its result.
- * Fastest links first is the best order, every worker is useful, and the schedule suits a
- * master that handles one message at a time. O(n log n). Latencies are part of the plan,
- * but then orders and set are only the best that improvement finds. A certificate may
- * show that no schedule of one round does better; then the plan is noted as optimal.
- *
- * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
- * 2010; the certificate is proved in docs/theory/returns.md. */
-
-static enum cleave_status solve_lifo(void *context, const struct cv_returns *returns,
-                                     double lifespan_s, struct cv_arena *arena,
-                                     struct cv_round_trip *out, struct cleave_error *err)
-{
-    (void)context;
-    return cv_returns_lifo(returns, lifespan_s, arena, out, err);
-}
+/* --- lifo: first served, last to return its result ---------------------------------- */
 
 static enum cleave_status lifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve_lifo, NULL, false };
+    const struct cv_returns_solver solver = { solve_fixed, state, false };
     const struct cv_returns returns = cv_returns_of(view, setup);
     struct round *round = state;
 
@@ -239,17 +199,12 @@ const struct cleave_policy cleave_policy_lifo = {
     .name = "lifo",
     .summary = "one round with results, returned in the reverse order of sending",
     .reference = "Beaumont and Rosenberg 2010",
-    .needs = CLEAVE_NEEDS_SHARED_PORT,
-    .one_round = true,
-    .orders_returns = true,
+    ROUND_TRIP,
     .state_size = sizeof(struct round),
     .plan = lifo_plan,
-    .start = round_trip_start,
-    .decide = round_trip_decide,
-    .work = round_trip_work,
 };
 
-/* --- orders: sending and returning in given orders ------------------------------------ */
+/* --- orders: sending and returning in given orders ---------------------------------- */
 
 /* The shares are the best for these orders: a linear system if no worker idles and all
  * shares are positive; else a linear program decides which workers are excluded, or wait
@@ -384,18 +339,13 @@ const struct cleave_policy cleave_policy_orders = {
     .name = "orders",
     .summary = "one round with results, in given orders of sending and returning",
     .reference = "Beaumont and Rosenberg 2010",
-    .needs = CLEAVE_NEEDS_SHARED_PORT,
-    .one_round = true,
-    .orders_returns = true,
+    ROUND_TRIP,
     .state_size = sizeof(struct given_orders),
     .params = orders_params,
     .plan = orders_plan,
-    .start = round_trip_start,
-    .decide = round_trip_decide,
-    .work = round_trip_work,
 };
 
-/* --- small-results: the best return order for small results --------------------------- */
+/* --- small-results: the best return order for small results ------------------------- */
 
 /* With y the shares as if results took no time and u the worth of a second more for each
  * worker, returns cost sum u_i (sum of tau_k y_k over the workers that return from i on)
@@ -450,17 +400,12 @@ const struct cleave_policy cleave_policy_small_results = {
     .name = "small-results",
     .summary = "one round, returning in the order that is best when results are small",
     .reference = "Beaumont and Rosenberg 2010",
-    .needs = CLEAVE_NEEDS_SHARED_PORT,
-    .one_round = true,
-    .orders_returns = true,
+    ROUND_TRIP,
     .state_size = sizeof(struct round),
     .plan = small_results_plan,
-    .start = round_trip_start,
-    .decide = round_trip_decide,
-    .work = round_trip_work,
 };
 
-/* --- best-orders: search for orders of sending and returning -------------------------- */
+/* --- best-orders: search for orders of sending and returning ------------------------ */
 
 /* Which orders are best is an open question; even fastest link first is not always right.
  * Up to `exact` workers all sets and pairs of orders are searched, with proof. For more,
@@ -536,13 +481,8 @@ const struct cleave_policy cleave_policy_best_orders = {
     .name = "best-orders",
     .summary = "one round with results, in the best orders found; proved for few workers",
     .reference = "cleave",
-    .needs = CLEAVE_NEEDS_SHARED_PORT,
-    .one_round = true,
-    .orders_returns = true,
+    ROUND_TRIP,
     .state_size = sizeof(struct best_orders),
     .params = best_orders_params,
     .plan = best_orders_plan,
-    .start = round_trip_start,
-    .decide = round_trip_decide,
-    .work = round_trip_work,
 };

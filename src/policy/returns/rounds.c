@@ -29,7 +29,7 @@
 #include "policy/common/setup.h"
 #include "policy/returns/round_trip.h"
 
-/* --- workers with profiles ------------------------------------------------------------ */
+/* --- workers with profiles ---------------------------------------------------------- */
 
 /* For an end T, a worker counts with its mean speed until T, so that by T it does what
  * the integral of its profile allows. With the profiles themselves such a plan ends at
@@ -312,7 +312,7 @@ static enum cleave_status rounds_varied(const struct cleave_view *view,
     return CLEAVE_OK;
 }
 
-/* --- the policy ----------------------------------------------------------------------- */
+/* --- the policy --------------------------------------------------------------------- */
 
 struct rounds {
     struct cv_static fixed;     /* first: the chunks, for policies with this head */

@@ -162,9 +162,7 @@ static enum cleave_status make_plan(const struct search *search, double load,
             cv_note_left_out(setup, w, "its latencies alone take until the end at %.5g s",
                              time_s);
     }
-    out->worker = cv_array(setup->arena, chunks, sizeof *out->worker);
-    out->units = cv_array(setup->arena, chunks, sizeof *out->units);
-    if (out->worker == NULL || out->units == NULL)
+    if (!cv_plan_init(out, setup->arena, chunks))
         return cv_fail_memory(err, "a plan");
     out->nchunks = 0;
     for (uint32_t w = 0; w < search->nworkers; w++)

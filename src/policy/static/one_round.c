@@ -6,9 +6,10 @@
  *     units = (D - beta - alpha) / (1/B + 1/S),    next D = D - beta - units / B,
  *
  * so all sizes are affine in T, and their sum fixes T. A worker with a negative chunk
- * cannot help: its latencies alone end too late. The worker with the smallest chunk is excluded and the sizes are computed again. O(workers) for each of them; on large
- * platforms a sixteenth of the workers may be excluded together, which is O(workers log
- * workers). If speeds change with time (profiles), the plan is that of varied_plan.c.
+ * cannot help: its latencies alone end too late. The worker with the smallest chunk is
+ * excluded and the sizes are computed again, O(workers) each time; on large platforms a
+ * sixteenth of the workers may be excluded together. If speeds change with time
+ * (profiles), the plan is that of varied_plan.c.
  *
  * O. Beaumont, A. Legrand and Y. Robert, Optimal algorithms for scheduling divisible
  * workloads on heterogeneous systems, 2002, for the order. */
@@ -122,15 +123,11 @@ enum cleave_status cv_one_round_plan(const struct cleave_worker *workers,
     return CLEAVE_OK;
 }
 
-struct one_round {
-    struct cv_static fixed;
-};
-
 static enum cleave_status one_round_plan(void *state, const struct cleave_view *view,
                                          struct cleave_setup *setup,
                                          struct cleave_error *err)
 {
-    struct one_round *one_round = state;
+    struct cv_static *fixed = state;
     bool *served = cv_array(setup->arena, view->nworkers, sizeof *served);
     struct cv_one_round plan = { 0 };
 
@@ -149,8 +146,8 @@ static enum cleave_status one_round_plan(void *state, const struct cleave_view *
                              "its chunk would be negative: after the faster links it "
                              "could not start and end by %.6g s",
                              plan.makespan_s);
-    one_round->fixed.plan = plan.plan;
-    return cv_static_index(&one_round->fixed, view, setup, err);
+    fixed->plan = plan.plan;
+    return cv_static_index(fixed, view, setup, err);
 }
 
 const struct cleave_policy cleave_policy_one_round = {
@@ -159,12 +156,12 @@ const struct cleave_policy cleave_policy_one_round = {
     .reference = "Beaumont, Legrand and Robert 2002",
     .uses_profiles = true,
     .sends_first = true,
-    .state_size = sizeof(struct one_round),
+    .state_size = sizeof(struct cv_static),
     .plan = one_round_plan,
     .decide = cv_static_decide,
 };
 
-/* --- joint: for results that are reduced one after the other -------------------------- */
+/* --- joint: for results that are reduced one after the other ------------------------ */
 
 /* Partials come to the master, a transfer of `transfer` s each, and are combined there,
  * two of them in `compute` s, `folders` combinations at a time. If all are ready together

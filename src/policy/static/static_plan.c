@@ -58,9 +58,8 @@ enum cleave_status cv_static_index(struct cv_static *fixed,
     if (plan->nchunks >= NO_CHUNK)
         return cv_fail(err, CLEAVE_EINPUT, "a plan of %zu chunks is too long",
                        plan->nchunks);
-    next_same = cv_array(setup->arena, plan->nchunks, sizeof *next_same);
-    first = cv_array(setup->arena, view->nworkers, sizeof *first);
-    if (next_same == NULL || first == NULL)
+    if (!CV_NEW(setup->arena, next_same, plan->nchunks) ||
+        !CV_NEW(setup->arena, first, view->nworkers))
         return cv_fail_memory(err, "the lines of a plan");
     for (uint32_t w = 0; w < view->nworkers; w++)
         first[w] = NO_CHUNK;
@@ -104,7 +103,7 @@ void cv_static_decide(void *state, const struct cleave_view *view,
     }
 }
 
-/* --- chunks: a given list ------------------------------------------------------------- */
+/* --- chunks: a given list ----------------------------------------------------------- */
 
 /* A list such as 2:10,0:4,2:6 gives 10 parts of 20 of the load to worker 2, then 4 to
  * worker 0 and 6 to worker 2. A plan made elsewhere, by hand or for a price

@@ -57,12 +57,11 @@ struct umr_search {
 
 /* The rounds of one choice of n and M. */
 struct shape {
-    double first_s, second_last_s,
-        last_s; /* t_0, t_(M-2), t_(M-1)                      */
+    double first_s, second_last_s, last_s; /* t_0, t_(M-2), t_(M-1) */
     double expected_s;
 };
 
-/* --- sizes, expected time, number of rounds ------------------------------------------- */
+/* --- sizes, expected time, number of rounds ----------------------------------------- */
 
 /* This close to rho = 1 its formula has more digits than the general one. */
 static const double near_one = 1e-8;
@@ -215,7 +214,7 @@ static double umr_end(const struct cv_umr_sums *p, double load, uint32_t rounds,
     return base + wait / p->sigma;
 }
 
-/* --- number of workers ---------------------------------------------------------------- */
+/* --- number of workers -------------------------------------------------------------- */
 
 /* For rounding in sums that should not exceed a limit. */
 static const double slack = 1e-12;
@@ -277,10 +276,11 @@ static bool works(struct umr_search *search, uint32_t n, uint32_t rounds)
     return true;
 }
 
-/* Fill in the sums over the first n of the order while they use no more than the port. */
+/* Fill in the sums over the first n of the order while they use no more than the port, or
+ * over all. */
 static enum cleave_status sum_up(struct umr_search *search,
                                  const struct cleave_worker *workers, uint32_t nworkers,
-                                 struct cv_arena *arena, struct cv_umr *out,
+                                 bool all, struct cv_arena *arena, struct cv_umr *out,
                                  struct cleave_error *err)
 {
     struct cv_umr_sums *sums = cv_array(arena, (size_t)nworkers + 1, sizeof *sums);
@@ -294,7 +294,7 @@ static enum cleave_status sum_up(struct umr_search *search,
         sorted[n] = workers[search->order[n]];
         sums[n + 1] = cv_umr_add(&sums[n], &sorted[n], &line);
         out->usage = sums[n + 1].rho;
-        if (n > 0 && sums[n + 1].rho > 1 + slack)
+        if (!all && n > 0 && sums[n + 1].rho > 1 + slack)
             break;
         n++;
     }
@@ -411,7 +411,7 @@ static enum cleave_status search_prompt(struct umr_search *search,
             order[kept + i - n] = search->order[i];
     search->order = order;
     search->witness = UINT32_MAX;
-    CV_TRY(sum_up(search, workers, n, arena, out, err));
+    CV_TRY(sum_up(search, workers, n, false, arena, out, err));
     choose(search, 0, out);
     return CLEAVE_OK;
 }
@@ -431,7 +431,7 @@ static enum cleave_status umr_choose(struct umr_search *search,
     search->order = cv_bandwidth_order(workers, nworkers, arena);
     if (search->order == NULL)
         return cv_fail_memory(err, "the order of the workers");
-    CV_TRY(sum_up(search, workers, nworkers, arena, out, err));
+    CV_TRY(sum_up(search, workers, nworkers, false, arena, out, err));
     choose(search, rounds, out);
     if (rounds > 0 || out->workers == out->usable)
         return CLEAVE_OK;
@@ -445,93 +445,10 @@ static enum cleave_status umr_choose(struct umr_search *search,
     return CLEAVE_OK;
 }
 
-/* --- rounds for all workers, whatever their links ------------------------------------- */
-
-/* The formulas without excluding workers: the published comparison for unequal workers. */
+/* --- the policy --------------------------------------------------------------------- */
 
 static void fill_rounds(const struct cv_umr_sums *p, const struct shape *shape,
                         uint32_t rounds, double *round_s)
-{
-    round_s[0] = shape->first_s;
-    round_s[rounds - 1] = shape->last_s;
-    if (p->rho <= 1) /* from the largest, so that nothing cancels */
-        for (uint32_t j = rounds - 1; j-- > 0;)
-            round_s[j] = p->rho * round_s[j + 1] + p->kappa;
-    else
-        for (uint32_t j = 1; j < rounds; j++)
-            round_s[j] = (round_s[j - 1] - p->kappa) / p->rho;
-}
-
-/* Positive chunks only; returns their sum. */
-static double fill_chunks(const struct cleave_worker *workers, const uint32_t *order,
-                          uint32_t nworkers, const struct cv_umr_sums *sums,
-                          double last_s, struct cv_umr *out)
-{
-    double sent = 0;
-
-    out->plan.nchunks = 0;
-    for (uint32_t j = 0; j < out->rounds; j++)
-        for (uint32_t i = 0; i < nworkers; i++) {
-            const struct cleave_worker *worker = &workers[order[i]];
-            const double time_s =
-                j + 1 < out->rounds
-                    ? out->round_s[j]
-                    : last_s - sums[i + 1].kappa - sums[i + 1].rho * out->round_s[0];
-            const double units = worker->speed_ups * (time_s - worker->compute_latency_s);
-
-            if (!(units > 0))
-                continue;
-            out->plan.worker[out->plan.nchunks] = order[i];
-            out->plan.units[out->plan.nchunks++] = units;
-            sent += units;
-        }
-    return sent;
-}
-
-enum cleave_status cv_umr_unselected(const struct cleave_worker *workers,
-                                     const uint32_t *order, uint32_t nworkers,
-                                     double load, uint32_t round_cap, uint32_t rounds,
-                                     struct cv_arena *arena, struct cv_umr *out,
-                                     struct cleave_error *err)
-{
-    struct cv_umr_sums *sums = cv_array(arena, (size_t)nworkers + 1, sizeof *sums);
-    double *ready = cv_array(arena, nworkers, sizeof *ready), last_s, sent;
-    const struct umr_search search = { .load = load, .round_cap = round_cap };
-    struct cv_umr_line line = { 1, 0 };
-    struct shape shape;
-
-    if (sums == NULL || ready == NULL)
-        return cv_fail_memory(err, "the sums over workers");
-    for (uint32_t i = 0; i < nworkers; i++)
-        sums[i + 1] = cv_umr_add(&sums[i], &workers[order[i]], &line);
-    *out = (struct cv_umr){ .order = order, .usable = nworkers, .prompt = nworkers };
-    out->rounds = rounds > 0 ? rounds : umr_choose_rounds(&search, &sums[nworkers]);
-    shape = umr_shape_of(&sums[nworkers], load, out->rounds);
-    out->theta = 1 / sums[nworkers].rho;
-    out->eta = umr_eta(&sums[nworkers]);
-    out->real_rounds = cv_umr_real_rounds(&sums[nworkers], load);
-    out->expected_s = shape.expected_s;
-    out->round_s = cv_array(arena, out->rounds, sizeof *out->round_s);
-    if (out->round_s == NULL ||
-        !cv_plan_init(&out->plan, arena, (size_t)nworkers * out->rounds))
-        return cv_fail_memory(err, "the plan");
-    fill_rounds(&sums[nworkers], &shape, out->rounds, out->round_s);
-    out->predicted_s = umr_end(&sums[nworkers], load, out->rounds, &shape, &last_s);
-    sent = fill_chunks(workers, order, nworkers, sums, last_s, out);
-    if (!(sent > 0))
-        return CLEAVE_OK;
-    for (size_t k = 0; k < out->plan.nchunks; k++)
-        out->plan.units[k] *= load / sent;
-    cv_plan_settle(&out->plan, load);
-    out->workers = nworkers;
-    out->makespan_s = cv_plan_makespan(workers, nworkers, &out->plan, ready);
-    return CLEAVE_OK;
-}
-
-/* --- the policy ----------------------------------------------------------------------- */
-
-static void umr_fill_rounds(const struct cv_umr_sums *p, const struct shape *shape,
-                            uint32_t rounds, double *round_s)
 {
     if (p->rho <= 1) {
         round_s[rounds - 1] = shape->last_s;
@@ -543,27 +460,35 @@ static void umr_fill_rounds(const struct cv_umr_sums *p, const struct shape *sha
             round_s[j] = (round_s[j - 1] - p->kappa) / p->rho;
     }
 }
-
-static void fill_plan(const struct umr_search *search, const struct shape *shape,
-                      double last_s, struct cv_umr *out)
+/* Workers are indices in the order. `all`: also chunks that are not positive. Returns the
+ * sum. */
+static double fill_plan(const struct umr_search *search, double first_s, double last_s,
+                        bool all, struct cv_umr *out)
 {
-    const uint32_t n = out->workers;
+    double sent = 0;
     size_t k = 0;
 
     for (uint32_t j = 0; j < out->rounds; j++)
-        for (uint32_t i = 0; i < n; i++, k++) {
+        for (uint32_t i = 0; i < out->workers; i++) {
             const struct cleave_worker *worker = &search->sorted[i];
             const struct cv_umr_sums *p = &search->sums[i + 1];
             const double time_s = j + 1 < out->rounds
                                       ? out->round_s[j]
-                                      : last_s - p->kappa - p->rho * shape->first_s;
+                                      : last_s - p->kappa - p->rho * first_s;
+            const double units = worker->speed_ups * (time_s - worker->compute_latency_s);
 
+            if (!all && !(units > 0))
+                continue;
             out->plan.worker[k] = i;
-            out->plan.units[k] = worker->speed_ups * (time_s - worker->compute_latency_s);
+            out->plan.units[k++] = units;
+            sent += units;
         }
+    out->plan.nchunks = k;
+    return sent;
 }
-
-static enum cleave_status make_plan(const struct umr_search *search,
+/* `all`: no worker was excluded; chunks that are not positive are dropped, and the others
+ * grow to the load. */
+static enum cleave_status make_plan(const struct umr_search *search, bool all,
                                     struct cv_arena *arena, struct cv_umr *out,
                                     struct cleave_error *err)
 {
@@ -576,26 +501,51 @@ static enum cleave_status make_plan(const struct umr_search *search,
     out->eta = umr_eta(p);
     out->real_rounds = cv_umr_real_rounds(p, search->load);
     out->expected_s = shape.expected_s;
-    out->round_s = cv_array(arena, out->rounds, sizeof *out->round_s);
-    if (ready == NULL || out->round_s == NULL ||
+    if (!CV_NEW(arena, out->round_s, out->rounds) || ready == NULL ||
         !cv_plan_init(&out->plan, arena, (size_t)out->workers * out->rounds))
         return cv_fail_memory(err, "the plan");
-    umr_fill_rounds(p, &shape, out->rounds, out->round_s);
+    fill_rounds(p, &shape, out->rounds, out->round_s);
     /* Indices in the order first: adjacent in memory. */
-    if (out->rounds == 1) {
+    if (out->rounds == 1 && !all) {
         for (uint32_t i = 0; i < out->workers; i++)
             out->plan.worker[i] = i;
         out->predicted_s = cv_level(search->sorted, out->plan.worker, out->workers,
                                     search->load, out->plan.units);
     } else {
         out->predicted_s = umr_end(p, search->load, out->rounds, &shape, &last_s);
-        fill_plan(search, &shape, last_s, out);
+        if (!all) {
+            fill_plan(search, shape.first_s, last_s, true, out);
+        } else {
+            const double sent = fill_plan(search, out->round_s[0], last_s, false, out);
+
+            if (!(sent > 0)) {
+                out->workers = 0;
+                return CLEAVE_OK;
+            }
+            for (size_t k = 0; k < out->plan.nchunks; k++)
+                out->plan.units[k] *= search->load / sent;
+        }
     }
     cv_plan_settle(&out->plan, search->load);
     out->makespan_s = cv_plan_makespan(search->sorted, out->workers, &out->plan, ready);
     for (size_t k = 0; k < out->plan.nchunks; k++)
         out->plan.worker[k] = search->order[out->plan.worker[k]];
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_umr_unselected(const struct cleave_worker *workers,
+                                     const uint32_t *order, uint32_t nworkers,
+                                     double load, uint32_t round_cap, uint32_t rounds,
+                                     struct cv_arena *arena, struct cv_umr *out,
+                                     struct cleave_error *err)
+{
+    struct umr_search search = { .order = order, .load = load, .round_cap = round_cap };
+
+    *out = (struct cv_umr){ .workers = nworkers };
+    CV_TRY(sum_up(&search, workers, nworkers, true, arena, out, err));
+    out->rounds =
+        rounds > 0 ? rounds : umr_choose_rounds(&search, &search.sums[nworkers]);
+    return make_plan(&search, true, arena, out, err);
 }
 
 enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nworkers,
@@ -615,7 +565,7 @@ enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nwo
             return cv_fail(err, CLEAVE_EINPUT,
                            "%u rounds of %u workers are more than %zu chunks",
                            result.rounds, result.workers, CV_MAX_CHUNKS);
-        CV_TRY(make_plan(&search, arena, &result, err));
+        CV_TRY(make_plan(&search, false, arena, &result, err));
     }
     *out = result;
     return CLEAVE_OK;

@@ -14,17 +14,14 @@ struct cv_umr {
     uint32_t workers; /* used: the first of `order`; 0 when there is no plan       */
     uint32_t usable;  /* the first of `order` whose speed/bandwidth sums to 1 or less */
     uint32_t prompt;  /* workers of `order` after these start too late */
-    const uint32_t
-        *order; /* by decreasing bandwidth; workers that start late at the end */
-    bool
-        rounds_only; /* more workers could take part with fewer rounds, but would end later: workers after `workers` are excluded for the number of rounds alone */
-    double usage;    /* sum of speed/bandwidth over usable + 1, or over all       */
+    const uint32_t *order; /* by decreasing bandwidth; workers that start late last */
+    bool rounds_only;      /* workers are excluded for the number of rounds alone */
+    double usage;          /* sum of speed/bandwidth over usable + 1, or over all       */
     uint32_t rounds;
     double real_rounds; /* with the least expected time; INFINITY: none */
     double theta;       /* growth of a round over the one before                     */
     double eta;         /* units of a round that would not grow; INFINITY: theta = 1 */
-    double *round_s;    /* time each worker computes in each round, latency included,
-                              the last one before levelling                             */
+    double *round_s;    /* by round: computing and latency, without levelling */
     double expected_s;  /* with the mean wait of the first round, as published       */
     double predicted_s; /* with the wait of each worker                              */
     double makespan_s;
@@ -48,8 +45,7 @@ enum cleave_status cv_umr_plan_enough(const struct cleave_worker *workers,
 /* Sums over the first workers of the order. */
 struct cv_umr_sums {
     double sigma, a, rho, kappa;
-    double wait_offset,
-        wait_slope;                /* sum S_i off_i = wait_offset + wait_slope t_0      */
+    double wait_offset, wait_slope; /* sum S_i off_i = wait_offset + wait_slope t_0 */
     double latency_s;              /* largest alpha                                     */
     double level_rate, level_lost; /* one round: units = level_rate T - level_lost      */
     double level_least_s;          /* one round: least T with no chunk negative         */

@@ -51,7 +51,7 @@ struct cv_order_search {
     struct cv_order now, best;
 };
 
-/* --- local search --------------------------------------------------------------------- */
+/* --- local search ------------------------------------------------------------------- */
 
 /* The sizes follow from the last chunk to the first (model/load/vertex.c), so a change at
  * position p does not affect later chunks. A sweep goes from the last position to the
@@ -400,7 +400,7 @@ static bool order_search_init(struct cv_order_search *search,
     return true;
 }
 
-/* --- the policy ----------------------------------------------------------------------- */
+/* --- the policy --------------------------------------------------------------------- */
 
 /* Nanoseconds for the size of a chunk. */
 static const double size_steps = 4;

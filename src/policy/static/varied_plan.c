@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "base/heap.h"
 #include "model/platform/profile.h"
 
 enum { HALVINGS = 9, MOST_STEPS = 60, MOST_SOLVES = 60, MOST_EACH = 24, LARGE = 200 };
@@ -36,11 +37,29 @@ struct shape {
     double first_s, growth;
 };
 
+/* A worker that may be given more, and when all its chunks are done. */
+struct idle {
+    double from_s, bandwidth_ups;
+    uint32_t worker;
+};
+
+static bool is_before(const struct idle *a, const struct idle *b)
+{
+    if (a->from_s != b->from_s)
+        return a->from_s < b->from_s;
+    if (a->bandwidth_ups != b->bandwidth_ups)
+        return a->bandwidth_ups > b->bandwidth_ups;
+    return a->worker < b->worker;
+}
+
+CV_HEAP(idle, struct idle, is_before)
+
 struct fill {
     const struct cleave_view *view;
-    double *ready, *port, *next_s, *need; /* per worker                             */
-    uint32_t *heap, nheap;                /* workers that may be given more, by need */
-    struct cv_plan plan;                  /* with space for `room` chunks */
+    double *ready, *port, *next_s; /* per worker */
+    struct idle *idle;             /* heap */
+    size_t nidle;
+    struct cv_plan plan; /* with space for `room` chunks */
     size_t room;
     bool one_round;
     struct cv_step_budget *budget; /* NULL: no limit */
@@ -89,52 +108,18 @@ static double makespan_of(const struct cleave_view *view, const struct cv_plan *
     }
     return end_s;
 }
-
-/* --- who is next ------------------------------------------------------------------------ */
-
-static bool before(const struct fill *fill, uint32_t a, uint32_t b)
-{
-    const struct cleave_worker *workers = fill->view->workers;
-
-    if (fill->need[a] != fill->need[b])
-        return fill->need[a] < fill->need[b];
-    if (workers[a].bandwidth_ups != workers[b].bandwidth_ups)
-        return workers[a].bandwidth_ups > workers[b].bandwidth_ups;
-    return a < b;
-}
-
-/* When all chunks of a worker are done; an absent worker needs nothing before it returns. */
+/* An absent worker needs nothing before it returns. */
 static void push(struct fill *fill, uint32_t w)
 {
-    uint32_t at = fill->nheap++;
+    const struct idle idle = {
+        cv_profile_back(&fill->view->profiles[w], fill->ready[w]),
+        fill->view->workers[w].bandwidth_ups,
+        w,
+    };
 
-    fill->need[w] = cv_profile_back(&fill->view->profiles[w], fill->ready[w]);
-    while (at > 0 && before(fill, w, fill->heap[(at - 1) / 2])) {
-        fill->heap[at] = fill->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    fill->heap[at] = w;
+    idle_push(fill->idle, fill->nidle++, idle);
 }
-
-static uint32_t pop(struct fill *fill)
-{
-    const uint32_t first = fill->heap[0], last = fill->heap[--fill->nheap];
-    uint32_t at = 0, child;
-
-    while ((child = 2 * at + 1) < fill->nheap) {
-        if (child + 1 < fill->nheap &&
-            before(fill, fill->heap[child + 1], fill->heap[child]))
-            child++;
-        if (!before(fill, fill->heap[child], last))
-            break;
-        fill->heap[at] = fill->heap[child];
-        at = child;
-    }
-    fill->heap[at] = last;
-    return first;
-}
-
-/* --- sizes ------------------------------------------------------------------------------ */
+/* --- sizes -------------------------------------------------------------------------- */
 
 static double end_with(const struct fill *fill, uint32_t w, double port_s, double units)
 {
@@ -198,15 +183,14 @@ static double hand_out(struct fill *fill, const struct shape *shape, double end_
     const double load = view->units_total;
     double left = load;
 
-    fill->plan.nchunks = fill->nheap = 0;
-    for (uint32_t w = 0; w < view->nworkers; w++)
-        fill->ready[w] = fill->port[w] = 0;
+    fill->plan.nchunks = fill->nidle = 0;
     for (uint32_t w = 0; w < view->nworkers; w++) {
+        fill->ready[w] = fill->port[w] = 0;
         fill->next_s[w] = shape->first_s;
         push(fill, w);
     }
-    while (fill->nheap > 0 && left > 0 && fill->plan.nchunks < fill->room) {
-        const uint32_t w = pop(fill);
+    while (fill->nidle > 0 && left > 0 && fill->plan.nchunks < fill->room) {
+        const uint32_t w = idle_pop(fill->idle, fill->nidle--).worker;
         double *port = &fill->port[multi ? w : 0];
         bool last;
         double units = fmin(left, size_of(fill, w, *port, end_s, &last));
@@ -237,7 +221,7 @@ static bool does_it(struct fill *fill, const struct shape *shape, double end_s)
     return hand_out(fill, shape, end_s) >= fill->view->units_total * ENOUGH;
 }
 
-/* --- the search ------------------------------------------------------------------------- */
+/* --- the search --------------------------------------------------------------------- */
 
 /* A time at which some worker alone has done it, or after which nothing changes. */
 static double late_enough(const struct fill *fill)
@@ -323,12 +307,10 @@ static bool grow_array(struct fill *fill, struct cv_arena *arena)
     fill->ready = cv_array(arena, n, sizeof *fill->ready);
     fill->port = cv_array(arena, n, sizeof *fill->port);
     fill->next_s = cv_array(arena, n, sizeof *fill->next_s);
-    fill->need = cv_array(arena, n, sizeof *fill->need);
-    fill->heap = cv_array(arena, n, sizeof *fill->heap);
+    fill->idle = cv_array(arena, n, sizeof *fill->idle);
     fill->room = 64 + (size_t)n * MOST_EACH; /* more are rarely worth their search */
     return fill->ready != NULL && fill->port != NULL && fill->next_s != NULL &&
-           fill->need != NULL && fill->heap != NULL &&
-           cv_plan_init(&fill->plan, arena, fill->room);
+           fill->idle != NULL && cv_plan_init(&fill->plan, arena, fill->room);
 }
 
 enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round,

@@ -96,15 +96,13 @@ struct wide_recursion {
     struct wide_number min;
 };
 
-/* --- the recursion with twice the digits ---------------------------------------------- */
+/* --- the recursion with twice the digits -------------------------------------------- */
 
 /* A sum and a product of two doubles are given exactly by two doubles (T. J. Dekker, A
  * floating-point technique for extending the available precision, 1971). */
 
 /* Below this part of the sum even these digits do not show whether a chunk is negative. */
 static const double WIDE_CANCELLATION = 1e-22;
-
-static bool recursion_doubtful(const struct recursion *r, double total_s);
 
 static struct wide_number sum_of(double a, double b)
 {
@@ -239,13 +237,7 @@ static struct wide_number wide_last(const struct wide_recursion *r, double units
 {
     return over(add(quotient(units, speed_ups), minus(r->sum.offset)), r->sum.slope);
 }
-
-static double wide_time(const struct wide_recursion *r, size_t i, struct wide_number last)
-{
-    return value(&r->time[i], last).high;
-}
-
-/* --- xmi: optimal sizes for a number of rounds ---------------------------------------- */
+/* --- xmi: optimal sizes for a number of rounds -------------------------------------- */
 
 /* If offsets and slopes cancel to less than this part of the sum, the remaining digits do
  * not show whether a chunk is negative. */
@@ -276,18 +268,18 @@ static void recursion_start(struct recursion *recursion,
     recursion->min = 0;
 }
 
+/* The answer of recursion_feasible is not certain. */
+static bool recursion_doubtful(const struct recursion *r, double total_s)
+{
+    return fabs(r->sum.offset) * CANCELLATION > total_s;
+}
+
 /* Whether chunks that compute for total_s in total exist without a negative one. Once
  * false, it is false for every longer series. */
 static bool recursion_feasible(const struct recursion *r, double total_s)
 {
     return r->min * r->sum.slope + r->sum.offset <= total_s &&
            !recursion_doubtful(r, total_s) && isfinite(r->sum.slope);
-}
-
-/* The answer of recursion_feasible is not certain. */
-static bool recursion_doubtful(const struct recursion *r, double total_s)
-{
-    return fabs(r->sum.offset) * CANCELLATION > total_s;
 }
 
 /* Both recursions of a plan: the second is run if the first has too few digits. */
@@ -389,47 +381,46 @@ static uint32_t most_workers(struct recursions *recursion,
     return low;
 }
 
-/* Computing times of the chunks, the last one sent first. */
-static void fill_times(const struct recursions *both, const struct cleave_worker *worker,
-                       double load, double *time_s)
+/* The plan of the recursion that was run to its end. The first round may be partial. */
+static enum cleave_status make_plan(const struct recursions *both,
+                                    const struct cleave_worker *worker, double load,
+                                    uint32_t workers, struct cv_plan *plan,
+                                    double *out_last_s, struct cleave_error *err)
 {
     const struct recursion *plain = &both->plain;
     const double g = (load / worker->speed_ups - plain->sum.offset) / plain->sum.slope;
+    struct wide_number last = { 0, 0 };
+    const size_t chunks = both->widened ? both->wide.count : plain->count;
 
-    if (both->widened) {
-        const struct wide_number last = wide_last(&both->wide, load, worker->speed_ups);
+    if (!cv_plan_init(plan, both->arena, chunks))
+        return cv_fail_memory(err, "the plan");
+    if (both->widened)
+        last = wide_last(&both->wide, load, worker->speed_ups);
+    for (size_t i = chunks; i-- > 0;) {
+        const size_t k = chunks - 1 - i;
+        const double time_s = both->widened
+                                  ? value(&both->wide.time[i], last).high
+                                  : plain->time[i].offset + plain->time[i].slope * g;
 
-        for (size_t i = 0; i < both->wide.count; i++)
-            time_s[i] = wide_time(&both->wide, i, last);
-        return;
+        plan->worker[k] = (uint32_t)(workers - 1 - i % workers);
+        plan->units[k] = worker->speed_ups * time_s;
+        *out_last_s = time_s;
     }
-    for (size_t i = 0; i < plain->count; i++)
-        time_s[i] = plain->time[i].offset + plain->time[i].slope * g;
+    return CLEAVE_OK;
 }
 
-/* The plan of the recursion that was run to its end. */
-static enum cleave_status make_plan(const struct recursions *both,
-                                    const struct cleave_worker *worker, double load,
-                                    struct cv_arena *arena, struct cv_xmi *out,
-                                    struct cleave_error *err)
+static enum cleave_status make_xmi_plan(const struct recursions *both,
+                                        const struct cleave_worker *worker, double load,
+                                        struct cv_xmi *out, struct cleave_error *err)
 {
-    const size_t chunks = both->widened ? both->wide.count : both->plain.count;
-    double *time_s = cv_array(arena, chunks, sizeof *time_s);
-
-    if (time_s == NULL || !cv_plan_init(&out->plan, arena, chunks))
-        return cv_fail_memory(err, "the plan");
-    fill_times(both, worker, load, time_s);
-    for (size_t k = 0; k < chunks; k++) {
-        out->plan.worker[k] = (uint32_t)(k % out->workers);
-        out->plan.units[k] = worker->speed_ups * time_s[chunks - 1 - k];
-    }
-    out->last_s = time_s[0];
+    CV_TRY(make_plan(both, worker, load, out->workers, &out->plan, &out->last_s, err));
     out->makespan_s = NAN;
     if (!out->feasible)
         return CLEAVE_OK;
     cv_plan_settle(&out->plan, load);
-    out->makespan_s = (double)chunks * worker->latency_s + load / worker->bandwidth_ups +
-                      worker->compute_latency_s + out->last_s;
+    out->makespan_s = (double)out->plan.nchunks * worker->latency_s +
+                      load / worker->bandwidth_ups + worker->compute_latency_s +
+                      out->last_s;
     return CLEAVE_OK;
 }
 
@@ -486,7 +477,7 @@ enum cleave_status cv_xmi_fixed(const struct cleave_worker *worker, uint32_t n,
         return cv_fail_memory(err, "the chunk recursion");
     while (both.widened && both.wide.count < chunks) /* sizes may be negative */
         wide_step(&both.wide);
-    return make_plan(&both, worker, load, arena, out, err);
+    return make_xmi_plan(&both, worker, load, out, err);
 }
 
 enum cleave_status cv_xmi_plan(const struct cleave_worker *worker, uint32_t nworkers,
@@ -506,30 +497,41 @@ enum cleave_status cv_xmi_plan(const struct cleave_worker *worker, uint32_t nwor
     if (n == 0)
         return CLEAVE_OK;
     (void)works(&both, worker, n, load, rounds); /* the last n tried may differ */
-    return make_plan(&both, worker, load, arena, out, err);
+    return make_xmi_plan(&both, worker, load, out, err);
 }
 
 struct xmi {
     struct cv_static fixed;
     uint32_t rounds;
 };
+/* The best number of rounds; mi: sizes are made without latencies. */
+static enum cleave_status try_rounds(const struct xmi *xmi, bool mi,
+                                     const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cv_xmi *best,
+                                     struct cleave_error *err)
+{
+    const uint32_t max = xmi->rounds > 0 ? xmi->rounds : MOST_ROUNDS;
+
+    *best = (struct cv_xmi){ .makespan_s = INFINITY };
+    for (uint32_t rounds = xmi->rounds > 0 ? xmi->rounds : 1; rounds <= max; rounds++) {
+        struct cv_xmi tried = { 0 };
+
+        CV_TRY((mi ? cv_mi_plan : cv_xmi_plan)(view->workers, view->nworkers,
+                                               view->units_total, rounds, setup->arena,
+                                               &tried, err));
+        if ((mi || tried.feasible) && tried.makespan_s < best->makespan_s)
+            *best = tried;
+    }
+    return CLEAVE_OK;
+}
 
 static enum cleave_status xmi_plan(void *state, const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err)
 {
     struct xmi *xmi = state;
-    const uint32_t min = xmi->rounds > 0 ? xmi->rounds : 1;
-    const uint32_t max = xmi->rounds > 0 ? xmi->rounds : MOST_ROUNDS;
-    struct cv_xmi best = { .feasible = false };
+    struct cv_xmi best;
 
-    for (uint32_t rounds = min; rounds <= max; rounds++) {
-        struct cv_xmi tried = { 0 };
-
-        CV_TRY(cv_xmi_plan(view->workers, view->nworkers, view->units_total, rounds,
-                           setup->arena, &tried, err));
-        if (tried.feasible && (!best.feasible || tried.makespan_s < best.makespan_s))
-            best = tried;
-    }
+    CV_TRY(try_rounds(xmi, false, view, setup, &best, err));
     if (!best.feasible)
         return cv_fail(err, CLEAVE_EINPUT,
                        "no number of workers can be given %u rounds: a chunk would be "
@@ -563,7 +565,7 @@ const struct cleave_policy cleave_policy_xmi = {
     .decide = cv_static_decide,
 };
 
-/* --- xmi-k: the best number of workers and chunks ------------------------------------- */
+/* --- xmi-k: the best number of workers and chunks ----------------------------------- */
 
 /* The recursion counts chunks from the end, so one pass gives the sizes of every number K
  * of chunks, whole rounds or not (the first round may be partial, and fewer chunks than
@@ -585,15 +587,9 @@ const struct cleave_policy cleave_policy_xmi = {
 static const double negligible = 1e-13;
 
 struct search {
-    struct recursion recursion;
-    struct wide_recursion wide;
-    bool widened; /* the wide recursion found the best */
-    bool short_of_memory;
-    struct cv_arena *arena;
+    struct recursions both; /* widened: the wide one found the best */
     const struct cleave_worker *worker;
-    uint32_t nworkers;
     double load, total_s;
-    size_t max_chunks;
     size_t best_chunks;
     double best_s;
 };
@@ -604,9 +600,9 @@ static double least_time(const struct search *search, double chunks)
 {
     const struct cleave_worker *worker = search->worker;
     double port_s = chunks * worker->latency_s + search->load / worker->bandwidth_ups +
-                    worker->compute_latency_s + search->recursion.min;
+                    worker->compute_latency_s + search->both.plain.min;
     double compute_s =
-        (search->total_s + chunks * worker->compute_latency_s) / search->nworkers;
+        (search->total_s + chunks * worker->compute_latency_s) / search->both.workers;
 
     return fmax(port_s, compute_s);
 }
@@ -635,16 +631,17 @@ static bool is_best(struct search *search, size_t chunks, double last_s, double 
 /* With twice the digits, from the number of chunks that needs them. */
 static void try_wide(struct search *search, size_t from)
 {
-    struct wide_recursion *wide = &search->wide;
+    struct recursions *both = &search->both;
+    struct wide_recursion *wide = &both->wide;
     const double speed_ups = search->worker->speed_ups;
     double round_s = INFINITY;
 
-    if (!wide_init(wide, search->arena, search->max_chunks, search->nworkers)) {
-        search->short_of_memory = true;
+    if (!wide_init(wide, both->arena, both->chunks, both->workers)) {
+        both->short_of_memory = true;
         return;
     }
-    wide_start(wide, search->worker, search->nworkers);
-    while (wide->count < search->max_chunks) {
+    wide_start(wide, search->worker, both->workers);
+    while (wide->count < both->chunks) {
         const size_t best = search->best_chunks;
 
         wide_step(wide);
@@ -656,26 +653,24 @@ static void try_wide(struct search *search, size_t from)
         if (!is_best(search, wide->count, wide_last(wide, search->load, speed_ups).high,
                      &round_s, wide->place == 0))
             break;
-        search->widened = search->widened || search->best_chunks != best;
+        both->widened = both->widened || search->best_chunks != best;
     }
 }
-
 static void try_all(struct search *search)
 {
-    struct recursion *recursion = &search->recursion;
+    struct recursion *recursion = &search->both.plain;
     double round_s = INFINITY;
 
-    recursion_start(recursion, search->worker, search->nworkers);
-    while (recursion->count < search->max_chunks) {
+    recursion_start(recursion, search->worker, search->both.workers);
+    while (recursion->count < search->both.chunks) {
         recursion_step(recursion);
         if (recursion_doubtful(recursion, search->total_s)) {
             try_wide(search, recursion->count);
             break;
         }
         if (!recursion_feasible(recursion, search->total_s) ||
-            least_time(search, (double)recursion->count) >= search->best_s)
-            break;
-        if (!is_best(search, recursion->count,
+            least_time(search, (double)recursion->count) >= search->best_s ||
+            !is_best(search, recursion->count,
                      (search->total_s - recursion->sum.offset) / recursion->sum.slope,
                      &round_s, recursion->place == 0))
             break;
@@ -683,78 +678,44 @@ static void try_all(struct search *search)
 }
 
 /* Run the recursion again up to the best number of chunks. */
-static void fill_best_times(struct search *search, double *time_s)
+static void run_best(struct search *search)
 {
-    struct recursion *recursion = &search->recursion;
-    struct wide_recursion *wide = &search->wide;
-    double last_s;
+    struct recursions *both = &search->both;
 
-    if (search->widened) {
-        struct wide_number last;
-
-        wide_start(wide, search->worker, search->nworkers);
-        while (wide->count < search->best_chunks)
-            wide_step(wide);
-        last = wide_last(wide, search->load, search->worker->speed_ups);
-        for (size_t i = 0; i < search->best_chunks; i++)
-            time_s[i] = wide_time(wide, i, last);
+    if (both->widened) {
+        wide_start(&both->wide, search->worker, both->workers);
+        while (both->wide.count < search->best_chunks)
+            wide_step(&both->wide);
         return;
     }
-    recursion_start(recursion, search->worker, search->nworkers);
-    while (recursion->count < search->best_chunks)
-        recursion_step(recursion);
-    last_s = (search->total_s - recursion->sum.offset) / recursion->sum.slope;
-    for (size_t i = 0; i < search->best_chunks; i++)
-        time_s[i] = recursion->time[i].offset + recursion->time[i].slope * last_s;
+    recursion_start(&both->plain, search->worker, both->workers);
+    while (both->plain.count < search->best_chunks)
+        recursion_step(&both->plain);
 }
-
-static enum cleave_status make_best_plan(struct search *search, struct cv_arena *arena,
-                                         struct cv_plan *plan, struct cleave_error *err)
-{
-    const size_t chunks = search->best_chunks;
-    const size_t workers = chunks < search->nworkers ? chunks : search->nworkers;
-    double *time_s = cv_array(arena, chunks, sizeof *time_s);
-
-    if (time_s == NULL || !cv_plan_init(plan, arena, chunks))
-        return cv_fail_memory(err, "the plan");
-    fill_best_times(search, time_s);
-    for (size_t i = 0; i < chunks; i++) {
-        const size_t k = chunks - 1 - i;
-
-        plan->worker[k] = (uint32_t)(workers - 1 - i % workers);
-        plan->units[k] = search->worker->speed_ups * time_s[i];
-    }
-    cv_plan_settle(plan, search->load);
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_xmi_k_plan(const struct cleave_worker *worker, uint32_t nworkers,
                                  double load, size_t max_chunks, struct cv_arena *arena,
                                  struct cv_xmi_k *out, struct cleave_error *err)
 {
-    struct search search = {
-        .arena = arena,
-        .worker = worker,
-        .nworkers = nworkers,
-        .load = load,
-        .total_s = load / worker->speed_ups,
-        .max_chunks = max_chunks,
-        .best_s = INFINITY,
-    };
+    struct search search = { .worker = worker,
+                             .load = load,
+                             .total_s = load / worker->speed_ups,
+                             .best_s = INFINITY };
     struct cv_xmi_k result = { 0 };
+    double last_s;
 
-    if (!recursion_init(&search.recursion, arena, max_chunks, nworkers))
-        return cv_fail_memory(err, "the chunk recursion");
+    CV_TRY(init_both(&search.both, arena, max_chunks, nworkers, err));
     try_all(&search);
-    if (search.short_of_memory)
+    if (search.both.short_of_memory)
         return cv_fail_memory(err, "the chunk recursion");
     if (search.best_chunks == 0) /* only if everything overflowed */
         search.best_chunks = 1;
-    CV_TRY(make_best_plan(&search, arena, &result.plan, err));
+    run_best(&search);
     result.chunks = search.best_chunks;
-    result.workers =
-        search.best_chunks < nworkers ? (uint32_t)search.best_chunks : nworkers;
+    result.workers = result.chunks < nworkers ? (uint32_t)result.chunks : nworkers;
     result.makespan_s = search.best_s;
+    CV_TRY(make_plan(&search.both, worker, load, result.workers, &result.plan, &last_s,
+                     err));
+    cv_plan_settle(&result.plan, load);
     *out = result;
     return CLEAVE_OK;
 }
@@ -823,7 +784,7 @@ const struct cleave_policy cleave_policy_xmi_k = {
     .decide = cv_static_decide,
 };
 
-/* --- mi: sizes of a platform without latencies ---------------------------------------- */
+/* --- mi: sizes of a platform without latencies -------------------------------------- */
 
 /* The recursion with both latencies zero, so every worker gets a chunk in every round.
  * For comparison: `xmi` has the same rounds and knows latencies. O(chunks).
@@ -864,38 +825,17 @@ enum cleave_status cv_mi_plan(const struct cleave_worker *worker, uint32_t n, do
     out->makespan_s = round_robin_s(worker, n, &out->plan, ready);
     return CLEAVE_OK;
 }
-
-struct mi {
-    struct cv_static fixed;
-    uint32_t rounds;
-};
-
+/* Without latencies no chunk is negative: a plan always exists. */
 static enum cleave_status mi_plan(void *state, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err)
 {
-    struct mi *mi = state;
-    const uint32_t min = mi->rounds > 0 ? mi->rounds : 1;
-    const uint32_t max = mi->rounds > 0 ? mi->rounds : MOST_ROUNDS;
-    struct cv_xmi best = { .makespan_s = INFINITY };
+    struct xmi *mi = state;
+    struct cv_xmi best;
 
-    /* Without latencies no chunk is negative: a plan always exists. */
-    for (uint32_t rounds = min; rounds <= max; rounds++) {
-        struct cv_xmi tried = { 0 };
-
-        CV_TRY(cv_mi_plan(view->workers, view->nworkers, view->units_total, rounds,
-                          setup->arena, &tried, err));
-        if (tried.makespan_s < best.makespan_s)
-            best = tried;
-    }
+    CV_TRY(try_rounds(mi, true, view, setup, &best, err));
     mi->fixed.plan = best.plan;
     return cv_static_index(&mi->fixed, view, setup, err);
 }
-
-static const struct cleave_param mi_params[] = {
-    { "rounds", CLEAVE_PARAM_COUNT, offsetof(struct mi, rounds), 0, 0, 100000,
-      "number of rounds; 0: the best of 1 to 8" },
-    { 0 },
-};
 
 const struct cleave_policy cleave_policy_mi = {
     .name = "mi",
@@ -903,8 +843,8 @@ const struct cleave_policy cleave_policy_mi = {
     .reference = "Bharadwaj, Ghose and Mani 1995",
     .needs = CLEAVE_NEEDS_EQUAL_WORKERS,
     .sends_first = true,
-    .state_size = sizeof(struct mi),
-    .params = mi_params,
+    .state_size = sizeof(struct xmi),
+    .params = xmi_params,
     .plan = mi_plan,
     .decide = cv_static_decide,
 };

@@ -1,13 +1,12 @@
 /* as4dr.c -- rounds of a wanted length, whatever the workers turn out to be.
  * SPDX-License-Identifier: MIT
  *
- * The load of a round goes out as two parts, in a row. When the first is computed, its
- * result comes back together with that of the second part of the round before; when it is
- * there, the worker's next round is posted, with a load that should take tau seconds
- * given how long the first part took. While that travels, the worker computes the second
- * part. So loads adapt to speeds that are declared badly or change, and neither size nor
- * end of the load need be known. When nothing comes back, the next round is posted as
- * soon as the first part is computed.
+ * The load of a round goes out as two parts. When the first is computed, its result
+ * returns together with that of the previous second part; then the worker's next round is
+ * posted, with a load that should take tau seconds given how long the first part took.
+ * Meanwhile the worker computes the second part. So loads adapt to speeds that are
+ * declared badly or change, and neither size nor end of the load need be known. Without
+ * results, the next round is posted as soon as the first part is computed.
  * Millot and Parrot, "Setting up clusters of computing units to process several data
  * streams efficiently", PPAM 2013; Millot and Parrot, IPDPSW 2011. */
 #include "policy/stream/as4dr.h"
@@ -18,27 +17,22 @@
 #include "base/heap.h"
 #include "model/load/plan.h"
 #include "policy/common/orders.h"
-#include "policy/stream/as4dr_plan.h"
 
-/* --- who is served next at the two ports ------------------------------------------- */
+/* --- the order of service at the two ports ------------------------------------------ */
 
-/* fifo  in the order asked for, which is what a port does by itself
- *   rr    strictly in turn: the worker whose turn it is is waited for. When the end is
- *         known, turns no longer count: a worker that gets nothing more must not be
- *         waited for
- *   edf   the two parts of a round ask separately, and the one whose worker will run out
- *         of work first is sent first
- * 
- * For rr and edf a port is given one request at a time. Links that share no port have
- * nobody to choose from: there everything is fifo. */
+/*   fifo  in the order of requests, as a port does by itself
+ *   rr    strictly in turn; when the end is known, turns no longer count
+ *   edf   each part of a round is a request; the worker that runs out of work first is
+ *         served first
+ *
+ * For rr and edf a port gets one request at a time. Separate links are always fifo. */
 
-/* A part was ordered; it has arrived, and may be less than was asked for. */
 static void as4dr_asked(struct cv_as4dr_worker *worker, double units)
 {
     worker->request[worker->ordered++ % CV_PARTS_AWAY] = units;
 }
 
-/* What does not come is not due any more. */
+/* Units that do not arrive are not due. */
 static void as4dr_came(struct cv_as4dr_worker *worker, double units)
 {
     const double request = worker->request[worker->arrived++ % CV_PARTS_AWAY];
@@ -67,8 +61,6 @@ static void send_round(struct cv_as4dr *as4dr, uint32_t worker,
         send_part(as4dr, worker, w->second, orders);
 }
 
-/* --- the most urgent first ----------------------------------------------------------- */
-
 static bool before(const struct cv_as4dr_urgent *a, const struct cv_as4dr_urgent *b)
 {
     return a->deadline_s != b->deadline_s ? a->deadline_s < b->deadline_s
@@ -96,8 +88,8 @@ static void ask_urgent(struct cv_as4dr *as4dr, uint32_t worker, double now_s,
     struct cv_as4dr_worker *w = &as4dr->workers[worker];
     const uint32_t parts = w->second > 0 ? 2 : 1;
 
-    /* What was posted counts as due already: take it off again. A worker's own parts stay
-     * in their order, whatever the estimates say. */
+    /* The posted round counts as due already: exclude it here. A worker's own parts
+     * stay in their order, whatever the estimates are. */
     w->due_units -= w->load;
     w->due_parts -= parts;
     w->deadline_s = fmax(w->deadline_s, cv_as4dr_free_at(as4dr, worker, now_s));
@@ -115,8 +107,6 @@ static void ask_urgent(struct cv_as4dr *as4dr, uint32_t worker, double now_s,
     send_urgent(as4dr, orders);
 }
 
-/* --- in turn --------------------------------------------------------------------------- */
-
 static void send_in_turn(struct cv_as4dr *as4dr, struct cleave_orders *orders)
 {
     const uint32_t worker = as4dr->members[as4dr->post_turn];
@@ -129,7 +119,7 @@ static void send_in_turn(struct cv_as4dr *as4dr, struct cleave_orders *orders)
     as4dr->sending = as4dr->ordered - 1;
 }
 
-/* The result of part one and that of the part two before it, in a row. */
+/* The results of part one and of the previous part two. */
 static void order_pair(struct cv_as4dr *as4dr, uint32_t worker,
                        struct cleave_orders *orders)
 {
@@ -154,13 +144,7 @@ static void fetch_in_turn(struct cv_as4dr *as4dr, struct cleave_orders *orders)
 }
 
 CV_ORDER_BY_TWO(by_key, struct cv_as4dr_rank, key, worker)
-
-static void as4dr_sort(struct cv_as4dr_rank *ranks, uint32_t n)
-{
-    qsort(ranks, n, sizeof *ranks, by_key);
-}
-
-/* From now on turns do not count: whoever waits is served in the order asked for. */
+/* Turns no longer count: serve waiting workers in the order of their requests. */
 static void as4dr_lift(struct cv_as4dr *as4dr, const struct cleave_view *view,
                        struct cleave_orders *orders)
 {
@@ -172,7 +156,7 @@ static void as4dr_lift(struct cv_as4dr *as4dr, const struct cleave_view *view,
     for (uint32_t w = 0; w < view->nworkers; w++)
         if (as4dr->workers[w].waits_post)
             as4dr->ranks[n++] = (struct cv_as4dr_rank){ as4dr->workers[w].posted_s, w };
-    as4dr_sort(as4dr->ranks, n);
+    qsort(as4dr->ranks, n, sizeof *as4dr->ranks, by_key);
     for (uint32_t i = 0; i < n; i++)
         send_round(as4dr, as4dr->ranks[i].worker, orders);
     n = 0;
@@ -180,14 +164,11 @@ static void as4dr_lift(struct cv_as4dr *as4dr, const struct cleave_view *view,
         if (as4dr->workers[w].waits_back)
             as4dr->ranks[n++] =
                 (struct cv_as4dr_rank){ as4dr->workers[w].asked_s[CV_REQUEST_ROUND], w };
-    as4dr_sort(as4dr->ranks, n);
+    qsort(as4dr->ranks, n, sizeof *as4dr->ranks, by_key);
     for (uint32_t i = 0; i < n; i++)
         order_pair(as4dr, as4dr->ranks[i].worker, orders);
 }
 
-/* --- what the rounds ask for --------------------------------------------------------- */
-
-/* A round was posted: send its parts when the discipline allows. */
 static void as4dr_serve(struct cv_as4dr *as4dr, const struct cleave_view *view,
                         uint32_t worker, double now_s, struct cleave_orders *orders)
 {
@@ -202,7 +183,6 @@ static void as4dr_serve(struct cv_as4dr *as4dr, const struct cleave_view *view,
     }
 }
 
-/* Part one is computed: fetch its result, with that of the part two before. */
 static void as4dr_fetch(struct cv_as4dr *as4dr, const struct cleave_view *view,
                         uint32_t worker, double now_s, struct cleave_orders *orders)
 {
@@ -221,7 +201,6 @@ static void as4dr_fetch(struct cv_as4dr *as4dr, const struct cleave_view *view,
     }
 }
 
-/* Fetch the result of a single chunk, now. */
 static void as4dr_fetch_one(struct cv_as4dr *as4dr, uint32_t worker, uint64_t chunk,
                             double now_s, struct cleave_orders *orders)
 {
@@ -233,7 +212,6 @@ static void as4dr_fetch_one(struct cv_as4dr *as4dr, uint32_t worker, uint64_t ch
     cleave_order_return(orders, worker, chunk);
 }
 
-/* The port has delivered a part. */
 static void as4dr_delivered(struct cv_as4dr *as4dr, const struct cleave_event *event,
                             struct cleave_orders *orders)
 {
@@ -241,7 +219,7 @@ static void as4dr_delivered(struct cv_as4dr *as4dr, const struct cleave_event *e
     double asked_s = w->posted_s;
 
     if (as4dr->watch != NULL && as4dr->watch->waited != NULL) {
-        /* A part two waits from the moment part one is there, if it waits at all. */
+        /* A part two can wait only after part one has arrived. */
         if (event->chunk != w->first_chunk && event->chunk != w->last_chunk)
             asked_s = w->sent_s;
         else if (event->chunk == w->last_chunk)
@@ -258,35 +236,22 @@ static void as4dr_delivered(struct cv_as4dr *as4dr, const struct cleave_event *e
     else if (!as4dr->lifted)
         send_in_turn(as4dr, orders);
 }
+/* --- the end of the load ------------------------------------------------------------ */
 
-/* A result has come through. */
-static void as4dr_fetched(struct cv_as4dr *as4dr, const struct cleave_event *event,
-                          struct cleave_orders *orders)
-{
-    if (event->chunk != as4dr->fetching)
-        return;
-    as4dr->fetching = CV_NO_CHUNK;
-    if (!as4dr->lifted)
-        fetch_in_turn(as4dr, orders);
-}
-
-/* --- what happens when the end of the load is known -------------------------------- */
-
-/* A stream that has ended, or a load of known size, leaves V units to post.
- * 
- *   taper   rounds go on with the wanted length min(tau, max(floor, V / (2 sum of
- *           speeds))): they get shorter and shorter, so that workers which turn out
- *           slower than last measured are not left with much
- *   spread  V is poured over the workers once, so that all end together if they stay as
- *           fast as last measured (model/load/water_fill.h)
+/* With V units left to post:
+ *
+ *   taper   rounds of length min(tau, max(floor, V / (2 sum of speeds))) get shorter, so
+ *           that workers that are slower than last measured do not end late
+ *   spread  V is shared out once, so that all end together with the speeds measured last
+ *           (model/load/water_fill.h)
  *   none    full rounds until nothing is left */
 
 /* Less than this part of the load is rounding. */
 static const double ROUNDING = 1e-12;
-/* By how much loads grow while latencies cannot be told from speeds. */
+/* Growth of loads until latency and speed can be separated. */
 static const double GROWTH = 8;
 
-/* What is left to post; 0 if that is only rounding. */
+/* Units left to post; 0 if they are only rounding. */
 static double as4dr_left(const struct cv_as4dr *as4dr, const struct cleave_view *view)
 {
     const double left = view->units_left - as4dr->reserved;
@@ -296,7 +261,7 @@ static double as4dr_left(const struct cv_as4dr *as4dr, const struct cleave_view 
     return left > ROUNDING * view->units_total ? left : 0;
 }
 
-/* How long the next round should take, towards the end as well. */
+/* Wanted length of the next round, also towards the end. */
 static double as4dr_wanted(const struct cv_as4dr *as4dr, const struct cleave_view *view,
                            uint32_t worker, double now_s)
 {
@@ -308,7 +273,7 @@ static double as4dr_wanted(const struct cv_as4dr *as4dr, const struct cleave_vie
                 fmax(as4dr->floor_s, as4dr_left(as4dr, view) / (2 * as4dr->speed_sum)));
 }
 
-/* Of a round that should take wanted_s. Latencies take half of it at most. */
+/* Load of a round of wanted_s. Latencies take at most half of it. */
 static double tapered(const struct cv_as4dr *as4dr, uint32_t worker, double wanted_s)
 {
     const double latencies_s = 2 * as4dr->workers[worker].latency_s;
@@ -318,16 +283,16 @@ static double tapered(const struct cv_as4dr *as4dr, uint32_t worker, double want
                 as4dr->least_s * as4dr->places[worker].speed_ups);
 }
 
-/* Records cannot be divided, so neither can what is to be less than one in each part. */
+/* Records cannot be divided: a round has at least two. */
 static double real_load(const struct cv_as4dr_worker *worker, double load)
 {
-    /* Another size tells more. */
+    /* Another size shows more. */
     if (worker->rounds > 0 && !worker->fit.sure)
         load = fmax(load, GROWTH * worker->load);
     return fmax(load, 2);
 }
 
-/* The load of the next round, towards the end as well; 0: none. */
+/* The load of the next round, also towards the end; 0: none. */
 static double as4dr_load(struct cv_as4dr *as4dr, const struct cleave_view *view,
                          uint32_t worker, double now_s)
 {
@@ -337,7 +302,7 @@ static double as4dr_load(struct cv_as4dr *as4dr, const struct cleave_view *view,
     if (!(left > 0))
         return 0;
     wanted_s = as4dr_wanted(as4dr, view, worker, now_s);
-    /* A load that is known from the beginning has full rounds, too. */
+    /* A load of known size has full rounds, too. */
     if (as4dr->known_end && as4dr->end == CV_END_TAPER &&
         (!as4dr->finite || wanted_s < cv_as4dr_tau(as4dr, worker, now_s)))
         load = tapered(as4dr, worker, wanted_s);
@@ -350,7 +315,6 @@ static double as4dr_load(struct cv_as4dr *as4dr, const struct cleave_view *view,
     return left - load > ROUNDING * view->units_total || isinf(left) ? load : left;
 }
 
-/* Whether a load of known size has come down to what should be spread. */
 static bool as4dr_should_spread(const struct cv_as4dr *as4dr,
                                 const struct cleave_view *view)
 {
@@ -358,7 +322,7 @@ static bool as4dr_should_spread(const struct cv_as4dr *as4dr,
            as4dr_left(as4dr, view) <= as4dr->speed_sum * as4dr->tau_s;
 }
 
-/* One chunk more for a worker, which is the last it gets. */
+/* The last chunk of a worker. */
 static void give_share(struct cv_as4dr *as4dr, uint32_t worker, double units,
                        double now_s, struct cleave_orders *orders)
 {
@@ -372,7 +336,7 @@ static void give_share(struct cv_as4dr *as4dr, uint32_t worker, double units,
     cleave_order_send(orders, worker, units);
 }
 
-/* Share out what is left so that all workers end together. */
+/* Share out the rest so that all workers end together. */
 static void as4dr_spread(struct cv_as4dr *as4dr, const struct cleave_view *view,
                          double now_s, struct cleave_orders *orders)
 {
@@ -394,11 +358,11 @@ static void as4dr_spread(struct cv_as4dr *as4dr, const struct cleave_view *view,
         return;
     if (as4dr->watch != NULL && as4dr->watch->spread != NULL)
         as4dr->watch->spread(as4dr->watch->context, end_s, share);
-    /* Those that run out first are served first; the last one takes what rounding left. */
+    /* In the order in which workers run out; the last one takes the rounding. */
     for (uint32_t w = 0; w < view->nworkers; w++)
         if (share[w] > 0)
             as4dr->ranks[n++] = (struct cv_as4dr_rank){ ready[w], w };
-    as4dr_sort(as4dr->ranks, n);
+    qsort(as4dr->ranks, n, sizeof *as4dr->ranks, by_key);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t w = as4dr->ranks[i].worker;
         const double units = i + 1 < n ? fmin(share[w], left) : left;
@@ -408,8 +372,6 @@ static void as4dr_spread(struct cv_as4dr *as4dr, const struct cleave_view *view,
             give_share(as4dr, w, units, now_s, orders);
     }
 }
-
-/* --- rounds of a wanted length, whatever the workers turn out to be ---------------- */
 
 /* --- a run -------------------------------------------------------------------------- */
 
@@ -461,7 +423,7 @@ static enum cleave_status as4dr_start(void *state, const struct cleave_view *vie
     return CLEAVE_OK;
 }
 
-/* The worker gets no further round: nothing is left to send its last result with. */
+/* The worker gets no further round, with which its last result would return. */
 static void close_worker(struct cv_as4dr *as4dr, uint32_t worker, double now_s,
                          struct cleave_orders *orders)
 {
@@ -504,15 +466,19 @@ static void post(struct cv_as4dr *as4dr, const struct cleave_view *view, uint32_
         as4dr_lift(as4dr, view, orders);
 }
 
-/* The result of part one is there. */
+/* Part one has returned. */
 static void next_round(struct cv_as4dr *as4dr, const struct cleave_view *view,
-                       uint32_t worker, double now_s, struct cleave_orders *orders)
+                       const struct cleave_event *event, struct cleave_orders *orders)
 {
+    const uint32_t worker = event->worker;
+    const double now_s = event->time_s;
     struct cv_as4dr_worker *w = &as4dr->workers[worker];
     double earliest_s = now_s;
 
+    if (as4dr->watch != NULL && as4dr->watch->measured != NULL)
+        as4dr->watch->measured(as4dr->watch->context, worker, now_s, w->sigma_s);
     w->result_s = now_s;
-    /* The second post is not held back: it comes half a round after the first. */
+    /* The second post is not delayed: it comes half a round after the first. */
     if (as4dr->post == CV_POST_SPACED && w->rounds > 1 && as4dr_left(as4dr, view) > 0)
         earliest_s = w->posted_s + as4dr_wanted(as4dr, view, worker, now_s);
     w->held_back = now_s < earliest_s;
@@ -540,16 +506,9 @@ static void first_rounds(struct cv_as4dr *as4dr, const struct cleave_view *view,
             post(as4dr, view, worker, 0, orders);
     }
 }
-
-static void tell_measure(const struct cv_as4dr *as4dr, const struct cleave_event *event)
-{
-    if (as4dr->watch != NULL && as4dr->watch->measured != NULL)
-        as4dr->watch->measured(as4dr->watch->context, event->worker, event->time_s,
-                               as4dr->workers[event->worker].sigma_s);
-}
-
-/* The result of a part two waits for that of the next part one. A part for which a stream had
- * nothing left is over before those ahead of it: then two would wait, and the first one goes. */
+/* The result of a part two returns with the next part one. If a stream had nothing
+ * left for a part, that part ends before earlier ones: then two would wait, and the
+ * first one returns. */
 static void keep_result(struct cv_as4dr *as4dr, const struct cleave_event *event,
                         struct cleave_orders *orders)
 {
@@ -579,8 +538,7 @@ static void computed(struct cv_as4dr *as4dr, const struct cleave_view *view,
         else
             keep_result(as4dr, event, orders);
     } else if (first) {
-        tell_measure(as4dr, event);
-        next_round(as4dr, view, event->worker, event->time_s, orders);
+        next_round(as4dr, view, event, orders);
     }
 }
 
@@ -594,11 +552,13 @@ static void returned(struct cv_as4dr *as4dr, const struct cleave_view *view,
             as4dr->watch->waited != NULL)
             as4dr->watch->waited(as4dr->watch->context, event->worker, true,
                                  event->start_s - w->asked_s[i]);
-    if (event->chunk == w->first_chunk) {
-        tell_measure(as4dr, event);
-        next_round(as4dr, view, event->worker, event->time_s, orders);
+    if (event->chunk == w->first_chunk)
+        next_round(as4dr, view, event, orders);
+    if (event->chunk == as4dr->fetching) {
+        as4dr->fetching = CV_NO_CHUNK;
+        if (!as4dr->lifted)
+            fetch_in_turn(as4dr, orders);
     }
-    as4dr_fetched(as4dr, event, orders);
 }
 
 static void stream_ended(struct cv_as4dr *as4dr, const struct cleave_view *view,
@@ -653,13 +613,6 @@ static void as4dr_decide(void *state, const struct cleave_view *view,
         break;
     }
 }
-
-static enum cleave_status as4dr_plan(void *state, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
-{
-    return cv_as4dr_plan(state, view, setup, err);
-}
-
 #define NUMBER(name, field, preset, min, max, summary)                               \
     {                                                                                \
         name, CLEAVE_PARAM_REAL, offsetof(struct cv_as4dr, field), preset, min, max, \
@@ -701,7 +654,7 @@ const struct cleave_policy cleave_policy_as4dr = {
     .orders_returns = true,
     .state_size = sizeof(struct cv_as4dr),
     .params = as4dr_params,
-    .plan = as4dr_plan,
+    .plan = cv_as4dr_plan,
     .start = as4dr_start,
     .decide = as4dr_decide,
 };

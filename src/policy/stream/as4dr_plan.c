@@ -1,53 +1,42 @@
-/* as4dr_plan.c -- what is fixed before the first post. SPDX-License-Identifier: MIT
- *
- * Who takes part, the part sent first, first loads and first posts, from declared costs.
- * A worker takes part if a round leaves it time to compute: tau > 2 f. */
-#include "policy/stream/as4dr_plan.h"
+/* as4dr_plan.c -- adaptive rounds for streams: their length, loads, and first posts.
+ * SPDX-License-Identifier: MIT */
+#include "policy/stream/as4dr.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "model/stream/stream_costs.h"
-#include "policy/stream/as4dr.h"
 
-/* --- how long rounds are to last --------------------------------------------------- */
+/* --- length of rounds --------------------------------------------------------------- */
 
-/* The least tau is what keeps a shared port below PORT_SHARE of the time: with g latencies
- * and S, B speeds and bandwidths, messages take (2 sum g) / tau + sum S / B of it. A tau
- * that is not given starts from there in a stream (as4dr_plan.c says how it goes on). For
- * a load of known size that takes T, latencies take 2 f / tau of the time and the end
- * costs about tau / 4: tau = sqrt(8 f T). In a real run neither f nor T is known, so it is
- * found as for a stream. */
+/* The least tau keeps a shared port below PORT_SHARE of the time: with g latencies and
+ * S, B speeds and bandwidths, messages take (2 sum g) / tau + sum S / B of it. In a
+ * stream, an automatic tau starts there. For a load of known size that takes T,
+ * latencies take 2 f / tau of the time and the end costs about tau / 4: tau = sqrt(8 f
+ * T). In a real run neither f nor T is known, so tau is found as for a stream. */
 
 static const double PORT_SHARE = 0.9;
-/* Where messages alone take more than that, latencies may add this part of a round. */
+/* If messages alone take more than that, latencies may add this part of a round. */
 static const double LATENCY_SHARE = 0.1;
-/* A round where costs say nothing about time. */
+/* A round if costs show no time. */
 static const double ANY_TAU_S = 1;
-/* Rounds of a load of known size; no round is shorter than a part of that. */
+/* Most rounds of a load of known size; the shortest round, as part of it. */
 static const double MOST_ROUNDS = 200, LEAST_PART = 1e-5;
-/* Rounds of a tapered end are not shorter than this part of tau. */
+/* The shortest round of a tapered end, as part of tau. */
 static const double LEAST_TAPER = 0.01;
 
-static struct port_needs port_needs(const struct cleave_worker *workers, uint32_t n,
-                                    enum cleave_port port, double ratio);
-
-/* Least tau for messages that take `latencies` in a round and `rate` of the time. */
-static double tau_for(double latencies_s, double rate)
-{
-    return rate < PORT_SHARE - LATENCY_SHARE ? latencies_s / (PORT_SHARE - rate)
-                                             : latencies_s / LATENCY_SHARE;
-}
-
-/* What the messages of a round need: the latencies alone, and the least tau in which the
- * port can serve all workers. */
+/* The messages of a round: their latencies, and the least tau in which the port can
+ * serve all workers. */
 struct port_needs {
     double latencies_s, tau_s;
 };
-
+/* For messages that take `rate` of the time beyond their latencies. */
 static struct port_needs needs_of(double latencies_s, double rate)
 {
-    return (struct port_needs){ latencies_s, tau_for(latencies_s, rate) };
+    const double part =
+        rate < PORT_SHARE - LATENCY_SHARE ? PORT_SHARE - rate : LATENCY_SHARE;
+
+    return (struct port_needs){ latencies_s, latencies_s / part };
 }
 
 static struct port_needs greater(struct port_needs a, struct port_needs b)
@@ -80,7 +69,6 @@ static struct port_needs port_needs(const struct cleave_worker *workers, uint32_
     return greater(needs_of(out_s, out_rate), needs_of(back_s, back_rate));
 }
 
-/* What the declared latencies and speeds of all workers come to. */
 struct sums {
     double speed, latency, least_latency, most_latency;
 };
@@ -98,8 +86,9 @@ static struct sums sum_up(const struct cleave_worker *workers, uint32_t n)
     return sums;
 }
 
-void cv_as4dr_choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
-                         const struct cleave_worker *workers)
+/* `workers`: those of the view, without the latency of results if there are none. */
+static void choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
+                       const struct cleave_worker *workers)
 {
     const struct sums sums = sum_up(workers, view->nworkers);
     const struct port_needs port =
@@ -111,7 +100,7 @@ void cv_as4dr_choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
     as4dr->tau_s = as4dr->period_s;
     as4dr->least_tau_s = port.tau_s;
     if (as4dr->finite) {
-        /* All the time that is needed, were there no latencies but one. */
+        /* The time with the least latencies. */
         whole_s = view->units_total / sums.speed + 2 * sums.least_latency;
         as4dr->least_s = LEAST_PART * whole_s;
         if (!(as4dr->period_s > 0) && !view->real)
@@ -122,30 +111,30 @@ void cv_as4dr_choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
         as4dr->automatic = true;
         if (!(port.tau_s > 0) && !(mean_s > 0))
             as4dr->least_tau_s = ANY_TAU_S;
-        /* Workers that are served in turn, or keep their places, have the same rounds. */
+        /* Workers that are served in turn, or keep their phase, have the same rounds. */
         if (as4dr->service == CV_SERVE_RR || as4dr->rule == CV_RULE_PLL)
             as4dr->least_tau_s =
                 fmax(as4dr->least_tau_s, CV_LATENCIES_PER_ROUND * sums.most_latency);
         as4dr->tau_s = fmax(as4dr->least_tau_s, CV_LATENCIES_PER_ROUND * mean_s);
     }
-    /* Short rounds keep the port busy with latencies: over the time T that they last,
-     * rounds of x take T / x of them, and x more at the end. */
+    /* Short rounds keep the port busy with latencies: in a time T, rounds of x take T
+     * / x of them, and x more at the end. */
     as4dr->floor_s = as4dr->wanted_floor_s;
     if (!(as4dr->floor_s > 0))
         as4dr->floor_s = fmax(fmin(port.tau_s, sqrt(port.latencies_s * whole_s)),
                               LEAST_TAPER * as4dr->tau_s);
 }
 
-/* --- speeds that come back: find the period, foresee the work ---------------------- */
+/* --- periodic speeds ---------------------------------------------------------------- */
 
-/* The period is the lag of the highest autocorrelation of the cells, the shortest of
- * those nearly as high (multiples of a period are), placed between cells by the parabola
- * through its neighbours. It is looked for again after every LOOK_EVERY cells: with n
- * cells that costs n^2 / 2 multiplications. */
+/* The period is the lag of the highest autocorrelation of the cells, the shortest one
+ * among nearly equal ones (multiples of a period), placed between cells by the
+ * parabola through its neighbours. It is searched again after LOOK_EVERY cells: n^2 /
+ * 2 multiplications for n cells. */
 
 enum { LOOK_EVERY = 16, LEAST_CELLS = 24, LEAST_LAG = 2 };
 
-/* A correlation below this is no period; one above this part of the highest is as good. */
+/* Least correlation of a period; part of the highest that counts as equal. */
 static const double LEAST_CORRELATION = 0.4, AS_GOOD = 0.9;
 
 struct cv_as4dr_history *cv_as4dr_history_new(struct cv_arena *arena, uint32_t workers,
@@ -159,13 +148,8 @@ struct cv_as4dr_history *cv_as4dr_history_new(struct cv_arena *arena, uint32_t w
     }
     return history;
 }
-
-static float *cell_of(struct cv_as4dr_history *history, int64_t number)
-{
-    return &history->speed[number % CV_HISTORY_CELLS];
-}
-
-/* Deviations from the mean, the newest last; returns how many, 0 if speeds never change. */
+/* Deviations from the mean, the newest last; returns their number, 0 if speeds never
+ * change. */
 static int deviations(const struct cv_as4dr_history *history, float *out)
 {
     const int n = (int)(history->newest + 1 < CV_HISTORY_CELLS ? history->newest + 1
@@ -243,7 +227,7 @@ void cv_as4dr_history_add(struct cv_as4dr_history *history, double begin_s, doub
         history->newest = last - CV_HISTORY_CELLS;
     while (history->newest < last) {
         history->newest++;
-        *cell_of(history, history->newest) =
+        history->speed[history->newest % CV_HISTORY_CELLS] =
             history->newest >= first ? (float)speed_ups : 0;
     }
     if (history->newest - history->looked_at >= LOOK_EVERY) {
@@ -252,7 +236,7 @@ void cv_as4dr_history_add(struct cv_as4dr_history *history, double begin_s, doub
     }
 }
 
-/* The speed as many periods before `time_s` as it takes to be in the past. */
+/* The speed a whole number of periods before `time_s`, in the past. */
 static double speed_before(const struct cv_as4dr_history *history, double time_s,
                            double otherwise)
 {
@@ -279,7 +263,7 @@ double cv_as4dr_history_work(const struct cv_as4dr_history *history, double begi
     if (!(history->period_s > 0) || end_s - begin_s > CV_HISTORY_CELLS * cell_s)
         return speed_ups * (end_s - begin_s);
     while (from_s < end_s) {
-        /* Half cells: the period need not be a whole number of them. */
+        /* Half cells: the period need not be a whole number of cells. */
         const double to_s = fmin(end_s, from_s + cell_s / 2);
 
         work += speed_before(history, from_s + (to_s - from_s) / 2, speed_ups) *
@@ -289,27 +273,27 @@ double cv_as4dr_history_work(const struct cv_as4dr_history *history, double begi
     return work;
 }
 
-/* --- the load of the next round ---------------------------------------------------- */
+/* --- the load of the next round ----------------------------------------------------- */
 
 /* With C the time the first part of a round took and f the declared latency, the round
  * takes sigma = (C - f) / theta + 2 f, and the worker computes theta load / (C - f) units
  * per second. From these
- * 
+ *
  *   eq1       load tau / sigma: model/stream/stream_recurrence.h; with a gain below 1
  *             load (tau / sigma)^gain, stable for costs that grow faster than the load
  *   deadbeat  speed (tau - 2 f): exact after one round
  *   pll       deadbeat with a round shortened by `gain` times what the worker is late by
  *             its phase, so that the workers keep the places the first posts gave them
  *   periodic  deadbeat with the work that the speeds of one period before would do
- * 
+ *
  * An automatic tau weighs the part of the time that latencies take, 2 f / tau, against
  * what grows with tau: idle time, c tau as measured, and the end, tau / (4 t) if the
  * stream ended now, t after its start: tau = sqrt(2 f / (c + 1 / (4 t))). */
 
-/* A measure that says more than this is not believed at once. */
+/* Larger growth is limited to this at once. */
 static const double MOST_GROWTH = 32;
 
-/* Idle times fade with every part computed, so that about this many rounds count. */
+/* Idle times fade with every part, so that about this many rounds count. */
 enum { ROUNDS_KEPT = 16 };
 
 double cv_as4dr_tau(const struct cv_as4dr *as4dr, uint32_t worker, double now_s)
@@ -318,7 +302,7 @@ double cv_as4dr_tau(const struct cv_as4dr *as4dr, uint32_t worker, double now_s)
 
     if (!as4dr->automatic)
         return as4dr->tau_s;
-    if (!(now_s > 0)) /* nothing has been measured */
+    if (!(now_s > 0)) /* nothing was measured */
         return fmax(as4dr->least_tau_s,
                     CV_LATENCIES_PER_ROUND * as4dr->places[worker].latency_s);
     tau_s = fmax(as4dr->least_tau_s,
@@ -341,7 +325,7 @@ static void note_idle(struct cv_as4dr *as4dr, const struct cleave_event *event)
                                       cv_as4dr_tau(as4dr, event->worker, event->time_s);
 }
 
-/* What it costs to start a command, declared or not: sizes that differ tell. */
+/* Measure the time to start a command: sizes that differ show it. */
 static void find_latency(struct cv_as4dr *as4dr, const struct cleave_event *event)
 {
     struct cv_as4dr_worker *worker = &as4dr->workers[event->worker];
@@ -370,7 +354,7 @@ void cv_as4dr_measure(struct cv_as4dr *as4dr, const struct cleave_event *event,
                              event->time_s, event->units / pure_s);
     if (!first)
         return;
-    /* A stream gives no more than it holds: the round was as long as what came. */
+    /* A stream gives no more than it holds: the round was shorter. */
     if (as4dr->real && event->units > 0 && event->units < worker->first)
         worker->load *= event->units / worker->first;
     worker->sigma_s = pure_s * (worker->load / event->units) + 2 * latency_s;
@@ -429,17 +413,15 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
         break;
     }
     load = fmin(load, MOST_GROWTH * w->load);
-    /* Never so little that the latencies outweigh it a hundred times, or that a load of
-     * known size would take for ever. */
+    /* At least a hundredth of the latencies, and enough for a load of known size to
+     * end. */
     return fmax(load, fmax(0.01 * w->speed_ups * latencies_s,
                            as4dr->least_s * as4dr->places[worker].speed_ups));
 }
 
-/* --- what is fixed before the first post ------------------------------------------- */
+/* --- the plan ----------------------------------------------------------------------- */
 
 static const double PLL_GAIN = 0.6;
-
-/* --- words -------------------------------------------------------------------------- */
 
 static const char *const rule_words[] = { "eq1", "deadbeat", "pll", "periodic", NULL };
 static const char *const post_words[] = { "event", "spaced", NULL };
@@ -447,7 +429,7 @@ static const char *const service_words[] = { "fifo", "rr", "edf", NULL };
 static const char *const end_words[] = { "taper", "spread", "none", NULL };
 static const char *const start_words[] = { "close", "spread", "zero", NULL };
 
-/* The place of a word in a list, the first if none was given. */
+/* The index of a word in a list, 0 if none was given. */
 static enum cleave_status read_word(const char *param, const char *word,
                                     const char *const *words, int *out,
                                     struct cleave_error *err)
@@ -477,26 +459,18 @@ static enum cleave_status read_word(const char *param, const char *word,
 
 static enum cleave_status read_words(struct cv_as4dr *as4dr, struct cleave_error *err)
 {
-    int rule, post, service, end, start;
-
-    CV_TRY(read_word("rule", as4dr->rule_word, rule_words, &rule, err));
-    CV_TRY(read_word("post", as4dr->post_word, post_words, &post, err));
-    CV_TRY(read_word("service", as4dr->service_word, service_words, &service, err));
-    CV_TRY(read_word("end", as4dr->end_word, end_words, &end, err));
-    CV_TRY(read_word("start", as4dr->start_word, start_words, &start, err));
-    as4dr->rule = (enum cv_as4dr_rule)rule;
-    as4dr->post = (enum cv_as4dr_post)post;
-    as4dr->service = (enum cv_as4dr_service)service;
-    as4dr->end = (enum cv_as4dr_end)end;
-    as4dr->start = (enum cv_as4dr_start)start;
+    CV_TRY(read_word("rule", as4dr->rule_word, rule_words, &as4dr->rule, err));
+    CV_TRY(read_word("post", as4dr->post_word, post_words, &as4dr->post, err));
+    CV_TRY(
+        read_word("service", as4dr->service_word, service_words, &as4dr->service, err));
+    CV_TRY(read_word("end", as4dr->end_word, end_words, &as4dr->end, err));
+    CV_TRY(read_word("start", as4dr->start_word, start_words, &as4dr->start, err));
     if (as4dr->gain == 0)
         as4dr->gain = as4dr->rule == CV_RULE_PLL ? PLL_GAIN : 1;
     return CLEAVE_OK;
 }
 
-/* --- places -------------------------------------------------------------------------- */
-
-/* Of the members, one after the other. */
+/* Per member. */
 struct ring_arrays {
     struct cleave_worker *workers;
     double *theta, *margin, *starts, *first_loads;
@@ -513,9 +487,9 @@ static bool take_arrays(struct ring_arrays *out, uint32_t n, struct cv_arena *ar
            out->starts != NULL && out->first_loads != NULL;
 }
 
-/* When each worker is posted to first. A port both ways is left when the results are
- * through as well; links of their own need no delays, nor do delays help that do not fit
- * into a round or keep a load of known size waiting. */
+/* Times of first posts. A port for one message waits for results, too. Delays are
+ * useless with separate links, if they do not fit into a round, or if they delay a
+ * load of known size. */
 static void place_starts(const struct cv_as4dr *as4dr, enum cleave_port port,
                          const struct cv_stream_ring *ring,
                          const struct cv_stream_times *times, double *starts)
@@ -544,12 +518,6 @@ static void place_starts(const struct cv_as4dr *as4dr, enum cleave_port port,
     }
     memset(starts, 0, ring->n * sizeof *starts);
 }
-
-static double tau_at_first(const struct cv_as4dr *as4dr, uint32_t worker)
-{
-    return cv_as4dr_tau(as4dr, worker, 0);
-}
-
 static enum cleave_status place_members(struct cv_as4dr *as4dr,
                                         const struct cleave_view *view,
                                         const struct cleave_worker *workers,
@@ -573,7 +541,7 @@ static enum cleave_status place_members(struct cv_as4dr *as4dr,
         arrays.margin[i] = as4dr->margin;
         arrays.theta[i] =
             cv_theta_moved(&workers[w], view->result_ratio,
-                           cv_stream_load(&workers[w], tau_at_first(as4dr, w)),
+                           cv_stream_load(&workers[w], cv_as4dr_tau(as4dr, w, 0)),
                            as4dr->wanted_theta);
     }
     times = cv_ring_times(&ring, arena);
@@ -589,19 +557,19 @@ static enum cleave_status place_members(struct cv_as4dr *as4dr,
         for (uint32_t i = 0; i < n; i++)
             arrays.first_loads[i] =
                 as4dr->first * cv_stream_load(&arrays.workers[i],
-                                              tau_at_first(as4dr, as4dr->members[i]));
+                                              cv_as4dr_tau(as4dr, as4dr->members[i], 0));
     for (uint32_t i = 0; i < n; i++) {
         struct cv_as4dr_place *place = &places[as4dr->members[i]];
 
         place->theta = arrays.theta[i];
         place->start_s = arrays.starts[i];
-        /* Of a command nothing is known before it has done something. */
+        /* Nothing is known about a command before its first chunk. */
         place->first_load = view->real && as4dr->first == 1 ? 0 : arrays.first_loads[i];
     }
     return CLEAVE_OK;
 }
 
-/* Those that a round leaves time to compute. */
+/* Workers with time to compute in a round: tau > 2 f. */
 static enum cleave_status choose_members(struct cv_as4dr *as4dr,
                                          const struct cleave_view *view,
                                          struct cv_as4dr_place *places, uint32_t *members,
@@ -633,9 +601,10 @@ static enum cleave_status choose_members(struct cv_as4dr *as4dr,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_as4dr_plan(struct cv_as4dr *as4dr, const struct cleave_view *view,
+enum cleave_status cv_as4dr_plan(void *state, const struct cleave_view *view,
                                  struct cleave_setup *setup, struct cleave_error *err)
 {
+    struct cv_as4dr *as4dr = state;
     const uint32_t n = view->nworkers;
     struct cv_as4dr_place *places = cv_array(setup->arena, n, sizeof *places);
     struct cleave_worker *workers = cv_array(setup->arena, n, sizeof *workers);
@@ -645,14 +614,14 @@ enum cleave_status cv_as4dr_plan(struct cv_as4dr *as4dr, const struct cleave_vie
     if (places == NULL || workers == NULL || members == NULL)
         return cv_fail_memory(err, "the places of the workers");
     memcpy(workers, view->workers, n * sizeof *workers);
-    /* What does not come back has no latency either. */
+    /* Without results there is no latency of results. */
     for (uint32_t w = 0; w < n && !(view->result_ratio > 0); w++)
         workers[w].return_latency_s = 0;
     as4dr->finite = !isinf(view->units_total);
     as4dr->real = view->real;
     as4dr->places = places;
     as4dr->members = members;
-    cv_as4dr_choose_tau(as4dr, view, workers);
+    choose_tau(as4dr, view, workers);
     CV_TRY(choose_members(as4dr, view, places, members, setup, err));
     return place_members(as4dr, view, workers, places, setup->arena, err);
 }

@@ -1,4 +1,4 @@
-/* event_heap.c -- room for the pending times. SPDX-License-Identifier: MIT */
+/* event_heap.c -- memory of heaps and tournaments. SPDX-License-Identifier: MIT */
 #include "sim/load/event_heap.h"
 
 #include <stdlib.h>
@@ -34,8 +34,6 @@ void cv_event_heap_done(struct cv_event_heap *heap)
     free(heap->items);
     heap->items = NULL;
 }
-
-/* --- room for the places of a tournament ------------------------------------------- */
 
 bool cv_tournament_init(struct cv_tournament *tree, size_t places)
 {

@@ -21,10 +21,10 @@ static const struct cv_pending CV_PENDING_NEVER = { INT64_MAX, UINT64_MAX };
 struct cv_event_heap {
     struct cv_pending *items; /* owned; room items and a few more */
     size_t count, room;
-    bool hole; /* the first item has been taken and its place not yet filled */
+    bool hole; /* the first item was taken and not replaced */
 };
 
-/* Make room for so many items in all; false when memory is short. */
+/* For this many items in all; false: no memory. */
 bool cv_event_heap_reserve(struct cv_event_heap *heap, size_t room);
 void cv_event_heap_clear(struct cv_event_heap *heap);
 void cv_event_heap_done(struct cv_event_heap *heap);
@@ -46,8 +46,8 @@ static inline double cv_pending_time(const struct cv_pending *item)
     return time_s;
 }
 
-/* Times as bits are below 2^63, so that the difference of two, taken as one number with
- * their keys, has its sign in the highest bit: three instructions and no branch. */
+/* Bits of times are below 2^63, so that the difference of (time, key) as 128-bit
+ * numbers has its sign in the highest bit: three instructions and no branch. */
 static inline bool cv_pending_before(const struct cv_pending *a,
                                      const struct cv_pending *b)
 {
@@ -59,7 +59,7 @@ static inline bool cv_pending_before(const struct cv_pending *a,
 
     return (int64_t)((first - second) >> 64) < 0;
 #else
-    /* Not && and ||: both sides cost less than a branch that is guessed wrong. */
+    /* Not && and ||: both sides cost less than a mispredicted branch. */
     return (a->time_bits < b->time_bits) |
            ((a->time_bits == b->time_bits) & (a->key < b->key));
 #endif
@@ -85,7 +85,7 @@ static inline void cv_event_heap_sink(struct cv_event_heap *heap, struct cv_pend
     items[at] = item;
 }
 
-/* Close the hole that cv_event_heap_take left. */
+/* Fill the place that cv_event_heap_take left. */
 static inline void cv_event_heap_settle(struct cv_event_heap *heap)
 {
     struct cv_pending last;
@@ -116,8 +116,8 @@ static inline void cv_event_heap_add(struct cv_event_heap *heap, struct cv_pendi
     heap->items[at] = item;
 }
 
-/* Take the earliest; the heap is not empty. Its place is kept open, since the engine
- * mostly adds another item before it looks again. */
+/* Take the earliest; the heap is not empty. Its place stays open, as the engine mostly
+ * adds another item before it looks again. */
 static inline struct cv_pending cv_event_heap_take(struct cv_event_heap *heap)
 {
     cv_event_heap_settle(heap);
@@ -135,7 +135,7 @@ struct cv_tournament {
     size_t places;            /* a power of two                                      */
 };
 
-/* For so many places; false when memory is short. Nothing is pending before it is cleared. */
+/* False: no memory. Clear it before use. */
 bool cv_tournament_init(struct cv_tournament *tree, size_t places);
 void cv_tournament_clear(struct cv_tournament *tree);
 void cv_tournament_done(struct cv_tournament *tree);

@@ -1,4 +1,4 @@
-/* load_case.c -- a job as the simulator takes it. SPDX-License-Identifier: MIT */
+/* load_case.c -- a job in the form of the simulator. SPDX-License-Identifier: MIT */
 #include "sim/load/load_case.h"
 
 #include <math.h>
@@ -9,23 +9,6 @@
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
-
-/* Items are what they are. */
-static enum cleave_status check_items(const struct cleave_job *job,
-                                      struct cleave_error *err)
-{
-    if (job->sizes == NULL)
-        return CLEAVE_OK;
-    if (job->nitems == 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more items, got none");
-    if (job->lifespan_s > 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected items or a lifespan, got both");
-    if (job->reads != NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items or a way in which commands read, got both");
-    return CLEAVE_OK;
-}
-
 static double sum_of(const double *sizes, uint64_t count)
 {
     double sum = 0;
@@ -34,37 +17,46 @@ static double sum_of(const double *sizes, uint64_t count)
         sum += sizes[i];
     return sum;
 }
-
 static enum cleave_status check(const struct cleave_job *job, struct cleave_error *err)
 {
-    CV_TRY(check_items(job, err));
-    if (!(job->result_ratio >= 0) || isinf(job->result_ratio))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
-                       job->result_ratio);
-    if (!(job->packaging_s >= 0) || isinf(job->packaging_s))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a packing time of 0 or more, got %g",
-                       job->packaging_s);
-    if (job->in_turn && job->before_round)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected messages in turn or results before the next round, got "
-                       "both");
-    if (!(job->lifespan_s >= 0) || isinf(job->lifespan_s))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a positive lifespan, got %g",
-                       job->lifespan_s);
-    if (job->lifespan_s > 0 && job->load != 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected a load or a lifespan, got both");
-    if (!(job->hold >= 0) || isinf(job->hold))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a hold of 0 or more units, got %g",
-                       job->hold);
+    const bool items = job->sizes != NULL, lasts = job->lifespan_s > 0;
+    const struct {
+        double value;
+        const char *expected;
+    } numbers[] = {
+        { job->result_ratio, "a result ratio of 0 or more" },
+        { job->packaging_s, "a packing time of 0 or more" },
+        { job->lifespan_s, "a positive lifespan" },
+        { job->hold, "a hold of 0 or more units" },
+    };
+    const struct {
+        bool both;
+        const char *expected;
+    } pairs[] = {
+        { items && lasts, "items or a lifespan" },
+        { items && job->reads != NULL, "items or a way in which commands read" },
+        { job->in_turn && job->before_round,
+          "messages in turn or results before the next round" },
+        { lasts && job->load != 0, "a load or a lifespan" },
+        { lasts && job->hold > 0, "a stream or a lifespan" },
+    };
+
+    if (items && job->nitems == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more items, got none");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!(numbers[i].value >= 0) || isinf(numbers[i].value))
+            return cv_fail(err, CLEAVE_EINPUT, "expected %s, got %g", numbers[i].expected,
+                           numbers[i].value);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].both)
+            return cv_fail(err, CLEAVE_EINPUT, "expected %s, got both",
+                           pairs[i].expected);
     if (job->hold > 0 && job->reads == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected a way in which commands read beside a hold, got none");
-    if (job->hold > 0 && job->lifespan_s > 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected a stream or a lifespan, got both");
     return CLEAVE_OK;
 }
 
-/* Chunks may be opened. */
 static enum cleave_status set_command(struct cv_load_case *out,
                                       const struct cleave_job *job,
                                       struct cleave_error *err)
@@ -112,7 +104,7 @@ double cv_load_case_units(const struct cv_load_case *load_case,
                                             : planned->view.units_total;
 }
 
-/* A unit costs a worker the time to unpack it, to compute it and to pack its result. */
+/* A unit costs the time to unpack it, to compute it and to pack its result. */
 static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job *job,
                                struct cleave_error *err)
 {
@@ -132,7 +124,7 @@ static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job
     return CLEAVE_OK;
 }
 
-/* All workers together, without a link or latency in their way, end before time does. */
+/* Whether all workers together, without links and latencies, end in a countable time. */
 static enum cleave_status check_end(const struct cv_load_case *load_case,
                                     struct cleave_error *err)
 {
@@ -213,15 +205,15 @@ enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
     return cv_planned_run_once(planned, &cv_engine_native, &run, out_s, err);
 }
 
-/* --- what no schedule of a case can beat ------------------------------------------- */
+/* --- bounds ------------------------------------------------------------------------- */
 
-/* Units per second of a link that takes no time to speak of. */
+/* Units per second of a link that takes no time. */
 static const double FAST_LINK = 1e30;
 
 _Static_assert((int)CV_MAX_ITEM_BOUNDS <= (int)CV_MAX_BOUNDS, "room for all bounds");
 
-/* A command may start up while its input is on its way, and read what has come: then either
- * starts or links cost nothing. NULL when memory is short. */
+/* A command may start while its input is sent, and read what has arrived: then either
+ * starts or links cost nothing. NULL: no memory. */
 static const struct cleave_worker *as_if_for_nothing(const struct cleave_worker *workers,
                                                      uint32_t n, bool starts,
                                                      struct cv_arena *arena)

@@ -10,10 +10,9 @@
 #include "sim/many/monte_carlo.h"
 #include "sim/simgrid/simgrid_engine.h"
 
-/* Bounds are computed to about this much. */
+/* Accuracy of bounds. */
 static const double EQUAL = 1e-9;
 
-/* What the public schedule points into. */
 struct owned_schedule {
     struct cleave_schedule schedule; /* first: this is what callers hold */
     struct cv_load_case load_case;   /* platform and policy              */
@@ -21,7 +20,7 @@ struct owned_schedule {
     struct cv_arena arena;           /* owns everything else             */
 };
 
-/* Chunks are numbered in the order in which they are ordered. */
+/* Chunks are numbered as they are ordered. */
 static void note_item(const struct cleave_order *order, struct cleave_chunk *chunks,
                       uint64_t *ordered)
 {
@@ -29,7 +28,7 @@ static void note_item(const struct cleave_order *order, struct cleave_chunk *chu
         chunks[(*ordered)++].item = order->item;
 }
 
-/* Chunks in the order sent, from the events of a trace. */
+/* Chunks, from the entries of a trace. */
 static enum cleave_status gather_chunks(const struct cleave_trace *trace,
                                         size_t first_entry, uint64_t nchunks,
                                         struct owned_schedule *owned,
@@ -66,7 +65,7 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
             if (rounds[event->worker] > owned->schedule.rounds)
                 owned->schedule.rounds = rounds[event->worker];
         } else if (event->kind == CLEAVE_EXTENDED && event->units > 0) {
-            /* Where nothing was sent at first, sending begins now. */
+            /* Without units at first, sending begins now. */
             if (!(chunks[event->chunk].units > 0))
                 chunks[event->chunk].send_start_s = event->start_s;
             chunks[event->chunk].units += event->units;
@@ -85,7 +84,7 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
-/* Every worker without a chunk is listed, with the policy's reason if it gave one. */
+/* Workers without a chunk, with the reasons of the policy. */
 static enum cleave_status gather_left_out(struct owned_schedule *owned,
                                           struct cleave_error *err)
 {
@@ -109,8 +108,7 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
                            owned->planned.policy->name, n->worker, nworkers);
         reasons[n->worker] = n->reason;
     }
-    left_out = cv_array(&owned->arena, nleft, sizeof *left_out);
-    if (left_out == NULL)
+    if (!CV_NEW(&owned->arena, left_out, nleft))
         return cv_fail_memory(err, "the workers left out");
     owned->schedule.left_out = left_out;
     owned->schedule.nleft_out = nleft;
@@ -122,7 +120,7 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
-/* What the policy's method says, oldest first. */
+/* Oldest first. */
 static enum cleave_status gather_facts(struct owned_schedule *owned,
                                        struct cleave_error *err)
 {
@@ -134,8 +132,7 @@ static enum cleave_status gather_facts(struct owned_schedule *owned,
         count++;
     if (count == 0)
         return CLEAVE_OK;
-    facts = cv_array(&owned->arena, count, sizeof *facts);
-    if (facts == NULL)
+    if (!CV_NEW(&owned->arena, facts, count))
         return cv_fail_memory(err, "the facts of a plan");
     owned->schedule.facts = facts;
     owned->schedule.nfacts = count;
@@ -145,7 +142,7 @@ static enum cleave_status gather_facts(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
-/* A worker is paid for from the begin of its first message to its last end. */
+/* A worker is paid from the begin of its first message to its last end. */
 static enum cleave_status gather_cost(struct owned_schedule *owned,
                                       struct cleave_error *err)
 {
@@ -156,9 +153,7 @@ static enum cleave_status gather_cost(struct owned_schedule *owned,
 
     if (!cv_platform_costs(platform))
         return CLEAVE_OK;
-    paid_s = cv_array(&owned->arena, n, sizeof *paid_s);
-    from_s = cv_array(&owned->arena, n, sizeof *from_s);
-    if (paid_s == NULL || from_s == NULL)
+    if (!CV_NEW(&owned->arena, paid_s, n) || !CV_NEW(&owned->arena, from_s, n))
         return cv_fail_memory(err, "the costs of a plan");
     for (uint32_t w = 0; w < n; w++)
         from_s[w] = INFINITY;
@@ -242,7 +237,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     schedule->picked = owned->planned.notes.picked;
     schedule->why = owned->planned.notes.why;
     schedule->proved = owned->planned.notes.proved;
-    /* Proofs are about schedules of one round: elsewhere the bound speaks of all. */
+    /* Proofs concern schedules of one round; other schedules have the bound. */
     schedule->optimal = owned->planned.notes.optimal &&
                         owned->planned.policy->one_round &&
                         owned->planned.view.result_ratio > 0;
@@ -254,7 +249,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     CV_TRY(gather_facts(owned, err));
     CV_TRY(gather_bounds(owned, err));
     if (simgrid != NULL && simgrid->topology != NULL) {
-        /* Proofs are about the costs declared, not about links that are shared. */
+        /* Proofs concern declared costs, not shared links. */
         schedule->proved = NULL;
         schedule->optimal = false;
     }
@@ -301,12 +296,10 @@ void cleave_schedule_free(struct cleave_schedule *schedule)
     free(owned);
 }
 
-/* With the case open: plan, make the runs, say what could not be beaten. */
-static enum cleave_status simulate_case(const struct cv_load_case *load_case,
-                                        const struct cleave_job *job,
-                                        const struct cleave_trial *trial,
-                                        struct cleave_stats *out,
-                                        struct cleave_error *err)
+enum cleave_status
+cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_job *job,
+                      const struct cleave_trial *trial, const struct cv_after_run *after,
+                      struct cleave_stats *out, struct cleave_error *err)
 {
     const struct cv_simgrid_source source = { .where = job->simgrid };
     const bool native = job->simgrid == NULL;
@@ -320,9 +313,9 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
     first.noise.drawn = trial->noise;
     first.noise.seed = job->seed;
     CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
-    status =
-        cv_monte_carlo(&planned, cv_load_case_engine(load_case, job->simgrid),
-                       native ? NULL : &source, &first, trial, job->trace, &stats, err);
+    status = cv_monte_carlo(&planned, cv_load_case_engine(load_case, job->simgrid),
+                            native ? NULL : &source, &first, trial, after, job->trace,
+                            &stats, err);
     if (status == CLEAVE_OK &&
         cv_load_case_bounds(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");
@@ -345,7 +338,7 @@ enum cleave_status cleave_simulate_load(const struct cleave_job *job,
     enum cleave_status status = cv_load_case_open(&load_case, job, err);
 
     if (status == CLEAVE_OK)
-        status = simulate_case(&load_case, job, trial, out, err);
+        status = cv_load_case_simulate(&load_case, job, trial, NULL, out, err);
     cv_load_case_close(&load_case);
     return status;
 }

@@ -105,8 +105,8 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     return cv_native_open_begin(native, err);
 }
 
-/* `plain` here and below: nothing comes back and no command is fed (a constant wherever it
- * is given, so that the compiler leaves out the rest). */
+/* `plain`: no results and no commands that are fed. It is a constant in every call, so
+ * that the compiler drops the rest. */
 CV_IN_LOOP void begin_compute(struct native *native, uint32_t index, bool plain)
 {
     struct chunk *chunk = &native->chunks[index];
@@ -128,8 +128,8 @@ static enum cleave_status sleep_until(struct native *native, uint32_t about,
     return CLEAVE_OK;
 }
 
-/* The driver has made sure that the chunk is computed and not yet asked for. Policies ask
- * for the oldest as a rule, so it is found at once. */
+/* The driver has checked that the chunk is computed and not asked for. Policies mostly
+ * ask for the oldest, which is the first. */
 static void send_back(struct native *native, const struct cleave_order *order)
 {
     struct queue *finished = &native->finished[order->worker];
@@ -233,7 +233,6 @@ CV_IN_LOOP void end_compute(struct native *native, uint32_t worker, bool plain,
         cv_tournament_set(&native->ends, worker, CV_PENDING_NEVER);
 }
 
-/* The command of a worker has something to tell. */
 static void hear_process(struct native *native, uint32_t worker, struct cleave_event *out)
 {
     if (!cv_native_process_tell(native, worker, out))
@@ -242,8 +241,7 @@ static void hear_process(struct native *native, uint32_t worker, struct cleave_e
     cv_native_open_finished(native, out->units);
 }
 
-/* What has to be before an event is taken: room for what follows from it, and that it is
- * not stale. */
+/* Room for the events that the next one causes; outdated ones are dropped. */
 static inline enum cleave_status
 look_ahead(struct native *native, struct cleave_event *out, struct cleave_error *err)
 {
@@ -254,7 +252,7 @@ look_ahead(struct native *native, struct cleave_event *out, struct cleave_error 
     return cv_native_open_room(native, err);
 }
 
-/* Somebody has gone for good with something to do, or has more than times can count. */
+/* A worker left with something to do, or an end is too late for a double. */
 static enum cleave_status never_ends(const struct native *native,
                                      const struct cv_pending *pending,
                                      struct cleave_error *err)
@@ -277,7 +275,7 @@ static enum cleave_status never_ends(const struct native *native,
                    cleave_platform_worker_name(native->platform, worker));
 }
 
-/* The first of what is pending; the heap is settled. */
+/* The heap is settled. */
 static inline const struct cv_pending *earliest(const struct native *native, bool plain)
 {
     const struct cv_pending *best = cv_tournament_first(&native->ends);
@@ -291,7 +289,7 @@ static inline const struct cv_pending *earliest(const struct native *native, boo
     return best;
 }
 
-/* Something else is pending for this very time. */
+/* Whether another event has the same time. */
 static inline bool is_more(const struct native *native, uint64_t time_bits, bool plain)
 {
     return (cv_tournament_first(&native->ends)->time_bits <= time_bits) |
@@ -300,7 +298,7 @@ static inline bool is_more(const struct native *native, uint64_t time_bits, bool
            (native->heap.count > 0 && native->heap.items[0].time_bits <= time_bits);
 }
 
-/* What is neither a transfer nor a computation. */
+/* Neither a transfer nor a computation. */
 static void end_other(struct native *native, unsigned kind, uint32_t place,
                       struct cleave_event *out)
 {
@@ -349,7 +347,7 @@ CV_IN_LOOP enum cleave_status wait_next(struct native *native, struct cleave_eve
     else if (kind == ENDS_COMPUTE)
         end_compute(native, place, plain, out);
     else
-        end_other(native, kind, place, out); /* takes it from the heap */
+        end_other(native, kind, place, out); /* removes it from the heap */
     cv_event_heap_settle(&native->heap);
     if (!plain && native->open != NULL)
         cv_native_open_drop(native);
@@ -390,25 +388,19 @@ static enum cleave_status native_loop(struct cv_driver *driver,
     return cv_driver_loop(driver, NULL, &loop, outcome, err);
 }
 
+#define NATIVE                                                    \
+    .name = "native", .open = native_open, .begin = native_begin, \
+    .submit = native_submit, .wait = native_wait, .close = native_close
+
 const struct cv_engine cv_engine_native = {
-    .name = "native",
+    NATIVE,
     .summary =
         "built-in simulator: affine costs, one, duplex or multi port, noise, profiles",
-    .open = native_open,
-    .begin = native_begin,
-    .submit = native_submit,
-    .wait = native_wait,
     .plain_loop = native_loop,
-    .close = native_close,
 };
 
 const struct cv_engine cv_engine_native_open = {
-    .name = "native",
+    NATIVE,
     .summary = "built-in simulator, where commands read as they are fed",
-    .open = native_open,
-    .begin = native_begin,
-    .submit = native_submit,
-    .wait = native_wait,
     .left = cv_native_left,
-    .close = native_close,
 };

@@ -1,9 +1,9 @@
-/* native_open.c -- orders about chunks where commands read as they are fed.
+/* native_open.c -- recalls, and commands that read as they are fed.
  * SPDX-License-Identifier: MIT
  *
- * A chunk is one range of the load. Whoever gets its first unit gets the lowest that nobody
- * has; an open chunk is extended by what follows it. Units travel as those of other chunks
- * do, in pieces that wait for the port. What is on its way, or was fed, stays. */
+ * A chunk is one range of the load: its first unit is the lowest free one, and an open
+ * chunk is extended by the range that follows. Units are sent in pieces, which wait for
+ * the port. Units that were sent or fed are not recalled. */
 #include "sim/load/native_internal.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "model/platform/profile.h"
 
-/* --- when an activity ends under noise and profiles, and the pool of chunks -------- */
+/* --- ends of activities, the pool of chunks ----------------------------------------- */
 
 double cv_native_end_of(const struct native *native, const struct chunk *chunk,
                         enum cv_activity activity, double latency_s, double work_s)
@@ -40,10 +40,10 @@ enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
     return CLEAVE_OK;
 }
 
-/* --- take back part of what a worker computes -------------------------------------- */
+/* --- recalls of units that are not computed ----------------------------------------- */
 
-/* The computation then ends earlier. Recalls are rare, so nothing is kept for them in a chunk:
- * when the computation would have ended is computed again. */
+/* The computation ends earlier. Recalls are rare, so chunks do not hold their planned
+ * end: it is computed again. */
 
 static double noise_of(const struct native *native, const struct chunk *chunk)
 {
@@ -52,14 +52,13 @@ static double noise_of(const struct native *native, const struct chunk *chunk)
                          : 1;
 }
 
-/* When a computation came, or comes, to its first unit: after the latency. */
 static double first_unit_at(const struct native *native, const struct chunk *chunk)
 {
     return chunk->start_s +
            native->workers[chunk->worker].compute_latency_s * noise_of(native, chunk);
 }
 
-/* When it was to end: as if it began now, but then. */
+/* The end as computed at the start of the chunk. */
 static double end_as_planned(struct native *native, const struct chunk *chunk)
 {
     const double now_s = native->now_s;
@@ -71,7 +70,7 @@ static double end_as_planned(struct native *native, const struct chunk *chunk)
     return end_s;
 }
 
-/* The chunk loses units at its end, as far as they are not computed. Returns how many; the
+/* Remove units that are not computed from the end of a chunk. Returns how many; the
  * computation then ends at *out_end_s. */
 static double shorten(struct native *native, struct chunk *chunk, double units,
                       double *out_end_s)
@@ -85,7 +84,7 @@ static double shorten(struct native *native, struct chunk *chunk, double units,
     const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
     double taken = units < to_come ? units : to_come;
 
-    if (taken > chunk->units) /* by rounding */
+    if (taken > chunk->units) /* rounding */
         taken = chunk->units;
     if (!(taken > 0))
         return 0;
@@ -132,7 +131,7 @@ enum cleave_status cv_native_recall(struct native *native,
     return CLEAVE_OK;
 }
 
-/* Events of one time come in the order in which they were made, and so do the reports. */
+/* Simultaneous events come in the order of their keys, like the reports. */
 void cv_native_reported(struct native *native, struct cleave_event *out)
 {
     struct reports *reports = &native->reports;
@@ -142,12 +141,11 @@ void cv_native_reported(struct native *native, struct cleave_event *out)
         reports->first = reports->count = 0;
 }
 
-/* --- a simulated command: when it reads, and when it ends -------------------------- */
+/* --- a simulated command ------------------------------------------------------------ */
 
-/* No event has this key. */
 static const uint64_t NO_EVENT = UINT64_MAX;
 
-/* Start-ups are drawn apart from other noise. */
+/* Start-ups have their own random numbers. */
 enum { START_PURPOSE = 7 };
 
 static void plan_process(struct native *native, uint32_t worker);
@@ -157,7 +155,7 @@ static struct chunk *chunk_of(const struct native *native, uint32_t worker)
     return &native->chunks[native->processors[worker].first];
 }
 
-/* Seconds that a unit takes to be read, at a factor of the worker's profile. */
+/* Seconds to read a unit, at a factor of the worker's profile. */
 static double unit_time(const struct native *native, uint32_t worker, double factor)
 {
     const struct cv_command_model *command = native->open->command;
@@ -169,8 +167,8 @@ static double unit_time(const struct native *native, uint32_t worker, double fac
     return (pipe_s + work_s) * native->open->processes[worker].factor;
 }
 
-/* Read from *at_s on, until `units` are read or it is `until_s`: *at_s is then when that
- * was. Returns how many were read. */
+/* Read from *at_s until `units` are read or it is `until_s`, which sets *at_s. Returns
+ * the units read. */
 static double read_on(const struct native *native, uint32_t worker, double units,
                       double until_s, double *at_s)
 {
@@ -200,7 +198,7 @@ static double read_on(const struct native *native, uint32_t worker, double units
     return done < units ? done : units;
 }
 
-/* How far it has read by now. */
+/* Update the position of a command. */
 static void catch_up(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
@@ -212,7 +210,7 @@ static void catch_up(struct native *native, uint32_t worker)
     process->read_at_s = native->now_s;
 }
 
-/* What its start-up takes times as long, beside the noise of all that it does. */
+/* Noise of the start-up, in addition to the noise of the chunk. */
 static double start_factor(const struct native *native, const struct chunk *chunk)
 {
     const double spread = native->open->command->start_spread;
@@ -226,8 +224,7 @@ static double start_factor(const struct native *native, const struct chunk *chun
     return exp(spread * (2 * cv_random_uniform(&random) - 1));
 }
 
-/* The chunk that is first at the processor of its worker is started, and has been given so
- * many units of it. */
+/* Start the first chunk at the processor of a worker. */
 static void start_process(struct native *native, uint32_t worker,
                           const struct process *from)
 {
@@ -248,7 +245,7 @@ static void start_process(struct native *native, uint32_t worker,
     plan_process(native, worker);
 }
 
-/* When it ends that has read the end of its input at `end_read_s`. */
+/* The end of a command that has read its input at `end_read_s`. */
 static double end_of(const struct native *native, uint32_t worker, double end_read_s)
 {
     const struct process *process = &native->open->processes[worker];
@@ -263,7 +260,7 @@ static double end_of(const struct native *native, uint32_t worker, double end_re
     return cv_profile_end(&profile, end_read_s, work_s * process->factor);
 }
 
-/* One that was opened tells first that it reads; without input it waits or is killed. */
+/* An opened command first reports that it reads; without input it waits or is killed. */
 static double start_at(const struct native *native, struct process *process)
 {
     if (process->given > process->begin) {
@@ -274,7 +271,7 @@ static double start_at(const struct native *native, struct process *process)
     return process->closed && !(process->end > process->begin) ? native->now_s : INFINITY;
 }
 
-/* The next that it has to tell, and when; INFINITY: nothing before something happens. */
+/* The time of the next event of a command, whose kind is set; INFINITY: none. */
 static double next_at(const struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
@@ -282,7 +279,7 @@ static double next_at(const struct native *native, uint32_t worker)
 
     if (process->opened && !process->started)
         return start_at(native, process);
-    if (process->given < process->end) /* the rest is on its way */
+    if (process->given < process->end) /* the rest is being sent */
         return INFINITY;
     read_on(native, worker, process->end - process->read, INFINITY, &at_s);
     if (!process->closed) {
@@ -294,26 +291,25 @@ static double next_at(const struct native *native, uint32_t worker)
     return end_of(native, worker, at_s);
 }
 
-/* Something about it has changed: when does it next have something to tell? */
 static void plan_process(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
     const bool starts = process->key != NO_EVENT && process->next == CLEAVE_STARTED;
     const double at_s = next_at(native, worker);
 
-    if (starts && process->next == CLEAVE_STARTED) /* that it starts does not change */
+    if (starts && process->next == CLEAVE_STARTED) /* the start does not change */
         return;
     process->key = isfinite(at_s) ? end_at(native, at_s, ENDS_PROCESS, worker) : NO_EVENT;
 }
 
-/* So many units more have come over the link. */
+/* Units have arrived over the link. */
 static void feed_process(struct native *native, uint32_t worker, double units)
 {
     struct process *process = &native->open->processes[worker];
 
     catch_up(native, worker);
     process->given += units;
-    /* Sums of parts may miss the whole by rounding. */
+    /* Sums of parts may differ from the total by rounding. */
     if (process->end - process->given <= native->open->input.free.grain)
         process->given = process->end;
     process->drained = false;
@@ -350,11 +346,9 @@ bool cv_native_process_tell(struct native *native, uint32_t worker,
     return false;
 }
 
-/* --- orders about chunks where commands read as they are fed ----------------------- */
+/* --- the input ---------------------------------------------------------------------- */
 
-/* --- the input -------------------------------------------------------------------------- */
-
-/* One for which nothing was left is over at once. There is room to report it. */
+/* A chunk for which nothing was left ends at once. Room for its reports exists. */
 static void give_nothing(struct native *native, uint32_t index)
 {
     const struct chunk *chunk = &native->chunks[index];
@@ -370,7 +364,7 @@ static void give_nothing(struct native *native, uint32_t index)
     finish(native, index);
 }
 
-/* Chunks that wait get their part, first come first served. */
+/* Chunks that wait get their part, first come, first served. */
 static void serve(struct native *native)
 {
     struct native_open *open = native->open;
@@ -393,7 +387,6 @@ static void serve(struct native *native)
     open->input.wished = 0;
 }
 
-/* More of a stream comes as chunks are done. */
 static void arrive(struct native *native)
 {
     if (cv_simulated_input_arrive(&native->open->input))
@@ -406,8 +399,6 @@ double cv_native_left(const void *engine)
 
     return cv_simulated_input_left(&native->open->input);
 }
-
-/* --- a run ------------------------------------------------------------------------------ */
 
 enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err)
 {
@@ -447,7 +438,7 @@ void cv_native_open_done(struct native *native)
     free(open);
 }
 
-/* --- orders ----------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------- */
 
 void cv_native_open_send(struct native *native, uint32_t index)
 {
@@ -484,8 +475,8 @@ static void report(struct native *native, const struct cleave_order *order,
     cv_native_report(native, &full);
 }
 
-/* Send units of the open chunk of a worker on their way; `kind` is told when they are
- * there. Nothing is there at once. */
+/* Send units of an open chunk; `kind` is reported on arrival, or at once without
+ * units. */
 static enum cleave_status send_piece(struct native *native,
                                      const struct cleave_order *order, double units,
                                      enum cleave_event_kind kind,
@@ -509,7 +500,7 @@ static enum cleave_status send_piece(struct native *native,
     return CLEAVE_OK;
 }
 
-/* Give the open chunk of a worker up to so many units; returns how many. */
+/* Extend the open chunk of a worker by up to `units`; returns how many. */
 static double lengthen(struct native *native, uint32_t worker, double units)
 {
     struct process *process = &native->open->processes[worker];
@@ -524,7 +515,7 @@ static double lengthen(struct native *native, uint32_t worker, double units)
     }
     process->end += taken;
     if (taken > 0)
-        plan_process(native, worker); /* it is not drained any more */
+        plan_process(native, worker); /* no longer drained */
     return taken;
 }
 
@@ -545,8 +536,8 @@ static enum cleave_status open_chunk(struct native *native,
                       CLEAVE_SENT, err);
 }
 
-/* How far it seems to have read: what it reads at once has left the pipe before it is
- * worked on. At first the pipe is narrow. */
+/* The position that can be observed: units that are read at once leave the pipe before
+ * they are processed. At first the pipe is narrow. */
 static double reached(const struct native *native, uint32_t worker)
 {
     enum { NARROW = 4 };
@@ -576,7 +567,7 @@ static void query(struct native *native, const struct cleave_order *order)
     report(native, order, &seen);
 }
 
-/* What the worker reads loses units at its end, as far as it was not given them. */
+/* Remove units that were not given from the end of a chunk. */
 static void recall(struct native *native, const struct cleave_order *order)
 {
     struct cleave_event recalled = { .kind = CLEAVE_RECALLED };
@@ -598,7 +589,7 @@ static void recall(struct native *native, const struct cleave_order *order)
                        process->end);
     process->end -= recalled.units;
     if (process->end - process->begin <= native->open->input.free.grain)
-        process->end = process->begin; /* but for rounding */
+        process->end = process->begin; /* rounding */
     process->given = process->end;
     plan_process(native, order->worker);
     serve(native);
@@ -628,7 +619,7 @@ enum cleave_status cv_native_open_submit(struct native *native,
     }
 }
 
-/* --- events ----------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------- */
 
 void cv_native_open_arrived(struct native *native, const struct chunk *piece,
                             struct cleave_event *out)
@@ -662,7 +653,7 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
 {
     struct native_open *open = native->open;
 
-    /* An event of each port and process, and one that it replaces; reports. */
+    /* An event of each port and process, one that it replaces, and reports. */
     cv_event_heap_settle(&native->heap);
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   2 * (size_t)native->nworkers +

@@ -1,17 +1,17 @@
 /* rent.c -- which workers to pay for: the cheapest plan for a deadline, the fastest for a
  * budget. SPDX-License-Identifier: MIT
  *
- * Workers are taken by what a unit costs on them: the first, the first two, and so on. For
- * each such set the policy plans as ever, which gives a time and a cost. Without results,
- * profiles and limits of memory, and unless somebody asked for a policy, the orders of these
- * plans and those of one round get other sizes, which cost least (rent.c): all then
- * end at the deadline, and the dear ones have less. Else workers leave the best set one by
- * one as long as that is better. Beside it stands what no schedule can beat
- * (model/bounds/cost_bound.h). docs/theory/money.md says how far apart they are. */
+ * Workers are sorted by the cost of a unit, and the first, the first two, and so on are
+ * sets. The policy plans for each set, which gives a time and a cost. Without results,
+ * profiles, memory limits and a given policy, the orders of these plans and of rounds get
+ * the sizes that cost least: all workers end at the deadline, and expensive ones have
+ * less. Else workers are removed from the best set while that is better. The bound for all
+ * schedules is that of model/bounds/cost_bound.h; docs/theory/money.md compares both. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/run.h>
+#include "base/compare.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "model/bounds/load_bounds.h"
@@ -20,59 +20,57 @@
 #include "model/platform/profile.h"
 #include "sim/load/load_case.h"
 
-enum { CV_RENT_WORDS_EACH = 14 };
+enum { WORDS_EACH = 14 };
 
-struct cv_rent_words {
+struct rent_words {
     struct cv_min_cost_plan thrift;
     struct cv_plan *words;
     size_t nwords, capacity;
-    double longest_s; /* nobody takes longer alone, whatever the sizes */
+    double longest_s; /* longer than any worker takes alone */
 };
 
-/* A set of workers, and what the policy makes of it. */
-struct cv_paid_set {
+/* A set of workers and its plan. */
+struct paid_set {
     uint32_t *members; /* in the order of the platform */
     uint32_t n;
     double makespan_s, cost;
-    const struct cv_plan *chunks; /* NULL: by the policy */
+    const struct cv_plan *chunks; /* NULL: made by the policy */
 };
 
-struct cv_rent_search {
+struct rent_search {
     const struct cleave_job *job;
     const struct cleave_rental_terms *terms;
     struct cv_arena *arena;
-    const struct cleave_worker *workers; /* packing included */
+    const struct cleave_worker *workers; /* with packing */
     double *costs;
     uint32_t nworkers;
     uint32_t *order; /* cheapest unit first */
-    struct cv_rent_words words;
+    struct rent_words words;
     bool sizes; /* chosen for the price */
-    struct cv_paid_set best;
+    struct paid_set best;
     bool any;
-    double fastest_s, cheapest; /* of all that was tried */
-    struct cleave_error first;  /* why nothing could be planned */
+    double fastest_s, cheapest; /* over all plans */
+    struct cleave_error first;  /* the first refusal */
     bool refused;
 };
 
-/* --- orders of chunks whose sizes are chosen for a price --------------------------- */
+/* --- orders of chunks with the best sizes for a price ------------------------------- */
 
-/* For one order the cheapest sizes for a deadline come from a linear program
- * (model/load/min_cost_sizes.h), and their cost falls as the deadline is later, so that the earliest
- * deadline for a budget is found by halving. Of the orders the best is taken; then workers
- * leave it, one by one, as long as that is better: what each costs before it does anything
- * is no part of the program. */
+/* A linear program gives the cheapest sizes of an order for a deadline
+ * (model/load/min_cost_sizes.h). Their cost falls with the deadline, so bisection finds the
+ * earliest deadline for a budget. Workers are removed from the best order while that is
+ * better: the program does not contain the cost of a worker before its first unit. */
 
 enum { HALVINGS = 30, ROUNDS_MOST = 5, LATE_MOST = 3 };
-_Static_assert(1 + 1 + (ROUNDS_MOST - 1) * LATE_MOST <= CV_RENT_WORDS_EACH,
-               "room for all");
+_Static_assert(1 + 1 + (ROUNDS_MOST - 1) * LATE_MOST <= WORDS_EACH, "room for all");
 static const double BETTER = 1 - 1e-7;
 
-/* Room for `most` orders. False: memory is short. */
-static bool rent_words_open(struct cv_rent_words *words,
+/* False: no memory. */
+static bool rent_words_open(struct rent_words *words,
                             const struct cv_min_cost_plan *thrift, size_t max,
                             struct cv_arena *arena)
 {
-    *words = (struct cv_rent_words){ .thrift = *thrift, .capacity = max };
+    *words = (struct rent_words){ .thrift = *thrift, .capacity = max };
     words->words = cv_array(arena, max, sizeof *words->words);
     for (uint32_t w = 0; w < thrift->nworkers; w++) {
         const struct cleave_worker *worker = &thrift->workers[w];
@@ -86,9 +84,8 @@ static bool rent_words_open(struct cv_rent_words *words,
     return words->words != NULL;
 }
 
-/* Room for one more order of so many chunks; NULL: there are enough, or memory is short,
- * which *enough says. */
-static struct cv_plan *add_word(struct cv_rent_words *words, uint64_t nchunks,
+/* Add an order; NULL: there are enough, or *enough is false: no memory. */
+static struct cv_plan *add_word(struct rent_words *words, uint64_t nchunks,
                                 struct cv_arena *arena, bool *enough)
 {
     struct cv_plan *word = &words->words[words->nwords];
@@ -100,8 +97,7 @@ static struct cv_plan *add_word(struct cv_rent_words *words, uint64_t nchunks,
     return *enough ? word : NULL;
 }
 
-/* Keep the order of a schedule's chunks; workers are numbered by members[]. */
-static bool rent_words_keep(struct cv_rent_words *words,
+static bool rent_words_keep(struct rent_words *words,
                             const struct cleave_schedule *schedule,
                             const uint32_t *members, struct cv_arena *arena)
 {
@@ -113,8 +109,8 @@ static bool rent_words_keep(struct cv_rent_words *words,
     return enough;
 }
 
-/* One chunk for each of the members, the widest link first. */
-static bool one_round(struct cv_rent_words *words, const uint32_t *members, uint32_t n,
+/* One chunk for each member, the widest link first. */
+static bool one_round(struct rent_words *words, const uint32_t *members, uint32_t n,
                       struct cv_arena *arena)
 {
     bool enough = true;
@@ -133,7 +129,7 @@ static bool one_round(struct cv_rent_words *words, const uint32_t *members, uint
     return enough;
 }
 
-static bool rent_words_rounds(struct cv_rent_words *words, const uint32_t *members,
+static bool rent_words_rounds(struct rent_words *words, const uint32_t *members,
                               uint32_t n, struct cv_arena *arena)
 {
     bool enough = one_round(words, members, n, arena);
@@ -153,13 +149,13 @@ static bool rent_words_rounds(struct cv_rent_words *words, const uint32_t *membe
     return enough;
 }
 
-/* What is best so far: least cost for the deadline, or earliest deadline for the budget. */
+/* Least cost for the deadline, or earliest deadline for the budget. */
 struct best {
     struct cv_plan plan;
     double cost, deadline_s;
 };
 
-static double size_up(const struct cv_rent_words *words, const struct cv_plan *word,
+static double size_up(const struct rent_words *words, const struct cv_plan *word,
                       double deadline_s, struct cv_arena *arena, struct cv_plan *out)
 {
     struct cv_plan sized = *word;
@@ -180,8 +176,8 @@ static double size_up(const struct cv_rent_words *words, const struct cv_plan *w
     return cost;
 }
 
-/* The earliest deadline for which this order keeps to the budget. */
-static bool hurry(const struct cv_rent_words *words, const struct cv_plan *word,
+/* The earliest deadline for which this order keeps the budget. */
+static bool hurry(const struct rent_words *words, const struct cv_plan *word,
                   double budget, struct cv_arena *arena, struct best *best)
 {
     double low = 0, high = best->deadline_s * BETTER;
@@ -203,7 +199,7 @@ static bool hurry(const struct cv_rent_words *words, const struct cv_plan *word,
     return true;
 }
 
-static bool try_word(const struct cv_rent_words *words, const struct cv_plan *word,
+static bool try_word(const struct rent_words *words, const struct cv_plan *word,
                      const struct cleave_rental_terms *terms, struct cv_arena *arena,
                      struct best *best)
 {
@@ -217,30 +213,19 @@ static bool try_word(const struct cv_rent_words *words, const struct cv_plan *wo
         *best = (struct best){ plan, cost, terms->deadline_s };
     return !isnan(cost);
 }
-
-/* The order without the chunks of a worker; false: memory is short. */
-static bool without(const struct cv_plan *word, uint32_t worker, struct cv_arena *arena,
-                    struct cv_plan *out)
-{
-    if (!cv_plan_init(out, arena, word->nchunks))
-        return false;
-    out->nchunks = 0;
-    for (size_t k = 0; k < word->nchunks; k++)
-        if (word->worker[k] != worker)
-            out->worker[out->nchunks++] = word->worker[k];
-    return true;
-}
-
-/* Workers leave as long as that is better. */
-static bool prune(const struct cv_rent_words *words,
-                  const struct cleave_rental_terms *terms, struct cv_arena *arena,
-                  struct best *best)
+/* Remove workers while that is better. */
+static bool prune(const struct rent_words *words, const struct cleave_rental_terms *terms,
+                  struct cv_arena *arena, struct best *best)
 {
     for (uint32_t w = 0; w < words->thrift.nworkers; w++) {
         struct cv_plan word;
 
-        if (!without(&best->plan, w, arena, &word))
+        if (!cv_plan_init(&word, arena, best->plan.nchunks))
             return false;
+        word.nchunks = 0;
+        for (size_t k = 0; k < best->plan.nchunks; k++)
+            if (best->plan.worker[k] != w)
+                word.worker[word.nchunks++] = best->plan.worker[k];
         if (word.nchunks > 0 && word.nchunks < best->plan.nchunks &&
             !try_word(words, &word, terms, arena, best))
             return false;
@@ -248,9 +233,9 @@ static bool prune(const struct cv_rent_words *words,
     return true;
 }
 
-/* The cheapest sizes for a deadline, or the fastest for a budget (the deadline 0), in any of
- * the orders; *out_cost is INFINITY when there are none. False: memory is short. */
-static bool rent_words_best(const struct cv_rent_words *words,
+/* The cheapest sizes for a deadline, or the fastest for a budget (deadline 0), over
+ * all orders; *out_cost is INFINITY if there are none. False: no memory. */
+static bool rent_words_best(const struct rent_words *words,
                             const struct cleave_rental_terms *terms,
                             struct cv_arena *arena, struct cv_plan *out, double *out_cost)
 {
@@ -266,12 +251,11 @@ static bool rent_words_best(const struct cv_rent_words *words,
     return true;
 }
 
-/* --- sets of workers to pay for, and what comes of them ---------------------------- */
+/* --- sets of workers ---------------------------------------------------------------- */
 
-/* Sets of workers that are tried; of many workers not every number. */
+/* Most sets that are tried. */
 enum { SETS_MOST = 24 };
 static const double SLACK = 1e-9;
-static const double SEARCH_BETTER = 1 - 1e-7;
 
 static bool keeps_to(const struct cleave_rental_terms *terms, double makespan_s,
                      double cost)
@@ -280,9 +264,9 @@ static bool keeps_to(const struct cleave_rental_terms *terms, double makespan_s,
                                  : cost <= terms->budget * (1 + SLACK);
 }
 
-/* Of two that keep to the terms: the cheaper, or the faster. */
-static bool is_better(const struct cleave_rental_terms *terms,
-                      const struct cv_paid_set *a, const struct cv_paid_set *b)
+/* Among two that keep the terms: the cheaper, or the faster. */
+static bool is_better(const struct cleave_rental_terms *terms, const struct paid_set *a,
+                      const struct paid_set *b)
 {
     const bool deadline = terms->deadline_s > 0;
     const double first[2] = { deadline ? a->cost : a->makespan_s,
@@ -291,12 +275,12 @@ static bool is_better(const struct cleave_rental_terms *terms,
                                deadline ? b->makespan_s : b->cost };
 
     if (first[0] != first[1] &&
-        (first[0] < first[1] * SEARCH_BETTER || first[1] < first[0] * SEARCH_BETTER))
+        (first[0] < first[1] * BETTER || first[1] < first[0] * BETTER))
         return first[0] < first[1];
-    return second[0] < second[1] * SEARCH_BETTER;
+    return second[0] < second[1] * BETTER;
 }
 
-static void consider(struct cv_rent_search *search, const struct cv_paid_set *found)
+static void consider(struct rent_search *search, const struct paid_set *found)
 {
     search->fastest_s = fmin(search->fastest_s, found->makespan_s);
     search->cheapest = fmin(search->cheapest, found->cost);
@@ -307,7 +291,6 @@ static void consider(struct cv_rent_search *search, const struct cv_paid_set *fo
     search->any = true;
 }
 
-/* The platform of some of the workers. */
 static enum cleave_status rent_part(const struct cleave_platform *whole,
                                     const uint32_t *members, uint32_t n,
                                     struct cv_arena *arena, struct cleave_platform **out,
@@ -333,36 +316,44 @@ static enum cleave_status rent_part(const struct cleave_platform *whole,
     return cv_platform_build(cleave_platform_port(whole), workers, groups, n, out, NULL,
                              err);
 }
-
-static int by_number(const void *left, const void *right)
+static int by_number(const void *a, const void *b)
 {
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    return (a > b) - (a < b);
+    return CV_COMPARE(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* Plan for a set of workers, and keep what comes of it. Sets that nobody plans for are left
- * aside. */
-static enum cleave_status try_set(struct cv_rent_search *search, const uint32_t *members,
+/* Plan a job for the workers of a set; sets its makespan and cost. */
+static enum cleave_status plan_set(const struct rent_search *search,
+                                   struct cleave_job job, struct paid_set *set,
+                                   struct cleave_schedule **out, struct cleave_error *err)
+{
+    struct cleave_platform *platform;
+    enum cleave_status status;
+
+    CV_TRY(rent_part(job.platform, set->members, set->n, search->arena, &platform, err));
+    job.platform = platform;
+    job.trace = NULL;
+    status = cleave_plan_load(&job, out, err);
+    cleave_platform_free(platform);
+    CV_TRY(status);
+    set->makespan_s = (*out)->makespan_s;
+    set->cost = (*out)->cost;
+    return CLEAVE_OK;
+}
+
+/* Plan for a set of workers. Sets that the policy refuses are skipped. */
+static enum cleave_status try_set(struct rent_search *search, const uint32_t *members,
                                   uint32_t n, struct cleave_error *err)
 {
-    struct cleave_job job = *search->job;
-    struct cv_paid_set found = { .n = n };
+    struct paid_set found = { .n = n };
     struct cleave_schedule *schedule;
-    struct cleave_platform *platform;
     enum cleave_status status;
     bool enough = true;
 
-    found.members = cv_array(search->arena, n, sizeof *found.members);
-    if (found.members == NULL)
+    if (!CV_NEW(search->arena, found.members, n))
         return cv_fail_memory(err, "a set of workers");
     memcpy(found.members, members, n * sizeof *members);
     qsort(found.members, n, sizeof *found.members, by_number);
-    CV_TRY(rent_part(job.platform, found.members, n, search->arena, &platform, err));
-    job.platform = platform;
-    job.trace = NULL;
-    status = cleave_plan_load(&job, &schedule, err);
-    cleave_platform_free(platform);
+    status = plan_set(search, *search->job, &found, &schedule, err);
     if (status == CLEAVE_EINPUT || status == CLEAVE_EPOLICY) {
         if (!search->refused)
             search->first = *err;
@@ -370,8 +361,6 @@ static enum cleave_status try_set(struct cv_rent_search *search, const uint32_t 
         return CLEAVE_OK;
     }
     CV_TRY(status);
-    found.makespan_s = schedule->makespan_s;
-    found.cost = schedule->cost;
     consider(search, &found);
     if (search->sizes)
         enough =
@@ -381,7 +370,6 @@ static enum cleave_status try_set(struct cv_rent_search *search, const uint32_t 
     return enough ? CLEAVE_OK : cv_fail_memory(err, "the orders of chunks");
 }
 
-/* How many workers the next set has. */
 static uint32_t next_count(uint32_t count, uint32_t nworkers)
 {
     const double factor = pow(nworkers, 1.0 / SETS_MOST);
@@ -393,14 +381,13 @@ static uint32_t next_count(uint32_t count, uint32_t nworkers)
                                   : count + 1;
 }
 
-/* Without one of its workers the best set may be better. */
-static enum cleave_status leave_out(struct cv_rent_search *search,
-                                    struct cleave_error *err)
+/* Remove one worker from the best set while that is better. */
+static enum cleave_status leave_out(struct rent_search *search, struct cleave_error *err)
 {
     bool better = search->any && search->best.n <= SETS_MOST;
 
     while (better) {
-        const struct cv_paid_set best = search->best;
+        const struct paid_set best = search->best;
         uint32_t *rest = cv_array(search->arena, best.n, sizeof *rest);
 
         if (rest == NULL)
@@ -418,14 +405,13 @@ static enum cleave_status leave_out(struct cv_rent_search *search,
     return CLEAVE_OK;
 }
 
-/* The workers that a plan names, and the plan with numbers among these. */
-static bool renumber(struct cv_rent_search *search, struct cv_plan *plan,
-                     struct cv_paid_set *out)
+/* The workers of a plan, and the plan with their indices. */
+static bool renumber(struct rent_search *search, struct cv_plan *plan,
+                     struct paid_set *out)
 {
     uint32_t *number = cv_array(search->arena, search->nworkers, sizeof *number);
 
-    out->members = cv_array(search->arena, search->nworkers, sizeof *out->members);
-    if (number == NULL || out->members == NULL)
+    if (!CV_NEW(search->arena, out->members, search->nworkers) || number == NULL)
         return false;
     for (size_t k = 0; k < plan->nchunks; k++)
         number[plan->worker[k]] = 1;
@@ -441,7 +427,7 @@ static bool renumber(struct cv_rent_search *search, struct cv_plan *plan,
     return true;
 }
 
-/* The list of chunks as policy chunks reads it; NULL: memory is short. */
+/* The list of chunks for the policy chunks; NULL: no memory. */
 static char *rent_list(const struct cv_plan *plan, struct cv_arena *arena)
 {
     struct cv_text text = { NULL, 0, 0, false };
@@ -451,38 +437,26 @@ static char *rent_list(const struct cv_plan *plan, struct cv_arena *arena)
                     plan->units[k]);
     return cv_text_take(&text, arena);
 }
-
-/* Time and cost of a list of chunks. */
-static enum cleave_status measure(struct cv_rent_search *search,
-                                  struct cv_paid_set *found, struct cleave_error *err)
+static enum cleave_status measure(struct rent_search *search, struct paid_set *found,
+                                  struct cleave_error *err)
 {
     const struct cleave_setting setting = { "chunk-order",
                                             rent_list(found->chunks, search->arena) };
     struct cleave_job job = *search->job;
-    struct cleave_platform *platform;
     struct cleave_schedule *schedule;
-    enum cleave_status status;
 
     if (setting.value == NULL)
         return cv_fail_memory(err, "the chunks");
-    CV_TRY(
-        rent_part(job.platform, found->members, found->n, search->arena, &platform, err));
-    job.platform = platform;
     job.policy = "chunks";
     job.settings = &setting;
     job.nsettings = 1;
-    job.trace = NULL;
-    status = cleave_plan_load(&job, &schedule, err);
-    cleave_platform_free(platform);
-    CV_TRY(status);
-    found->makespan_s = schedule->makespan_s;
-    found->cost = schedule->cost;
+    CV_TRY(plan_set(search, job, found, &schedule, err));
     cleave_schedule_free(schedule);
     return CLEAVE_OK;
 }
 
-/* The same orders with sizes for the terms; also the cheapest of all, whenever it ends. */
-static enum cleave_status choose_sizes(struct cv_rent_search *search,
+/* Sizes for the terms; if none keep them, the cheapest sizes without a deadline. */
+static enum cleave_status choose_sizes(struct rent_search *search,
                                        struct cleave_error *err)
 {
     const struct cleave_rental_terms late = { .deadline_s = search->words.longest_s };
@@ -490,7 +464,7 @@ static enum cleave_status choose_sizes(struct cv_rent_search *search,
 
     for (int i = 0; i < 2; i++) {
         struct cv_plan *plan = cv_array(search->arena, 1, sizeof *plan);
-        struct cv_paid_set found = { .n = 0 };
+        struct paid_set found = { .n = 0 };
         double cost;
 
         if (i == 1 && search->any)
@@ -517,22 +491,19 @@ static int by_money(const void *left, const void *right)
 {
     const struct priced *a = left, *b = right;
 
-    if (a->money != b->money)
-        return a->money < b->money ? -1 : 1;
-    if (a->speed != b->speed)
-        return a->speed > b->speed ? -1 : 1;
-    return a->worker < b->worker ? -1 : 1;
+    return a->money != b->money   ? CV_COMPARE(a->money, b->money)
+           : a->speed != b->speed ? CV_COMPARE(b->speed, a->speed)
+                                  : CV_COMPARE(a->worker, b->worker);
 }
 
-/* Set costs and order; false: memory is short. */
-static bool rent_sort(struct cv_rent_search *search)
+/* Set costs and order; false: no memory. */
+static bool rent_sort(struct rent_search *search)
 {
     const uint32_t n = search->nworkers;
     struct priced *priced = cv_array(search->arena, n, sizeof *priced);
 
-    search->costs = cv_array(search->arena, n, sizeof *search->costs);
-    search->order = cv_array(search->arena, n, sizeof *search->order);
-    if (priced == NULL || search->costs == NULL || search->order == NULL)
+    if (!CV_NEW(search->arena, search->costs, n) ||
+        !CV_NEW(search->arena, search->order, n) || priced == NULL)
         return false;
     for (uint32_t w = 0; w < n; w++) {
         search->costs[w] = cleave_platform_cost(search->job->platform, w);
@@ -545,9 +516,7 @@ static bool rent_sort(struct cv_rent_search *search)
     return true;
 }
 
-/* Try sets and orders; the best that keeps to the terms is in `best` if there is `any`. */
-static enum cleave_status rent_look(struct cv_rent_search *search,
-                                    struct cleave_error *err)
+static enum cleave_status rent_look(struct rent_search *search, struct cleave_error *err)
 {
     const struct cleave_job *job = search->job;
     const struct cv_min_cost_plan thrift = { search->workers, search->costs,
@@ -558,8 +527,7 @@ static enum cleave_status rent_look(struct cv_rent_search *search,
     search->fastest_s = search->cheapest = INFINITY;
     if (search->sizes &&
         !rent_words_open(&search->words, &thrift,
-                         (size_t)(SETS_MOST + 2) * (CV_RENT_WORDS_EACH + 1),
-                         search->arena))
+                         (size_t)(SETS_MOST + 2) * (WORDS_EACH + 1), search->arena))
         return cv_fail_memory(err, "the orders of chunks");
     for (uint32_t k = 1; k <= search->nworkers; k = next_count(k, search->nworkers))
         CV_TRY(try_set(search, search->order, k, err));
@@ -568,7 +536,7 @@ static enum cleave_status rent_look(struct cv_rent_search *search,
     return choose_sizes(search, err);
 }
 
-/* --- which workers to pay for: the cheapest plan for a deadline, the fastest for a budget --- */
+/* --- the public call ---------------------------------------------------------------- */
 
 struct owned_rental {
     struct cleave_rental rental; /* first: this is what callers hold */
@@ -600,8 +568,7 @@ static enum cleave_status check_terms(const struct cleave_job *job,
     return CLEAVE_OK;
 }
 
-/* The best that there is, in one line. */
-static enum cleave_status cannot(const struct cv_rent_search *search,
+static enum cleave_status cannot(const struct rent_search *search,
                                  const struct cleave_rental *bounds,
                                  struct cleave_error *err)
 {
@@ -623,7 +590,7 @@ static enum cleave_status cannot(const struct cv_rent_search *search,
         search->terms->budget, search->cheapest, bounds->least_cost);
 }
 
-static enum cleave_status set_bounds(const struct cv_rent_search *search,
+static enum cleave_status set_bounds(const struct rent_search *search,
                                      struct cleave_rental *out, struct cleave_error *err)
 {
     const struct cleave_job *job = search->job;
@@ -655,10 +622,10 @@ static enum cleave_status set_bounds(const struct cv_rent_search *search,
     return CLEAVE_OK;
 }
 
-static enum cleave_status keep(const struct cv_rent_search *search,
+static enum cleave_status keep(const struct rent_search *search,
                                struct owned_rental *owned, struct cleave_error *err)
 {
-    const struct cv_paid_set *best = &search->best;
+    const struct paid_set *best = &search->best;
     struct cleave_rental *out = &owned->rental;
 
     out->workers = best->members;
@@ -685,13 +652,11 @@ static enum cleave_status rent(const struct cleave_job *job,
                                const struct cv_load_case *load_case,
                                struct owned_rental *owned, struct cleave_error *err)
 {
-    struct cv_rent_search search = { .job = job,
-                                     .terms = terms,
-                                     .arena = &owned->arena,
-                                     .workers =
-                                         cleave_platform_workers(load_case->platform),
-                                     .nworkers =
-                                         cleave_platform_nworkers(job->platform) };
+    struct rent_search search = { .job = job,
+                                  .terms = terms,
+                                  .arena = &owned->arena,
+                                  .workers = cleave_platform_workers(load_case->platform),
+                                  .nworkers = cleave_platform_nworkers(job->platform) };
 
     if (!rent_sort(&search))
         return cv_fail_memory(err, "the costs of workers");

@@ -1,8 +1,8 @@
-/* monte_carlo.c -- many runs, on several threads, with the same result on any number.
- * SPDX-License-Identifier: MIT
+/* monte_carlo.c -- many runs on several threads, with a result that does not depend on their
+ * number. SPDX-License-Identifier: MIT
  *
- * Runs are made in windows: threads take blocks of run numbers and write what each run
- * came to into its own place; the window is then summed up in the order of the numbers. */
+ * Runs are made in windows: threads take blocks of run numbers and write results to an
+ * array; the window is then summed up in the order of the numbers. */
 #include "sim/many/monte_carlo.h"
 
 #include <math.h>
@@ -11,30 +11,38 @@
 #include "base/nth.h"
 #include "sim/many/parallel.h"
 
-/* --- mean, spread and quantiles of any number of runs in constant memory ----------- */
+enum { EXACT_RUNS = 1 << 20, RUNS_BLOCK = 32 };
+#define MOST_RUNS 4000000000u /* run numbers have 32 bits */
+
+struct run_stats {
+    uint64_t runs;
+    double mean_s, squares, utilisation, chunks, least_s, most_s;
+    double *exact;  /* owned: all makespans of up to EXACT_RUNS runs, or NULL */
+    uint64_t *bins; /* owned: for more runs, or NULL */
+};
+
+/* --- mean, spread and quantiles in constant memory ---------------------------------- */
 
 /* A bin is named by exponent and leading bits of the mantissa; values outside of
  * 2^-64 .. 2^64 s fall into the first or the last one. */
 enum { BITS = 11, LEAST_EXPONENT = 1023 - 64, EXPONENTS = 128 };
 static const uint64_t nbins = (uint64_t)EXPONENTS << BITS;
 
-/* Stats for `runs` runs in all; false when memory is short. */
-static bool run_stats_init(struct cv_run_stats *stats, uint64_t runs)
+/* False: no memory. */
+static bool run_stats_init(struct run_stats *stats, uint64_t runs)
 {
-    *stats = (struct cv_run_stats){ .least_s = INFINITY };
-    if (runs <= CV_EXACT_RUNS)
+    *stats = (struct run_stats){ .least_s = INFINITY };
+    if (runs <= EXACT_RUNS)
         stats->exact = malloc((size_t)runs * sizeof *stats->exact);
     else
         stats->bins = calloc(nbins, sizeof *stats->bins);
     return stats->exact != NULL || stats->bins != NULL;
 }
 
-static void run_stats_done(struct cv_run_stats *stats)
+static void run_stats_done(struct run_stats *stats)
 {
     free(stats->exact);
     free(stats->bins);
-    stats->exact = NULL;
-    stats->bins = NULL;
 }
 
 static uint64_t bin_of(double value)
@@ -59,7 +67,7 @@ static double bin_begin(uint64_t bin)
     return value;
 }
 
-static void run_stats_add(struct cv_run_stats *stats, const struct cv_run_result *results,
+static void run_stats_add(struct run_stats *stats, const struct cv_run_result *results,
                           uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
@@ -94,7 +102,7 @@ static double exact_quantile(double *values, uint64_t n, double q)
     return below + 1 < n ? low + rest * (high - low) : low;
 }
 
-static double binned_quantile(const struct cv_run_stats *stats, double q)
+static double binned_quantile(const struct run_stats *stats, double q)
 {
     double wanted = q * (double)(stats->runs - 1), seen = 0;
 
@@ -112,14 +120,14 @@ static double binned_quantile(const struct cv_run_stats *stats, double q)
     return stats->most_s;
 }
 
-static double quantile(const struct cv_run_stats *stats, double q)
+static double quantile(const struct run_stats *stats, double q)
 {
     return stats->exact != NULL ? exact_quantile(stats->exact, stats->runs, q)
                                 : binned_quantile(stats, q);
 }
 
-/* Fill all of *out but the bound and what was picked. */
-static void run_stats_sum_up(struct cv_run_stats *stats, struct cleave_stats *out)
+/* Fill all of *out except the bound and the picked policy. */
+static void run_stats_sum_up(struct run_stats *stats, struct cleave_stats *out)
 {
     double n = (double)stats->runs;
 
@@ -138,23 +146,26 @@ static void run_stats_sum_up(struct cv_run_stats *stats, struct cleave_stats *ou
     out->stderr_s = out->stddev_s / sqrt(n);
 }
 
-/* --- many runs, on several threads, with the same result on any number ------------- */
+/* --- runs on several threads -------------------------------------------------------- */
 
 struct window {
     const struct cleave_trial *trial;
-    cv_runs_body *body;
+    cv_run_body *body;
     void *context;
+    struct cv_run_thread *threads;
     uint64_t first, count; /* runs of this window */
     struct cv_run_result *results;
 };
 
-static enum cleave_status some_of_window(void *context, unsigned thread, uint64_t begin,
-                                         uint64_t end, struct cleave_error *err)
+static enum cleave_status run_block(void *context, unsigned thread, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err)
 {
     struct window *window = context;
 
-    return window->body(window->context, thread, window->first + begin,
-                        window->first + end, &window->results[begin], err);
+    for (uint64_t i = begin; i < end; i++)
+        CV_TRY(window->body(window->context, &window->threads[thread],
+                            (uint32_t)(window->first + i), &window->results[i], err));
+    return CLEAVE_OK;
 }
 
 static void window_progress(void *context, uint64_t done)
@@ -166,109 +177,99 @@ static void window_progress(void *context, uint64_t done)
 
 static struct cv_parallel loop_of(struct window *window)
 {
+    const uint64_t left = window->trial->runs - window->first;
+
+    window->count = left < EXACT_RUNS ? left : EXACT_RUNS;
     return (struct cv_parallel){
         .count = window->count,
-        .block = CV_RUNS_BLOCK,
+        .block = RUNS_BLOCK,
         .threads = window->trial->threads,
-        .body = some_of_window,
+        .body = run_block,
         .context = window,
         .progress = window->trial->progress != NULL ? window_progress : NULL,
         .progress_context = window,
     };
 }
 
-static uint64_t window_size(const struct cleave_trial *trial, uint64_t first)
-{
-    uint64_t left = trial->runs - first;
-
-    return left < CV_EXACT_RUNS ? left : CV_EXACT_RUNS;
-}
-
-unsigned cv_monte_carlo_threads(const struct cleave_trial *trial)
-{
-    struct window window = { .trial = trial, .count = window_size(trial, 0) };
-    struct cv_parallel loop = loop_of(&window);
-
-    return cv_parallel_threads(&loop);
-}
-
-static enum cleave_status all_windows(struct window *window, struct cv_run_stats *stats,
+static enum cleave_status all_windows(struct window *window, struct run_stats *stats,
                                       struct cleave_error *err)
 {
     for (window->first = 0; window->first < window->trial->runs;
          window->first += window->count) {
-        struct cv_parallel loop;
+        const struct cv_parallel loop = loop_of(window);
 
-        window->count = window_size(window->trial, window->first);
-        loop = loop_of(window);
         CV_TRY(cv_parallel_run(&loop, err));
         run_stats_add(stats, window->results, window->count);
     }
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_monte_carlo_by(const struct cleave_trial *trial, cv_runs_body *body,
+enum cleave_status cv_monte_carlo_by(const struct cleave_trial *trial, cv_run_body *body,
                                      void *context, struct cleave_stats *out,
                                      struct cleave_error *err)
 {
     struct window window = { .trial = trial, .body = body, .context = context };
-    struct cv_run_stats stats;
+    const struct cv_parallel loop = loop_of(&window);
+    const unsigned threads = cv_parallel_threads(&loop);
+    struct run_stats stats;
     enum cleave_status status;
 
-    if (trial->runs < 1 || trial->runs > CV_MOST_RUNS)
+    if (trial->runs < 1 || trial->runs > MOST_RUNS)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 to %llu runs, got %llu",
-                       (unsigned long long)CV_MOST_RUNS, (unsigned long long)trial->runs);
+                       (unsigned long long)MOST_RUNS, (unsigned long long)trial->runs);
     if (!run_stats_init(&stats, trial->runs))
         return cv_fail_memory(err, "the results of the runs");
-    window.results = calloc(window_size(trial, 0), sizeof *window.results);
-    status = window.results == NULL ? cv_fail_memory(err, "the results of the runs")
-                                    : all_windows(&window, &stats, err);
+    window.results = calloc(window.count, sizeof *window.results);
+    window.threads = calloc(threads, sizeof *window.threads);
+    for (unsigned i = 0; window.threads != NULL && i < threads; i++)
+        cv_arena_init(&window.threads[i].arena);
+    status = window.results == NULL || window.threads == NULL
+                 ? cv_fail_memory(err, "the results of the runs")
+                 : all_windows(&window, &stats, err);
     if (status == CLEAVE_OK)
         run_stats_sum_up(&stats, out);
+    for (unsigned i = 0; window.threads != NULL && i < threads; i++) {
+        cv_driver_close(window.threads[i].driver);
+        cv_arena_done(&window.threads[i].arena);
+    }
+    free(window.threads);
     free(window.results);
     run_stats_done(&stats);
     return status;
 }
 
-/* --- by drivers ------------------------------------------------------------------------ */
+/* --- runs by drivers ---------------------------------------------------------------- */
 
-struct shared {
+struct driven {
     const struct cv_planned *planned;
     const struct cv_engine *engine;
     const void *source; /* of the engine */
     const struct cv_run *first;
+    const struct cv_after_run *after;
     struct cleave_trace *trace;
-    struct cv_driver **drivers; /* per thread */
 };
 
-static enum cleave_status one_run(const struct shared *shared, struct cv_driver *driver,
-                                  uint64_t number, struct cv_run_result *result,
-                                  struct cleave_error *err)
+static enum cleave_status drive(void *context, struct cv_run_thread *thread,
+                                uint32_t number, struct cv_run_result *result,
+                                struct cleave_error *err)
 {
-    struct cv_run run = *shared->first;
+    const struct driven *driven = context;
+    struct cv_run run = *driven->first;
     struct cv_outcome outcome;
+    double end_s;
 
-    run.number = run.noise.run = (uint32_t)number;
-    CV_TRY(
-        cv_driver_run(driver, &run, number == 0 ? shared->trace : NULL, &outcome, err));
-    *result = (struct cv_run_result){ outcome.makespan_s, 0, (double)outcome.chunks };
-    if (outcome.makespan_s > 0)
-        result->utilisation =
-            outcome.busy_s / (outcome.makespan_s * shared->planned->view.nworkers);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
-                                    uint64_t end, struct cv_run_result *results,
-                                    struct cleave_error *err)
-{
-    struct shared *shared = context;
-
-    if (shared->drivers[thread] == NULL)
-        CV_TRY(cv_driver_open(shared->planned, shared->engine, shared->first->platform,
-                              shared->source, &shared->drivers[thread], err));
-    for (uint64_t i = begin; i < end; i++)
-        CV_TRY(one_run(shared, shared->drivers[thread], i, &results[i - begin], err));
+    if (thread->driver == NULL)
+        CV_TRY(cv_driver_open(driven->planned, driven->engine, run.platform,
+                              driven->source, &thread->driver, err));
+    run.number = run.noise.run = number;
+    CV_TRY(cv_driver_run(thread->driver, &run, number == 0 ? driven->trace : NULL,
+                         &outcome, err));
+    end_s = outcome.makespan_s;
+    if (driven->after != NULL)
+        CV_TRY(driven->after->end(driven->after->context, thread, &outcome, &end_s, err));
+    *result = (struct cv_run_result){ end_s, 0, (double)outcome.chunks };
+    if (end_s > 0)
+        result->utilisation = outcome.busy_s / (end_s * driven->planned->view.nworkers);
     return CLEAVE_OK;
 }
 
@@ -276,23 +277,11 @@ enum cleave_status cv_monte_carlo(const struct cv_planned *planned,
                                   const struct cv_engine *engine, const void *source,
                                   const struct cv_run *first,
                                   const struct cleave_trial *trial,
+                                  const struct cv_after_run *after,
                                   struct cleave_trace *trace, struct cleave_stats *out,
                                   struct cleave_error *err)
 {
-    struct shared shared = { .planned = planned,
-                             .engine = engine,
-                             .source = source,
-                             .first = first,
-                             .trace = trace };
-    unsigned threads = cv_monte_carlo_threads(trial);
-    enum cleave_status status;
+    struct driven driven = { planned, engine, source, first, after, trace };
 
-    shared.drivers = calloc(threads, sizeof(struct cv_driver *));
-    if (shared.drivers == NULL)
-        return cv_fail_memory(err, "the threads");
-    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
-    for (unsigned i = 0; i < threads; i++)
-        cv_driver_close(shared.drivers[i]);
-    free(shared.drivers);
-    return status;
+    return cv_monte_carlo_by(trial, drive, &driven, out, err);
 }

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "policy/common/setup.h"
 
-/* Receivers from the root down, then turned round: every node stands behind all below it. */
+/* Receivers in an order in which every node comes after the nodes below it. */
 static void lay_out(struct cv_fixed_tree *tree, const struct cv_tree_shape *shape,
                     uint32_t *count, uint32_t *place)
 {
@@ -20,7 +20,7 @@ static void lay_out(struct cv_fixed_tree *tree, const struct cv_tree_shape *shap
         else
             count[parent[i]]++;
     }
-    /* Senders of each node in a row, rows by number of the receiver. */
+    /* Senders by receiver. */
     for (uint32_t i = 0; i < n; i++) {
         place[i] = at;
         at += count[i];
@@ -111,7 +111,6 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
     return CLEAVE_OK;
 }
 
-/* All costs of a run at once: they do not wait for each other. */
 static void draw(struct cv_fixed_tree *tree, uint32_t run)
 {
     const struct cv_reduce_costs *costs = tree->costs;
@@ -133,15 +132,13 @@ static inline double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* What a receiver is up to. */
 struct receiver {
-    double port_s;              /* its port is free from then on            */
-    double end_s, end_before_s; /* of the last combination, the one before  */
-    double own_s;               /* it combines nothing before               */
-    bool instant;               /* something arrived when it was sent       */
+    double port_s;              /* begin of its free time */
+    double end_s, end_before_s; /* of the last two combinations */
+    double own_s;               /* when it has its own partial */
+    bool instant;               /* a transfer took no time */
 };
 
-/* At the start, or when its own partial is ready. */
 static inline struct receiver begin_receiver(const struct cv_fixed_tree *tree,
                                              uint32_t node)
 {
@@ -184,8 +181,8 @@ static double run_in_turn(const struct cv_fixed_tree *tree)
     return end_s;
 }
 
-/* Put the senders of a group in the order in which they are complete; who sends without
- * having received anything comes first. False if two are complete at the same time. */
+/* Sort the senders of a group by completion; leaves come first. False: two complete at
+ * the same time. */
 static bool line_up(const struct cv_fixed_tree *tree, uint32_t g)
 {
     const uint32_t *senders = &tree->senders[tree->begin[g]];
@@ -205,8 +202,7 @@ static bool line_up(const struct cv_fixed_tree *tree, uint32_t g)
     return clear;
 }
 
-/* Without transfers that take no time, nodes complete at the same time do so in the order
- * of their numbers. */
+/* If all transfers take time, nodes that complete together do so by number. */
 static double run_first_come(const struct cv_fixed_tree *tree)
 {
     bool clear = true, instant = false;

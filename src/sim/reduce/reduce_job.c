@@ -15,19 +15,17 @@
 #include "sim/reduce/native_reduce.h"
 #include "sim/simgrid/simgrid_engine.h"
 
-/* What the public tree points into. */
-struct cv_owned_tree {
+struct owned_tree {
     struct cleave_tree tree; /* first: this is what callers hold */
     struct cv_arena arena;
 };
 
-/* --- a tree as it came about, and what is known about its length ------------------- */
+/* --- trees and their bounds --------------------------------------------------------- */
 
-/* Who sent to whom, when, and which inputs it carried, from the entries of a trace. */
+/* Senders, receivers, times and inputs, from the entries of a trace. */
 static enum cleave_status tree_gather(const struct cleave_trace *trace,
                                       size_t first_entry, bool plain,
-                                      struct cv_owned_tree *owned,
-                                      struct cleave_error *err)
+                                      struct owned_tree *owned, struct cleave_error *err)
 {
     struct cleave_tree *tree = &owned->tree;
     uint32_t n = tree->nodes;
@@ -78,9 +76,7 @@ static enum cleave_status tree_gather(const struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
-/* --- bounds ---------------------------------------------------------------------------- */
-
-/* From the cheapest transfer and combination to the dearest. */
+/* Smallest and largest costs: transfer, combination. */
 struct range {
     double min[2], max[2];
 };
@@ -114,7 +110,7 @@ static struct range cost_range(const struct cv_reduce_costs *costs)
     return range;
 }
 
-/* With ready times, the optimum is looked for up to so many nodes. */
+/* With ready times, the optimum is computed for up to this many nodes. */
 enum { OPTIMUM_NODES = 20000 };
 
 /* The optimum for known ready times and equal costs; NAN if it is not known. */
@@ -133,8 +129,7 @@ static enum cleave_status ready_optimum(const struct cv_ready_job *job, double l
         return CLEAVE_OK;
     cv_arena_init(&arena);
     planner = cv_ready_planner_new(&arena, job->n, true);
-    parent = cv_array(&arena, job->n, sizeof *parent);
-    if (planner == NULL || parent == NULL) {
+    if (!CV_NEW(&arena, parent, job->n) || planner == NULL) {
         status = cv_fail_memory(err, "the optimum");
     } else {
         cv_ready_tree(planner, job, CV_NO_NODE, parent);
@@ -148,8 +143,7 @@ static enum cleave_status ready_optimum(const struct cv_ready_job *job, double l
 
 static enum cleave_status bound_ready(const struct cv_reduce_costs *costs,
                                       const struct cv_planned *planned,
-                                      const struct range *range,
-                                      struct cv_owned_tree *owned,
+                                      const struct range *range, struct owned_tree *owned,
                                       struct cleave_error *err)
 {
     const struct cv_ready_job job = { costs->nodes, planned->view.ready_s, range->min[0],
@@ -163,7 +157,7 @@ static enum cleave_status bound_ready(const struct cv_reduce_costs *costs,
     tree->lower_bound_s = cv_ready_bound(&job);
     if (isnan(tree->lower_bound_s))
         return cv_fail_memory(err, "the bound");
-    /* A fixed tree, and tree-dyn, take no longer than if all were as late as the last. */
+    /* Fixed trees and tree-dyn take at most as long as if all were ready last. */
     if (inner == NULL || (inner->fixed == NULL && inner->method != CV_METHOD_TREE_DYN) ||
         (job.model == CLEAVE_READY_MERGE && planned->policy->gets_arrivals &&
          !inner->knows_ready)) /* made for overlap */
@@ -181,12 +175,11 @@ static enum cleave_status bound_ready(const struct cv_reduce_costs *costs,
                          err);
 }
 
-/* No tree is shorter than the optimal one for the least costs that occur; how long it can
- * be at the greatest, the policy may know. */
+/* The optimal tree for the least costs is a lower bound; the policy may have an upper
+ * one. */
 static enum cleave_status tree_bound(const struct cv_reduce_costs *costs,
                                      const struct cv_planned *planned,
-                                     struct cv_owned_tree *owned,
-                                     struct cleave_error *err)
+                                     struct owned_tree *owned, struct cleave_error *err)
 {
     const struct cleave_policy *policy = planned->policy;
     const struct range range = cost_range(costs);
@@ -204,25 +197,21 @@ static enum cleave_status tree_bound(const struct cv_reduce_costs *costs,
     return costs->has_ready ? bound_ready(costs, planned, &range, owned, err) : CLEAVE_OK;
 }
 
-/* --- without events -------------------------------------------------------------------- */
+/* --- large trees, without events ---------------------------------------------------- */
 
 enum { DIRECT = 100000 };
 
-/* What each node's interval is when it sends: senders before receivers. */
+/* Intervals of inputs of each node. */
 static enum cleave_status find_intervals(const struct cv_ready_run *run,
-                                         const uint32_t *parent,
-                                         struct cv_owned_tree *owned,
+                                         const uint32_t *parent, struct owned_tree *owned,
                                          struct cleave_error *err)
 {
     const uint32_t n = owned->tree.nodes;
-    uint32_t *first = cv_array(&owned->arena, n, sizeof *first);
-    uint32_t *last = cv_array(&owned->arena, n, sizeof *last);
-    uint32_t *due = malloc(n * sizeof *due);
+    uint32_t *first, *last, *due;
 
-    if (first == NULL || last == NULL || due == NULL) {
-        free(due);
+    if (!CV_NEW(&owned->arena, first, n) || !CV_NEW(&owned->arena, last, n) ||
+        !CV_NEW(&owned->arena, due, n))
         return cv_fail_memory(err, "a tree");
-    }
     for (uint32_t i = 0; i < n; i++) {
         first[i] = last[i] = i;
         due[i] = run->first[i + 1] - run->first[i];
@@ -230,7 +219,7 @@ static enum cleave_status find_intervals(const struct cv_ready_run *run,
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = i;
 
-        /* Up from a leaf for as long as nothing else is missing. */
+        /* Up from a leaf while nothing else is missing. */
         while (due[node] == 0 && parent[node] != CV_NO_NODE) {
             const uint32_t to = parent[node];
 
@@ -241,7 +230,6 @@ static enum cleave_status find_intervals(const struct cv_ready_run *run,
             node = to;
         }
     }
-    free(due);
     owned->tree.keeps_order = true;
     owned->tree.first = first;
     owned->tree.last = last;
@@ -251,7 +239,7 @@ static enum cleave_status find_intervals(const struct cv_ready_run *run,
 static enum cleave_status execute(const struct cv_reduce_costs *costs,
                                   const double *ready_s,
                                   const struct cv_tree_shape *shape,
-                                  struct cv_owned_tree *owned, struct cleave_error *err)
+                                  struct owned_tree *owned, struct cleave_error *err)
 {
     const struct cv_ready_job job = { costs->nodes, ready_s, cv_mean_transfer(costs),
                                       cv_mean_compute(costs), costs->ready_model };
@@ -271,43 +259,38 @@ static enum cleave_status execute(const struct cv_reduce_costs *costs,
     return shape->by_turn ? find_intervals(&run, shape->parent, owned, err) : CLEAVE_OK;
 }
 
-/* A tree that is first come first served with overlap, or whose turns are given. */
+/* For trees that are first come, first served with overlap, or whose turns are given. */
 static enum cleave_status tree_directly(const struct cleave_reduction *job,
                                         const struct cv_reduce_costs *costs,
                                         const struct cv_planned *planned,
-                                        struct cv_owned_tree *owned, bool *out_done,
+                                        struct owned_tree *owned, bool *out_done,
                                         struct cleave_error *err)
 {
     const struct cv_policy_inner *inner = planned->policy->inner;
+    const double *ready_s = planned->view.ready_s;
     struct cv_tree_shape shape = { 0 };
-    double *zero = NULL;
-    enum cleave_status status;
 
     *out_done = false;
     if (job->trace != NULL || job->simgrid != NULL || costs->exact != NULL ||
         costs->cluster != 0 || costs->nodes < DIRECT || inner == NULL ||
         inner->fixed == NULL)
         return CLEAVE_OK;
-    shape.parent = cv_array(&owned->arena, costs->nodes, sizeof *shape.parent);
-    shape.turn = cv_array(&owned->arena, costs->nodes, sizeof *shape.turn);
-    if (shape.parent == NULL || shape.turn == NULL)
+    if (!CV_NEW(&owned->arena, shape.parent, costs->nodes) ||
+        !CV_NEW(&owned->arena, shape.turn, costs->nodes))
         return cv_fail_memory(err, "a tree");
     if (!inner->fixed(planned->state, &planned->view, &shape) ||
         (shape.in_turn && !shape.by_turn) || shape.ahead != UINT32_MAX)
         return CLEAVE_OK;
     *out_done = true;
-    if (planned->view.ready_s != NULL)
-        return execute(costs, planned->view.ready_s, &shape, owned, err);
-    zero = calloc(costs->nodes, sizeof *zero);
-    status = zero != NULL ? execute(costs, zero, &shape, owned, err)
-                          : cv_fail_memory(err, "a tree");
-    free(zero);
-    return status;
+    if (ready_s == NULL) /* all at 0 */
+        ready_s = cv_array(&owned->arena, costs->nodes, sizeof *ready_s);
+    return ready_s != NULL ? execute(costs, ready_s, &shape, owned, err)
+                           : cv_fail_memory(err, "a tree");
 }
 
-/* --- plan and simulate a reduction: the public calls ------------------------------- */
+/* --- the public calls --------------------------------------------------------------- */
 
-/* Costs as the job gives them: laws, or one exact instance. */
+/* Costs of the job: distributions, or exact ones. */
 static enum cleave_status read_costs(const struct cleave_reduction *job,
                                      struct cv_reduce_costs *out,
                                      struct cleave_error *err)
@@ -336,8 +319,8 @@ static enum cleave_status read_costs(const struct cleave_reduction *job,
     return CLEAVE_OK;
 }
 
-/* When partials become ready, if that is said; *out_owned, which may be NULL, is to be
- * freed when the costs are no longer needed. */
+/* Ready times of partials, if the job has any; the caller frees *out_owned, which may be
+ * NULL, after the costs. */
 static enum cleave_status read_ready(const struct cleave_reduction *job,
                                      struct cv_reduce_costs *costs, double **out_owned,
                                      struct cleave_error *err)
@@ -374,20 +357,49 @@ static enum cleave_status read_ready(const struct cleave_reduction *job,
         costs->ready_s = means;
     return CLEAVE_OK;
 }
+/* A job with its costs and its plan. */
+struct reduce_case {
+    struct cv_reduce_costs costs;
+    double *means; /* owned: ready times, or NULL */
+    struct cv_planned planned;
+};
 
-static enum cleave_status plan_job(const struct cleave_reduction *job, const char *preset,
-                                   const struct cv_reduce_costs *costs,
-                                   struct cv_planned *planned, struct cleave_error *err)
+/* `at_mean`: every cost is its mean. `preset`: the policy, unless the job names one. */
+static enum cleave_status open_case(const struct cleave_reduction *job, bool at_mean,
+                                    const char *preset, struct reduce_case *out,
+                                    struct cleave_error *err)
 {
+    struct cv_reduce_costs *costs = &out->costs;
     const struct cleave_policy *policy;
+    enum cleave_status status;
 
-    CV_TRY(cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_REDUCE,
-                                                         .name = job->policy,
-                                                         .preset = preset,
-                                                         .own = job->own_policy },
-                            &policy, err));
-    return cv_planned_reduce_costs(planned, policy, job->settings, job->nsettings, costs,
-                                   job->seed, err);
+    CV_TRY(read_costs(job, costs, err));
+    CV_TRY(read_ready(job, costs, &out->means, err));
+    if (at_mean) {
+        costs->transfer =
+            cv_distribution_constant(cv_distribution_mean(&costs->transfer));
+        costs->compute = cv_distribution_constant(cv_distribution_mean(&costs->compute));
+        if (costs->ready_s == NULL)
+            costs->ready_s = out->means;
+        preset = costs->has_ready ? "ready" : preset;
+    }
+    status = cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_REDUCE,
+                                                           .name = job->policy,
+                                                           .preset = preset,
+                                                           .own = job->own_policy },
+                              &policy, err);
+    if (status == CLEAVE_OK)
+        status = cv_planned_reduce_costs(&out->planned, policy, job->settings,
+                                         job->nsettings, costs, job->seed, err);
+    if (status != CLEAVE_OK)
+        free(out->means);
+    return status;
+}
+
+static void close_case(struct reduce_case *reduce_case)
+{
+    cv_planned_done(&reduce_case->planned);
+    free(reduce_case->means);
 }
 
 static struct cv_simgrid_source simgrid_source(const struct cleave_simgrid *simgrid,
@@ -412,23 +424,19 @@ static enum cleave_status drive(const struct cleave_simgrid *simgrid,
     enum cleave_status status;
     double *drawn = NULL;
 
-    if (simgrid != NULL)
-        CV_TRY(cv_driver_open(planned, &cv_engine_simgrid_reduce, NULL, &source, &driver,
-                              err));
-    else
-        CV_TRY(cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
-                              &driver, err));
-    status = CLEAVE_OK;
-    if (costs->has_ready) {
+    CV_TRY(cv_driver_open(planned,
+                          simgrid != NULL ? &cv_engine_simgrid_reduce
+                                          : cv_native_reduce_for(planned->policy),
+                          NULL, simgrid != NULL ? (const void *)&source : costs, &driver,
+                          err));
+    if (costs->has_ready)
         drawn = malloc(costs->nodes * sizeof *drawn);
-        for (uint32_t i = 0; drawn != NULL && i < costs->nodes; i++)
-            drawn[i] = cv_ready_time(costs, run.number, i);
-        run.ready_s = drawn;
-        if (drawn == NULL)
-            status = cv_fail_memory(err, "the ready times");
-    }
-    if (status == CLEAVE_OK)
-        status = cv_driver_run(driver, &run, trace, out, err);
+    for (uint32_t i = 0; drawn != NULL && i < costs->nodes; i++)
+        drawn[i] = cv_ready_time(costs, run.number, i);
+    run.ready_s = drawn;
+    status = costs->has_ready && drawn == NULL
+                 ? cv_fail_memory(err, "the ready times")
+                 : cv_driver_run(driver, &run, trace, out, err);
     free(drawn);
     cv_driver_close(driver);
     return status;
@@ -437,8 +445,8 @@ static enum cleave_status drive(const struct cleave_simgrid *simgrid,
 static enum cleave_status run_once(const struct cleave_reduction *job,
                                    const struct cv_reduce_costs *costs,
                                    const struct cv_planned *planned,
-                                   struct cv_owned_tree *owned,
-                                   struct cleave_trace *trace, struct cleave_error *err)
+                                   struct owned_tree *owned, struct cleave_trace *trace,
+                                   struct cleave_error *err)
 {
     size_t first_entry = cleave_trace_count(trace);
     struct cv_outcome outcome;
@@ -447,9 +455,7 @@ static enum cleave_status run_once(const struct cleave_reduction *job,
     owned->tree.policy = planned->policy->name;
     owned->tree.nodes = costs->nodes;
     CV_TRY(tree_directly(job, costs, planned, owned, &done, err));
-    if (done) {
-        /* nothing happened */
-    } else {
+    if (!done) {
         CV_TRY(drive(job->simgrid, planned, costs, trace, &outcome, err));
         owned->tree.length_s = outcome.makespan_s;
         CV_TRY(
@@ -457,52 +463,37 @@ static enum cleave_status run_once(const struct cleave_reduction *job,
     }
     return tree_bound(costs, planned, owned, err);
 }
-
 enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
                                       struct cleave_tree **out, struct cleave_error *err)
 {
-    struct cv_owned_tree *owned = NULL;
+    struct owned_tree *owned;
     struct cleave_trace *trace = job->trace;
-    struct cv_reduce_costs costs;
-    struct cv_planned planned;
-    enum cleave_status status;
-    double *means = NULL;
+    struct reduce_case this;
+    enum cleave_status status = CLEAVE_OK;
 
-    CV_TRY(read_costs(job, &costs, err));
-    CV_TRY(read_ready(job, &costs, &means, err));
-    /* A plan takes every cost at its mean. */
-    costs.transfer = cv_distribution_constant(cv_distribution_mean(&costs.transfer));
-    costs.compute = cv_distribution_constant(cv_distribution_mean(&costs.compute));
-    if (costs.ready_s == NULL)
-        costs.ready_s = means;
-    status = plan_job(job, costs.has_ready ? "ready" : "greedy", &costs, &planned, err);
-    if (status != CLEAVE_OK) {
-        free(means);
-        return status;
-    }
+    CV_TRY(open_case(job, true, "greedy", &this, err));
     owned = calloc(1, sizeof *owned);
-    status = owned == NULL ? cv_fail_memory(err, "a tree") : CLEAVE_OK;
-    if (status == CLEAVE_OK) {
+    if (owned == NULL)
+        status = cv_fail_memory(err, "a tree");
+    else
         cv_arena_init(&owned->arena);
-        if (trace == NULL)
-            status = cleave_trace_new(&trace, err);
-    }
+    if (status == CLEAVE_OK && trace == NULL)
+        status = cleave_trace_new(&trace, err);
     if (status == CLEAVE_OK)
-        status = run_once(job, &costs, &planned, owned, trace, err);
+        status = run_once(job, &this.costs, &this.planned, owned, trace, err);
     if (trace != job->trace)
         cleave_trace_free(trace);
-    cv_planned_done(&planned);
-    free(means);
-    if (status != CLEAVE_OK)
-        cleave_tree_free(owned == NULL ? NULL : &owned->tree);
-    else
+    close_case(&this);
+    if (status == CLEAVE_OK)
         *out = &owned->tree;
+    else
+        cleave_tree_free((struct cleave_tree *)owned);
     return status;
 }
 
 void cleave_tree_free(struct cleave_tree *tree)
 {
-    struct cv_owned_tree *owned = (struct cv_owned_tree *)tree;
+    struct owned_tree *owned = (struct owned_tree *)tree;
 
     if (owned == NULL)
         return;
@@ -510,111 +501,61 @@ void cleave_tree_free(struct cleave_tree *tree)
     free(owned);
 }
 
-/* What one thread needs for its runs: a fixed tree is evaluated without events, all else,
- * and a fixed tree whose order of arrivals is open, goes through the driver. Same bits. */
+/* A fixed tree is evaluated without events. Other policies, and a fixed tree whose order of
+ * arrivals is open, are simulated by the driver; results are the same bits. */
 struct simulator {
-    struct cv_driver *driver; /* owned; NULL: the thread has not begun */
-    struct cv_arena arena;    /* of tree and ready times               */
     bool is_fixed;
-    struct cv_fixed_tree tree; /* if is_fixed            */
-    double *ready_s;           /* of a run; NULL: none   */
+    struct cv_fixed_tree tree; /* if is_fixed */
+    double *ready_s;           /* of a run; NULL: none */
 };
 
-struct shared {
-    const struct cv_planned *planned;
-    const struct cv_reduce_costs *costs;
-    struct simulator *simulators; /* per thread */
-};
-
-static enum cleave_status open_simulator(const struct shared *shared,
-                                         struct simulator *out, struct cleave_error *err)
+static enum cleave_status open_simulator(const struct reduce_case *runs,
+                                         struct cv_run_thread *thread,
+                                         struct cleave_error *err)
 {
-    const struct cv_planned *planned = shared->planned;
-    const struct cv_reduce_costs *costs = shared->costs;
+    const struct cv_planned *planned = &runs->planned;
+    const struct cv_reduce_costs *costs = &runs->costs;
+    struct simulator *simulator = cv_array(&thread->arena, 1, sizeof *simulator);
 
+    if (simulator == NULL)
+        return cv_fail_memory(err, "the threads");
     if (costs->has_ready) {
-        out->ready_s = cv_array(&out->arena, costs->nodes, sizeof(double));
-        if (out->ready_s == NULL)
+        simulator->ready_s = cv_array(&thread->arena, costs->nodes, sizeof(double));
+        if (simulator->ready_s == NULL)
             return cv_fail_memory(err, "the ready times");
     }
-    CV_TRY(cv_fixed_tree_init(&out->tree, planned->policy, planned->state, &planned->view,
-                              costs, &out->arena, &out->is_fixed, err));
+    thread->own = simulator;
+    CV_TRY(cv_fixed_tree_init(&simulator->tree, planned->policy, planned->state,
+                              &planned->view, costs, &thread->arena, &simulator->is_fixed,
+                              err));
     return cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
-                          &out->driver, err);
+                          &thread->driver, err);
 }
 
-static enum cleave_status run_by_driver(const struct shared *shared,
-                                        struct simulator *simulator, uint32_t number,
-                                        struct cv_run_result *result,
+static enum cleave_status run_reduction(void *context, struct cv_run_thread *thread,
+                                        uint32_t number, struct cv_run_result *result,
                                         struct cleave_error *err)
 {
-    const struct cv_reduce_costs *costs = shared->costs;
-    struct cv_run run = { .number = number,
-                          .ready_s = simulator->ready_s,
-                          .ready_model = costs->ready_model };
+    const struct reduce_case *runs = context;
+    const struct cv_reduce_costs *costs = &runs->costs;
+    struct cv_run run = { .number = number, .ready_model = costs->ready_model };
+    struct simulator *simulator;
     struct cv_outcome outcome;
 
+    if (thread->driver == NULL)
+        CV_TRY(open_simulator(runs, thread, err));
+    simulator = thread->own;
+    *result = (struct cv_run_result){ NAN, 0, costs->nodes - 1.0 };
+    if (simulator->is_fixed)
+        result->makespan_s = cv_fixed_tree_run(&simulator->tree, number);
+    if (!isnan(result->makespan_s))
+        return CLEAVE_OK;
     for (uint32_t i = 0; costs->has_ready && i < costs->nodes; i++)
         simulator->ready_s[i] = cv_ready_time(costs, number, i);
-    CV_TRY(cv_driver_run(simulator->driver, &run, NULL, &outcome, err));
+    run.ready_s = simulator->ready_s;
+    CV_TRY(cv_driver_run(thread->driver, &run, NULL, &outcome, err));
     *result = (struct cv_run_result){ outcome.makespan_s, 0, (double)outcome.chunks };
     return CLEAVE_OK;
-}
-
-static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
-                                    uint64_t end, struct cv_run_result *results,
-                                    struct cleave_error *err)
-{
-    const struct shared *shared = context;
-    struct simulator *simulator = &shared->simulators[thread];
-
-    if (simulator->driver == NULL)
-        CV_TRY(open_simulator(shared, simulator, err));
-    for (uint64_t i = begin; i < end; i++) {
-        struct cv_run_result *result = &results[i - begin];
-
-        *result = (struct cv_run_result){ NAN, 0, shared->costs->nodes - 1.0 };
-        if (simulator->is_fixed)
-            result->makespan_s = cv_fixed_tree_run(&simulator->tree, (uint32_t)i);
-        if (isnan(result->makespan_s))
-            CV_TRY(run_by_driver(shared, simulator, (uint32_t)i, result, err));
-    }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status simulate(const struct cv_planned *planned,
-                                   const struct cv_reduce_costs *costs,
-                                   const struct cleave_trial *trial,
-                                   struct cleave_stats *out, struct cleave_error *err)
-{
-    unsigned threads = cv_monte_carlo_threads(trial);
-    struct shared shared = { planned, costs, calloc(threads, sizeof(struct simulator)) };
-    enum cleave_status status;
-
-    if (shared.simulators == NULL)
-        return cv_fail_memory(err, "the threads");
-    for (unsigned i = 0; i < threads; i++)
-        cv_arena_init(&shared.simulators[i].arena);
-    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
-    for (unsigned i = 0; i < threads; i++) {
-        cv_driver_close(shared.simulators[i].driver);
-        cv_arena_done(&shared.simulators[i].arena);
-    }
-    free(shared.simulators);
-    return status;
-}
-
-/* The same by SimGrid, one event after the other. */
-static enum cleave_status
-simulate_simgrid(const struct cleave_reduction *job, const struct cv_planned *planned,
-                 const struct cv_reduce_costs *costs, const struct cleave_trial *trial,
-                 struct cleave_stats *out, struct cleave_error *err)
-{
-    const struct cv_simgrid_source source = simgrid_source(job->simgrid, planned, costs);
-    const struct cv_run first = { .number = 0 };
-
-    return cv_monte_carlo(planned, &cv_engine_simgrid_reduce, &source, &first, trial,
-                          job->trace, out, err);
 }
 
 enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
@@ -622,30 +563,27 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
                                           struct cleave_stats *out,
                                           struct cleave_error *err)
 {
-    struct cv_reduce_costs costs;
-    struct cv_planned planned;
+    struct reduce_case this;
     struct cleave_stats stats;
     struct cv_outcome outcome;
     enum cleave_status status;
-    double *means = NULL;
 
-    CV_TRY(read_costs(job, &costs, err));
-    CV_TRY(read_ready(job, &costs, &means, err));
-    status = plan_job(job, "tree-adapt", &costs, &planned, err);
-    if (status != CLEAVE_OK) {
-        free(means);
-        return status;
+    CV_TRY(open_case(job, false, "tree-adapt", &this, err));
+    if (job->simgrid != NULL) {
+        const struct cv_simgrid_source source =
+            simgrid_source(job->simgrid, &this.planned, &this.costs);
+
+        status =
+            cv_monte_carlo(&this.planned, &cv_engine_simgrid_reduce, &source,
+                           &(struct cv_run){ 0 }, trial, NULL, job->trace, &stats, err);
+    } else {
+        status = cv_monte_carlo_by(trial, run_reduction, &this, &stats, err);
     }
-    if (job->simgrid != NULL)
-        status = simulate_simgrid(job, &planned, &costs, trial, &stats, err);
-    else
-        status = simulate(&planned, &costs, trial, &stats, err);
     if (status == CLEAVE_OK && job->simgrid == NULL &&
         job->trace != NULL) /* run 0 once more, by the driver */
-        status = drive(NULL, &planned, &costs, job->trace, &outcome, err);
+        status = drive(NULL, &this.planned, &this.costs, job->trace, &outcome, err);
     if (status == CLEAVE_OK)
         *out = stats;
-    cv_planned_done(&planned);
-    free(means);
+    close_case(&this);
     return status;
 }

@@ -14,8 +14,6 @@
 #include "sim/load/load_case.h"
 #include "sim/many/monte_carlo.h"
 
-/* --- a split and the reduction of its results, executed with costs that vary ------- */
-
 double cv_joint_ready(const struct cv_joint_job *job, const struct cv_joint_plan *plan,
                       const struct cv_noise *noise, double *sent_s, double *ready_s)
 {
@@ -43,9 +41,9 @@ double cv_joint_ready(const struct cv_joint_job *job, const struct cv_joint_plan
     return all_s;
 }
 
-/* When n partials that are ready at these times, which are sorted, have come to the master
- * one after the other and are combined; the first needs no combination. A port that serves
- * one at a time takes none before port_s, when it has sent all. */
+/* When n partials have arrived at the master one after the other and are combined; the
+ * first needs no combination. Sorts ready_s. A port that serves one message at a time
+ * receives nothing before port_s, when all was sent. */
 static double star_length(const struct cv_joint_job *job, double port_s, double *ready_s,
                           uint32_t n)
 {
@@ -61,52 +59,37 @@ static double star_length(const struct cv_joint_job *job, double port_s, double 
     return done_s;
 }
 
-struct shared {
+struct joint_runs {
     const struct cv_joint_job *job;
     const struct cv_joint_plan *plan;
     struct cv_noise noise;
-    struct cv_arena *arenas; /* per thread */
 };
 
-static enum cleave_status run_one(const struct shared *shared, struct cv_arena *arena,
-                                  uint32_t run, double *out, struct cleave_error *err)
+static enum cleave_status run_joint(void *context, struct cv_run_thread *thread,
+                                    uint32_t number, struct cv_run_result *result,
+                                    struct cleave_error *err)
 {
-    const struct cv_joint_job *job = shared->job;
-    const uint32_t n = shared->plan->used;
-    struct cv_noise noise = shared->noise;
+    const struct joint_runs *runs = context;
+    const struct cv_joint_job *job = runs->job;
+    const uint32_t n = runs->plan->used;
+    struct cv_noise noise = runs->noise;
     struct cv_ready_run executed;
     double *ready_s, sent_s;
 
-    cv_arena_reset(arena);
-    ready_s = cv_array(arena, n, sizeof *ready_s);
-    if (ready_s == NULL)
+    cv_arena_reset(&thread->arena);
+    if (!CV_NEW(&thread->arena, ready_s, n))
         return cv_fail_memory(err, "a run");
-    noise.run = run;
-    sent_s = cv_joint_ready(job, shared->plan, &noise, NULL, ready_s);
+    noise.run = number;
+    sent_s = cv_joint_ready(job, runs->plan, &noise, NULL, ready_s);
+    result->chunks = n;
     if (job->at_master) {
-        *out = star_length(job, sent_s, ready_s, n);
+        result->makespan_s = star_length(job, sent_s, ready_s, n);
         return CLEAVE_OK;
     }
     CV_TRY(cv_ready_execute(&(struct cv_ready_job){ n, ready_s, job->costs.d,
                                                     job->costs.c, job->costs.model },
-                            shared->plan->parent, NULL, arena, &executed, err));
-    *out = executed.length_s;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
-                                    uint64_t end, struct cv_run_result *results,
-                                    struct cleave_error *err)
-{
-    const struct shared *shared = context;
-
-    for (uint64_t i = begin; i < end; i++) {
-        double length_s = 0;
-
-        CV_TRY(run_one(shared, &shared->arenas[thread], (uint32_t)i, &length_s, err));
-        results[i - begin] =
-            (struct cv_run_result){ length_s, 0, (double)shared->plan->used };
-    }
+                            runs->plan->parent, NULL, &thread->arena, &executed, err));
+    result->makespan_s = executed.length_s;
     return CLEAVE_OK;
 }
 
@@ -115,39 +98,12 @@ enum cleave_status cv_joint_simulate(const struct cv_joint_job *job,
                                      const struct cleave_trial *trial,
                                      struct cleave_stats *out, struct cleave_error *err)
 {
-    const unsigned threads = cv_monte_carlo_threads(trial);
-    struct shared shared = { job,
-                             plan,
-                             { .drawn = trial->noise, .seed = seed },
-                             calloc(threads, sizeof(struct cv_arena)) };
-    enum cleave_status status;
+    struct joint_runs runs = { job, plan, { .drawn = trial->noise, .seed = seed } };
 
-    if (shared.arenas == NULL)
-        return cv_fail_memory(err, "the threads");
-    for (unsigned i = 0; i < threads; i++)
-        cv_arena_init(&shared.arenas[i]);
-    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
-    for (unsigned i = 0; i < threads; i++)
-        cv_arena_done(&shared.arenas[i]);
-    free(shared.arenas);
-    return status;
+    return cv_monte_carlo_by(trial, run_joint, &runs, out, err);
 }
 
-/* --- a load by any policy, and the reduction of its partials after it -------------- */
-
-/* What a thread needs for its runs. */
-struct lane {
-    struct cv_driver *driver; /* owned; NULL: not opened yet */
-    struct cv_arena arena;
-};
-
-struct load_shared {
-    const struct cv_planned *planned;
-    const struct cv_engine *engine;
-    const struct cv_joint_job *joint;
-    struct cv_run first;
-    struct lane *lanes; /* per thread */
-};
+/* --- a load by any policy, then the reduction of its partials ----------------------- */
 
 static enum cleave_status tree_length(const struct cv_joint_job *joint,
                                       const double *ready_s, uint32_t n,
@@ -169,117 +125,34 @@ static enum cleave_status tree_length(const struct cv_joint_job *joint,
     return CLEAVE_OK;
 }
 
-/* When all partials of the last run are one. */
-static enum cleave_status reduce(const struct load_shared *load_shared, struct lane *lane,
-                                 double sent_s, double *out_s, struct cleave_error *err)
+struct reduction {
+    const struct cv_joint_job *joint;
+    uint32_t nworkers;
+};
+
+/* When all partials of a run are one. */
+static enum cleave_status reduce(void *context, struct cv_run_thread *thread,
+                                 const struct cv_outcome *outcome, double *out_s,
+                                 struct cleave_error *err)
 {
-    const uint32_t nworkers = load_shared->planned->view.nworkers;
-    const double *done_s = cv_driver_done_s(lane->driver);
+    const struct reduction *reduction = context;
+    const double *done_s = cv_driver_done_s(thread->driver);
     double *ready_s;
     uint32_t n = 0;
 
-    cv_arena_reset(&lane->arena);
-    ready_s = cv_array(&lane->arena, nworkers, sizeof *ready_s);
-    if (ready_s == NULL)
+    cv_arena_reset(&thread->arena);
+    if (!CV_NEW(&thread->arena, ready_s, reduction->nworkers))
         return cv_fail_memory(err, "a run");
-    for (uint32_t w = 0; w < nworkers; w++)
+    for (uint32_t w = 0; w < reduction->nworkers; w++)
         if (done_s[w] > 0)
             ready_s[n++] = done_s[w];
-    if (!load_shared->joint->at_master && n > 0)
-        return tree_length(load_shared->joint, ready_s, n, &lane->arena, out_s, err);
-    *out_s = star_length(load_shared->joint, sent_s, ready_s, n);
+    if (!reduction->joint->at_master && n > 0)
+        return tree_length(reduction->joint, ready_s, n, &thread->arena, out_s, err);
+    *out_s = star_length(reduction->joint, outcome->sent_s, ready_s, n);
     return CLEAVE_OK;
 }
 
-static enum cleave_status one_run(const struct load_shared *load_shared,
-                                  struct lane *lane, uint64_t number,
-                                  struct cv_run_result *result, struct cleave_error *err)
-{
-    const uint32_t nworkers = load_shared->planned->view.nworkers;
-    struct cv_run run = load_shared->first;
-    struct cv_outcome outcome;
-    double end_s = 0;
-
-    run.number = run.noise.run = (uint32_t)number;
-    CV_TRY(cv_driver_run(lane->driver, &run, NULL, &outcome, err));
-    CV_TRY(reduce(load_shared, lane, outcome.sent_s, &end_s, err));
-    *result = (struct cv_run_result){ end_s, 0, (double)outcome.chunks };
-    if (end_s > 0)
-        result->utilisation = outcome.busy_s / (end_s * nworkers);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status load_some_runs(void *context, unsigned thread, uint64_t begin,
-                                         uint64_t end, struct cv_run_result *results,
-                                         struct cleave_error *err)
-{
-    const struct load_shared *load_shared = context;
-    struct lane *lane = &load_shared->lanes[thread];
-
-    if (lane->driver == NULL)
-        CV_TRY(cv_driver_open(load_shared->planned, load_shared->engine,
-                              load_shared->first.platform, NULL, &lane->driver, err));
-    for (uint64_t i = begin; i < end; i++)
-        CV_TRY(one_run(load_shared, lane, i, &results[i - begin], err));
-    return CLEAVE_OK;
-}
-
-static enum cleave_status all_runs(struct load_shared *load_shared,
-                                   const struct cleave_trial *trial,
-                                   struct cleave_stats *out, struct cleave_error *err)
-{
-    const unsigned threads = cv_monte_carlo_threads(trial);
-    enum cleave_status status;
-
-    load_shared->lanes = calloc(threads, sizeof *load_shared->lanes);
-    if (load_shared->lanes == NULL)
-        return cv_fail_memory(err, "the threads");
-    for (unsigned i = 0; i < threads; i++)
-        cv_arena_init(&load_shared->lanes[i].arena);
-    status = cv_monte_carlo_by(trial, load_some_runs, load_shared, out, err);
-    for (unsigned i = 0; i < threads; i++) {
-        cv_driver_close(load_shared->lanes[i].driver);
-        cv_arena_done(&load_shared->lanes[i].arena);
-    }
-    free(load_shared->lanes);
-    return status;
-}
-
-static enum cleave_status simulate(const struct cv_load_case *load_case,
-                                   const struct cleave_job *job,
-                                   const struct cv_joint_job *joint,
-                                   const struct cleave_trial *trial,
-                                   struct cleave_stats *out, struct cleave_error *err)
-{
-    struct cv_planned planned;
-    struct load_shared load_shared = { .planned = &planned,
-                                       .engine = cv_load_case_engine(load_case, NULL),
-                                       .joint = joint,
-                                       .first = cv_load_case_run(load_case) };
-    struct cleave_bound bounds[CV_MAX_BOUNDS];
-    struct cleave_stats stats;
-    enum cleave_status status;
-    size_t tightest = 0;
-
-    load_shared.first.noise.drawn = trial->noise;
-    load_shared.first.noise.seed = job->seed;
-    CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
-    status = all_runs(&load_shared, trial, &stats, err);
-    if (status == CLEAVE_OK &&
-        cv_load_case_bounds(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
-        status = cv_fail_memory(err, "the bounds");
-    if (status == CLEAVE_OK) {
-        stats.load = cv_load_case_units(load_case, &planned);
-        stats.bound = bounds[tightest];
-        stats.bound.value_s += joint->at_master ? joint->costs.d : 0;
-        stats.picked = planned.notes.picked;
-        *out = stats;
-    }
-    cv_planned_done(&planned);
-    return status;
-}
-
-/* --- what those are told who mind ------------------------------------------------------- */
+/* --- costs for policies that consider the reduction --------------------------------- */
 
 enum { TOLD = 3, NUMBER_ROOM = 32 };
 
@@ -291,7 +164,7 @@ static bool has(const struct cleave_job *job, const char *key)
     return false;
 }
 
-/* The job's settings, and those about the reduction that nobody has set. */
+/* The job's settings, and the costs of the reduction unless they are set. */
 static enum cleave_status tell(const struct cleave_job *job,
                                const struct cv_joint_job *joint,
                                char (*numbers)[NUMBER_ROOM], struct cleave_setting **out,
@@ -323,6 +196,8 @@ enum cleave_status cv_reduced_load(const struct cleave_job *job,
     struct cleave_job told = *job;
     struct cleave_setting *settings = NULL;
     struct cv_load_case load_case;
+    struct reduction reduction = { joint, cleave_platform_nworkers(job->platform) };
+    const struct cv_after_run after = { reduce, &reduction };
     char numbers[TOLD][NUMBER_ROOM];
     enum cleave_status status = cv_load_case_open(&load_case, job, err);
 
@@ -330,10 +205,14 @@ enum cleave_status cv_reduced_load(const struct cleave_job *job,
         status = tell(job, joint, numbers, &settings, &told.nsettings, err);
         told.settings = settings;
     }
+    told.trace = NULL;
+    told.simgrid = NULL;
     load_case.load.folders = joint->at_master ? 1 : 0;
     load_case.load.folds_apart = !joint->at_master;
     if (status == CLEAVE_OK)
-        status = simulate(&load_case, &told, joint, trial, out, err);
+        status = cv_load_case_simulate(&load_case, &told, trial, &after, out, err);
+    if (status == CLEAVE_OK)
+        out->bound.value_s += joint->at_master ? joint->costs.d : 0;
     cv_load_case_close(&load_case);
     free(settings);
     return status;

@@ -1,15 +1,515 @@
 /* simgrid_engine.c -- SimGrid as an engine. SPDX-License-Identifier: MIT
  *
- * Orders go to the process that holds the world, events come back. What an operation costs
- * is drawn here, by the same functions as for the native engine, and goes with the order:
- * factors for chunks, seconds for partials. */
+ * Orders go to the process cleave-simgrid, which holds the simulated world, and events
+ * return. Costs are drawn here, by the same functions as for the native engine, and sent
+ * with the order: factors for chunks, seconds for partials. */
 #include "sim/simgrid/simgrid_engine.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cleave/version.h>
+#include "base/arena.h"
 #include "base/fail.h"
-#include "sim/simgrid/simgrid_child.h"
+#include "base/helper_program.h"
+#include "base/text.h"
+#include "engine/simgrid_wire.h"
+#include "model/platform/platform_internal.h"
+
+/* --- the process -------------------------------------------------------------------- */
+
+/* Its standard input is a socket; its standard error is an unnamed file, which has the
+ * reason if it dies. */
+
+extern char **environ;
+
+struct cv_simgrid_child {
+    pid_t id;
+    int socket, log;
+    struct cv_wire_message *kept; /* owned: not yet sent */
+    size_t nkept, room;
+};
+
+enum cleave_status cleave_simgrid_find(char *path, size_t size, struct cleave_error *err)
+{
+    static const struct cv_helper_program simgrid = {
+        .program = "cleave-simgrid",
+        .what = "engine 'simgrid'",
+        .remedy = "which is built where the Debian package libsimgrid-dev is installed",
+    };
+
+    return cv_helper_program_find(&simgrid, path, size, err);
+}
+
+static enum cleave_status spawn(struct cv_simgrid_child *child, const char *path,
+                                int their_socket, struct cleave_error *err)
+{
+    char *const words[] = { (char *)"cleave-simgrid", NULL };
+    posix_spawn_file_actions_t actions;
+    int failure = posix_spawn_file_actions_init(&actions);
+
+    if (failure == 0) {
+        failure = posix_spawn_file_actions_adddup2(&actions, their_socket, STDIN_FILENO);
+        if (failure == 0)
+            failure =
+                posix_spawn_file_actions_adddup2(&actions, child->log, STDOUT_FILENO);
+        if (failure == 0)
+            failure =
+                posix_spawn_file_actions_adddup2(&actions, child->log, STDERR_FILENO);
+        if (failure == 0)
+            failure = posix_spawn(&child->id, path, &actions, NULL, words, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    if (failure != 0) {
+        child->id = 0;
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start %.300s: %s", path,
+                       strerror(failure));
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status launch(struct cv_simgrid_child *child, struct cleave_error *err)
+{
+    char path[PATH_MAX];
+    int pair[2];
+    enum cleave_status status;
+
+    CV_TRY(cleave_simgrid_find(path, sizeof path, err));
+    child->log = memfd_create("cleave-simgrid", MFD_CLOEXEC);
+    if (child->log < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start cleave-simgrid: %s",
+                       strerror(errno));
+    child->socket = pair[0];
+    status = spawn(child, path, pair[1], err);
+    close(pair[1]);
+    return status;
+}
+
+void cv_simgrid_stop(struct cv_simgrid_child *child)
+{
+    if (child == NULL)
+        return;
+    if (child->socket >= 0)
+        close(child->socket);
+    if (child->id > 0)
+        while (waitpid(child->id, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    if (child->log >= 0)
+        close(child->log);
+    free(child->kept);
+    free(child);
+}
+
+/* The first line that SimGrid marked as an error, or else the last line. */
+static void last_words(const struct cv_simgrid_child *child, char *out, size_t size)
+{
+    char text[8192], *line = text, *end;
+    ssize_t length = pread(child->log, text, sizeof text - 1, 0);
+    const char *best = NULL, *last = NULL;
+
+    text[length > 0 ? length : 0] = '\0';
+    for (; line != NULL; line = end == NULL ? NULL : end + 1) {
+        end = strchr(line, '\n');
+        if (end != NULL)
+            *end = '\0';
+        if (line[strspn(line, " \t")] == '\0')
+            continue;
+        last = line;
+        if (best == NULL)
+            best = cv_simgrid_marked(line);
+    }
+    if (best == NULL)
+        best = last != NULL ? last : "it gave no reason";
+    best = cv_simgrid_plain(best);
+    cv_shown(best, strlen(best), out, size);
+}
+
+static enum cleave_status died(struct cv_simgrid_child *child, struct cleave_error *err)
+{
+    char words[360], how[40] = "ended";
+    int state = 0;
+
+    close(child->socket);
+    child->socket = -1;
+    while (child->id > 0 && waitpid(child->id, &state, 0) < 0 && errno == EINTR)
+        continue;
+    child->id = 0;
+    if (WIFSIGNALED(state))
+        snprintf(how, sizeof how, "died (%s)", strsignal(WTERMSIG(state)));
+    last_words(child, words, sizeof words);
+    return cv_fail(err, CLEAVE_EENGINE, "SimGrid %s: %s", how, words);
+}
+
+static enum cleave_status put(struct cv_simgrid_child *child, const void *from,
+                              size_t bytes, struct cleave_error *err)
+{
+    const char *at = from;
+
+    while (bytes > 0) {
+        const ssize_t sent = send(child->socket, at, bytes, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return died(child, err);
+        at += sent;
+        bytes -= (size_t)sent;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status simgrid_hear_more(struct cv_simgrid_child *child, void *to,
+                                            size_t bytes, struct cleave_error *err)
+{
+    char *at = to;
+
+    while (bytes > 0) {
+        const ssize_t got = recv(child->socket, at, bytes, 0);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return died(child, err);
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+/* Messages are sent before the next answer is received. */
+static enum cleave_status simgrid_say(struct cv_simgrid_child *child,
+                                      const struct cv_wire_message *message,
+                                      struct cleave_error *err)
+{
+    if (!CV_ROOM(child->kept, &child->room, child->nkept + 1))
+        return cv_fail_memory(err, "the orders of a run");
+    child->kept[child->nkept++] = *message;
+    return CLEAVE_OK;
+}
+
+/* The error of the process, whose texts and status may be anything. */
+static enum cleave_status take_error(struct cleave_error *theirs,
+                                     struct cleave_error *err)
+{
+    theirs->file[sizeof theirs->file - 1] = '\0';
+    theirs->field[sizeof theirs->field - 1] = '\0';
+    theirs->text[sizeof theirs->text - 1] = '\0';
+    if (theirs->status <= CLEAVE_OK || theirs->status > CLEAVE_EENGINE)
+        theirs->status = CLEAVE_EENGINE;
+    if (err != NULL)
+        *err = *theirs;
+    return theirs->status;
+}
+
+/* Receive an answer, one of `replies`: bits 1u << CV_WIRE_... If the process has died,
+ * the error is SimGrid's last message. */
+static enum cleave_status simgrid_hear(struct cv_simgrid_child *child, unsigned replies,
+                                       struct cv_wire_answer *out,
+                                       struct cleave_error *err)
+{
+    struct cleave_error theirs;
+
+    if (child->socket < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "SimGrid has ended");
+    if (child->nkept > 0)
+        CV_TRY(put(child, child->kept, child->nkept * sizeof *child->kept, err));
+    child->nkept = 0;
+    CV_TRY(simgrid_hear_more(child, out, sizeof *out, err));
+    if (out->reply == CV_WIRE_FAILED) {
+        CV_TRY(simgrid_hear_more(child, &theirs, sizeof theirs, err));
+        return take_error(&theirs, err);
+    }
+    return out->reply <= CV_WIRE_PAIRS && (replies >> out->reply & 1) != 0
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE,
+                         "SimGrid answered something else than it was asked");
+}
+
+static void add_name(FILE *file, const char *name)
+{
+    fputs(name == NULL ? "" : name, file);
+    fputc('\0', file);
+}
+
+/* Workers, their steps and the number of steps of each. */
+static void add_workers(const struct cleave_platform *platform, struct cv_wire_open *told,
+                        FILE *file)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    const struct cleave_step *steps;
+    uint32_t count;
+
+    told->nodes = n;
+    told->port = cleave_platform_port(platform);
+    fwrite(cleave_platform_workers(platform), sizeof(struct cleave_worker), n, file);
+    for (uint32_t w = 0; w < n; w++) {
+        steps = cleave_platform_profile(platform, w, &count);
+        if (steps != NULL) {
+            told->nsteps += count;
+            fwrite(steps, sizeof *steps, count, file);
+        }
+    }
+    for (uint32_t w = 0; told->nsteps > 0 && w < n; w++) {
+        if (cleave_platform_profile(platform, w, &count) == NULL)
+            count = 0;
+        fwrite(&count, sizeof count, 1, file);
+    }
+}
+
+static void add_hosts(const struct cleave_simgrid *where,
+                      const struct cleave_platform *platform, struct cv_wire_open *told,
+                      FILE *file)
+{
+    add_name(file, where == NULL ? NULL : where->topology);
+    add_name(file, where == NULL ? NULL : where->master);
+    if (where == NULL || where->topology == NULL)
+        return;
+    told->unit_bytes = where->unit_bytes > 0 ? where->unit_bytes : 1e6;
+    told->unit_flops = where->unit_flops > 0 ? where->unit_flops : 1e9;
+    told->partial_bytes = where->partial_bytes > 0 ? where->partial_bytes : 1e6;
+    if (platform != NULL) {
+        told->names = told->nodes;
+        for (uint32_t w = 0; w < told->nodes; w++)
+            add_name(file, cleave_platform_worker_name(platform, w));
+    } else if (where->workers != NULL) {
+        told->names = where->nworkers;
+        for (uint32_t w = 0; w < where->nworkers; w++)
+            add_name(file, where->workers[w]);
+    }
+}
+/* `where`: NULL for a star; `platform`: of a load, or NULL. Counts and sizes of `told` that
+ * follow from these are filled in. */
+static enum cleave_status open_world(struct cv_simgrid_child *child,
+                                     struct cv_wire_open told,
+                                     const struct cleave_simgrid *where,
+                                     const struct cleave_platform *platform,
+                                     struct cleave_error *err)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&bytes, &length);
+    enum cleave_status status;
+    bool failed;
+
+    if (file == NULL)
+        return cv_fail_memory(err, "a platform for SimGrid");
+    snprintf(told.version, sizeof told.version, "%s", CLEAVE_VERSION);
+    told.message_bytes = sizeof(struct cv_wire_message);
+    told.answer_bytes = sizeof(struct cv_wire_answer);
+    if (platform != NULL)
+        add_workers(platform, &told, file);
+    add_hosts(where, platform, &told, file);
+    failed = ferror(file) != 0;
+    failed = fclose(file) != 0 || failed;
+    told.bytes = length;
+    status = failed ? cv_fail_memory(err, "a platform for SimGrid")
+                    : put(child, &told, sizeof told, err);
+    if (status == CLEAVE_OK)
+        status = put(child, bytes, length, err);
+    free(bytes);
+    return status;
+}
+
+enum cleave_status cv_simgrid_adopt(int socket, struct cv_simgrid_child **out,
+                                    struct cleave_error *err)
+{
+    struct cv_simgrid_child *child = calloc(1, sizeof *child);
+
+    if (child == NULL)
+        return cv_fail_memory(err, "a world of SimGrid");
+    child->socket = socket;
+    child->log = -1;
+    *out = child;
+    return CLEAVE_OK;
+}
+
+/* Start the process and open a world in it. */
+static enum cleave_status simgrid_start(const struct cv_wire_open *told,
+                                        const struct cleave_simgrid *where,
+                                        const struct cleave_platform *platform,
+                                        struct cv_simgrid_child **out,
+                                        struct cleave_error *err)
+{
+    struct cv_simgrid_child *child = NULL;
+    enum cleave_status status;
+
+    CV_TRY(cv_simgrid_adopt(-1, &child, err));
+    status = launch(child, err);
+    if (status == CLEAVE_OK)
+        status = open_world(child, *told, where, platform, err);
+    if (status != CLEAVE_OK)
+        cv_simgrid_stop(child);
+    else
+        *out = child;
+    return status;
+}
+
+/* --- checked answers ---------------------------------------------------------------- */
+
+/* The process is of the same build but has a large library in it: answers are checked
+ * before they are used as counts or indices. */
+
+/* Largest size of workers and names. */
+static const uint64_t STAR_MOST = UINT64_C(1) << 30;
+
+static bool is_time(double time_s)
+{
+    return isfinite(time_s) && time_s >= 0;
+}
+
+/* Whether the event is possible, as far as it can be checked here. */
+static bool is_possible(const struct cleave_event *event,
+                        const struct cv_simgrid_bounds *bounds)
+{
+    unsigned char more;
+
+    memcpy(&more, &event->more, 1);
+    if (more > 1 || !is_time(event->time_s) || event->time_s < bounds->now_s ||
+        !is_time(event->start_s) || !is_time(event->read_s) ||
+        event->read_s > event->time_s || !is_time(event->output) ||
+        !is_time(event->cpu_s) || !(isfinite(event->units) && event->units >= 0))
+        return false;
+    switch (event->kind) {
+    case CLEAVE_RECALLED:
+    case CLEAVE_PROGRESS: /* maybe of a worker without a chunk */
+        return event->worker < bounds->nodes &&
+               (event->chunk < bounds->chunks ||
+                (event->chunk == 0 && event->units == 0));
+    case CLEAVE_SENT:
+    case CLEAVE_DONE:
+    case CLEAVE_RETURNED:
+    case CLEAVE_STARTED:
+    case CLEAVE_DRAINED:
+    case CLEAVE_EXTENDED:
+        return event->worker < bounds->nodes && event->chunk < bounds->chunks;
+    case CLEAVE_ARRIVED:
+    case CLEAVE_COMBINED:
+        return event->worker < bounds->nodes && event->peer < bounds->nodes;
+    case CLEAVE_WAKE:
+        return event->worker < bounds->nodes;
+    default:
+        return event->kind == CLEAVE_ENDED;
+    }
+}
+
+enum cleave_status cv_simgrid_hear_event(struct cv_simgrid_child *child,
+                                         const struct cv_simgrid_bounds *bounds,
+                                         struct cleave_event *out, bool *out_any,
+                                         struct cleave_error *err)
+{
+    struct cv_wire_answer answer;
+
+    CV_TRY(
+        simgrid_hear(child, 1u << CV_WIRE_EVENT | 1u << CV_WIRE_NOTHING, &answer, err));
+    if (answer.reply == CV_WIRE_EVENT) {
+        if (!is_possible(&answer.event, bounds))
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "SimGrid told of an event that cannot have happened");
+        *out = answer.event;
+    }
+    *out_any = answer.reply == CV_WIRE_EVENT;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status no_star(struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "SimGrid measured workers, but their number and their names do not "
+                   "belong together");
+}
+
+/* Names, each with its zero; *out_end is the end of the last one. */
+static enum cleave_status read_names(const char *bytes, size_t length,
+                                     struct cv_group *groups, uint32_t n, size_t *out_end,
+                                     struct cleave_error *err)
+{
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (at >= length)
+            return no_star(err);
+        CV_TRY(cv_worker_name_check(bytes + at, "hosts with names", err));
+        groups[i].name = bytes + at;
+        groups[i].count = 1;
+        at += strlen(bytes + at) + 1;
+    }
+    *out_end = at;
+    return at <= length ? CLEAVE_OK : no_star(err);
+}
+
+/* Workers, then their names, then lines about hosts that were left out. */
+static enum cleave_status make_platform(const char *bytes, uint32_t n, size_t length,
+                                        const struct cleave_simgrid *where,
+                                        enum cleave_port port,
+                                        struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    const struct cleave_worker *workers = (const void *)bytes;
+    const size_t names = n * sizeof *workers;
+    struct cv_group *groups = calloc(n, sizeof *groups);
+    enum cleave_status status;
+    size_t end = 0;
+
+    if (groups == NULL)
+        return cv_fail_memory(err, "the workers of a topology");
+    status = read_names(bytes + names, length - names, groups, n, &end, err);
+    if (status == CLEAVE_OK && where->left_out != NULL)
+        snprintf(where->left_out, where->left_out_size, "%.*s",
+                 (int)(length - names - end), bytes + names + end);
+    if (status == CLEAVE_OK)
+        status = cv_platform_build(port, workers, groups, n, out, NULL, err);
+    free(groups);
+    return status;
+}
+
+enum cleave_status cv_simgrid_hear_star(struct cv_simgrid_child *child,
+                                        const struct cleave_simgrid *where,
+                                        enum cleave_port port,
+                                        struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    struct cv_wire_answer answer;
+    enum cleave_status status;
+    char *bytes;
+
+    CV_TRY(simgrid_hear(child, 1u << CV_WIRE_STAR, &answer, err));
+    if (answer.count == 0 || answer.bytes > STAR_MOST ||
+        answer.bytes / (sizeof(struct cleave_worker) + 1) < answer.count)
+        return no_star(err);
+    bytes = calloc(1, answer.bytes + 1);
+    status = bytes == NULL ? cv_fail_memory(err, "the workers of a topology")
+                           : simgrid_hear_more(child, bytes, answer.bytes, err);
+    if (status == CLEAVE_OK)
+        status = make_platform(bytes, answer.count, answer.bytes, where, port, out, err);
+    free(bytes);
+    return status;
+}
+
+enum cleave_status cv_simgrid_hear_pairs(struct cv_simgrid_child *child,
+                                         struct cleave_pair_costs *out,
+                                         struct cleave_error *err)
+{
+    struct cv_wire_answer answer;
+
+    CV_TRY(simgrid_hear(child, 1u << CV_WIRE_PAIRS, &answer, err));
+    for (int i = 0; i < 3; i++) /* the second and third may be unknown */
+        if (!is_time(answer.seconds[i]) && (i == 0 || !isnan(answer.seconds[i])))
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "SimGrid measured transfers that take no possible time");
+    *out = (struct cleave_pair_costs){ answer.count, answer.seconds[0], answer.seconds[1],
+                                       answer.seconds[2] };
+    return CLEAVE_OK;
+}
+
+/* --- the engine --------------------------------------------------------------------- */
 
 struct grid {
     struct cv_simgrid_source source;
@@ -17,27 +517,24 @@ struct grid {
     const struct cv_run *run;
     struct cv_simgrid_child *child; /* owned */
     bool noisy;
-    bool under_way;    /* a run has begun and not come to its end */
+    bool under_way;    /* a run has begun and not ended */
     uint64_t numbered; /* chunks ordered                           */
     double now_s;      /* of the last event                        */
     uint32_t *nth;     /* owned: orders so far, per worker or receiver */
     uint32_t n;
 };
-
 static enum cleave_status start(struct grid *grid, struct cleave_error *err)
 {
-    const bool reduces = grid->source.costs != NULL;
-    struct cv_simgrid_opening opening = { .where = grid->source.where,
-                                          .platform = grid->platform };
+    const struct cv_wire_open told = {
+        .task = grid->source.costs != NULL ? CV_WIRE_REDUCE : CV_WIRE_LOAD,
+        .nodes = grid->n,
+        .plain = grid->source.plain,
+        .records = grid->source.repeats > 0,
+    };
 
-    opening.told.task = reduces ? CV_WIRE_REDUCE : CV_WIRE_LOAD;
-    opening.told.nodes = grid->n;
-    opening.told.plain = grid->source.plain;
-    opening.told.records = grid->source.repeats > 0;
-    return cv_simgrid_start(&opening, &grid->child, err);
+    return simgrid_start(&told, grid->source.where, grid->platform, &grid->child, err);
 }
 
-/* Profiles of a platform are about the star. */
 static enum cleave_status check_profiles(const struct grid *grid,
                                          struct cleave_error *err)
 {
@@ -51,7 +548,7 @@ static enum cleave_status check_profiles(const struct grid *grid,
         if (steps != NULL && star && !(steps[count - 1].factor > 0))
             return cv_fail(err, CLEAVE_EINPUT,
                            "worker '%s' leaves for good (until), which SimGrid does not "
-                           "simulate: expected --engine native",
+                           "simulate: expected the native engine",
                            cleave_platform_worker_name(grid->platform, w));
         if (steps != NULL && !star)
             return cv_fail(err, CLEAVE_EINPUT,
@@ -73,8 +570,8 @@ static void grid_close(void *engine)
                                                .repeats = grid->source.repeats };
         struct cv_wire_answer answer;
 
-        if (cv_simgrid_say(grid->child, &again, NULL) == CLEAVE_OK &&
-            cv_simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, NULL) == CLEAVE_OK)
+        if (simgrid_say(grid->child, &again, NULL) == CLEAVE_OK &&
+            simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, NULL) == CLEAVE_OK)
             *grid->source.out_repeat_s = answer.seconds[0];
     }
     cv_simgrid_stop(grid->child);
@@ -110,14 +607,6 @@ static enum cleave_status grid_open(const struct cleave_platform *platform,
     return status;
 }
 
-/* A world that was left in the middle of a run is of no use any more. */
-static enum cleave_status replace(struct grid *grid, struct cleave_error *err)
-{
-    cv_simgrid_stop(grid->child);
-    grid->child = NULL;
-    return start(grid, err);
-}
-
 static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
                                      struct cleave_error *err)
 {
@@ -144,18 +633,21 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
     grid->noisy = begin.noisy != 0;
     grid->numbered = 0;
     memset(grid->nth, 0, grid->n * sizeof *grid->nth);
-    if (grid->child == NULL || grid->under_way)
-        CV_TRY(replace(grid, err));
+    if (grid->child == NULL || grid->under_way) {
+        /* A world that was left within a run cannot be used again. */
+        cv_simgrid_stop(grid->child);
+        grid->child = NULL;
+        CV_TRY(start(grid, err));
+    }
     grid->under_way = true;
     grid->now_s = 0;
-    CV_TRY(cv_simgrid_say(grid->child, &begin, err));
-    return cv_simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, err);
+    CV_TRY(simgrid_say(grid->child, &begin, err));
+    return simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, err);
 }
 
-/* What the chunk takes beyond its modelled times. */
 static void draw_factors(struct grid *grid, struct cv_wire_message *message)
 {
-    const bool items = grid->run->items; /* factors are theirs, whoever gets them */
+    const bool items = grid->run->items; /* items have the same factors at any worker */
     const uint32_t worker = items ? 0 : message->order.worker;
     const uint32_t nth = items ? (uint32_t)message->order.item : grid->nth[worker]++;
     const uint64_t number = grid->numbered++;
@@ -171,7 +663,7 @@ static void draw_factors(struct grid *grid, struct cv_wire_message *message)
     message->cost[2] = cv_noise_factor(&grid->run->noise, CV_RETURN, worker, nth, number);
 }
 
-/* A node combines partials in the order in which they were asked for. */
+/* A node combines partials in the order of requests. */
 static void draw_costs(struct grid *grid, struct cv_wire_message *message)
 {
     const struct cv_reduce_costs *costs = grid->source.costs;
@@ -192,7 +684,7 @@ static enum cleave_status grid_submit(void *engine, const struct cleave_order *o
         draw_factors(grid, &message);
     else if (order->kind == CLEAVE_COMBINE)
         draw_costs(grid, &message);
-    return cv_simgrid_say(grid->child, &message, err);
+    return simgrid_say(grid->child, &message, err);
 }
 
 static enum cleave_status grid_wait(void *engine, struct cleave_event *out, bool *out_any,
@@ -202,7 +694,7 @@ static enum cleave_status grid_wait(void *engine, struct cleave_event *out, bool
     struct grid *grid = engine;
     const struct cv_simgrid_bounds bounds = { grid->n, grid->numbered, grid->now_s };
 
-    CV_TRY(cv_simgrid_say(grid->child, &wait, err));
+    CV_TRY(simgrid_say(grid->child, &wait, err));
     CV_TRY(cv_simgrid_hear_event(grid->child, &bounds, out, out_any, err));
     if (*out_any)
         grid->now_s = out->time_s;
@@ -211,59 +703,52 @@ static enum cleave_status grid_wait(void *engine, struct cleave_event *out, bool
     return CLEAVE_OK;
 }
 
-/* When it does not answer, whoever waits next hears why. */
+/* INFINITY if there is no answer: the next wait reports why. */
 static double grid_left(const void *engine)
 {
     static const struct cv_wire_message left = { .what = CV_WIRE_LEFT };
     const struct grid *grid = engine;
     struct cv_wire_answer answer;
 
-    if (cv_simgrid_say(grid->child, &left, NULL) != CLEAVE_OK ||
-        cv_simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, NULL) != CLEAVE_OK ||
+    if (simgrid_say(grid->child, &left, NULL) != CLEAVE_OK ||
+        simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, NULL) != CLEAVE_OK ||
         !(answer.seconds[0] >= 0))
         return INFINITY;
     return answer.seconds[0];
 }
 
+#define GRID                                                                          \
+    .name = "simgrid", .open = grid_open, .begin = grid_begin, .submit = grid_submit, \
+    .wait = grid_wait, .close = grid_close
+
 const struct cv_engine cv_engine_simgrid_open = {
-    .name = "simgrid",
+    GRID,
     .summary = "SimGrid, where commands read as they are fed",
-    .open = grid_open,
-    .begin = grid_begin,
-    .submit = grid_submit,
-    .wait = grid_wait,
     .left = grid_left,
-    .close = grid_close,
 };
 
 const struct cv_engine cv_engine_simgrid = {
-    .name = "simgrid",
+    GRID,
     .summary = "SimGrid, in a process of its own: stars, and topologies with contention",
-    .open = grid_open,
-    .begin = grid_begin,
-    .submit = grid_submit,
-    .wait = grid_wait,
-    .close = grid_close,
 };
 
 const struct cv_engine cv_engine_simgrid_reduce = {
-    .name = "simgrid",
+    GRID,
     .summary = "SimGrid, in a process of its own, for reductions",
-    .open = grid_open,
-    .begin = grid_begin,
-    .submit = grid_submit,
-    .wait = grid_wait,
-    .close = grid_close,
 };
 
-/* --- what a topology costs, measured in simulation --------------------------------- */
-
-static enum cleave_status check(const struct cleave_simgrid *where,
-                                struct cleave_error *err)
+/* --- costs of a topology, measured in simulation ------------------------------------ */
+/* Start the process for a measurement. */
+static enum cleave_status start_measuring(const struct cleave_simgrid *where,
+                                          enum cv_wire_task task, uint32_t nodes,
+                                          struct cv_simgrid_child **out,
+                                          struct cleave_error *err)
 {
-    return where->topology != NULL
-               ? CLEAVE_OK
-               : cv_fail(err, CLEAVE_EINPUT, "expected a topology to measure, got none");
+    const struct cv_wire_open told = { .task = task, .nodes = nodes };
+
+    if (where->topology == NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a topology to measure, got none");
+    return simgrid_start(&told, where, NULL, out, err);
 }
 
 enum cleave_status cleave_simgrid_measure(const struct cleave_simgrid *where,
@@ -271,14 +756,11 @@ enum cleave_status cleave_simgrid_measure(const struct cleave_simgrid *where,
                                           struct cleave_platform **out,
                                           struct cleave_error *err)
 {
-    struct cv_simgrid_opening opening = { .where = where };
+    const uint32_t nodes = where->workers == NULL ? where->nworkers : 0;
     struct cv_simgrid_child *child = NULL;
     enum cleave_status status;
 
-    CV_TRY(check(where, err));
-    opening.told.task = CV_WIRE_MEASURE_STAR;
-    opening.told.nodes = where->workers == NULL ? where->nworkers : 0;
-    CV_TRY(cv_simgrid_start(&opening, &child, err));
+    CV_TRY(start_measuring(where, CV_WIRE_MEASURE_STAR, nodes, &child, err));
     status = cv_simgrid_hear_star(child, where, port, out, err);
     cv_simgrid_stop(child);
     return status;
@@ -289,14 +771,10 @@ enum cleave_status cleave_simgrid_measure_pairs(const struct cleave_simgrid *whe
                                                 struct cleave_pair_costs *out,
                                                 struct cleave_error *err)
 {
-    struct cv_simgrid_opening opening = { .where = where };
     struct cv_simgrid_child *child = NULL;
     enum cleave_status status;
 
-    CV_TRY(check(where, err));
-    opening.told.task = CV_WIRE_MEASURE_PAIRS;
-    opening.told.nodes = nodes;
-    CV_TRY(cv_simgrid_start(&opening, &child, err));
+    CV_TRY(start_measuring(where, CV_WIRE_MEASURE_PAIRS, nodes, &child, err));
     status = cv_simgrid_hear_pairs(child, out, err);
     cv_simgrid_stop(child);
     return status;

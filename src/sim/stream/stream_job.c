@@ -1,7 +1,7 @@
 /* stream_job.c -- simulate data streams: the public call. SPDX-License-Identifier: MIT
  *
- * Streams share nothing but the platform file, so each is simulated alone, on a platform
- * of its own workers, and threads take streams as they come. */
+ * Streams share only the platform file, so each is simulated alone, on a platform of its
+ * workers, in parallel. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,22 +16,19 @@ struct owned_result {
     struct cv_arena arena;
 };
 
-/* A stream of the job. */
 struct stream_case {
     const struct cleave_stream_job *job;
-    const uint32_t *members; /* places in the platform; NULL: all */
+    const uint32_t *members; /* indices in the platform; NULL: all */
     uint32_t number, n;
     struct cleave_platform platform;   /* a view of the job's               */
     struct cleave_worker *declared;    /* in arena                          */
     struct cleave_stream_worker *rows; /* of the result: one per worker     */
     struct cleave_stream_result *out;  /* of the result                     */
-    struct cv_arena arena;             /* workers, names, statistics        */
+    struct cv_arena arena;             /* workers, names, statistics */
     struct cv_planned planned;         /* owns the reasons                  */
     struct cv_stream_stats stats;
     struct cv_outcome outcome;
 };
-
-/* --- what is asked for ------------------------------------------------------------------ */
 
 static enum cleave_status check_numbers(const struct cleave_stream_job *job,
                                         struct cleave_error *err)
@@ -57,7 +54,7 @@ static enum cleave_status check_numbers(const struct cleave_stream_job *job,
     return CLEAVE_OK;
 }
 
-/* Every worker is there and serves one stream at most. */
+/* Every worker exists and serves one stream at most. */
 static enum cleave_status check_streams(const struct cleave_stream_job *job,
                                         struct cv_arena *arena, struct cleave_error *err)
 {
@@ -86,9 +83,9 @@ static enum cleave_status check_streams(const struct cleave_stream_job *job,
     return CLEAVE_OK;
 }
 
-/* --- one stream -------------------------------------------------------------------------- */
+/* --- one stream --------------------------------------------------------------------- */
 
-/* The platform as this master sees it: groups, and so profiles, are those of the whole. */
+/* The platform of one master; groups, and so profiles, are those of the whole. */
 static enum cleave_status view_platform(struct stream_case *stream,
                                         struct cleave_error *err)
 {
@@ -154,7 +151,6 @@ static enum cleave_status run_stream(struct stream_case *stream, struct cleave_e
     return cv_stream_stats_close(&stream->stats, err);
 }
 
-/* Turns `begin` .. `end` - 1 of the loop over streams. */
 static enum cleave_status run_streams(void *context, unsigned thread, uint64_t begin,
                                       uint64_t end, struct cleave_error *err)
 {
@@ -166,7 +162,7 @@ static enum cleave_status run_streams(void *context, unsigned thread, uint64_t b
     return CLEAVE_OK;
 }
 
-/* --- the result ---------------------------------------------------------------------------- */
+/* --- the result --------------------------------------------------------------------- */
 
 static enum cleave_status fill_stream(const struct stream_case *stream,
                                       struct cv_arena *arena, struct cleave_error *err)
@@ -249,7 +245,6 @@ static void sum_streams(struct owned_result *owned)
     }
 }
 
-/* With room for everything: make the cases, run them, gather. */
 static enum cleave_status simulate(const struct cleave_stream_job *job,
                                    struct stream_case *cases, struct owned_result *owned,
                                    struct cleave_error *err)

@@ -50,12 +50,10 @@ enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
     return status;
 }
 
-/* --- what the run of a stream comes to, as it goes on ------------------------------ */
+/* --- statistics --------------------------------------------------------------------- */
 
 /* Shorter waits are rounding. */
 static const double NO_WAIT_S = 1e-9;
-
-/* --- computations --------------------------------------------------------------------- */
 
 static void add_to_window(const struct cv_stream_stats *stats,
                           struct cv_stream_worker_stats *own,
@@ -113,8 +111,6 @@ static void on_event(void *context, const struct cleave_event *event)
     }
 }
 
-/* --- rounds ----------------------------------------------------------------------------- */
-
 static void on_posted(void *context, uint32_t worker, double time_s, double units)
 {
     struct cv_stream_stats *stats = context;
@@ -151,8 +147,6 @@ static void on_waited(void *context, uint32_t worker, bool back, double wait_s)
         stats->wait_send_s += wait_s;
     stats->contentions += wait_s > NO_WAIT_S;
 }
-
-/* --- the whole --------------------------------------------------------------------------- */
 
 enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
                                         const struct cleave_platform *platform,
@@ -195,11 +189,23 @@ void cv_stream_stats_done(struct cv_stream_stats *stats)
     stats->rounds = NULL;
     stats->nrounds = stats->round_room = 0;
 }
-
-/* From sums over the workers. */
-static struct cleave_stream_use parts_of(struct cleave_stream_use sums, double length_s,
-                                         uint32_t members)
+/* Sums over the workers, as parts of the time of the members. */
+static struct cleave_stream_use use_of(const struct cv_stream_stats *stats, bool window)
 {
+    const uint32_t n = cleave_platform_nworkers(stats->platform);
+    const double length_s =
+        window ? stats->window_to_s - stats->window_from_s : stats->end_s;
+    struct cleave_stream_use sums = { 0 };
+    uint32_t members = 0;
+
+    for (uint32_t w = 0; w < n; w++) {
+        const struct cv_stream_worker_stats *own = &stats->workers[w];
+
+        sums.units += window ? own->window_units : own->units;
+        sums.useful += window ? own->window_useful_s : own->useful_s;
+        sums.busy += window ? own->window_busy_s : own->busy_s;
+        members += own->rounds > 0;
+    }
     if (!(length_s > 0) || members == 0)
         return (struct cleave_stream_use){ 0 };
     sums.throughput_ups = sums.units / length_s;
@@ -210,30 +216,10 @@ static struct cleave_stream_use parts_of(struct cleave_stream_use sums, double l
 
 struct cleave_stream_use cv_stream_window_use(const struct cv_stream_stats *stats)
 {
-    const uint32_t n = cleave_platform_nworkers(stats->platform);
-    struct cleave_stream_use sums = { 0 };
-    uint32_t members = 0;
-
-    for (uint32_t w = 0; w < n; w++) {
-        sums.units += stats->workers[w].window_units;
-        sums.useful += stats->workers[w].window_useful_s;
-        sums.busy += stats->workers[w].window_busy_s;
-        members += stats->workers[w].rounds > 0;
-    }
-    return parts_of(sums, stats->window_to_s - stats->window_from_s, members);
+    return use_of(stats, true);
 }
 
 struct cleave_stream_use cv_stream_whole_use(const struct cv_stream_stats *stats)
 {
-    const uint32_t n = cleave_platform_nworkers(stats->platform);
-    struct cleave_stream_use sums = { 0 };
-    uint32_t members = 0;
-
-    for (uint32_t w = 0; w < n; w++) {
-        sums.units += stats->workers[w].units;
-        sums.useful += stats->workers[w].useful_s;
-        sums.busy += stats->workers[w].busy_s;
-        members += stats->workers[w].rounds > 0;
-    }
-    return parts_of(sums, stats->end_s, members);
+    return use_of(stats, false);
 }

@@ -6,7 +6,6 @@
 #include "engine/driver.h"
 #include "policy/stream/as4dr.h"
 
-/* Of a worker of the stream. */
 struct cv_stream_worker_stats {
     double units, useful_s, busy_s, idle_s;
     double window_units, window_useful_s, window_busy_s;
@@ -25,11 +24,10 @@ struct cv_stream_stats {
     struct cleave_stream_round *rounds; /* owned; sums until cv_stream_stats_close */
     size_t nrounds, round_room;
     bool out_of_memory;
-    struct cv_as4dr_watch watch; /* to be given to the policy */
+    struct cv_as4dr_watch watch; /* for the policy */
 };
 
-/* The window is from window_from_s to window_to_s. Memory comes from the arena, save that
- * of the rounds. */
+/* The arena owns all memory except that of the rounds. */
 enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
                                         const struct cleave_platform *platform,
                                         double horizon_s, double result_ratio,
@@ -40,25 +38,25 @@ enum cleave_status cv_stream_stats_close(struct cv_stream_stats *stats,
                                          struct cleave_error *err);
 void cv_stream_stats_done(struct cv_stream_stats *stats);
 
-/* Sums over the workers, as parts of the time of `members` of them. */
+/* Sums over the workers, as parts of the time of the members. */
 struct cleave_stream_use cv_stream_window_use(const struct cv_stream_stats *stats);
 struct cleave_stream_use cv_stream_whole_use(const struct cv_stream_stats *stats);
 
 struct cv_stream_run {
-    const struct cleave_platform *platform; /* the workers of the stream: true costs  */
-    const struct cleave_worker *declared;   /* what the policy is told                */
+    const struct cleave_platform *platform; /* workers of the stream: true costs */
+    const struct cleave_worker *declared;   /* costs that the policy sees */
     const struct cleave_setting *settings;
     size_t nsettings;
     double horizon_s, rest, result_ratio; /* rest: units left at the horizon          */
     const struct cv_as4dr_given *given;   /* NULL: the policy chooses                 */
     const struct cv_as4dr_watch *watch;
-    const struct cleave_simgrid *simgrid; /* not NULL: SimGrid simulates              */
+    const struct cleave_simgrid *simgrid; /* not NULL: use SimGrid */
 };
 
 /* Plan the stream. On failure nothing is left to free. */
 enum cleave_status cv_stream_plan(const struct cv_stream_run *stream,
                                   struct cv_planned *planned, struct cleave_error *err);
-/* Run what was planned until its last result is there. `trace` may be NULL. */
+/* Run the plan until its last result has returned. `trace` may be NULL. */
 enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
                                    const struct cv_planned *planned,
                                    struct cleave_trace *trace, struct cv_outcome *out,
