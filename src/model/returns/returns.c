@@ -12,6 +12,13 @@
 /* Ratios that differ by less than this part are equal up to how they were rounded. */
 static const double ratio_noise = 1e-12;
 
+bool cv_trips_equal(const struct cv_trip *a, const struct cv_trip *b)
+{
+    return a->send_s == b->send_s && a->compute_s == b->compute_s &&
+           a->back_s == b->back_s && a->send_fixed_s == b->send_fixed_s &&
+           a->compute_fixed_s == b->compute_fixed_s && a->back_fixed_s == b->back_fixed_s;
+}
+
 struct cv_trip *cv_trips(const struct cleave_worker *workers, uint32_t n, double ratio,
                          double packaging_s, struct cv_arena *arena)
 {

@@ -119,14 +119,16 @@ void cv_returns_interchange_back(struct cv_round_trip *trip);
  * value (which is below send_s). */
 double cv_returns_crossover(double compute_s, double ratio, double send_s);
 
-/* A solver as above, for cv_returns_for_work. */
+/* A solver for cv_returns_for_work. */
 struct cv_returns_solver {
     enum cleave_status (*solve)(void *context, const struct cv_returns *returns,
                                 double lifespan_s, struct cv_arena *arena,
                                 struct cv_round_trip *out, struct cleave_error *err);
     void *context;
-    bool searches; /* it looks for orders, which takes long: ask it a few times only    */
+    bool searches; /* for orders, which takes long: it is called a few times only */
 };
+extern const struct cv_returns_solver cv_returns_solver_fifo, cv_returns_solver_lifo;
+
 /* The least lifespan in which the solver does `work`, and the schedule: one call and a
  * scaling without fixed costs, some calls with them. */
 enum cleave_status cv_returns_for_work(const struct cv_returns *returns,

@@ -5,7 +5,7 @@
 #include "base/fail.h"
 #include "model/returns/returns.h"
 
-/* What one unit takes a worker that has the master for itself; what it pays once. */
+/* Time of one unit for a worker alone; its fixed time. */
 static inline double cv_trip_unit_s(const struct cv_trip *trip)
 {
     return trip->send_s + trip->compute_s + trip->back_s;
@@ -15,6 +15,8 @@ static inline double cv_trip_once_s(const struct cv_trip *trip)
 {
     return trip->send_fixed_s + trip->compute_fixed_s + trip->back_fixed_s;
 }
+
+bool cv_trips_equal(const struct cv_trip *a, const struct cv_trip *b);
 
 /* CLEAVE_EINPUT unless costs and lifespan are in their ranges. */
 enum cleave_status cv_returns_check(const struct cv_returns *returns, double lifespan_s,

@@ -130,13 +130,24 @@ static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *ou
     return CLEAVE_OK;
 }
 
-static enum cleave_status first_come(void *context, const struct cv_returns *returns,
+static enum cleave_status solve_fifo(void *context, const struct cv_returns *returns,
                                      double lifespan_s, struct cv_arena *arena,
                                      struct cv_round_trip *out, struct cleave_error *err)
 {
     (void)context;
     return cv_returns_fifo(returns, lifespan_s, arena, out, err);
 }
+
+static enum cleave_status solve_lifo(void *context, const struct cv_returns *returns,
+                                     double lifespan_s, struct cv_arena *arena,
+                                     struct cv_round_trip *out, struct cleave_error *err)
+{
+    (void)context;
+    return cv_returns_lifo(returns, lifespan_s, arena, out, err);
+}
+
+const struct cv_returns_solver cv_returns_solver_fifo = { solve_fifo, NULL, false };
+const struct cv_returns_solver cv_returns_solver_lifo = { solve_lifo, NULL, false };
 
 static enum cleave_status same_orders(void *context, const struct cv_returns *returns,
                                       double lifespan_s, struct cv_arena *arena,
@@ -155,11 +166,10 @@ static enum cleave_status search_again(const struct quest *quest,
 {
     const struct cv_returns_solver *search = quest->solver;
     struct cv_round_trip best, found, shorter;
-    const struct cv_returns_solver in_turn = { first_come, NULL, false };
     const struct cv_returns_solver as_found = { same_orders, &found, false };
     struct quest with = *quest;
 
-    with.solver = &in_turn;
+    with.solver = &cv_returns_solver_fifo;
     CV_TRY(close_in(&with, &best, err));
     with.solver = &as_found;
     for (int turn = 0;
