@@ -161,8 +161,6 @@ static enum cleave_status read_items(struct lines *lines, uint64_t column,
     return status;
 }
 
-/* --- job logs ----------------------------------------------------------------------- */
-
 enum { SEQ, HOST, RUNTIME, EXITVAL, SIGNAL, COMMAND, NEEDED };
 
 static const char *const needed[NEEDED] = { "Seq",     "Host",   "JobRuntime",
@@ -288,8 +286,6 @@ static enum cleave_status read_log(struct lines *lines,
     free(jobs);
     return status;
 }
-
-/* --- files -------------------------------------------------------------------------- */
 
 static enum cleave_status read_file(const char *path, bool log, uint64_t column,
                                     const struct cleave_platform *platform,

@@ -198,8 +198,6 @@ void cv_trace_file_done(struct cv_trace_file *file)
     memset(file, 0, sizeof *file);
 }
 
-/* --- writing ------------------------------------------------------------------------ */
-
 static enum cleave_status save(const struct cleave_trace *trace,
                                const struct cv_trace_workers *workers, const char *policy,
                                double load, FILE *file, struct cleave_error *err)

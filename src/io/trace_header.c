@@ -18,8 +18,6 @@ static const char *const headers[2][6] = {
     [CLEAVE_TASK_REDUCE] = { "format", "policy", "task", "nodes" },
 };
 
-/* --- writing ------------------------------------------------------------------------ */
-
 static void put_text(struct cv_json *json, const char *key, const char *text)
 {
     if (text != NULL)
@@ -102,8 +100,6 @@ void cv_trace_header_write(struct cv_json *json, const struct cv_trace_workers *
     cv_json_close(json);
 }
 
-/* --- reading facts ------------------------------------------------------------------ */
-
 struct reading {
     struct cv_trace_lines *lines;
     struct cleave_trace_facts facts;
@@ -176,8 +172,6 @@ static enum cleave_status read_fact(void *context, const char *key)
     }
     return cv_trace_skip(lines);
 }
-
-/* --- reading the header ------------------------------------------------------------- */
 
 /* A string that must be `wanted`. */
 static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *field,

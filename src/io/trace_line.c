@@ -165,8 +165,6 @@ int cv_trace_name_compare(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* --- values ------------------------------------------------------------------------- */
-
 enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
                                  const char *field, const char *format, ...)
 {
@@ -329,8 +327,6 @@ enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *f
                                      (int)(lines->in.at - at), at);
 }
 
-/* --- reading ------------------------------------------------------------------------ */
-
 static const char *field_name(const void *context, size_t index)
 {
     (void)context;
@@ -465,8 +461,6 @@ enum cleave_status cv_trace_entry_read(struct cv_trace_lines *lines,
                                    .fold_s = record.fold_s };
     return CLEAVE_OK;
 }
-
-/* --- writing ------------------------------------------------------------------------ */
 
 static struct record record_of_order(const struct cleave_order *order, bool items)
 {

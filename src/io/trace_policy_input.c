@@ -13,8 +13,6 @@
 /* Most workers that `alike` may add: a short header must not ask for much memory. */
 enum { ALIKE_MOST = 1000000 };
 
-/* --- writing ------------------------------------------------------------------------ */
-
 static void put_flag(struct cv_json *json, const char *key, bool value)
 {
     if (value)
@@ -158,8 +156,6 @@ void cv_trace_policy_input_write(struct cv_json *json,
     }
     cv_json_end(json);
 }
-
-/* --- reading ------------------------------------------------------------------------ */
 
 struct reading {
     struct cv_trace_lines *lines;

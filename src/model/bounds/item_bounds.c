@@ -69,8 +69,6 @@ static uint64_t count_up_to(const struct cv_item_prices *in, double size)
     return count;
 }
 
-/* --- the items' answer ---------------------------------------------------------------------- */
-
 /* Items [begin, end) go to class c: time of its workers and of the port. Returns what they
  * cost at the prices y. */
 static double charge(struct work *work, uint32_t c, uint64_t begin, uint64_t end,
@@ -187,8 +185,6 @@ static double answer(struct work *work, const double *y)
     }
     return begin < in->nitems ? INFINITY : cost;
 }
-
-/* --- prices ----------------------------------------------------------------------------- */
 
 static void find_prices(struct work *work)
 {
@@ -329,8 +325,6 @@ static double item_prices_bound(const struct cv_item_prices *prices, double enou
     find_ends(&work);
     return search(&work, enough_s, y);
 }
-
-/* --- what no schedule of indivisible items can beat -------------------------------- */
 
 /* More kinds of workers than this, and the linear program is left out. */
 enum { MOST_CLASSES = 256 };

@@ -174,8 +174,6 @@ static double varied_bound(const struct cv_bound_query *query, struct cv_arena *
     return low;
 }
 
-/* --- what no schedule can beat, results included ----------------------------------- */
-
 enum { BOUNDS_MOST_STEPS = 200 };
 /* Up to so many workers the convex bound takes milliseconds. */
 enum { CONVEX_QUICK = 1000 };

@@ -11,8 +11,6 @@
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
-/* --- sizes for workers that must be done at different times before the end --------- */
-
 /* What the link and the processor of a worker do together. */
 static double rate(const struct cleave_worker *worker)
 {
@@ -95,8 +93,6 @@ double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, u
     return end_s;
 }
 
-/* --- trees whose weighted mean of tails is small ----------------------------------- */
-
 /* A slot that may grow, or a value that may be combined. */
 struct key {
     double first, second;
@@ -162,8 +158,6 @@ void cv_tail_room_done(struct cv_tail_workspace *room)
         cv_arena_done(&room->scratch);
 }
 
-/* --- a heap ------------------------------------------------------------------------------ */
-
 static bool before(const struct key *a, const struct key *b)
 {
     if (a->first != b->first)
@@ -172,8 +166,6 @@ static bool before(const struct key *a, const struct key *b)
 }
 
 CV_HEAP(key, struct key, before)
-
-/* --- shapes ------------------------------------------------------------------------------- */
 
 /* Grow the earliest slot until there are n. Who is born later is received earlier: turns
  * are counted down when all are born. */
@@ -276,8 +268,6 @@ static void huffman_shape(struct cv_tail_workspace *room, const double *weights,
     out->parent[room->heap[0].node] = CV_NO_NODE;
     out->turn[room->heap[0].node] = 0;
 }
-
-/* --- places ------------------------------------------------------------------------------- */
 
 static void sort_by(struct cv_tail_workspace *room, const double *value, double sign,
                     uint32_t n, uint32_t *out)
@@ -394,8 +384,6 @@ double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint3
     return best;
 }
 
-/* --- a load and the reduction of its results as one plan --------------------------- */
-
 /* What is being tried: places of an order that gets shorter. */
 struct trial {
     const struct cv_joint_job *job;
@@ -443,8 +431,6 @@ static void leave_out_weakest(struct trial *trial)
                    trial->weights);
     leave_out(trial, least_of(trial->weights, trial->n));
 }
-
-/* --- at the master -------------------------------------------------------------------------- */
 
 /* Seen from the end, a combination makes two partials of one, and so do `folders` of them
  * at a time; those made last are divided first. So with one folder the last one received
@@ -503,8 +489,6 @@ static double apart_star(struct trial *trial)
                : load_s + trial->tree.tails[0];
 }
 
-/* --- along a tree ----------------------------------------------------------------------------- */
-
 /* Who would get less than nothing leaves. */
 static double try_tree(struct trial *trial)
 {
@@ -555,8 +539,6 @@ static double apart_tree(struct trial *trial)
                          ? cv_ceil_log2(trial->n) * (costs->d + costs->c)
                          : cv_reduce_length(trial->n, costs->d, costs->c));
 }
-
-/* --- the best number ---------------------------------------------------------------------------- */
 
 static bool keep(const struct trial *trial, double end_s, struct cv_arena *arena,
                  struct cv_joint_plan *out)
@@ -649,8 +631,6 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
     *out_s = best_s;
     return ok ? CLEAVE_OK : cv_fail_memory(err, "a plan");
 }
-
-/* --- what no split with its reduction can beat ------------------------------------- */
 
 static bool has_bound(const struct cv_joint_job *job, double *out_rate)
 {

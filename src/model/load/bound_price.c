@@ -574,8 +574,6 @@ static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
     return guide_prices(&guide, nworkers, most_pieces, scratch, out);
 }
 
-/* --- a bound from prices on the port's time ---------------------------------------- */
-
 enum {
     MOST_KINDS = 4096, /* different workers; with more there is no bound        */
     MOST_STEPS = 16,   /* improvements of the prices                            */

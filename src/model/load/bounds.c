@@ -448,8 +448,6 @@ static double bound_start(const struct cleave_worker *workers, uint32_t nworkers
     return fmax(t, weak);
 }
 
-/* --- makespans no schedule can beat ------------------------------------------------ */
-
 /* No bound is tighter than this one, rounding aside. */
 static const char optimal[] = "optimal";
 

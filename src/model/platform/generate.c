@@ -88,8 +88,6 @@ enum cleave_status cv_generate_platform(const struct cv_generate *wanted,
     return status;
 }
 
-/* --- workers of which nothing is known yet ----------------------------------------- */
-
 /* Links on one machine are pipes, so wide that they never matter; those to others may be a
  * network. */
 static const struct cleave_worker nominal_workers[] = {
@@ -146,8 +144,6 @@ bool cv_is_nominal(const struct cleave_worker *worker)
             return true;
     return false;
 }
-
-/* --- the ten kinds of workers and the ten profiles of a paper on streams ----------- */
 
 struct cleave_worker cv_literature_worker(unsigned kind)
 {

@@ -120,8 +120,6 @@ double cv_platform_led(const struct cleave_platform *platform)
     return led;
 }
 
-/* --- who leads whom, in words ------------------------------------------------------ */
-
 struct named {
     const char *name;
     uint32_t index;

@@ -15,8 +15,6 @@
 #include "base/quantity.h"
 #include "base/text.h"
 
-/* --- what a worker costs, as a table ----------------------------------------------- */
-
 #define AT(member) offsetof(struct cleave_worker, member)
 
 /* clang-format off */
@@ -49,8 +47,6 @@ const struct cv_worker_field *cv_worker_field_listed(unsigned place)
             return &cv_worker_fields[i];
     return NULL;
 }
-
-/* --- workers, their names and costs, in flat arrays -------------------------------- */
 
 const char *cleave_port_name(enum cleave_port port)
 {
@@ -297,8 +293,6 @@ enum cleave_status cleave_platform_new(enum cleave_port port,
     return CLEAVE_OK;
 }
 
-/* --- Groups ------------------------------------------------------------------------- */
-
 struct named {
     const char *name;
     uint32_t group;
@@ -519,8 +513,6 @@ enum cleave_status cv_platform_build(enum cleave_port port,
     *out = platform;
     return CLEAVE_OK;
 }
-
-/* --- whether all workers are alike ------------------------------------------------- */
 
 /* Differences are told of in this order: rates, times, the way back. */
 enum { RATES, TIMES, WAY_BACK, NTURNS };

@@ -18,8 +18,6 @@ struct cv_ordered_cut {
 typedef struct cv_ordered_cut cv_ordered_cut_of(const void *context, uint32_t i,
                                                 uint32_t j, uint32_t *which);
 
-/* --- an ordered tree from where its intervals are cut ------------------------------ */
-
 /* Take the interval apart from the top. What is cut off last was received first, and lies
  * on top of the stack. */
 static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *context,
@@ -184,8 +182,6 @@ static enum cleave_status ordered_late(const struct cv_ready_job *job,
     return ok ? CLEAVE_OK : cv_fail_memory(err, "all intervals");
 }
 
-/* --- neighbours only, with overlap ------------------------------------------------- */
-
 /* Of an interval: the least time, where it is cut, and which side receives. */
 struct best {
     double done_s;
@@ -304,10 +300,6 @@ static enum cleave_status ordered_overlap(const struct cv_ready_job *job,
     return status;
 }
 
-/* --- neighbours only, one thing at a time ------------------------------------------ */
-
-/* --- is there an ordered tree ------------------------------------------------------------ */
-
 /* Add 2^-depth to a sum whose bits stand in `bits`, coarse to fine, none finer than that.
  * Returns the bit that became one. */
 static int32_t add_bit(int32_t *bits, uint32_t *count, int32_t depth)
@@ -350,8 +342,6 @@ static bool leaves_fit(const int32_t *depth, uint32_t n, int32_t *bits, int32_t 
     }
     return true;
 }
-
-/* --- the least length ---------------------------------------------------------------------- */
 
 struct search {
     const struct cv_ready_job *job;
@@ -412,8 +402,6 @@ static double least_length(struct search *search)
     }
     return search->candidates[low];
 }
-
-/* --- the tree ------------------------------------------------------------------------------ */
 
 /* Intervals still to be combined, from left to right: who holds one, when it is there, and
  * at which depth it parts from the one before. */

@@ -26,8 +26,6 @@ bool cv_ready_is_exact(const struct cv_ready_job *job)
     return job->model != CLEAVE_READY_EARLY || job->d <= job->c;
 }
 
-/* --- execution ------------------------------------------------------------------------- */
-
 static bool grow_array(struct cv_ready_run *run, struct cv_arena *arena, uint32_t n)
 {
     double *piece =
@@ -111,8 +109,6 @@ enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
     *out = run;
     return CLEAVE_OK;
 }
-
-/* --- bounds ------------------------------------------------------------------------- */
 
 double cv_ready_rate(double a, double b)
 {

@@ -56,8 +56,6 @@ enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
                                     struct cv_arena *arena, struct cv_ready_run *out,
                                     struct cleave_error *err);
 
-/* --- bounds ------------------------------------------------------------------------- */
-
 /* The root s of exp(-s A) + exp(-s B) = 1; ln 2 / B for A = B; INFINITY if B is 0. */
 double cv_ready_rate(double a, double b);
 

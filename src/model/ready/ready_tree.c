@@ -284,10 +284,6 @@ static bool ready_decide_late(struct cv_ready_planner *planner,
     return true;
 }
 
-/* --- the shortest tree for known ready times --------------------------------------- */
-
-/* --- room ------------------------------------------------------------------------------ */
-
 struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n,
                                               bool exact)
 {
@@ -316,8 +312,6 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
     }
     return planner;
 }
-
-/* --- order by decreasing ready time ------------------------------------------------------ */
 
 static bool later(const double *ready_s, uint32_t a, uint32_t b)
 {
@@ -354,8 +348,6 @@ static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_j
         planner->sorted[i] = job->ready_s[planner->order[i]];
     planner->amin_s = planner->sorted[n - 1];
 }
-
-/* --- one length ------------------------------------------------------------------------- */
 
 static void add_slot(struct cv_ready_queue *queue, double t, uint32_t chain)
 {
@@ -608,8 +600,6 @@ bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job
     return !cv_ready_is_exact(job) &&
            decide(planner, job, root, time_s, true, parent, out_s);
 }
-
-/* --- the least length --------------------------------------------------------------------- */
 
 static double search(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                      uint32_t root, bool by_level, double low_s, uint32_t *parent)

@@ -115,8 +115,6 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
     return CLEAVE_OK;
 }
 
-/* --- a short tree when nodes reduce at different speeds ---------------------------- */
-
 struct entry {
     double key;
     uint32_t node;

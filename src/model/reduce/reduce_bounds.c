@@ -59,8 +59,6 @@ double cv_reduce_ordered_upper(uint32_t n, double most_transfer, double c)
     return cv_reduce_ordered_rounds(n) * (most_transfer + c);
 }
 
-/* --- ratios to the optimum -------------------------------------------------------------- */
-
 /* What a formula may use. */
 struct terms {
     double delta;    /* greatest over least transfer cost         */
@@ -172,8 +170,6 @@ bool cv_reduce_guarantee(enum cv_reduce_method method, uint32_t n, double least_
     }
     return true;
 }
-
-/* --- the dynamic reduction when costs are exponential ------------------------------ */
 
 enum { BY_SERIES = 100 }; /* from here on the series are exact to the last bit */
 

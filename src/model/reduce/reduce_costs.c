@@ -106,8 +106,6 @@ double cv_mean_compute(const struct cv_reduce_costs *costs)
     return sum / costs->nodes;
 }
 
-/* --- how long operations take: laws as users write them ---------------------------- */
-
 enum {
     FIELDS_MOST = 3,
     FIELD_SIZE = 64, /* no number anybody means is longer */
@@ -169,8 +167,6 @@ static const struct form {
 };
 
 enum { NFORMS = sizeof forms / sizeof *forms };
-
-/* --- the laws ----------------------------------------------------------------------- */
 
 static struct cv_distribution gamma_law(double mean, double cv)
 {
@@ -267,8 +263,6 @@ double cv_distribution_draw_other(const struct cv_distribution *distribution,
     }
     return distribution->mean;
 }
-
-/* --- reading ------------------------------------------------------------------------ */
 
 static const char *name_at(const void *context, size_t index)
 {

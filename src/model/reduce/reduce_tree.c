@@ -8,8 +8,6 @@
 #include "base/compare.h"
 #include "base/fail.h"
 
-/* --- is it a tree ---------------------------------------------------------------------- */
-
 static enum cleave_status find_root(const uint32_t *parent, uint32_t n, uint32_t *out,
                                     struct cleave_error *err)
 {
@@ -96,8 +94,6 @@ enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32
                            costs->compute[i]);
     return CLEAVE_OK;
 }
-
-/* --- execution ------------------------------------------------------------------------- */
 
 static bool asks_before(const double *ready_s, uint32_t a, uint32_t b)
 {
@@ -234,8 +230,6 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
     return CLEAVE_OK;
 }
 
-/* --- order of the inputs ---------------------------------------------------------------- */
-
 enum cleave_status cv_tree_layout(const struct cv_tree_run *run, struct cv_arena *arena,
                                   uint32_t **out, struct cleave_error *err)
 {
@@ -273,8 +267,6 @@ void cv_tree_rename(const uint32_t *parent, const uint32_t *position, uint32_t n
     for (uint32_t i = 0; i < n; i++)
         out[position[i]] = parent[i] == CV_NO_NODE ? CV_NO_NODE : position[parent[i]];
 }
-
-/* --- how long the shortest reduction takes, without its tree ----------------------- */
 
 enum { MOST_ROUNDS = 64, MOST_WAITS = 2 * MOST_ROUNDS + 2 };
 
@@ -340,8 +332,6 @@ double cv_reduce_length(uint64_t n, double d, double c)
     }
     return k * b; /* the last point, but for rounding */
 }
-
-/* --- trees that ignore the costs: binomial and Fibonacci --------------------------- */
 
 uint64_t cv_fibonacci(unsigned k)
 {

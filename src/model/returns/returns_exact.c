@@ -640,8 +640,6 @@ static void try_last(struct exact *exact, struct level *level, uint32_t x,
     }
 }
 
-/* --- the best of all sets of workers and all pairs of orders ----------------------- */
-
 /* Steps that placing a worker counts as. */
 static const double level_steps = 1000;
 

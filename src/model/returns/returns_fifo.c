@@ -523,8 +523,6 @@ static bool chain_improve(const struct chain *chain, uint32_t *out_n)
     return true;
 }
 
-/* --- first sent, first or last returned ------------------------------------------------ */
-
 /* Most workers for which a linear program improves the result on a single port. */
 enum { POLISH_MOST = 64 };
 

@@ -1,4 +1,4 @@
-/* returns_internal.h -- what the solvers for rounds with results share.
+/* returns_internal.h -- shared by the solvers for rounds with results.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RETURNS_INTERNAL_H
 #define CV_RETURNS_INTERNAL_H
@@ -21,22 +21,21 @@ bool cv_trips_equal(const struct cv_trip *a, const struct cv_trip *b);
 /* CLEAVE_EINPUT unless costs and lifespan are in their ranges. */
 enum cleave_status cv_returns_check(const struct cv_returns *returns, double lifespan_s,
                                     struct cleave_error *err);
-/* The same unless `back` orders the workers of `send`, all of them different. */
+/* CLEAVE_EINPUT unless `back` orders the workers of `send`, all of them different. */
 enum cleave_status cv_returns_check_orders(const struct cv_returns *returns,
                                            const uint32_t *send, const uint32_t *back,
                                            uint32_t n, struct cv_arena *scratch,
                                            struct cleave_error *err);
-/* Nobody can do anything in the lifespan, not even alone. */
+/* No worker can do anything in the lifespan, even alone. */
 bool cv_returns_hopeless(const struct cv_returns *returns, double lifespan_s);
 
-/* A schedule of the workers in two orders. `units` (per worker, kept by the schedule)
- * tells who takes part: those with more than nothing, or all if `everyone`. */
+/* A schedule in two orders. It keeps `units` (per worker). Workers with units take
+ * part, or all if `everyone`. */
 enum cleave_status cv_returns_make(const struct cv_returns *returns, const uint32_t *send,
                                    const uint32_t *back, uint32_t n, double *units,
                                    double lifespan_s, bool everyone,
                                    struct cv_arena *arena, struct cv_round_trip *out,
                                    struct cleave_error *err);
-/* The empty schedule. */
 enum cleave_status cv_returns_nothing(const struct cv_returns *returns, double lifespan_s,
                                       struct cv_arena *arena, struct cv_round_trip *out,
                                       struct cleave_error *err);
@@ -45,7 +44,6 @@ enum cleave_status cv_returns_nothing(const struct cv_returns *returns, double l
  * short. */
 bool cv_returns_sort(const double *keys, uint32_t n, struct cv_arena *scratch,
                      uint32_t *order);
-/* The reverse of an order, in place. */
 void cv_returns_reverse(uint32_t *order, uint32_t n);
 
 #endif

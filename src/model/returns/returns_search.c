@@ -446,8 +446,6 @@ static bool best_places(struct places *places, const struct cv_inverse *rest, ui
     return best_single(places, min, out);
 }
 
-/* --- the search ------------------------------------------------------------------------ */
-
 /* A move must gain this part of the work: less is rounding and could cycle. */
 static const double least_gain = 1e-10;
 /* Sweeps over all workers: only rounding errors need more. */

@@ -15,8 +15,6 @@
 #include "model/returns/returns_search.h"
 #include "model/rounds/rounds_search.h"
 
-/* --- chunks that are too large for the memory of their worker ------------------------ */
-
 /* Most chunks of a plan. */
 static const double PARTS_MOST = 1e6;
 
@@ -187,8 +185,6 @@ bool cv_full_port(const struct cv_returns *returns, struct cv_arena *arena,
         return true;
     return take_workers(returns, speed[kept], arena, out);
 }
-
-/* --- search --------------------------------------------------------------------------- */
 
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64 };
 enum { ANNEALED = 20000, GREEDY = 10000 };

@@ -281,8 +281,6 @@ static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
     return CLEAVE_OK;
 }
 
-/* --- values ---------------------------------------------------------------------------- */
-
 enum { COARSE = 32, FINE = 160 }; /* cells */
 enum { FEW = 6 };                 /* workers up to which linear programs guide as well */
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64, GUIDE_CHANGES = 1500, FREE_CHANGES = 3000 };
@@ -499,8 +497,6 @@ static void look_first(struct bounding *b, double time_s, struct look *best)
                 time_s, best);
     }
 }
-
-/* --- bounds ---------------------------------------------------------------------------- */
 
 /* The median of the units that a second of the port can carry. */
 static double middle_of(const struct cv_rounds *rounds, bool send, bool back,

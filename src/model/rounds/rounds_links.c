@@ -27,8 +27,6 @@
 #include "model/rounds/rounds_bound.h"
 #include "model/returns/returns_internal.h"
 
-/* --- one worker ----------------------------------------------------------------------- */
-
 enum {
     SIDE_MOST = 128,     /* chunks of the closed form before, and after, the pivot */
     PARTS_MOST = 100000, /* chunks after cutting */
@@ -446,8 +444,6 @@ struct cv_link_best cv_link_best(struct cv_link_workspace *room,
         idle = improve(room, link, k, time_s, &best) ? 0 : idle + 1;
     return best;
 }
-
-/* --- all workers ---------------------------------------------------------------------- */
 
 enum { MOST_STEPS = 100 };
 static const double NEAR = 1e-12;

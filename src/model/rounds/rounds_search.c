@@ -9,8 +9,6 @@
 #include <string.h>
 #include "model/returns/returns_internal.h"
 
-/* --- random numbers ------------------------------------------------------------------ */
-
 static uint64_t random_bits(struct cv_rounds_search *search)
 {
     uint64_t x = search->state;
@@ -234,8 +232,6 @@ static bool mutate(struct cv_rounds_search *search, struct cv_rounds_candidate *
         return join(search, candidate);
     return exchange(search, words);
 }
-
-/* --- search by random changes --------------------------------------------------------- */
 
 bool cv_rounds_search_init(struct cv_rounds_search *search,
                            struct cv_rounds_workspace *room, uint64_t seed,

@@ -294,8 +294,6 @@ enum cleave_status cv_rounds_take(struct cv_rounds_workspace *room, double makes
     return CLEAVE_OK;
 }
 
-/* --- chains ------------------------------------------------------------------------- */
-
 enum { NONE = UINT32_MAX };
 
 /* Two numbers at a time. */

@@ -135,8 +135,6 @@ void cv_simplex_eliminate(double *matrix, uint32_t nrows, uint32_t width,
             subtract(matrix + (size_t)r * width, top, column[r], width);
 }
 
-/* --- a linear program kept as a tableau -------------------------------------------- */
-
 static uint32_t choose(void *context, bool bland, double *out_gain)
 {
     struct cv_tableau *t = context;

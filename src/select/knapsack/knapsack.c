@@ -8,8 +8,6 @@
 #include "base/fail.h"
 #include "select/knapsack/knapsack_fill.h"
 
-/* --- a fixed-point number as long as the range of doubles -------------------------- */
-
 enum { LOWEST = -1074, LIMB_BITS = 32 };
 
 void cv_exact_begin(struct cv_exact_sum *sum)
@@ -75,8 +73,6 @@ int cv_exact_compare(struct cv_exact_sum *sum, double value)
             return sum->limb[i] < other.limb[i] ? -1 : 1;
     return 0;
 }
-
-/* --- the multiple knapsack, from cheap answers to proved ones ---------------------- */
 
 /* The best filling so far, a place to try others, and the bound. */
 struct contest {

@@ -102,8 +102,6 @@ static bool list_patterns(const struct cv_master *master, const double *upper, d
     return listing.made;
 }
 
-/* --- branching ------------------------------------------------------------------------ */
-
 struct branching {
     struct cv_master *pool;
     struct cv_work *work;
@@ -472,8 +470,6 @@ static bool repair(struct cv_generator *generator, struct cv_fill *best, double 
     }
     return true;
 }
-
-/* --- all of it ------------------------------------------------------------------------ */
 
 /* The bins of an answer are patterns. */
 static bool add_bins(struct cv_generator *generator, const struct cv_fill *fill)

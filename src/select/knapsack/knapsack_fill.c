@@ -156,8 +156,6 @@ bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work)
     return true;
 }
 
-/* --- the answer ----------------------------------------------------------------------- */
-
 /* Which segment of a size is handed out next. */
 struct hand_out {
     uint32_t segment, given;
@@ -706,8 +704,6 @@ bool cv_fill_split(struct cv_fill *fill, const uint32_t *take,
         cv_fill_count(fill);
     return made;
 }
-
-/* --- bins filled anew --------------------------------------------------------------- */
 
 /* What the parts of a bin, which is empty now, add to the profit. */
 static double parts_profit(const struct cv_fill *fill, const struct cv_fill_part *parts,

@@ -37,8 +37,6 @@ bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work);
 bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *problem,
                     struct cv_arena *arena, struct cv_knapsack_answer *out);
 
-/* --- knapsack_fill.c: a selection made to fit ---------------------------------------- */
-
 /* Pack take[size] items bin after bin, each as full as can be, and fill what is left. */
 bool cv_fill_split(struct cv_fill *fill, const uint32_t *take,
                    struct cv_single_workspace *room, struct cv_work *work);
@@ -57,8 +55,6 @@ bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_workspace *room,
 /* Put all of take[size] into the bins of the trial, if a way is found. (knapsack_fill.c) */
 bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *work,
                   bool *packed);
-
-/* --- knapsack_branch.c: bins as wholes ------------------------------------------------- */
 
 /* Look for better fillings and a better bound by linear programming over the ways to
  * fill one bin. `best` and *bound are improved. */

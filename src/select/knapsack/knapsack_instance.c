@@ -311,8 +311,6 @@ bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace 
     return true;
 }
 
-/* --- weights as integers, items by size, bins by capacity -------------------------- */
-
 static double capacity_of(const struct cv_knapsack *problem, uint32_t bin)
 {
     return problem->capacities != NULL ? problem->capacities[bin] : problem->capacity;
@@ -347,8 +345,6 @@ enum cleave_status cv_knapsack_check(const struct cv_knapsack *problem,
     return CLEAVE_OK;
 }
 
-/* --- numbers ------------------------------------------------------------------------ */
-
 /* The power of 2 that all weights are multiples of; capacities are then rounded down
  * without loss. Larger if the bins together would need more than 126 bits. */
 static int choose_unit(const struct cv_knapsack *problem, double largest)
@@ -369,8 +365,6 @@ static int choose_unit(const struct cv_knapsack *problem, double largest)
     (void)frexp(largest, &top);
     return unit == INT32_MAX || top + spare - unit > 126 ? top + spare - 126 : unit;
 }
-
-/* --- bins --------------------------------------------------------------------------- */
 
 struct bin_order {
     double capacity;
@@ -407,8 +401,6 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
     }
     return true;
 }
-
-/* --- items -------------------------------------------------------------------------- */
 
 struct item_order {
     cv_wide weight;

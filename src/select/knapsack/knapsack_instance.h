@@ -69,8 +69,6 @@ static inline void cv_work_return(struct cv_work *work, const struct cv_work *sh
     (void)cv_work_spend(work, share->spent);
 }
 
-/* --- knapsack_instance.c ---------------------------------------------------------------- */
-
 /* As a double, within its last bits: the compiler's own way is slow on some machines. */
 static inline double cv_wide_double(cv_wide value)
 {
@@ -79,8 +77,6 @@ static inline double cv_wide_double(cv_wide value)
 
 /* floor(capacity / weight), at most `most`. */
 uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t max);
-
-/* --- knapsack_instance.c ------------------------------------------------------------- */
 
 enum cleave_status cv_knapsack_check(const struct cv_knapsack *problem,
                                      struct cleave_error *err);
@@ -101,8 +97,6 @@ static inline uint32_t cv_segment_left(const struct cv_segment *segment, uint32_
     used -= segment->before;
     return used < segment->count ? segment->count - used : 0;
 }
-
-/* --- knapsack_instance.c: one bin ----------------------------------------------------- */
 
 struct cv_single_item {
     cv_wide weight;
@@ -138,8 +132,6 @@ bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace 
                      struct cv_work *work, struct cv_single_result *out);
 /* Order items by decreasing density, ties by increasing weight, then tag. */
 bool cv_single_sort(struct cv_single_item *items, uint32_t nitems);
-
-/* --- knapsack_instance.c ---------------------------------------------------------------- */
 
 /* Lower the capacities to sums which items can reach. */
 bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work);

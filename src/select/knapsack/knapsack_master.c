@@ -107,8 +107,6 @@ void cv_master_reset(struct cv_master *master)
     master->pivots = 0;
 }
 
-/* --- columns ------------------------------------------------------------------------ */
-
 static double column_profit(const struct cv_master *master, uint32_t j)
 {
     if (j < master->nrows || j >= master->nfixed)
@@ -155,8 +153,6 @@ static double reduced_profit(const struct cv_master *master, uint32_t j)
         profit += master->dual[s] * count[s];
     return profit;
 }
-
-/* --- steps -------------------------------------------------------------------------- */
 
 static void find_duals(struct cv_master *master)
 {

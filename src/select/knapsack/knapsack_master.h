@@ -62,8 +62,6 @@ static inline double *cv_master_limit(const struct cv_master *master, uint32_t p
     return master->simplex.limit + master->nfixed + pattern;
 }
 
-/* --- knapsack_master.c: column generation -------------------------------------------- */
-
 struct cv_generator {
     const struct cv_instance *instance;
     struct cv_master master;
@@ -96,8 +94,6 @@ void cv_generator_complete(struct cv_generator *generator, cv_wide rest);
  * smaller if the duals say so; `best` is a profit that is known to be possible. */
 bool cv_generate(struct cv_generator *generator, unsigned rounds, double best,
                  double *bound);
-
-/* --- knapsack_branch.c ---------------------------------------------------------------- */
 
 /* All patterns that an answer better than `best` may need are listed, if they are few: at
  * the duals of the generator, which must be priced, they miss its bound by no more than

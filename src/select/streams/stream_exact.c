@@ -238,8 +238,6 @@ bool cv_stream_exact(struct cv_stream_field *field, const uint32_t *workers, uin
     return !search.gave_up && !field->no_memory;
 }
 
-/* --- several streams ------------------------------------------------------------ */
-
 /* Nobody can be added to the cluster. */
 static bool is_full(struct search *search, const struct pattern *pattern)
 {

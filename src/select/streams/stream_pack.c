@@ -9,8 +9,6 @@
 #include "model/stream/stream_costs.h"
 #include "select/knapsack/knapsack.h"
 
-/* --- workers of one stream while they are being chosen ----------------------------- */
-
 /* Work for one worker in the search of an order: sorting it three times. */
 enum { WORK_PER_MEMBER = 60 };
 
@@ -248,8 +246,6 @@ bool cv_cluster_try_replace(struct cv_stream_field *field,
     cluster->members[at] = before;
     return false;
 }
-
-/* --- put workers into clusters by weights that do not depend on the order ---------- */
 
 bool cv_set_init(struct cv_stream_set *set, uint32_t n, struct cv_arena *arena)
 {

@@ -27,8 +27,6 @@ struct owned_plan {
     struct cv_arena arena;
 };
 
-/* --- what is asked for -------------------------------------------------------------- */
-
 static enum cleave_status check_task(const struct cleave_stream_task *task,
                                      struct cleave_error *err)
 {
@@ -234,8 +232,6 @@ static enum cleave_status prove_small(struct planning *planning, struct cleave_e
     cv_field_done(&field);
     return status;
 }
-
-/* --- the result --------------------------------------------------------------------- */
 
 static double gives(const struct planning *planning, uint32_t w)
 {

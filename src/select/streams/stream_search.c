@@ -15,8 +15,6 @@
 #include "base/compare.h"
 #include "base/fail.h"
 
-/* --- add and exchange workers of clusters that fit --------------------------------- */
-
 /* Workers that are remembered to spare tests of others like them. */
 enum { REMEMBERED = 16 };
 
@@ -96,8 +94,6 @@ static void set_fill(struct cv_stream_field *field, struct cv_stream_set *set,
             refuse(&refused, &field->times[w]);
     }
 }
-
-/* --- exchanges ------------------------------------------------------------------ */
 
 struct improving {
     struct cv_stream_field *field;
@@ -223,8 +219,6 @@ static bool set_improve(struct cv_stream_field *field, struct cv_stream_set *set
     return !field->no_memory;
 }
 
-/* --- clusters in any order of service, of most throughput -------------------------- */
-
 enum {
     MIXTURES = 8, /* mu = 0/8 .. 8/8 are tried for the bound */
     SHRINKS = 3,  /* packings in shorter and shorter rounds  */
@@ -253,8 +247,6 @@ struct search {
     double best_ups, bound;
     uint64_t share; /* of the work, for one phase */
 };
-
-/* --- one trial --------------------------------------------------------------------- */
 
 /* Fill a cluster with the first of a list, as many as fit together, which are fewer than
  * `fails`. Returns how many. */
@@ -361,8 +353,6 @@ static double greatest_load(struct search *s)
     return greatest / s->field->ring.tau_s;
 }
 
-/* --- weights ----------------------------------------------------------------------- */
-
 /* Delays are stretched by the margin of the worker that comes after: what is sent by the
  * least one at least, first results by the own one. */
 static bool mix(const struct search *s, double mu, double *out)
@@ -452,8 +442,6 @@ static enum cleave_status try_price(struct search *s, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
-/* --- own weights ------------------------------------------------------------------- */
-
 static enum cleave_status try_limit(struct search *s, uint32_t *room, double min,
                                     double limit, struct cleave_error *err)
 {
@@ -499,8 +487,6 @@ static enum cleave_status try_limits(struct search *s, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
-/* --- bands ------------------------------------------------------------------------- */
-
 /* Cut a list of workers, by their first result, into clusters as long as they fit. Then
  * the spreads of all clusters together are that of one. true if all found a place. */
 static bool cut_into_bands(struct search *s, const uint32_t *list, uint32_t n)
@@ -545,8 +531,6 @@ static enum cleave_status try_bands(struct search *s, struct cleave_error *err)
     cut_into_bands(s, list, fits);
     return finish_trial(s, err);
 }
-
-/* --- all together ------------------------------------------------------------------ */
 
 static enum cleave_status restore_best(struct search *s, struct cleave_error *err)
 {
