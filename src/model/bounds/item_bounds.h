@@ -1,4 +1,4 @@
-/* item_bounds.h -- what no schedule of indivisible items can beat.
+/* item_bounds.h -- lower bounds for schedules of indivisible items.
  * SPDX-License-Identifier: MIT
  *
  * An item of s units takes a worker start + s / speed. Proofs: docs/theory/items.md. */

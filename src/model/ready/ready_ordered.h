@@ -22,13 +22,13 @@
 /* With overlap every interval is looked at. */
 enum { CV_READY_ORDERED_MOST = 5000, CV_READY_ORDERED_LATE_MOST = 400 };
 
-/* A tree over neighbours: node i sends to parent[i], which receives its senders in the
- * order of their places: turn[i] is that of i, from 0. Arrays of n, the caller's. */
+/* A tree over neighbours: node i sends to parent[i], which receives its senders by
+ * turn[i], from 0. Arrays of n, the caller's. */
 struct cv_ordered_tree {
     uint32_t *parent, *turn;
 };
 
-/* The shortest such tree; its length. `tree` may be NULL: the length alone. */
+/* The shortest such tree; its length. `tree` may be NULL. */
 enum cleave_status cv_ready_ordered(const struct cv_ready_job *job,
                                     struct cv_ordered_tree *tree, double *out_s,
                                     struct cleave_error *err);

@@ -29,8 +29,8 @@ struct cv_ready_job {
     enum cleave_ready_model model;
 };
 
-/* What growth in reversed time needs (ready_tree.h): A as the model has it, B, and what a
- * slot's level is above its time once its chain has grown. */
+/* Constants of growth in reversed time (ready_tree.h): A of the model, B, and the level
+ * of a slot above its time once its chain has grown. */
 struct cv_ready_steps {
     double a, b, mu;
 };
@@ -60,13 +60,13 @@ enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
 double cv_ready_rate(double a, double b);
 
 /* ln(sum of exp(s ready)) / s. Slot t of a tree in reversed time has the mass exp(-s t);
- * growth keeps the sum, so the ends of n nodes have at most 1 together, and each lies
+ * growth keeps the sum, so the ends of n nodes have at most 1 together, and each is
  * before its deadline. Not for early with d > c: -INFINITY. */
 double cv_ready_kraft(const struct cv_ready_job *job);
 
-/* max over j of a(j) + s(j), a decreasing, s the times before the end at which the
- * shortest tree for equal times is joined; and the last node's own step. `sorted` is
- * ready_s in decreasing order; `room` is for n numbers. */
+/* max over j of a(j) + s(j), a decreasing, s the times before the end at which nodes join
+ * the shortest tree for equal times; and the last node's own step. `sorted` is ready_s in
+ * decreasing order; `room` has n numbers. */
 double cv_ready_prefix(const struct cv_ready_job *job, const double *sorted,
                        double *room);
 
