@@ -1,4 +1,4 @@
-/* knapsack_instance.h -- what the parts of the knapsack solver share.
+/* knapsack_instance.h -- shared by the parts of the knapsack solver.
  * SPDX-License-Identifier: MIT
  *
  * Weights become integers: doubles are multiples of one power of 2, and 126 bits hold
@@ -30,7 +30,8 @@ struct cv_knapsack_group {
 };
 
 struct cv_instance {
-    struct cv_size *sizes; /* by decreasing weight */
+    struct cv_arena *arena; /* for all that is made while solving */
+    struct cv_size *sizes;  /* by decreasing weight */
     uint32_t nsizes, nsegments, ngroups, nbins;
     struct cv_segment *segments;      /* size by size                                   */
     uint32_t *by_density;             /* all segments                                   */
@@ -104,44 +105,44 @@ struct cv_single_item {
     uint32_t count, tag;
 };
 
+/* A knapsack with one bin. */
 struct cv_single {
-    struct cv_single_item *items; /* by decreasing density */
+    struct cv_single_item
+        *items; /* by decreasing density; room for all sizes, segments */
     uint32_t nitems;
     cv_wide capacity;
-    double floor;     /* only more than this is looked for                       */
-    double tolerance; /* gains not larger than this are not looked for           */
-    uint64_t max;     /* most work                                               */
+    double floor;     /* only more than this is wanted                       */
+    double tolerance; /* gains not larger than this are not wanted           */
+    uint64_t max;     /* most work                                           */
     uint32_t *best;   /* out, per item: how many; untouched if nothing was found */
+    struct cv_single_room *room;
+    uint32_t *count, *sizes; /* scratch, per size; count is all 0 between uses */
 };
 
 struct cv_single_result {
-    double value;  /* -1: nothing above the floor         */
-    double upper;  /* no selection has more               */
-    bool complete; /* the search came to its end         */
+    double value;  /* -1: nothing above the floor */
+    double upper;  /* no selection has more       */
+    bool complete; /* the search was not stopped  */
 };
 
-/* Memory for the search; grows as needed. */
-struct cv_single_workspace;
-struct cv_single_workspace *cv_single_room_new(void);
-void cv_single_room_free(struct cv_single_workspace *room);
-
+bool cv_single_init(struct cv_single *single, const struct cv_instance *instance);
 /* Add items to the list; to the last ones if these are the same. */
 void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
                       uint32_t count, uint32_t tag);
-bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace *room,
-                     struct cv_work *work, struct cv_single_result *out);
+struct cv_single_result cv_single_solve(const struct cv_single *single,
+                                        struct cv_work *work);
 /* Order items by decreasing density, ties by increasing weight, then tag. */
-bool cv_single_sort(struct cv_single_item *items, uint32_t nitems);
+void cv_single_sort(struct cv_single *single);
 
 /* Lower the capacities to sums which items can reach. */
 bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work);
 double cv_instance_surrogate_lp(const struct cv_instance *instance);
 /* A bound on profits lowered to a profit that is possible. */
 double cv_instance_round(const struct cv_instance *instance, double bound);
-/* The surrogate knapsack with whole items; take[size] gets how many, if not NULL. */
-bool cv_instance_surrogate_kp(const struct cv_instance *instance, struct cv_work *work,
-                              uint64_t max, uint32_t *take, double *out_bound,
-                              bool *out_exact);
+/* The bound of the surrogate knapsack with whole items; take[size] gets how many. */
+double cv_instance_surrogate_kp(const struct cv_instance *instance,
+                                struct cv_single *single, struct cv_work *work,
+                                uint64_t max, uint32_t *take, bool *out_exact);
 
 /* Whether a value cannot be told from a bound above it. */
 static inline bool cv_reaches(double value, double bound)

@@ -27,7 +27,8 @@ struct cv_master {
     /* Per pattern. */
     uint32_t *count; /* of each size, pattern by pattern */
     uint32_t *group;
-    size_t count_capacity, group_capacity;
+    double *values; /* x_p, after cv_master_values */
+    size_t count_capacity, group_capacity, values_capacity;
     struct cv_simplex simplex; /* its arrays are the master's */
     size_t state_capacity, limit_capacity;
     double *rhs, *dual; /* per row */
@@ -35,20 +36,20 @@ struct cv_master {
     double objective;
     unsigned pivots;      /* since the inverse was made */
     struct cv_work *work; /* while solving */
+    bool failed;          /* memory was short: patterns are missing */
 };
 
 bool cv_master_init(struct cv_master *master, const struct cv_instance *instance);
 void cv_master_done(struct cv_master *master);
 /* Add a pattern (count per size, copied) unless it is known, or in any case. */
-bool cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count);
-bool cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *count);
+void cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count);
+void cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *count);
 /* Go back to all columns at 0. rhs must be >= 0. */
 void cv_master_reset(struct cv_master *master);
 /* The optimum over the patterns known; false when work ran out or numbers failed, the
  * values are feasible then too. */
 bool cv_master_solve(struct cv_master *master, struct cv_work *work);
-/* x_p of every pattern. */
-void cv_master_values(const struct cv_master *master, double *values);
+void cv_master_values(struct cv_master *master);
 
 static inline const uint32_t *cv_master_pattern(const struct cv_master *master,
                                                 uint32_t pattern)
@@ -65,41 +66,31 @@ static inline double *cv_master_limit(const struct cv_master *master, uint32_t p
 struct cv_generator {
     const struct cv_instance *instance;
     struct cv_master master;
-    struct cv_single single;
-    struct cv_single_workspace *room;
+    struct cv_single *single;
     struct cv_work *work;
-    uint32_t *count; /* a pattern                                       */
-    double *upper;   /* per group: no pattern has more worth            */
-    double *values;  /* per pattern                                     */
-    size_t values_capacity;
-    struct cv_fill trial; /* bins that are filled are no part of the program */
-    bool *open;           /* per bin: to be looked at again after a dive */
+    uint32_t *count;      /* a pattern                                        */
+    double *upper;        /* per group: no pattern has more worth             */
+    struct cv_fill trial; /* filled bins are not part of the program          */
+    bool *open;           /* per bin: to be refilled after a dive             */
     struct cv_random random;
     uint32_t nroot; /* patterns kept between dives */
     uint64_t price; /* work for a pattern          */
     bool priced;    /* upper[] belongs to the duals */
 };
 
-/* What is left is to be released by cv_generator_done, also after a failure. */
+/* To be released by cv_generator_done, also after a failure. */
 bool cv_generator_init(struct cv_generator *generator, const struct cv_instance *instance,
-                       struct cv_single_workspace *room, struct cv_work *work);
+                       struct cv_single *single, struct cv_work *work);
 void cv_generator_done(struct cv_generator *generator);
 /* Items of a size that are in no bin of the trial. */
 uint32_t cv_generator_left(const struct cv_generator *generator, uint32_t size);
 /* The bound on the profit at the duals; valid if `priced`. */
 double cv_generator_bound(const struct cv_generator *generator);
-/* Let the pattern in `count`, which leaves `rest`, hold whatever else there is room for. */
+/* Add all other items that fit into `rest` to the pattern in `count`. */
 void cv_generator_complete(struct cv_generator *generator, cv_wide rest);
-/* Solve the program over all patterns, as far as `rounds` and work go. *bound becomes
- * smaller if the duals say so; `best` is a profit that is known to be possible. */
-bool cv_generate(struct cv_generator *generator, unsigned rounds, double best,
+/* Solve the program over all patterns, as far as `rounds` and work allow. The duals may lower
+ * *bound; `best` is a profit that is known to be possible. */
+void cv_generate(struct cv_generator *generator, unsigned rounds, double best,
                  double *bound);
-
-/* All patterns that an answer better than `best` may need are listed, if they are few: at
- * the duals of the generator, which must be priced, they miss its bound by no more than
- * `best` does. Then the integer program over them is solved by branching. `best` may
- * become better, and *bound smaller: the profit of `best` when the search ends. */
-bool cv_branch_solve(const struct cv_generator *generator, struct cv_work *work,
-                     struct cv_fill *best, struct cv_fill *trial, double *bound);
 
 #endif
