@@ -516,14 +516,14 @@ static enum cleave_status finish(struct reader *reader,
 {
     const size_t n = reader->count;
     struct cv_arena *arena = reader->in.arena;
-    struct cleave_worker *kinds = cv_array(arena, n, sizeof *kinds);
-    struct cv_group *groups = cv_array(arena, n, sizeof *groups);
-    struct cv_host_fields *hosts = cv_array(arena, n, sizeof *hosts);
+    struct cleave_worker *kinds;
+    struct cv_group *groups;
+    struct cv_host_fields *hosts;
     uint32_t *leader = NULL, circle = CV_NO_LEADER;
     enum cleave_status status = CLEAVE_OK;
     size_t kept = 0;
 
-    if (kinds == NULL || groups == NULL || hosts == NULL)
+    if (!CV_NEW(arena, kinds, n) || !CV_NEW(arena, groups, n) || !CV_NEW(arena, hosts, n))
         return cv_fail_memory(reader->in.err, "a platform");
     if (view->as != NULL || view->nrules > 0 || has_leaders(reader)) {
         leader = cv_array(arena, n, sizeof *leader);

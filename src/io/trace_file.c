@@ -9,7 +9,6 @@
 #include "base/fail.h"
 #include "io/input.h"
 #include "io/json_out.h"
-#include "io/trace_header.h"
 #include "io/trace_line.h"
 
 static enum cleave_status read_entry(struct cv_trace_lines *lines,

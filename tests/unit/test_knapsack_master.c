@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "select/knapsack/knapsack_master.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum { SIZES = 30, BINS = 20, MANY = 100000, ROUNDS = 40, TURNS = 8 };
 

@@ -3,7 +3,7 @@
 #include "knapsack_plain.h"
 
 #include "base/fail.h"
-#include "select/knapsack/knapsack_fill.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum cleave_status knapsack_greedy(const struct cv_knapsack *problem,
                                    struct cv_arena *arena, struct cv_knapsack_answer *out,

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include <cleave/reduce.h>
-#include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_tree.h"
 #include "figures/common/figure_plot.h"
 

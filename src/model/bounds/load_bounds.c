@@ -1,6 +1,6 @@
 /* load_bounds.c -- bounds for schedules, results included. SPDX-License-Identifier: MIT
  *
- * rounds: model/rounds/rounds_bound.h, for any number of rounds with results. Schedules
+ * rounds: model/rounds/rounds_bound.c, for any number of rounds with results. Schedules
  * of one round have separate bounds, with "one round" in their names.
  *
  * results: in any number of rounds a worker computes only while its latencies leave time,
@@ -18,7 +18,7 @@
 #include "base/compare.h"
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
-#include "model/rounds/rounds_bound.h"
+#include "model/rounds/rounds.h"
 #include "model/rounds/rounds_links.h"
 
 /* --- speeds that change with time

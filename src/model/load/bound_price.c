@@ -531,12 +531,12 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t 
 {
     const size_t chunks = guide->chunks;
     struct cv_vertex_workspace room;
-    uint32_t *seq = cv_array(scratch, chunks, sizeof *seq);
-    double *units = cv_array(scratch, chunks, sizeof *units);
-    double *multiplier = cv_array(scratch, chunks, sizeof *multiplier);
+    uint32_t *seq;
+    double *units, *multiplier;
     bool feasible;
 
-    if (seq == NULL || units == NULL || multiplier == NULL ||
+    if (!CV_NEW(scratch, seq, chunks) || !CV_NEW(scratch, units, chunks) ||
+        !CV_NEW(scratch, multiplier, chunks) ||
         !cv_vertex_room_init(&room, scratch, chunks, nworkers))
         return false;
     for (size_t i = 0; i < chunks; i++)

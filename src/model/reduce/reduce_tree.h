@@ -17,6 +17,7 @@
 #ifndef CV_REDUCE_TREE_H
 #define CV_REDUCE_TREE_H
 #include <cleave/error.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/arena.h"
 
@@ -33,10 +34,6 @@ struct cv_tree_costs {
     double compute_s;      /* c                                                */
     const double *compute; /* borrowed: c per node, or NULL: compute_s for all */
 };
-
-/* Checks that costs are finite and not negative. */
-enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
-                                       struct cleave_error *err);
 
 /* A tree executed as soon as possible. Arrays are owned by the arena. */
 struct cv_tree_run {
@@ -111,5 +108,34 @@ double cv_strategy_ratio(enum cv_strategy which, double d, double c);
 /* The same for n without end. Both are below 1.45: with a = max(d, c), b = d + c and rho
  * the root of exp(-a rho) + exp(-b rho) = 1, the optimum grows as ln n / rho. */
 double cv_strategy_ratio_limit(enum cv_strategy which, double d, double c);
+
+/* At most one of the two; 0: no limit. */
+struct cv_greedy_limit {
+    uint32_t transfers; /* at the same time            */
+    uint32_t reducers;  /* nodes that receive anything */
+};
+
+struct cv_greedy_tree {
+    uint32_t n;
+    double length_s;
+    uint32_t *parent; /* node 0 is the root                                           */
+    double *rev_s;    /* end of the transfer, backwards from the end; non-decreasing  */
+    double *start_s;  /* length - rev: the latest begin of the transfer, in forward
+                         time; NAN for the root. Under a limit on transfers this is
+                         the schedule to follow.                                      */
+};
+
+/* Arrays for n nodes; false when memory is short. */
+bool cv_greedy_tree_room(struct cv_greedy_tree *tree, struct cv_arena *arena, uint32_t n);
+
+/* Fill a tree that has room. O(n). */
+enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, double c,
+                                       const struct cv_greedy_limit *limit,
+                                       struct cleave_error *err);
+
+/* Fill a tree that has room, for tree->n nodes with costs c[i] >= 0. The root is the node
+ * with the least c; rev_s is by node, so not sorted. */
+enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
+                                          const double *c, struct cleave_error *err);
 
 #endif

@@ -12,11 +12,9 @@
  *
  * LIFO. What is left of the lifespan for worker k is what worker k-1 computes: its row is
  * (s + R + r) w + a + c + b = R w + c of worker k-1, or L for the first. */
-#include "model/returns/returns_chain.h"
+#include "model/returns/returns_internal.h"
 
 #include <math.h>
-
-#include "model/returns/returns_internal.h"
 
 /* A port may be overfull by this part: rounding. */
 static const double port_noise = 1e-12;

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 #include "model/returns/returns.h"
-#include "model/returns/returns_chain.h"
 #include "model/returns/returns_internal.h"
 
 /* A port may be overfull by this part: rounding. */

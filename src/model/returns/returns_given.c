@@ -8,14 +8,11 @@
  * LIFO orders. Else sets change by one worker at a time.
  *
  * Single: returns_lp.c; LIFO always fits the port. */
-#include "model/returns/returns_given.h"
+#include "model/returns/returns_internal.h"
 
 #include <math.h>
 #include <string.h>
 #include "model/returns/returns.h"
-#include "model/returns/returns_chain.h"
-#include "model/returns/returns_internal.h"
-#include "model/returns/returns_lp.h"
 
 /* --- sets for many workers
  * ----------------------------------------------------------- */
@@ -337,11 +334,10 @@ bool cv_rows_subset(const struct cv_rows *rows, double *shares, struct cv_arena 
 {
     const uint32_t n = rows->n;
     double *matrix = cv_array(arena, n, (size_t)2 * n * sizeof *matrix), best = 0;
-    uint32_t *pivots = cv_array(arena, n, sizeof *pivots);
-    uint32_t *by_link = cv_array(arena, n, sizeof *by_link);
+    uint32_t *pivots, *by_link;
     struct subset s;
 
-    if (matrix == NULL || pivots == NULL || by_link == NULL ||
+    if (!CV_NEW(arena, pivots, n) || !CV_NEW(arena, by_link, n) || matrix == NULL ||
         !grow_array(&s, rows, arena))
         return false;
     for (uint32_t k = 0; k < n; k++)
@@ -374,11 +370,11 @@ static bool chain_shares(const struct cv_returns *returns, enum cv_chain kind,
                          const uint32_t *send, uint32_t n, double lifespan_s,
                          double *units, struct cv_arena *arena)
 {
-    uint32_t *order = cv_array(arena, n, sizeof *order), kept;
-    double *shares = cv_array(arena, n, sizeof *shares);
-    bool *keep = cv_array(arena, n, sizeof *keep);
+    uint32_t *order, kept;
+    double *shares;
+    bool *keep;
 
-    if (order == NULL || shares == NULL || keep == NULL)
+    if (!CV_NEW(arena, order, n) || !CV_NEW(arena, shares, n) || !CV_NEW(arena, keep, n))
         return false;
     memcpy(order, send, n * sizeof *order);
     kept = cv_chain_prune(returns, kind, order, n, keep);

@@ -1,5 +1,10 @@
 /* returns_internal.h -- shared by the solvers for rounds with results.
- * SPDX-License-Identifier: MIT */
+ * SPDX-License-Identifier: MIT
+ *
+ * Rows: row and column k of a matrix of given orders belong to worker send[k].
+ *
+ * Chains: shares along one order, first returned is first sent (FIFO) or last sent (LIFO).
+ * `order` is the order of sending; shares are by place in it. */
 #ifndef CV_RETURNS_INTERNAL_H
 #define CV_RETURNS_INTERNAL_H
 #include "base/fail.h"
@@ -45,5 +50,72 @@ enum cleave_status cv_returns_nothing(const struct cv_returns *returns, double l
 bool cv_returns_sort(const double *keys, uint32_t n, struct cv_arena *scratch,
                      uint32_t *order);
 void cv_returns_reverse(uint32_t *order, uint32_t n);
+
+enum cv_chain { CV_CHAIN_FIFO, CV_CHAIN_LIFO };
+
+/* Whether a pair of orders is such a chain (one worker alone is FIFO). */
+bool cv_orders_chain(const uint32_t *send, const uint32_t *back, uint32_t n,
+                     enum cv_chain *out);
+
+/* No worker idle, whatever a single port allows. FIFO shares may be negative with
+ * fixed costs, and are not finite on overflow. Returns the work. */
+double cv_chain_tight(const struct cv_returns *returns, enum cv_chain kind,
+                      const uint32_t *order, uint32_t n, double lifespan_s,
+                      double *shares);
+
+/* The same on the port of the instance: if all shares overfill a single port, the last
+ * worker of the order waits and gets the rest. Returns the work, or -1 if a share
+ * would not be positive. */
+double cv_chain_fill(const struct cv_returns *returns, enum cv_chain kind,
+                     const uint32_t *order, uint32_t n, double lifespan_s,
+                     double *shares);
+
+/* The rest is for instances without fixed costs on a duplex port. */
+
+/* Leave out of `order`, in place, the workers that cost more than they bring: the best
+ * set for this order. Returns its size. `keep` has room for n. */
+uint32_t cv_chain_prune(const struct cv_returns *returns, enum cv_chain kind,
+                        uint32_t *order, uint32_t n, bool *keep);
+
+/* FIFO: the workers that are worth it if a second of lifespan is worth `rate` units,
+ * and their value, which is `rate` at the best rate; the rate of a set, in units per
+ * second of lifespan. */
+double cv_chain_value(const struct cv_returns *returns, const uint32_t *order, uint32_t n,
+                      double rate, bool *keep);
+double cv_chain_rate(const struct cv_returns *returns, const uint32_t *order, uint32_t n,
+                     const bool *keep);
+
+/* Row and column k belong to worker send[k]. */
+struct cv_rows {
+    const struct cv_returns *returns;
+    const uint32_t *send, *back;
+    uint32_t n;
+    double lifespan_s;
+    double *units;   /* n x n: seconds of row i per unit of column j         */
+    double *fixed;   /* n x n: fixed seconds; NULL without fixed costs */
+    uint32_t *place; /* of column k in the order of returning                */
+};
+
+/* False when memory is short. */
+bool cv_rows_make(struct cv_rows *rows, const struct cv_returns *returns,
+                  const uint32_t *send, const uint32_t *back, uint32_t n,
+                  double lifespan_s, struct cv_arena *arena);
+
+/* Seconds that row i leaves to the shares of the `count` columns of `set`. */
+double cv_rows_right(const struct cv_rows *rows, uint32_t i, const uint32_t *set,
+                     uint32_t count);
+
+/* The shares of the columns in `set` with no worker idle, by place in it: elimination
+ * and one step of refinement. `matrix` has room for 2 count^2 numbers, `vector` for 2
+ * count, `pivots` for count. False if the matrix is singular. */
+bool cv_rows_tight(const struct cv_rows *rows, const uint32_t *set, uint32_t count,
+                   double *matrix, double *vector, uint32_t *pivots, double *shares);
+
+/* Shares by column of the rows; *out_optimal: proved best. False when memory is short. */
+bool cv_rows_single(const struct cv_rows *rows, double *shares, bool *out_optimal,
+                    struct cv_arena *arena);
+
+/* Shares by column of the rows on a duplex port. False when memory is short. */
+bool cv_rows_subset(const struct cv_rows *rows, double *shares, struct cv_arena *arena);
 
 #endif

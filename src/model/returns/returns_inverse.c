@@ -507,11 +507,11 @@ enum cleave_status cv_inverse_result(const struct cv_inverse *inverse,
                                      struct cleave_error *err)
 {
     const uint32_t m = inverse->m;
-    uint32_t *send = cv_array(arena, m, sizeof *send);
-    uint32_t *back = cv_array(arena, m, sizeof *back);
-    double *units = cv_array(arena, inverse->n, sizeof *units);
+    uint32_t *send, *back;
+    double *units;
 
-    if (send == NULL || back == NULL || units == NULL)
+    if (!CV_NEW(arena, send, m) || !CV_NEW(arena, back, m) ||
+        !CV_NEW(arena, units, inverse->n))
         return cv_fail_memory(err, "schedule");
     for (uint32_t k = 0; k < m; k++) {
         send[k] = inverse->who[inverse->send[k]];

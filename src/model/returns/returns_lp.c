@@ -12,12 +12,10 @@
  *
  * Variables are scaled so that a worker's own time is 1 and the lifespan is 1. All
  * coefficients and right sides are then between 0 and 1, and the start is feasible. */
-#include "model/returns/returns_lp.h"
+#include "model/returns/returns_internal.h"
 
 #include <math.h>
 #include <string.h>
-#include "model/returns/returns_chain.h"
-#include "model/returns/returns_internal.h"
 #include "model/simplex/simplex.h"
 
 /* If all shares are positive, every row is a sum of positive terms, so that

@@ -13,7 +13,7 @@
 #include "base/fail.h"
 #include "model/returns/returns_internal.h"
 #include "model/returns/returns_search.h"
-#include "model/rounds/rounds_search.h"
+#include "model/rounds/rounds_internal.h"
 
 /* Most chunks of a plan. */
 static const double PARTS_MOST = 1e6;
@@ -494,11 +494,11 @@ static double scaled_s(const struct cv_returns *returns,
 static bool fit(const struct cv_returns *returns, double lifespan_s, double max,
                 struct cv_rounds_plan *plan, struct cv_arena *arena, double *out_scale)
 {
-    double *units = cv_array(arena, plan->nchunks, sizeof *units);
-    double *room = cv_array(arena, (size_t)plan->nchunks + returns->n, sizeof *room);
+    double *units, *room;
     double low = 0, high = max;
 
-    if (units == NULL || room == NULL)
+    if (!CV_NEW(arena, units, plan->nchunks) ||
+        !CV_NEW(arena, room, (size_t)plan->nchunks + returns->n))
         return false;
     for (int i = 0; i < MOST_HALVES; i++) {
         const double middle = low + (high - low) / 2;

@@ -7,15 +7,14 @@
  * Prices come from a good plan, the guide, plus a floor: a plan that leaves the port a little
  * time does not price it. The floor, one for each way on a duplex port, and a factor on the
  * prices of the guide are found by search. */
-#include "model/rounds/rounds_bound.h"
+#include "model/rounds/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/compare.h"
 #include "base/fail.h"
-#include "model/rounds/rounds_price.h"
-#include "model/rounds/rounds_search.h"
+#include "model/rounds/rounds_internal.h"
 
 /* A message: its time, as parts of the makespan, and the worth of a second of the port, in
  * units. */
@@ -268,11 +267,10 @@ static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
 {
     const uint32_t n = plan->nchunks;
     struct cv_rounds duplex = *rounds;
-    double *send = cv_array(arena, n, sizeof *send);
-    double *back = cv_array(arena, n, sizeof *back);
+    double *send, *back;
 
-    if (send == NULL || back == NULL || !CV_NEW(arena, out->send, n) ||
-        !CV_NEW(arena, out->back, n))
+    if (!CV_NEW(arena, send, n) || !CV_NEW(arena, back, n) ||
+        !CV_NEW(arena, out->send, n) || !CV_NEW(arena, out->back, n))
         return cv_fail_memory(err, "prices");
     duplex.returns.single = false;
     CV_TRY(cv_rounds_lp_prices(&duplex, plan, send, back, out_known, arena, err));

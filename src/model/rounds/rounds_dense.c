@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/rounds/rounds_workspace.h"
+#include "model/rounds/rounds_internal.h"
 
 enum { NONE = UINT32_MAX };
 

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/fail.h"
-#include "model/rounds/rounds_bound.h"
+#include "model/rounds/rounds.h"
 #include "model/returns/returns_internal.h"
 
 enum {

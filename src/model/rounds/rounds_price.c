@@ -8,7 +8,7 @@
  * chosen for every pair of cells. Chunks of a worker follow each other, so the sum is largest
  * with every u and v on an edge: a recursion over the edges, from the last one.
  * docs/theory/rounds.md proves it. */
-#include "model/rounds/rounds_price.h"
+#include "model/rounds/rounds_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * It starts with round robins and continues with random changes: a copy of the words is changed
  * in one to three places and kept if it is not worse, or by annealing. Numbers of changes are
  * fixed, so that the same instance gives the same plan. */
-#include "model/rounds/rounds_search.h"
+#include "model/rounds/rounds_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -468,11 +468,10 @@ bool cv_rounds_start_by(struct cv_rounds_search *search, enum cv_rounds_key last
 {
     const struct cv_rounds *rounds = search->room->rounds;
     const uint32_t n = rounds->returns.n;
-    uint32_t *order = cv_array(arena, n, sizeof *order);
-    uint32_t *before = cv_array(arena, n, sizeof *before);
-    double *keys = cv_array(arena, n, sizeof *keys);
+    uint32_t *order, *before;
+    double *keys;
 
-    if (order == NULL || before == NULL || keys == NULL)
+    if (!CV_NEW(arena, order, n) || !CV_NEW(arena, before, n) || !CV_NEW(arena, keys, n))
         return false;
     for (enum cv_rounds_key key = CV_BY_LINK; key <= last; key++) {
         memcpy(before, order, n * sizeof *order);

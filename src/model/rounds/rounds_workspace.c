@@ -6,7 +6,7 @@
  * only, so that the size of a pivot determines that of the next. Every time and size is
  * linear in the first pivot, and in a second one that waits if the port is full: O(K) for K
  * letters and any number of workers. */
-#include "model/rounds/rounds_workspace.h"
+#include "model/rounds/rounds_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -195,11 +195,12 @@ bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
 {
     const size_t columns = (size_t)n + m, cells = (size_t)m * n;
     struct cv_simplex *simplex = &tableau->simplex;
-    double *room = cv_array(arena, cells + n + columns + 2 * (size_t)m, sizeof *room);
-    uint32_t *numbers = cv_array(arena, columns, sizeof *numbers);
-    unsigned char *state = cv_array(arena, columns, sizeof *state);
+    double *room;
+    uint32_t *numbers;
+    unsigned char *state;
 
-    if (room == NULL || numbers == NULL || state == NULL)
+    if (!CV_NEW(arena, room, cells + n + columns + 2 * (size_t)m) ||
+        !CV_NEW(arena, numbers, columns) || !CV_NEW(arena, state, columns))
         return false;
     *tableau = (struct cv_tableau){ .matrix = room,
                                     .worth = room + cells,

@@ -18,9 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/reduce/greedy_tree.h"
-#include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_tree.h"
+#include "model/reduce/reduce_bounds.h"
 #include "policy/common/setup.h"
 
 struct greedy {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/fail.h"
-#include "select/knapsack/knapsack_fill.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum { LOWEST = -1074, LIMB_BITS = 32 };
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "select/knapsack/knapsack_master.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum { MOST_LISTED = 20000 };
 

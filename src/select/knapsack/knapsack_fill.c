@@ -1,6 +1,6 @@
 /* knapsack_fill.c -- items in bins, and the answer made of them.
  * SPDX-License-Identifier: MIT */
-#include "select/knapsack/knapsack_fill.h"
+#include "select/knapsack/knapsack_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

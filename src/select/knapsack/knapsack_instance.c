@@ -1,6 +1,6 @@
 /* knapsack_instance.c -- weights and capacities as wide integers.
  * SPDX-License-Identifier: MIT */
-#include "select/knapsack/knapsack_instance.h"
+#include "select/knapsack/knapsack_internal.h"
 
 #include <float.h>
 #include <math.h>

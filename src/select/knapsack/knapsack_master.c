@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "select/knapsack/knapsack_master.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum { REFRESH = 60, PATIENCE = 200 };
 

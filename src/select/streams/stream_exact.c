@@ -13,7 +13,7 @@
  * sum over c of profit(c) min(n(c), sum over i of P(i, c)), for clusters that are taken
  * from may only get shorter delays. One cluster more never adds more than it would have
  * added before: that bounds what those to come may add. */
-#include "select/streams/stream_exact.h"
+#include "select/streams/stream_pack.h"
 
 #include <math.h>
 #include <stdlib.h>

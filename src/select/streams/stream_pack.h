@@ -1,4 +1,4 @@
-/* stream_pack.h -- put workers into clusters by weights that do not depend on the order.
+/* stream_pack.h -- clusters of workers for streams, and ways to fill them.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_STREAM_PACK_H
 #define CV_STREAM_PACK_H
@@ -97,5 +97,33 @@ enum cleave_status cv_stream_pack(struct cv_stream_field *field,
 enum cleave_status cv_stream_pack_bound(struct cv_stream_field *field,
                                         const struct cv_pack *pack, uint32_t nclusters,
                                         double *out, struct cleave_error *err);
+
+/* More workers are not tried, nor more streams. */
+enum { CV_EXACT_WORKERS = 64, CV_EXACT_STREAMS = 64 };
+
+/* Look through all clusters of some of these workers, in their best orders, that give
+ * more than *value; margins are the same for all. The best of them, if there is one, goes
+ * to `best` and its throughput to *value. True when all have been looked through: then no
+ * cluster gives more than *value. False when field->work or memory (field->no_memory) did
+ * not last. */
+bool cv_stream_exact(struct cv_stream_field *field, const uint32_t *workers, uint32_t n,
+                     struct cv_stream_cluster *best, double *value);
+
+/* The same for as many clusters as the set has. */
+bool cv_stream_exact_set(struct cv_stream_field *field, const uint32_t *workers,
+                         uint32_t n, struct cv_stream_set *best, double *value);
+
+/* Fill the set with the best clusters that were found for these workers, all of which
+ * fit alone, and tell how much throughput no clusters can exceed. `work` is spent on
+ * packing and on tests of orders. */
+enum cleave_status cv_stream_search(struct cv_stream_field *field,
+                                    const uint32_t *workers, uint32_t n, uint64_t work,
+                                    struct cv_stream_set *set, double *out_bound,
+                                    struct cleave_error *err);
+
+/* Sort workers by decreasing value / price, both per worker; a NULL price is 1. false
+ * when memory is short. */
+bool cv_sort_by_density(uint32_t *workers, uint32_t n, const double *value,
+                        const double *price);
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
 #include "select/streams/stream_select.h"
-#include "select/streams/stream_exact.h"
 #include "select/streams/stream_pack.h"
 
 /* Streams within this part of their shares are served alike. */

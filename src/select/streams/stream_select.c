@@ -9,7 +9,7 @@
 #include "base/compare.h"
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
-#include "select/streams/stream_search.h"
+#include "select/streams/stream_pack.h"
 
 /* A throughput this near to the bound is the bound. */
 static const double rounding = 1e-12;
@@ -90,15 +90,16 @@ static enum cleave_status pack_ring(struct cv_stream_field *field,
                                     struct cv_arena *arena, struct cv_stream_set *set,
                                     double *out_bound, struct cleave_error *err)
 {
-    struct cv_stream_times *times = cv_array(arena, n, sizeof *times);
+    struct cv_stream_times *times;
     double *margin = cv_array(arena, n, sizeof *margin);
-    double *tight = cv_array(arena, n, sizeof *tight);
+    double *tight;
     double *weight = cv_array(arena, field->ring.n, sizeof *weight);
     const struct cv_stream_ring some = { .n = n, .margin = margin };
     const struct cv_pack pack = { workers, n, weight, field->ring.tau_s, work };
     struct cv_pack_answer answer;
 
-    if (times == NULL || margin == NULL || tight == NULL || weight == NULL)
+    if (!CV_NEW(arena, times, n) || !CV_NEW(arena, tight, n) || margin == NULL ||
+        weight == NULL)
         return cv_fail_memory(err, "the weights of workers");
     for (uint32_t i = 0; i < n; i++) {
         times[i] = field->times[workers[i]];
@@ -569,11 +570,11 @@ static void add_left_out(struct levelling *s, const uint32_t *workers, uint32_t 
 /* The cluster of most throughput to the stream of most demand. */
 static bool match_demands(struct levelling *s, struct cv_arena *arena)
 {
-    struct cv_stream_cluster *moved = cv_array(arena, s->set->n, sizeof *moved);
-    uint32_t *by_demand = cv_array(arena, s->set->n, sizeof *by_demand);
-    uint32_t *by_ups = cv_array(arena, s->set->n, sizeof *by_ups);
+    struct cv_stream_cluster *moved;
+    uint32_t *by_demand, *by_ups;
 
-    if (moved == NULL || by_demand == NULL || by_ups == NULL)
+    if (!CV_NEW(arena, moved, s->set->n) || !CV_NEW(arena, by_demand, s->set->n) ||
+        !CV_NEW(arena, by_ups, s->set->n))
         return false;
     for (uint32_t m = 0; m < s->set->n; m++) {
         by_demand[m] = by_ups[m] = m;
