@@ -21,7 +21,7 @@ struct cv_item_query {
  *
  * preemptive  if items could be interrupted and moved: the k largest on the k fastest
  *             workers, for all k, and all on all (Horvath, Lam, Sethi 1977)
- * longest     every item has to be done by somebody
+ * longest     every item on its quickest worker
  * port        everything passes the port of the master, one after the other
  * assignment  if items could be divided between the workers that can do all of them in
  *             time: a linear program, by its dual

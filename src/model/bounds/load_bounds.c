@@ -34,8 +34,7 @@
  * Every unit passes the port at the rate B max f at most, its result at B' max f: as in
  * load_bounds.c, sum x (1/B + ratio/B') / max f <= T on a single port, the results alone or
  * the load alone on a duplex one, where the port can do nothing useful for the first ones
- * before, nor for the load in the last, least alpha + least beta. A fractional knapsack
- * says how much can be done by T, which grows with T; the least T is found by bisection
+ * before, nor for the load in the last, least alpha + least beta. The most work by T is a fractional knapsack and grows with T; the least T is found by bisection
  * from below. */
 
 enum { MOST_STEPS = 200 };

@@ -1,4 +1,4 @@
-/* load_bounds.h -- what no schedule can beat, results included.
+/* load_bounds.h -- bounds for schedules, results included.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_LOAD_BOUNDS_H
 #define CV_LOAD_BOUNDS_H

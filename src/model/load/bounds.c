@@ -1,13 +1,13 @@
 /* bounds.c -- makespans no schedule can beat. SPDX-License-Identifier: MIT
  *
- * ideal: everybody computes from the first moment, load / sum of speeds.
- * port:  what a worker computes had to pass the port, which takes x / B, and neither a
+ * ideal: all workers compute from time 0, load / sum of speeds.
+ * port:  every unit passes the port, which takes x / B, and neither a
  *        worker nor the port can use all the time: the least T for which the fractional
  *        knapsack 0 <= x_i <= S_i (T - alpha_i - beta_i), sum x_i / B_i <= T - least
  *        alpha - least beta (widest links first) holds the load.
- * start: nobody computes before something has arrived, bounds.c.
- * price: the port's time is worth something, bound_price.c; for workers that differ.
- * optimal: workers all alike, bounds.c; `rounds` when the search for the optimum had
+ * start: no worker computes before its first chunk arrives.
+ * price: prices on the port's time, bound_price.c; for unequal workers.
+ * optimal: equal workers; `rounds` when the search for the optimum had
  *        to stop early and only a bound came of it.
  * With a port per worker (multi) links do not compete: instead of `port` there is `link`,
  * and every worker's own optimum is known, so `optimal` is, too.

@@ -223,7 +223,7 @@ static unsigned count_digits(uint32_t number)
     return digits;
 }
 
-/* Write stem, number and the closing 0; returns the place behind them. */
+/* Write stem, number and the closing 0; returns the place after them. */
 static char *write_name(char *to, const char *stem, size_t length, uint32_t number)
 {
     unsigned digits = count_digits(number);
@@ -397,7 +397,7 @@ static enum cleave_status check_names(const struct cv_group *groups, uint32_t ng
         return CLEAVE_OK;
     if (reterr_groups != NULL)
         memcpy(reterr_groups, clash, sizeof clash);
-    /* Of base and base.number the latter is the name that both have. */
+    /* The name that base and base.number share is base.number. */
     return cv_fail(err, CLEAVE_EINPUT, "duplicate name '%s'",
                    groups[clash[groups[clash[1]].count == 1]].name);
 }
@@ -417,8 +417,7 @@ static bool copy_steps(struct cleave_platform *platform, struct cv_group *group)
     return steps != NULL;
 }
 
-/* Lay out workers and names of group g, whose `first` is set. Returns the place behind
- * the names written at `letters`. */
+/* Lay out workers and names of group g, whose `first` is set. Returns the place after the names written at `letters`. */
 static char *fill_group(struct cleave_platform *platform, uint32_t g,
                         const struct cleave_worker *kind, char *letters)
 {
@@ -514,7 +513,7 @@ enum cleave_status cv_platform_build(enum cleave_port port,
     return CLEAVE_OK;
 }
 
-/* Differences are told of in this order: rates, times, the way back. */
+/* Differences are reported in this order: rates, times, the way back. */
 enum { RATES, TIMES, WAY_BACK, NTURNS };
 
 static int turn_of(const struct cv_worker_field *field)

@@ -6,15 +6,14 @@
  * 2^-depth and 2^-depth added, leaf by leaf; it must not pass 1. Kept as a stack of bits,
  * that is O(n) for a T, and O(n log n) in all: T is some ready time plus k B.
  *
- * Overlap: whoever holds an interval, it is the same; so with G(i, j) the least time for
+ * Overlap: the holder of an interval does not matter; so with G(i, j) the least time for
  * the result of i .. j and H the same but for single nodes, where it is what counts when
  * they receive once more (ready + min(d, c) if absent),
  *
  *     G(i, j) = min over k of max(G(k+1, j) + B, H(i, k) + A), and the mirror image
  *
  * G grows with its interval, so that the two terms cross once in k: O(n^2 log n). For early
- * with d > c a node's port and processor count apart: lists of pairs of which none is
- * worse than another in both, O(n^3) and more. */
+ * with d > c a node's port and processor count apart: lists of pairs that no other pair beats in both, O(n^3) and more. */
 #ifndef CV_READY_ORDERED_H
 #define CV_READY_ORDERED_H
 #include "model/ready/ready_times.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Node i holds its partial from ready_s[i] on. A transfer takes d, a combination c; let
- * A = max(d, c), B = d + c. Three models of what a node may do:
+ * A = max(d, c), B = d + c. Three models of a node:
  *
  *     merge    one thing at a time, from its ready time on; a pair is combined in B
  *     absent   transfers and combinations overlap; nothing, not even receiving, before

@@ -2,7 +2,7 @@
  *
  * Time runs backwards from the end T. A slot t is a place where a node may be born: its
  * transfer begins at T - t. The chain that lives there can grow: a child is born at t + B,
- * a fresh slot, and the chain goes on at t + A. In the end some node owns the chain; node i
+ * a fresh slot, and the chain continues at t + A. In the end some node owns the chain; node i
  * can own one that stops at a slot of level l iff l <= T - ready. The level of a fresh slot
  * is t, of one whose chain has grown t + mu (mu = min(d, c) if absent, else 0).
  *
@@ -10,8 +10,7 @@
  * stop after growing; then give the node the slot with the greatest t of those it may have.
  * If there is none, T is too short. (docs/theory/ready.md has the proof.)
  *
- * Slots grow in order of their times, so fresh slots and chains that go on each come in
- * order too: a queue for each kind, whose front grows and whose back is given away, makes
+ * Slots grow in order of their times, so fresh slots and older chains each come in order: a queue for each kind, whose front grows and whose back is given away, makes
  * it O(n) for a T, after sorting once. The least T lies between the bounds of ready_times.h
  * and is found by halving: a T that is too short says below which no other will do, and a
  * tree found says which T it needs.

@@ -206,7 +206,7 @@ static void shift(struct branching *branching, uint32_t pattern, double bins)
     branching->fixed[pattern] = (uint32_t)((double)branching->fixed[pattern] + bins);
 }
 
-/* Look below a node; `parent` bounds what is there. */
+/* Search below a node, whose bound is `parent`. */
 static void branch(struct branching *branching, double parent)
 {
     struct cv_master *pool = branching->pool;
@@ -302,7 +302,7 @@ static bool place(struct cv_generator *generator, uint32_t pattern)
     return true;
 }
 
-/* Make the program that of the empty bins; returns their number. */
+/* Set the program for the empty bins; returns their number. */
 static uint32_t set_rows(struct cv_generator *generator)
 {
     const struct cv_instance *instance = generator->instance;

@@ -153,7 +153,7 @@ struct hand_out {
 
 CV_ORDER_BY(by_class, struct cv_knapsack_part, item_class)
 
-/* Sort the parts of a bin and join those of one class; returns how many are left. */
+/* Sort the parts of a bin and join parts of one class; returns their number. */
 static size_t join_parts(struct cv_knapsack_part *parts, size_t n)
 {
     size_t kept = 0;
@@ -257,10 +257,10 @@ struct pair {
     struct cv_single *single;
     struct cv_work *work;
     uint32_t one, two;          /* bins                                   */
-    cv_wide full_one, full_two; /* their capacities                       */
-    cv_wide weight;             /* of all their items                     */
+    cv_wide full_one, full_two; /* full capacities                        */
+    cv_wide weight;             /* sum over all items of both             */
     uint32_t *count;            /* per size: items in both together       */
-    uint32_t *sizes, nsizes;    /* those with any, the heaviest first     */
+    uint32_t *sizes, nsizes;    /* sizes with items, heaviest first       */
 };
 
 static int ascending_size(const void *left, const void *right)
@@ -437,7 +437,7 @@ struct packing {
     struct cv_work *work;
     uint32_t *left;   /* per size                                    */
     uint32_t *filled; /* per group: bins                            */
-    cv_wide *lighter; /* per bin and size: what is left from it on  */
+    cv_wide *lighter; /* per bin and size: weight left from this size  */
     struct step *steps;
     size_t nsteps;
 };

@@ -56,13 +56,12 @@ uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t max)
 
 /* --- one bin: depth-first search in the order of density --------------------------- */
 
-/* Items are taken greedily; then the last ones taken are given back, one at a time, and
- * what follows is tried again, unless filling the rest at the density of the next item
+/* Items are taken greedily; then the last ones taken are given back, one at a time, and the next ones are tried again, unless filling the rest at the density of the next item
  * would not lead beyond the best so far (Horowitz and Sahni, J. ACM 21(2), 1974, with
  * counts). Exponential at worst, so work is limited; the open branches then give the
  * bound. */
 
-/* Items taken, and what there was before. */
+/* Items taken, with the rest and the profit before. */
 struct taken {
     cv_wide rest;
     double profit;
@@ -71,7 +70,7 @@ struct taken {
 
 /* An item whose copies may all fit. */
 struct measured {
-    cv_wide total, lightest; /* of its copies; of it and all after it */
+    cv_wide total, lightest; /* weight of all copies; least weight from here */
     double density;
     uint32_t count;
 };
@@ -143,7 +142,7 @@ void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
 struct search {
     const struct cv_single *single;
     struct cv_single_room *room;
-    size_t height; /* of the stack */
+    size_t height; /* stack in use */
     cv_wide rest;
     double profit, best;
     uint32_t next; /* item */
@@ -186,7 +185,7 @@ static void keep_best(struct search *search)
         search->single->best[search->room->stack[i].item] = search->room->stack[i].count;
 }
 
-/* Take what is best by density, unless that cannot lead beyond the best so far. */
+/* Take items by density, unless that cannot beat the best so far. */
 static void advance(struct search *search, struct cv_work *share)
 {
     const struct cv_single *single = search->single;
@@ -586,7 +585,7 @@ struct sums {
     cv_wide max, near; /* largest capacity; intervals nearer than this are joined */
 };
 
-/* Add an interval behind all others that begin before it. */
+/* Add an interval that begins after all in the list. */
 static void append(struct sums *sums, size_t *count, struct interval next)
 {
     struct interval *last = sums->then + *count;
@@ -639,7 +638,7 @@ static void add_weight(struct sums *sums, cv_wide weight)
         shorten(sums);
 }
 
-/* The end of what is reached up to `capacity`. */
+/* The largest sum up to `capacity`. */
 static cv_wide reached(const struct sums *sums, cv_wide capacity)
 {
     cv_wide best = 0;

@@ -23,7 +23,7 @@
 
 __extension__ typedef unsigned __int128 cv_wide;
 
-/* Items of one class among those of its weight. */
+/* Items of one class within a size. */
 struct cv_segment {
     double profit;
     uint32_t count, item_class, size;
@@ -42,14 +42,14 @@ struct cv_knapsack_group {
 };
 
 struct cv_instance {
-    struct cv_arena *arena; /* for all that is made while solving */
+    struct cv_arena *arena; /* memory for solving */
     struct cv_size *sizes;  /* by decreasing weight */
     uint32_t nsizes, nsegments, ngroups, nbins;
     struct cv_segment *segments;      /* size by size                                   */
     uint32_t *by_density;             /* all segments                                   */
     struct cv_knapsack_group *groups; /* by increasing capacity; all hold some item     */
     uint32_t *bin;                    /* per bin of the groups, in turn: its real index */
-    double free_profit;               /* of items whose weight was rounded to nothing   */
+    double free_profit;               /* items whose weight was rounded to 0   */
     double grain; /* profits are multiples of it; 0: of nothing useful */
     bool rounded; /* some weights are not exact                     */
 };
@@ -71,7 +71,7 @@ static inline bool cv_work_spend(struct cv_work *work, uint64_t units)
     return true;
 }
 
-/* A part of what is left, to be given back by cv_work_return. */
+/* A part of the work left, to be returned by cv_work_return. */
 static inline struct cv_work cv_work_share(const struct cv_work *work, uint64_t max)
 {
     return (struct cv_work){ max < work->left ? max : work->left, 0 };
@@ -156,7 +156,7 @@ double cv_instance_surrogate_kp(const struct cv_instance *instance,
                                 struct cv_single *single, struct cv_work *work,
                                 uint64_t max, uint32_t *take, bool *out_exact);
 
-/* Whether a value cannot be told from a bound above it. */
+/* Whether a value equals a bound up to rounding. */
 static inline bool cv_reaches(double value, double bound)
 {
     return value >= bound - 1e-12 * bound;
@@ -229,7 +229,7 @@ struct cv_master {
     uint32_t *group;
     double *values; /* x_p, after cv_master_values */
     size_t count_capacity, group_capacity, values_capacity;
-    struct cv_simplex simplex; /* its arrays are the master's */
+    struct cv_simplex simplex; /* with arrays of the master */
     size_t state_capacity, limit_capacity;
     double *rhs, *dual; /* per row */
     double *inverse;    /* of the basis, row by row */

@@ -36,15 +36,15 @@ struct search {
     uint32_t n;
     struct cv_stream_set *trial;
     struct cv_arena *arena;
-    double *weight;  /* per worker of the field: of the pack    */
+    double *weight;  /* per worker of the field: weight in the pack    */
     double *price;   /* per worker: the best mixture            */
     uint32_t *dense; /* workers by decreasing profit per price  */
     bool *taken;     /* per worker: in a cluster of the trial   */
     uint32_t *list;  /* scratch for n workers                   */
-    double *delays;  /* of a cluster                            */
+    double *delays;  /* delays of a cluster                     */
     uint32_t *best;  /* per worker: its cluster; UINT32_MAX     */
     double best_ups, bound;
-    uint64_t share; /* of the work, for one phase */
+    uint64_t share; /* work of one phase */
 };
 
 struct density {

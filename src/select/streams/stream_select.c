@@ -1,4 +1,4 @@
-/* stream_select.c -- which workers serve which of several streams, and who is left out.
+/* stream_select.c -- the workers of several streams.
  * SPDX-License-Identifier: MIT */
 #include "select/streams/stream_select.h"
 
@@ -64,7 +64,7 @@ static enum cleave_status choice_init(const struct cv_stream_task *task,
     return CLEAVE_OK;
 }
 
-/* Who may be chosen at all: gives something, and fits into a round alone. */
+/* Workers with a gain that fit into a round alone. */
 static uint32_t sift(const struct cv_stream_field *field, uint32_t *out,
                      enum cv_left_why *reason)
 {
@@ -84,7 +84,7 @@ static uint32_t sift(const struct cv_stream_field *field, uint32_t *out,
     return n;
 }
 
-/* The published weights: the delay behind the worst of those that may be chosen. */
+/* The published weights: the delay after the worst worker that can be chosen. */
 static enum cleave_status pack_ring(struct cv_stream_field *field,
                                     const uint32_t *workers, uint32_t n, uint64_t work,
                                     struct cv_arena *arena, struct cv_stream_set *set,
@@ -195,19 +195,19 @@ enum cleave_status cv_stream_select(const struct cv_stream_task *task,
     return status;
 }
 
-/* --- how long rounds should be when nobody says ------------------------------------ */
+/* --- the default length of rounds ------------------------------------ */
 
 /* First with workers that may be divided. In rounds of tau a worker gives
  * p = S (1 - 2 f / tau) and takes w = (1 + margin) max(data, results) / tau of its
  * master's time. Both p and p / w grow with tau, so the best throughput of M masters, to take the
  * densest workers until their time is full, does too: a search by halving finds where it
- * reaches the wanted share. Then, since workers are whole, the period grows until a
+ * reaches the wanted share. Then, since workers are not divisible, the period grows until a
  * selection reaches that share of the selection for rounds FAR times as long. */
 
 /* A period where costs say nothing about time. */
 static const double ANY_PERIOD_S = 1;
 static const double FAR = 1000, STEP = 1.05;
-/* Above so many workers parts of one do not matter; nor when everyone has a master. */
+/* Above this many workers parts of one do not matter, nor with a master for each worker. */
 enum { WHOLE_MATTERS = 5000 };
 
 struct divisible {
@@ -352,7 +352,7 @@ enum cleave_status cv_stream_period(const struct cv_stream_task *task, double *o
     return CLEAVE_OK;
 }
 
-/* --- clusters for streams that do not want the same throughput --------------------- */
+/* --- clusters for unequal demands --------------------- */
 
 /* Giving stream l gain units per second of stream k makes them equally satisfied when
  * gain = (u_k d_l - u_l d_k) / (d_k + d_l), with u the throughputs and d the demands; the
@@ -497,7 +497,7 @@ static uint32_t least_satisfied(const struct levelling *s)
     return min;
 }
 
-/* Work for sorting so many members. */
+/* Count the work of sorting members. */
 static void spend(struct levelling *s, uint64_t members)
 {
     const uint64_t work = 10 * members;
@@ -549,7 +549,7 @@ static void level(struct levelling *s)
     }
 }
 
-/* Who was left out goes where there is room, the least satisfied stream first. */
+/* Add workers that were left out where they fit, to the least satisfied stream first. */
 static void add_left_out(struct levelling *s, const uint32_t *workers, uint32_t n)
 {
     for (uint32_t i = 0; i < n && s->field->work > 0; i++) {
