@@ -73,7 +73,7 @@ static enum cleave_status read_size(const struct lines *lines, const char *text,
     return *out >= 0 ? CLEAVE_OK : fail_line(lines, "expected a size of 0 or more", text);
 }
 
-/* The two columns of a line of which one is the size and the other the name. */
+/* The two columns of a line, size and name in either order. */
 struct item {
     char *first, *last; /* equal if the line has one column */
 };

@@ -101,7 +101,7 @@ static const struct kind kinds[] = {
     { "drained",  LOAD,   false, CLEAVE_DRAINED,  CHUNK_SPAN,                      ALSO },
     { "extended", LOAD,   false, CLEAVE_EXTENDED, CHUNK_SPAN,                      ALSO },
     { "progress", LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN,    ALSO | BIT(OUTPUT) | BIT(CPU) },
-    { "seen",     LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN, /* its name up to 0.2 */
+    { "seen",     LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN, /* name up to 0.2 */
                                                                  ALSO | BIT(OUTPUT) | BIT(CPU) },
     { "folded",   LOAD,   false, CLEAVE_FOLDED,   SPAN | BIT(WORKER) | BIT(UNITS), 0 },
     { "ended",    LOAD,   false, CLEAVE_ENDED,    SPAN | BIT(UNITS),               ALSO },
@@ -112,7 +112,7 @@ static const struct kind kinds[] = {
     { "extend",   LOAD,   true,  CLEAVE_EXTEND,   TO | BIT(UNITS),                 0 },
     { "close",    LOAD,   true,  CLEAVE_CLOSE,    TO,                              0 },
     { "query",    LOAD,   true,  CLEAVE_QUERY,    TO,                              0 },
-    { "look",     LOAD,   true,  CLEAVE_QUERY,    TO, /* its name up to 0.2 */     0 },
+    { "look",     LOAD,   true,  CLEAVE_QUERY,    TO, /* name up to 0.2 */     0 },
     { "return",   LOAD,   true,  CLEAVE_RETURN,   TO | BIT(CHUNK),                 0 },
     { "wake",     LOAD,   true,  CLEAVE_WAKE_AT,  BIT(ORDER) | BIT(TIME),          BIT(WORKER) },
     { "start",    REDUCE, false, CLEAVE_START,    SPAN,                            BIT(MORE) },

@@ -1,4 +1,4 @@
-/* reduce_costs.c -- what sending and combining partials costs. SPDX-License-Identifier: MIT */
+/* reduce_costs.c -- costs of sending and combining partials. SPDX-License-Identifier: MIT */
 #include "model/reduce/reduce_costs.h"
 
 #include <math.h>
@@ -108,11 +108,11 @@ double cv_mean_compute(const struct cv_reduce_costs *costs)
 
 enum {
     FIELDS_MOST = 3,
-    FIELD_SIZE = 64, /* no number anybody means is longer */
+    FIELD_SIZE = 64, /* longer numbers are mistakes */
     SHOWN_SIZE = 80,
 };
 
-/* What a field of a law may hold. */
+/* The range of a field of a law. */
 enum field { FIELD_TIME, FIELD_CV, FIELD_CHANCE };
 
 static const struct range {
@@ -133,7 +133,7 @@ static struct cv_distribution make_uniform(const double *field);
 static struct cv_distribution make_lognormal(const double *field);
 
 static const struct form {
-    const char *name;  /* what stands before the colon */
+    const char *name;  /* the text before the colon */
     const char *usage; /* the whole, for messages      */
     unsigned nfields;
     struct {

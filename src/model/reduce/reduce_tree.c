@@ -34,7 +34,7 @@ static enum cleave_status find_root(const uint32_t *parent, uint32_t n, uint32_t
     return CLEAVE_OK;
 }
 
-/* Every walk towards the root stops at what an earlier walk has seen; only a node of the
+/* Every walk towards the root stops at a node of an earlier walk; only a node of the
  * same walk closes a cycle. Each node is entered once and left once. */
 static uint32_t node_on_cycle(const uint32_t *parent, uint32_t n, unsigned char *seen)
 {
@@ -163,7 +163,7 @@ static void link_senders(const uint32_t *parent, struct cv_tree_run *run)
             run->first[parent[i] + 1]++;
     for (uint32_t i = 0; i < n; i++)
         run->first[i + 1] += run->first[i];
-    /* `order` counts what is placed so far, until it takes its own values. */
+    /* `order` counts the placed nodes, until it takes its own values. */
     for (uint32_t i = 0; i < n; i++)
         if (parent[i] != CV_NO_NODE)
             run->sender[run->first[parent[i]] + run->order[parent[i]]++] = i;
@@ -382,7 +382,7 @@ int cv_strategy_order(enum cv_strategy which, uint64_t n)
 void cv_strategy_tree(enum cv_strategy which, enum cv_ties ties, uint32_t n,
                       uint32_t *parent)
 {
-    /* Nodes present at t, and those inserted so far, of which some come later. */
+    /* Nodes present at t, and all nodes inserted so far, some of them later than t. */
     uint64_t present = 1, inserted = 1;
 
     parent[0] = CV_NO_NODE;

@@ -1,4 +1,4 @@
-/* reduce_tree.h -- who sends its partial to whom, and what comes of it.
+/* reduce_tree.h -- trees of reductions and their times.
  * SPDX-License-Identifier: MIT
  *
  * A tree over n nodes is an array: parent[i] is the node that receives the partial of
@@ -88,7 +88,7 @@ uint64_t cv_fibonacci(unsigned k);
 uint64_t cv_strategy_full_size(enum cv_strategy which, int order);
 /* The time a full tree takes: k (d + c); d + (k - 1) max(d, c) + c, 0 for k <= 0. */
 double cv_strategy_full_length(enum cv_strategy which, int order, double d, double c);
-/* The least order, from 0 on, whose full tree has at least n nodes. */
+/* The least order, from 0, whose full tree has at least n nodes. */
 int cv_strategy_order(enum cv_strategy which, uint64_t n);
 
 /* Fill parent[0 .. n-1], n >= 1. */
@@ -102,10 +102,10 @@ enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
                                       struct cv_arena *arena, double *out,
                                       struct cleave_error *err);
 
-/* What the strategy's length is at most, in terms of the optimum, for any n: binomial
+/* A bound of the strategy's length relative to the optimum, for any n: binomial
  * 1 + min(d, c) / max(d, c), Fibonacci 2; 1 when all costs are 0. */
 double cv_strategy_ratio(enum cv_strategy which, double d, double c);
-/* The same for n without end. Both are below 1.45: with a = max(d, c), b = d + c and rho
+/* The limit of this bound for large n. Both are below 1.45: with a = max(d, c), b = d + c and rho
  * the root of exp(-a rho) + exp(-b rho) = 1, the optimum grows as ln n / rho. */
 double cv_strategy_ratio_limit(enum cv_strategy which, double d, double c);
 

@@ -287,7 +287,7 @@ double cv_returns_crossover(double compute_s, double ratio, double send_s)
  * linear: a line through two lifespans around the answer meets it once both are on its
  * piece. Bisection if the line does not get closer.
  * 
- * A search for orders takes too long to be called so often. The least time of the
+ * A search for orders takes too long for many calls. The least time of the
  * orders that it finds at some lifespan is a shorter lifespan for the next call, until
  * it finds no more work: as in Newton's method, three or four times. */
 

@@ -8,8 +8,7 @@
  *
  *     sum of p up to i (sending order) + R_i + sum of r from i on (return order) <= L.
  *
- * On a master with one message each way at a time (duplex) that is all; on one that
- * handles one message at all (single) sends come before returns and in addition the sum
+ * On a master with one message each way at a time (duplex) that is all; on a master that handles one message in all (single) sends come before returns and in addition the sum
  * of all p and r is at most L.
  *
  * Every solver here maximises the work done in a lifespan; cv_returns_for_work turns that

@@ -56,7 +56,7 @@ struct stage {
     double off, off_cap;       /* errors of the rows: row + slack */
     double off_dual;           /* derivative of the Lagrangian by p_k               */
     double bend;               /* second order part of the change of row k          */
-    double aim_off, aim_dual;  /* what a step shall take away of off, off_dual */
+    double aim_off, aim_dual;  /* parts of off and off_dual that a step removes */
     struct pair row, top, low; /* quadratic row, cap, p_k >= 0                      */
     struct plan plan;
 };

@@ -10,7 +10,7 @@
  * so every share follows from u_1, and row 1 says u_1 + sum of (r w + b) = L. Without
  * fixed costs w_k = u_1 F_(k-1) / (R_k + s_k) where F is the product of (R + r)/(R + s).
  *
- * LIFO. What is left of the lifespan for worker k is what worker k-1 computes: its row is
+ * LIFO. The time left for worker k is the computation of worker k-1: its row is
  * (s + R + r) w + a + c + b = R w + c of worker k-1, or L for the first. */
 #include "model/returns/returns_internal.h"
 

@@ -54,11 +54,11 @@ struct exact {
     double values[VALUES]; /* of the port, for bounds */
     uint32_t nvalues, n;
     struct cv_trip trips[MOST]; /* in the order in which workers come in */
-    uint32_t worker[MOST];      /* their numbers                         */
+    uint32_t worker[MOST];      /* numbers */
     bool twin[MOST];            /* equal to the one before               */
     /* Work - mu * (time on the port) that those from here on can reach alone. */
     double later_most[VALUES][MOST + 1];
-    double max;        /* what has to be exceeded                          */
+    double max;        /* work to exceed                          */
     double noise;      /* shares this far below zero are looked at closely */
     bool keep;         /* schedules, not only the most that can be reached */
     uint32_t bounding; /* if not keep: the value that is worked for        */
@@ -66,7 +66,7 @@ struct exact {
     bool port_full;    /* that is full                                     */
     bool trusted;      /* no pivot was too small                           */
     bool improved;     /* best holds a schedule                            */
-    bool stopped;      /* its time was up: nothing is proved               */
+    bool stopped;      /* the budget ended: nothing is proved               */
     struct cv_inverse check, best;
 };
 
@@ -739,7 +739,7 @@ static int by_cost(const struct cv_trip *a, const struct cv_trip *b, bool port)
     return 0;
 }
 
-/* Cheap workers first: the bounds of the others are then close. */
+/* Cheap workers first: then the bounds of the later ones are close. */
 static void sort_workers(struct exact *exact)
 {
     const struct cv_trip *trips = exact->returns->trips;

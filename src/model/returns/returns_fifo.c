@@ -340,7 +340,7 @@ static bool fifo_takes(struct fifo_walk *walk, const struct cv_trip *t,
     return true;
 }
 
-/* A worker with a share helps: it does not affect the others. */
+/* A worker with a share helps and does not affect other shares. */
 static bool lifo_takes(double *left_s, const struct cv_trip *t)
 {
     const double share = (*left_s - cv_trip_once_s(t)) / cv_trip_unit_s(t);
@@ -420,7 +420,7 @@ static bool reinsert(struct improver *im, uint32_t worker, uint32_t n)
     return true;
 }
 
-/* Replace one worker of the order by one that is out. */
+/* Replace a worker of the order by `worker`. */
 static bool replace(struct improver *im, uint32_t worker)
 {
     double best = im->work * (1 + 1e-12);

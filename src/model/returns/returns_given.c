@@ -260,7 +260,7 @@ static void exchange(struct subset *s)
         }
         if (!join(s, other == UINT32_MAX ? col : other))
             return;
-        /* The newest is last; the former last took the place of the one that left. */
+        /* The newest is last; the former last took the free place. */
         old = (old + 1) % s->count;
     }
 }

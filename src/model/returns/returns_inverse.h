@@ -22,7 +22,7 @@ struct cv_inverse {
     double *row_s;         /* right sides d                                            */
     double *tight;         /* A^-1 d; may be negative                                  */
     double *price;         /* worth of a second more in a row: column sums */
-    double *port_price;    /* its port time: (send_s + back_s) A^-1 */
+    double *port_price;    /* port time of a second: (send_s + back_s) A^-1 */
     double *units;         /* the schedule: tight, or with one worker waiting          */
     double *work_area;     /* 2 n                                                      */
     double tight_work;     /* sum of tight                                             */

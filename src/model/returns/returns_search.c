@@ -61,7 +61,7 @@ struct places {
     double *back_cost, *table_back;   /* the two parts of v B (returned sooner) */
     double *row_sent_s, *row_back_s;  /* seconds of workers sent sooner, returned later */
     double *later, *sooner;           /* sums of prices: sent later, returned sooner */
-    double *port_later, *port_sooner; /* the same for the port */
+    double *port_later, *port_sooner; /* sums of port prices */
     double *units, *prices, *ports;   /* of rows with x, x last, on a single port */
     struct pair *pairs;
     size_t npairs;

@@ -1,7 +1,7 @@
 /* rounds.h -- several rounds of work whose results come back to the master.
  * SPDX-License-Identifier: MIT
  *
- * Costs are those of model/returns/returns.h, but a worker may get any number of chunks. It
+ * Costs as in model/returns/returns.h, but a worker may get any number of chunks. It
  * computes them in the order of arrival. On a single port all sends can precede all returns
  * without loss, and on any port returns may follow each other without a pause at the end. So
  * a schedule is an order of sends, an order of returns, and sizes.

@@ -144,7 +144,7 @@ static double per_unit(const struct backwards *b)
     return end / sum;
 }
 
-/* Prices of sends do not rise and those of returns do not fall. */
+/* Prices of sends do not rise, prices of returns do not fall. */
 static void make_monotone(struct guide *guide)
 {
     for (uint32_t k = guide->nsend; k-- > 1;)
@@ -584,7 +584,7 @@ static uint32_t cells_for(const struct bounding *b, uint32_t cells)
     return (uint32_t)(cells * fmin(fmax(more, 0.7), 2.5));
 }
 
-/* Use the prices of a guide, on so many cells. */
+/* Use the prices of a guide, on `cells` cells. */
 static bool take_guide(struct bounding *b, const struct guide *guide, uint32_t cells)
 {
     const bool single = b->rounds->returns.single;

@@ -6,7 +6,7 @@
 
 /* Most workers of free words, which have one unknown per worker. */
 enum { CV_DENSE_MOST = 64 };
-/* Number of slow links of which each is tried as the one that waits on a full port. */
+/* Number of slow links that are tried as the waiting worker of a full port. */
 enum { CV_WAITING_MOST = 3 };
 
 struct cv_rounds_cost {
@@ -146,8 +146,7 @@ enum cleave_status cv_rounds_polish(struct cv_rounds_search *search, double work
                                     struct cv_arena *arena, struct cv_rounds_plan *best,
                                     struct cleave_error *err);
 
-/* Prices in units per second on cells of time from 0 to edge[cells]: those of sends do not
- * increase, those of returns do not decrease. */
+/* Prices in units per second on cells of time from 0 to edge[cells]: prices of sends do not increase, prices of returns do not decrease. */
 struct cv_price_steps {
     uint32_t cells;
     double *edge;                /* cells + 1                       */

@@ -96,7 +96,7 @@ static uint32_t rows_of(const struct cv_rounds_link *link, uint32_t chunks)
     return chunks * (chunks + 1) / 2 + (isinf(link->memory) ? 0 : chunks);
 }
 
-/* The program of so many chunks; NULL when memory is short. */
+/* The program of K chunks; NULL when memory is short. */
 static struct cv_tableau *program_of(struct cv_link_workspace *room, uint32_t chunks)
 {
     struct cv_tableau *program = &room->programs[chunks];
@@ -141,7 +141,7 @@ static bool set_rows(struct cv_tableau *program, const struct cv_rounds_link *li
     return true;
 }
 
-/* The most units of so many chunks, with sizes in room->values; 0: the time is too short, NAN:
+/* The most units of K chunks, with sizes in room->values; 0: the time is too short, NAN:
  * not found. */
 static double solve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s)
@@ -400,7 +400,7 @@ static struct cv_link_best cut_form(struct cv_link_workspace *room,
     return best;
 }
 
-/* Take the solution of the program of so many chunks if it is better. */
+/* Take the solution of the program of K chunks if it is better. */
 static bool improve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s, struct cv_link_best *best)
 {

@@ -10,9 +10,11 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Steps that bring less than this are no progress. */
+/* Smaller gains do not count as progress. */
 static const double progress = 1e-12;
-enum { BLAND_TURNS = 20 }; /* times as many steps without progress as patience: give up */
+enum {
+    BLAND_TURNS = 20
+}; /* stop after this many times `patience` steps without progress */
 
 /* Of two rows that stop a column at the same place, whether it is to be row r. The
  * column's own limit goes before any row. */

@@ -21,7 +21,7 @@ struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
                                          enum cleave_port port, double ratio)
 {
     if (!(ratio > 0))
-        worker.return_latency_s = 0; /* what does not come back has no latency either */
+        worker.return_latency_s = 0; /* without results there is no latency of returns */
     if (port == CLEAVE_PORT_ONE) {
         worker.bandwidth_ups =
             1 / (1 / worker.bandwidth_ups + ratio / worker.return_bandwidth_ups);

@@ -1,7 +1,7 @@
 /* greedy.c -- the optimal tree for equal costs. SPDX-License-Identifier: MIT
  *
  * The tree is built backwards from its end: the next node is put below the one that can
- * receive from it latest (model/reduce/greedy_tree.h has the formulas and why this takes linear
+ * receive from it latest (model/reduce/reduce_tree.h has the formulas and why this takes linear
  * time). `max_transfers` limits the transfers at the same time, `max_reducers` the nodes
  * that receive anything; the tree is optimal for its limit. With `ordered` the nodes are
  * numbered so that only neighbouring intervals are combined.
