@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "bench_tools.h"
-#include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_tree.h"
 
 enum { REPEATS = 5 };

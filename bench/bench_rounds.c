@@ -21,7 +21,6 @@
 #include "model/bounds/load_bounds.h"
 #include "model/platform/generate.h"
 #include "model/rounds/rounds.h"
-#include "model/rounds/rounds_bound.h"
 
 enum { SEEDS = 8, EXTRA = 50, ORDERS_MOST = 12, GRID = 192 };
 

@@ -19,8 +19,6 @@
 #include "io/json_in.h"
 #include "io/reading.h"
 
-/* --- plain JSON --------------------------------------------------------------------- */
-
 static bool doubles_add(struct cv_doubles *list, double value)
 {
     if (!CV_ROOM(list->at, &list->capacity, list->count + 1))
@@ -123,8 +121,6 @@ bool cv_costs_read_quickly(const char *text, size_t length, struct cv_costs_draf
     cv_json_in_done(&in);
     return understood;
 }
-
-/* --- YAML --------------------------------------------------------------------------- */
 
 #define FILE_MOST ((size_t)3 << 30) /* bytes */
 
@@ -309,8 +305,6 @@ enum cleave_status cleave_costs_load(const char *path, struct cleave_costs **out
     free(text);
     return status;
 }
-
-/* --- ready times -------------------------------------------------------------------- */
 
 static bool is_space(char c)
 {

@@ -218,8 +218,6 @@ void cv_json_null(struct cv_json *json)
     put_text(json, "null");
 }
 
-/* --- key and value ------------------------------------------------------------------ */
-
 static void put_key(struct cv_json *json, const char *key)
 {
     if (key != NULL)

@@ -48,8 +48,6 @@ struct reader {
     uint64_t total; /* workers so far */
 };
 
-/* --- fields ------------------------------------------------------------------------- */
-
 enum kind { NAME, TEXT, WHOLE, GPUS, PROFILE, NUMBER };
 
 struct field {
@@ -110,8 +108,6 @@ static const char *field_name(const void *context, size_t index)
     (void)context;
     return field_at(index).name;
 }
-
-/* --- leaders ------------------------------------------------------------------------ */
 
 /* Leaders of the entries of a file. */
 struct leaders {
@@ -263,8 +259,6 @@ static enum cleave_status view_as(struct leaders *leaders, const char *as)
     reader->count = kept;
     return CLEAVE_OK;
 }
-
-/* --- reading ------------------------------------------------------------------------ */
 
 static enum cleave_status take_gpus(struct cv_reading *in, const struct cv_token *token,
                                     uint32_t *out)
@@ -464,8 +458,6 @@ static enum cleave_status take_top(void *context, size_t index,
     return index == 0 ? take_port(context, value) : take_workers(context, value);
 }
 
-/* --- the platform ------------------------------------------------------------------- */
-
 /* Build, with a message about duplicate names that has their lines. */
 static enum cleave_status build(struct reader *reader, const struct cleave_worker *kinds,
                                 const struct cv_group *groups,
@@ -524,14 +516,14 @@ static enum cleave_status finish(struct reader *reader,
 {
     const size_t n = reader->count;
     struct cv_arena *arena = reader->in.arena;
-    struct cleave_worker *kinds = cv_array(arena, n, sizeof *kinds);
-    struct cv_group *groups = cv_array(arena, n, sizeof *groups);
-    struct cv_host_fields *hosts = cv_array(arena, n, sizeof *hosts);
+    struct cleave_worker *kinds;
+    struct cv_group *groups;
+    struct cv_host_fields *hosts;
     uint32_t *leader = NULL, circle = CV_NO_LEADER;
     enum cleave_status status = CLEAVE_OK;
     size_t kept = 0;
 
-    if (kinds == NULL || groups == NULL || hosts == NULL)
+    if (!CV_NEW(arena, kinds, n) || !CV_NEW(arena, groups, n) || !CV_NEW(arena, hosts, n))
         return cv_fail_memory(reader->in.err, "a platform");
     if (view->as != NULL || view->nrules > 0 || has_leaders(reader)) {
         leader = cv_array(arena, n, sizeof *leader);
@@ -619,8 +611,6 @@ enum cleave_status cleave_platform_load(const char *path, struct cleave_platform
 {
     return cv_platform_load_as(path, &(struct cv_platform_view){ 0 }, out, err);
 }
-
-/* --- writing ------------------------------------------------------------------------ */
 
 /* Characters that the reader refuses even in a comment become question marks. */
 static void write_comment(const char *comment, FILE *file)

@@ -22,7 +22,7 @@ struct cv_platform_view {
     /* The file as seen by the worker of this name: the workers that it leads have no leader,
      * its slots are local workers, and all other workers are left out. NULL: the master. */
     const char *as;
-    /* Leaders in addition to those of the file. */
+    /* Leaders in addition to `via` of the file. */
     const struct cv_lead_rule *rules;
     size_t nrules;
 };

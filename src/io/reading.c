@@ -11,8 +11,6 @@
 
 enum { TEXT_MOST = 4096 }; /* bytes */
 
-/* --- tokens ------------------------------------------------------------------------- */
-
 static struct cv_place place_of(const struct cv_reading *reading, yaml_mark_t mark)
 {
     return (struct cv_place){
@@ -169,8 +167,6 @@ static const char *token_shown(const struct cv_token *token, char buffer[80])
     return buffer;
 }
 
-/* --- values ------------------------------------------------------------------------- */
-
 void cv_read_path(struct cv_reading *reading, size_t at, const char *format, ...)
 {
     va_list args;
@@ -278,8 +274,6 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
     return *out == NULL ? cv_fail_memory(reading->err, "a platform") : CLEAVE_OK;
 }
 
-/* --- profiles ----------------------------------------------------------------------- */
-
 struct steps {
     struct cleave_step *at; /* owned */
     size_t count, capacity;
@@ -364,8 +358,6 @@ enum cleave_status cv_read_profile(struct cv_reading *reading,
     free(steps.at);
     return status;
 }
-
-/* --- mappings ----------------------------------------------------------------------- */
 
 enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
                                const char *(*name_at)(const void *context, size_t index),

@@ -77,7 +77,7 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
 enum cleave_status cv_read_profile(struct cv_reading *reading,
                                    const struct cv_token *token,
                                    const struct cleave_step **out, uint32_t *out_n);
-/* Which of `count` names a key is; fails for one that is unknown or was seen. Sets
+/* Which of `count` names a key is; fails for an unknown or repeated key. Sets
  * seen[*out] to the key's line. reading->field is the path of the mapping. */
 enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
                                const char *(*name_at)(const void *context, size_t index),

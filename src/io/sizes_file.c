@@ -73,7 +73,7 @@ static enum cleave_status read_size(const struct lines *lines, const char *text,
     return *out >= 0 ? CLEAVE_OK : fail_line(lines, "expected a size of 0 or more", text);
 }
 
-/* The two columns of a line of which one is the size and the other the name. */
+/* The two columns of a line, size and name in either order. */
 struct item {
     char *first, *last; /* equal if the line has one column */
 };
@@ -160,8 +160,6 @@ static enum cleave_status read_items(struct lines *lines, uint64_t column,
     free(items);
     return status;
 }
-
-/* --- job logs ----------------------------------------------------------------------- */
 
 enum { SEQ, HOST, RUNTIME, EXITVAL, SIGNAL, COMMAND, NEEDED };
 
@@ -288,8 +286,6 @@ static enum cleave_status read_log(struct lines *lines,
     free(jobs);
     return status;
 }
-
-/* --- files -------------------------------------------------------------------------- */
 
 static enum cleave_status read_file(const char *path, bool log, uint64_t column,
                                     const struct cleave_platform *platform,

@@ -30,8 +30,6 @@ static const char *worker_name(const struct cv_trace_context *context, uint32_t 
     return buffer;
 }
 
-/* --- spans -------------------------------------------------------------------------- */
-
 /* When the chunk of entry `i` was computed. If outputs of a run come back by themselves, a
  * chunk is done when its output has arrived: the entry before has the begin of that. */
 static double computed_s(const struct cleave_trace *trace, size_t i)
@@ -512,8 +510,6 @@ static enum cleave_status write_paje(const struct cv_trace_context *context, FIL
     free(changes.items);
     return CLEAVE_OK;
 }
-
-/* --- all formats -------------------------------------------------------------------- */
 
 enum cv_trace_format cv_trace_format_of(const char *path)
 {

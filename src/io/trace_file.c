@@ -9,7 +9,6 @@
 #include "base/fail.h"
 #include "io/input.h"
 #include "io/json_out.h"
-#include "io/trace_header.h"
 #include "io/trace_line.h"
 
 static enum cleave_status read_entry(struct cv_trace_lines *lines,
@@ -197,8 +196,6 @@ void cv_trace_file_done(struct cv_trace_file *file)
     cv_arena_done(&file->arena);
     memset(file, 0, sizeof *file);
 }
-
-/* --- writing ------------------------------------------------------------------------ */
 
 static enum cleave_status save(const struct cleave_trace *trace,
                                const struct cv_trace_workers *workers, const char *policy,

@@ -4,7 +4,7 @@
 #include <cleave/trace.h>
 #include <stdio.h>
 #include "base/arena.h"
-#include "io/trace_header.h"
+#include "io/trace_line.h"
 
 /* cleave_trace_load from an open file; messages call it `name`. */
 enum cleave_status cv_trace_read(FILE *file, const char *name,

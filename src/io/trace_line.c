@@ -101,7 +101,7 @@ static const struct kind kinds[] = {
     { "drained",  LOAD,   false, CLEAVE_DRAINED,  CHUNK_SPAN,                      ALSO },
     { "extended", LOAD,   false, CLEAVE_EXTENDED, CHUNK_SPAN,                      ALSO },
     { "progress", LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN,    ALSO | BIT(OUTPUT) | BIT(CPU) },
-    { "seen",     LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN, /* its name up to 0.2 */
+    { "seen",     LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN, /* name up to 0.2 */
                                                                  ALSO | BIT(OUTPUT) | BIT(CPU) },
     { "folded",   LOAD,   false, CLEAVE_FOLDED,   SPAN | BIT(WORKER) | BIT(UNITS), 0 },
     { "ended",    LOAD,   false, CLEAVE_ENDED,    SPAN | BIT(UNITS),               ALSO },
@@ -113,7 +113,7 @@ static const struct kind kinds[] = {
     { "extend",   LOAD,   true,  CLEAVE_EXTEND,   TO | BIT(UNITS),                 0 },
     { "close",    LOAD,   true,  CLEAVE_CLOSE,    TO,                              0 },
     { "query",    LOAD,   true,  CLEAVE_QUERY,    TO,                              0 },
-    { "look",     LOAD,   true,  CLEAVE_QUERY,    TO, /* its name up to 0.2 */     0 },
+    { "look",     LOAD,   true,  CLEAVE_QUERY,    TO, /* name up to 0.2 */     0 },
     { "return",   LOAD,   true,  CLEAVE_RETURN,   TO | BIT(CHUNK),                 0 },
     { "wake",     LOAD,   true,  CLEAVE_WAKE_AT,  BIT(ORDER) | BIT(TIME),          BIT(WORKER) },
     { "start",    REDUCE, false, CLEAVE_START,    SPAN,                            BIT(MORE) },
@@ -165,8 +165,6 @@ int cv_trace_name_compare(const void *left, const void *right)
 
     return strcmp(a->name, b->name);
 }
-
-/* --- values ------------------------------------------------------------------------- */
 
 enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
                                  const char *field, const char *format, ...)
@@ -330,8 +328,6 @@ enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *f
                                      (int)(lines->in.at - at), at);
 }
 
-/* --- reading ------------------------------------------------------------------------ */
-
 static const char *field_name(const void *context, size_t index)
 {
     (void)context;
@@ -466,8 +462,6 @@ enum cleave_status cv_trace_entry_read(struct cv_trace_lines *lines,
                                    .fold_s = record.fold_s };
     return CLEAVE_OK;
 }
-
-/* --- writing ------------------------------------------------------------------------ */
 
 static struct record record_of_order(const struct cleave_order *order, bool items)
 {

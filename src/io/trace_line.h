@@ -1,4 +1,4 @@
-/* trace_line.h -- lines of a trace: one event or order each. SPDX-License-Identifier: MIT */
+/* trace_line.h -- the header and the lines of a trace. SPDX-License-Identifier: MIT */
 #ifndef CV_TRACE_LINE_H
 #define CV_TRACE_LINE_H
 #include <cleave/trace.h>
@@ -79,5 +79,25 @@ void cv_trace_entry_write(struct cv_json *json, const struct cleave_entry *entry
 const char *cv_trace_order_name(enum cleave_order_kind kind);
 void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order,
                            bool items);
+
+struct cv_trace_header {
+    enum cleave_task task;
+    const char *policy; /* in the arena, as the names are */
+    double load;        /* units; a reduction has no load, port or names */
+    enum cleave_port port;
+    const char **names;
+    uint32_t nworkers; /* or nodes of a reduction */
+};
+
+/* Read the header from the line of lines->in. With a platform it must have the same workers;
+ * without one it must be of a reduction, unless `lines->any`. Sets lines->task, nworkers and,
+ * without a platform, the names; adds the facts to `trace`. */
+enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
+                                        struct cleave_trace *trace,
+                                        struct cv_trace_header *out);
+
+void cv_trace_header_write(struct cv_json *json, const struct cv_trace_workers *workers,
+                           const char *policy, double load,
+                           const struct cleave_trace_facts *facts);
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
-#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_tree.h"
 #include "model/reduce/reduce_costs.h"
 #include "sim/reduce/native_reduce.h"
 #include "trace_check.h"

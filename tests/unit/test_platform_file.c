@@ -192,13 +192,14 @@ static void read_message(const char *folder, char *out, size_t size)
     out[length] = '\0';
 }
 
-/* Load the bad file of a case and compare the message, the folder cut from it. */
+/* Load the bad file of a case and compare the message, the folder cut from it. An expected
+ * message that ends in "..." is the beginning of the message. */
 static void check_case(const char *folder)
 {
     char path[1024], expected[1024], said[1024];
     struct cleave_platform *platform = NULL;
     struct cleave_error err;
-    const char *base;
+    const char *base, *rest;
 
     snprintf(path, sizeof path, "%s/platform.yaml", folder);
     if (access(path, R_OK) != 0)
@@ -212,6 +213,9 @@ static void check_case(const char *folder)
     assert_non_null(base);
     memmove(err.file, base + 1, strlen(base));
     cleave_error_format(&err, said, sizeof said);
+    rest = strstr(expected, "...");
+    if (rest != NULL && rest[3] == '\0' && strlen(said) > (size_t)(rest - expected))
+        strcpy(said + (rest - expected), rest);
     if (strcmp(said, expected) != 0)
         fail_msg("%s\n  expected: %s\n       got: %s", folder, expected, said);
     assert_int_equal(cleave_platform_load(path, &platform, NULL), CLEAVE_EINPUT);

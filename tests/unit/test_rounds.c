@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "model/rounds/rounds_bound.h"
-#include "model/rounds/rounds_search.h"
+#include "model/rounds/rounds.h"
+#include "model/rounds/rounds_internal.h"
 
 enum { MOST = 80 };
 

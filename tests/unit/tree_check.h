@@ -12,7 +12,6 @@
 
 #include "base/fail.h"
 #include "base/random.h"
-#include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_tree.h"
 
 struct cost_pair {

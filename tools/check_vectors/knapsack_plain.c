@@ -3,7 +3,7 @@
 #include "knapsack_plain.h"
 
 #include "base/fail.h"
-#include "select/knapsack/knapsack_fill.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum cleave_status knapsack_greedy(const struct cv_knapsack *problem,
                                    struct cv_arena *arena, struct cv_knapsack_answer *out,
@@ -19,8 +19,11 @@ enum cleave_status knapsack_greedy(const struct cv_knapsack *problem,
     CV_TRY(cv_knapsack_check(problem, err));
     cv_arena_init(&own);
     made = cv_instance_make(problem, CV_FOR_ANSWERS, &own, &instance) &&
-           cv_fill_init(&fill, &instance) && cv_fill_greedy(&fill, &work) &&
-           cv_fill_answer(&fill, problem, arena, &answer);
+           cv_fill_init(&fill, &instance);
+    if (made) {
+        cv_fill_greedy(&fill, &work);
+        made = cv_fill_answer(&fill, problem, arena, &answer);
+    }
     cv_fill_done(&fill);
     cv_arena_done(&own);
     if (!made)
@@ -40,15 +43,19 @@ enum cleave_status knapsack_surrogate_kp(const struct cv_knapsack *problem, uint
 {
     struct cv_work left = { work > 0 ? work : CV_KNAPSACK_WORK, 0 };
     struct cv_instance instance;
+    struct cv_single single;
     struct cv_arena own;
+    uint32_t *take;
     bool made;
 
     CV_TRY(cv_knapsack_check(problem, err));
     cv_arena_init(&own);
-    made =
-        cv_instance_make(problem, CV_AS_ONE_BIN, &own, &instance) &&
-        cv_instance_tighten(&instance, &left) &&
-        cv_instance_surrogate_kp(&instance, &left, left.left, NULL, out_bound, out_exact);
+    made = cv_instance_make(problem, CV_AS_ONE_BIN, &own, &instance) &&
+           cv_instance_tighten(&instance, &left) && cv_single_init(&single, &instance) &&
+           CV_NEW(&own, take, instance.nsizes);
+    if (made)
+        *out_bound = cv_instance_surrogate_kp(&instance, &single, &left, left.left, take,
+                                              out_exact);
     cv_arena_done(&own);
     return made ? CLEAVE_OK : cv_fail_memory(err, "a bound");
 }

@@ -8,7 +8,7 @@
 #include "kinds.h"
 #include "model/ready/ready_ordered.h"
 #include "model/ready/ready_tree.h"
-#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_tree.h"
 
 bool case_ready_model(struct vector_case *c, enum cleave_ready_model *out)
 {

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "kinds.h"
-#include "model/reduce/greedy_tree.h"
-#include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_tree.h"
+#include "model/reduce/reduce_bounds.h"
 #include "reduce_printed.h"
 
 /* Numbers of elements may exceed what a node is counted by. */

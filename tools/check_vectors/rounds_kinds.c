@@ -8,8 +8,7 @@
 
 #include "kinds.h"
 #include "model/rounds/rounds.h"
-#include "model/rounds/rounds_bound.h"
-#include "model/rounds/rounds_price.h"
+#include "model/rounds/rounds_internal.h"
 
 struct scene {
     struct vector_case *c;

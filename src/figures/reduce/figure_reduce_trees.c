@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <cleave/reduce.h>
 #include "figures/common/figure.h"
-#include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_tree.h"
 
 /* --- small trees -------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* item_bounds.c -- what no schedule of indivisible items can beat.
+/* item_bounds.c -- lower bounds for schedules of indivisible items.
  * SPDX-License-Identifier: MIT
  *
  * O(n log n) for n items, and for the linear program some hundred times the square of the
@@ -14,35 +14,35 @@
 #include "base/bisect.h"
 #include "base/compare.h"
 
-/* Workers that are alike. */
 struct cv_worker_class {
-    double start_s, pace_s;     /* of what is busy: per item and per unit              */
+    double start_s, pace_s;     /* busy time per item and per unit */
     double link_s, link_pace_s; /* of sending                                          */
     double count;               /* workers                                             */
-    double max;                 /* units of the largest item that it may do            */
+    double max;                 /* units of its largest item */
 };
 
 struct cv_item_prices {
     const struct cv_worker_class *classes;
     uint32_t nclasses;
-    bool port;           /* sends share a port, which is one more row                   */
+    bool port;           /* sends share a port: one more row */
     const double *sizes; /* ascending                                                  */
     const double *sums;  /* sums[k] of the k smallest                                  */
     uint64_t nitems;
 };
 
-/* --- the linear program of items that are divided between workers ------------------ */
+/* --- the linear program of items that are divided between workers
+ * --------------------------- */
 
-/* Rows are classes of workers and maybe the port; a column is an assignment, with the time
- * that it takes of each row. Most assignments per unit of time: sum q with L q <= 1. Its
- * prices p are those wanted, up to their sum: the value is 1 / sum p. */
+/* Rows are classes of workers and maybe the port; a column is an assignment, with its
+ * time in each row. Most assignments per unit of time: sum q with L q <= 1. Its prices p
+ * are the wanted ones up to their sum: the value is 1 / sum p. */
 
 enum { STEPS = 400 };
 
 static const double CLOSE = 1e-3;  /* near enough to the best                        */
-static const double NOISE = 1e-12; /* pivots smaller than this are rounding errors    */
+static const double NOISE = 1e-12; /* smaller pivots are rounding errors */
 
-/* A line over sizes: what an item costs at the prices of a class. */
+/* The cost of an item at the prices of a class, as a function of its size. */
 struct line {
     double start, slope;
     uint32_t of; /* class */
@@ -55,12 +55,11 @@ struct work {
     double *value, *gain;   /* by row: of its basic column                            */
     double *price;          /* by row                                                 */
     double *column, *moved; /* loads of an assignment; the same in terms of the basis */
-    struct line *lines;     /* those that may be used, and the lowest of them         */
+    struct line *lines;     /* allowed lines; their lower envelope */
     struct line *lowest;
-    double *ends; /* sizes at which somebody can do no larger item          */
+    double *ends; /* largest items of classes */
 };
 
-/* How many sizes are at most `size`. */
 static uint64_t count_up_to(const struct cv_item_prices *in, double size)
 {
     uint64_t count;
@@ -69,9 +68,7 @@ static uint64_t count_up_to(const struct cv_item_prices *in, double size)
     return count;
 }
 
-/* --- the items' answer ---------------------------------------------------------------------- */
-
-/* Items [begin, end) go to class c: time of its workers and of the port. Returns what they
+/* Items [begin, end) go to class c: time of its workers and of the port. Returns their
  * cost at the prices y. */
 static double charge(struct work *work, uint32_t c, uint64_t begin, uint64_t end,
                      const double *y)
@@ -90,7 +87,7 @@ static double charge(struct work *work, uint32_t c, uint64_t begin, uint64_t end
 }
 
 /* The lower envelope of lines sorted by falling slope: each is the lowest from where it
- * meets the one before. Returns how many there are. */
+ * meets the one before. Returns their number. */
 static uint32_t envelope(const struct line *lines, uint32_t n, struct line *out)
 {
     uint32_t m = 0;
@@ -115,7 +112,7 @@ static uint32_t envelope(const struct line *lines, uint32_t n, struct line *out)
     return m;
 }
 
-/* Lines of the classes that may do an item of more than `above` units, steepest first. */
+/* Lines of the classes that can do an item of more than `above` units, steepest first. */
 static uint32_t gather(struct work *work, double above, const double *y)
 {
     const struct cv_item_prices *in = work->in;
@@ -142,7 +139,7 @@ static uint32_t gather(struct work *work, double above, const double *y)
     return n;
 }
 
-/* Items [begin, end), which the same classes may do, each where it costs least. */
+/* Items [begin, end), which the same classes can do, each where it costs least. */
 static double answer_part(struct work *work, uint64_t begin, uint64_t end, uint32_t n,
                           const double *y)
 {
@@ -167,8 +164,8 @@ static double answer_part(struct work *work, uint64_t begin, uint64_t end, uint3
     return cost;
 }
 
-/* The assignment that costs least at prices y: its loads in `column`. Returns the cost;
- * INFINITY if an item fits nobody. */
+/* The cheapest assignment at prices y, its loads in `column`. Returns the cost; INFINITY
+ * if an item fits no class. */
 static double answer(struct work *work, const double *y)
 {
     const struct cv_item_prices *in = work->in;
@@ -188,8 +185,6 @@ static double answer(struct work *work, const double *y)
     return begin < in->nitems ? INFINITY : cost;
 }
 
-/* --- prices ----------------------------------------------------------------------------- */
-
 static void find_prices(struct work *work)
 {
     for (uint32_t j = 0; j < work->rows; j++) {
@@ -199,7 +194,7 @@ static void find_prices(struct work *work)
     }
 }
 
-/* `column`, whose gain is given, enters the basis. False: it cannot. */
+/* Bring `column`, whose gain is given, into the basis. False: it cannot enter. */
 static bool enter(struct work *work, double gain)
 {
     const uint32_t n = work->rows;
@@ -231,7 +226,7 @@ static bool enter(struct work *work, double gain)
     return true;
 }
 
-/* A row whose price is below 0 has time to spare: its slack enters. */
+/* A row with a negative price has spare time: its slack enters. */
 static bool enter_slack(struct work *work)
 {
     uint32_t worst = 0;
@@ -246,7 +241,7 @@ static bool enter_slack(struct work *work)
     return enter(work, 0);
 }
 
-/* Prices that are right where starts cost nothing: by speed. */
+/* Prices by speed: exact if starts cost nothing. */
 static void first_prices(const struct work *work, double *y)
 {
     double sum = 0;
@@ -293,7 +288,7 @@ static double search(struct work *work, double enough_s, double *y)
     return best;
 }
 
-/* Where the set of those who may do an item changes, ascending. */
+/* The sizes at which the set of classes that can do an item changes, ascending. */
 static void find_ends(struct work *work)
 {
     for (uint32_t c = 0; c < work->in->nclasses; c++) {
@@ -306,9 +301,8 @@ static void find_ends(struct work *work)
     }
 }
 
-/* A bound on T, at least `enough_s` if that can be shown; it goes on until then, or until it
- * is within a thousandth of the best. INFINITY if some item fits nobody. Below 0: memory is
- * short. */
+/* A bound on T, at least `enough_s` if that can be shown, else within a thousandth of the
+ * best. INFINITY if an item fits no class, negative when memory is short. */
 static double item_prices_bound(const struct cv_item_prices *prices, double enough_s,
                                 struct cv_arena *scratch)
 {
@@ -330,11 +324,9 @@ static double item_prices_bound(const struct cv_item_prices *prices, double enou
     return search(&work, enough_s, y);
 }
 
-/* --- what no schedule of indivisible items can beat -------------------------------- */
-
-/* More kinds of workers than this, and the linear program is left out. */
+/* Most kinds of workers for the linear program. */
 enum { MOST_CLASSES = 256 };
-/* The time within which somebody must be able to do an item is found to this much. */
+/* Precision of the time within which a class must be able to do an item. */
 static const double BOUNDS_CLOSE = 1e-4;
 enum { HALVINGS = 12 };
 
@@ -344,7 +336,7 @@ struct known {
     double *speeds;       /* descending                                               */
     struct cv_worker_class *classes, *rows;
     uint32_t nclasses;
-    double offset_s; /* nobody begins earlier                                    */
+    double offset_s; /* the earliest start */
 };
 
 static struct cv_worker_class class_of(const struct cleave_worker *worker)
@@ -357,7 +349,7 @@ static struct cv_worker_class class_of(const struct cleave_worker *worker)
                                      .max = INFINITY };
 }
 
-/* Workers that are alike, together; none if there are too many kinds. */
+/* Classes of equal workers; none if there are too many kinds. */
 static void find_classes(struct known *known)
 {
     for (uint32_t w = 0; w < known->query->nworkers; w++) {
@@ -409,8 +401,8 @@ static bool bounds_gather(struct known *known, struct cv_arena *scratch)
     return true;
 }
 
-/* If items could be interrupted: the k largest, of which k workers do no more than one each
- * at a time. A start is worth at least the units that its worker would do meanwhile. */
+/* If items could be interrupted: the k largest, which k workers do one at a time. A start
+ * is worth at least the units that its worker would do meanwhile. */
 static double preemptive(const struct known *known)
 {
     const struct cv_item_query *query = known->query;
@@ -421,7 +413,7 @@ static double preemptive(const struct known *known)
         start_units = fmin(start_units, query->workers[w].compute_latency_s *
                                             query->workers[w].speed_ups);
     for (uint32_t k = 1; k <= query->nworkers; k++) {
-        /* Of the last speed on: all items. */
+        /* The last speed: all items. */
         const uint64_t items = k < query->nworkers && k < n ? k : n;
 
         speed_ups += known->speeds[query->nworkers - k];
@@ -434,7 +426,7 @@ static double preemptive(const struct known *known)
     return known->offset_s + bound_s;
 }
 
-/* What an item of so many units takes the quickest worker, from the first unit sent. */
+/* Time of an item on the quickest worker, from the first unit sent. */
 static double quickest(const struct cv_item_query *query, double units, bool sent)
 {
     double least_s = INFINITY;
@@ -450,7 +442,7 @@ static double quickest(const struct cv_item_query *query, double units, bool sen
     return least_s;
 }
 
-/* Every item passes the port, and the last one is computed after that. */
+/* Every item passes the port, and then the last one is computed. */
 static double port(const struct known *known)
 {
     const struct cv_item_query *query = known->query;
@@ -473,7 +465,7 @@ static double most_within(const struct cv_worker_class *class, double time_s)
            (class->pace_s + class->link_pace_s) * (1 + 1e-12);
 }
 
-/* A link of its own is busy as well, and may be what a worker waits for. */
+/* A worker's own link is busy as well, and may limit it. */
 static struct cv_worker_class narrowest(const struct known *known,
                                         const struct cv_worker_class *class)
 {
@@ -490,7 +482,7 @@ static struct cv_worker_class narrowest(const struct known *known,
     return out;
 }
 
-/* Is it shown that all cannot be done within the time? Below 0: memory is short. */
+/* Whether all items cannot be done within the time; negative when memory is short. */
 static double divided(const struct known *known, double within_s, double enough_s,
                       struct cv_arena *scratch)
 {
@@ -512,15 +504,15 @@ static double divided(const struct known *known, double within_s, double enough_
         links = links || known->rows[c].pace_s != class->pace_s ||
                 known->rows[c].start_s != class->start_s;
     }
-    /* Workers are idle before the first item has come, port and links after the last. */
+    /* Workers are idle before the first item arrives, port and links after the last. */
     if (links)
         idle_s = fmin(idle_s, quickest(known->query, known->sizes[0], false));
     bound_s = item_prices_bound(&prices, enough_s - idle_s, scratch);
     return bound_s < 0 ? bound_s : idle_s + bound_s;
 }
 
-/* From a bound on: no schedule is shorter than a time within which the items cannot even be
- * divided between those who could do the whole of them in time. */
+/* From a bound: no schedule is shorter than a time within which the items cannot even be
+ * divided between the workers that could do each as a whole in time. */
 static double assignment(const struct known *known, double bound_s,
                          struct cv_arena *scratch)
 {

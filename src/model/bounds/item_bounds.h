@@ -1,4 +1,4 @@
-/* item_bounds.h -- what no schedule of indivisible items can beat.
+/* item_bounds.h -- lower bounds for schedules of indivisible items.
  * SPDX-License-Identifier: MIT
  *
  * An item of s units takes a worker start + s / speed. Proofs: docs/theory/items.md. */
@@ -21,7 +21,7 @@ struct cv_item_query {
  *
  * preemptive  if items could be interrupted and moved: the k largest on the k fastest
  *             workers, for all k, and all on all (Horvath, Lam, Sethi 1977)
- * longest     every item has to be done by somebody
+ * longest     every item on its quickest worker
  * port        everything passes the port of the master, one after the other
  * assignment  if items could be divided between the workers that can do all of them in
  *             time: a linear program, by its dual

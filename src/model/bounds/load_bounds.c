@@ -1,18 +1,16 @@
-/* load_bounds.c -- what no schedule can beat, results included.
- * SPDX-License-Identifier: MIT
+/* load_bounds.c -- bounds for schedules, results included. SPDX-License-Identifier: MIT
  *
- * rounds: model/rounds/rounds_bound.h, for any number of rounds whose results come back.
- * Schedules of one round have bounds of their own, whose names say so.
+ * rounds: model/rounds/rounds_bound.c, for any number of rounds with results. Schedules
+ * of one round have separate bounds, with "one round" in their names.
  *
- * results: whatever the rounds, a worker computes at most while its latencies leave time,
- * x_i <= (T - latencies_i) S_i, and every unit passes the port on its way out and its result
- * on its way back. A master that handles one message at a time has sum x_i (1/B_i + ratio /
- * B'_i) <= T, one with a message each way sum x_i ratio / B'_i <= T, and with a port per
- * worker x_i ratio / B'_i <= T for each. The most work is a fractional knapsack, the least
- * time for a load its inverse.
+ * results: in any number of rounds a worker computes only while its latencies leave time,
+ * x_i <= (T - latencies_i) S_i, and every unit passes the port on its way out and its
+ * result on its way back. A master that handles one message at a time has sum x_i (1/B_i
+ * + ratio / B'_i) <= T, one with a message each way sum x_i ratio / B'_i <= T, and with a
+ * port per worker x_i ratio / B'_i <= T for each. The most work is a fractional knapsack,
+ * the least time for a load its inverse.
  *
- * Bounds on time become bounds on work by looking for the load whose bound is the
- * lifespan. */
+ * A bound on work is the load whose bound on time is the lifespan. */
 #include "model/bounds/load_bounds.h"
 
 #include <math.h>
@@ -20,10 +18,11 @@
 #include "base/compare.h"
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
-#include "model/rounds/rounds_bound.h"
+#include "model/rounds/rounds.h"
 #include "model/rounds/rounds_links.h"
 
-/* --- what no schedule can beat where speeds change with time ----------------------- */
+/* --- speeds that change with time
+ * ----------------------------------------------------------- */
 
 /* With f the factor on speed and bandwidths of a worker, which has something to compute
  * from its latencies on at the earliest, and whose last result takes its latency to return,
@@ -35,8 +34,7 @@
  * Every unit passes the port at the rate B max f at most, its result at B' max f: as in
  * load_bounds.c, sum x (1/B + ratio/B') / max f <= T on a single port, the results alone or
  * the load alone on a duplex one, where the port can do nothing useful for the first ones
- * before, nor for the load in the last, least alpha + least beta. A fractional knapsack
- * says how much can be done by T, which grows with T; the least T is found by bisection
+ * before, nor for the load in the last, least alpha + least beta. The most work by T is a fractional knapsack and grows with T; the least T is found by bisection
  * from below. */
 
 enum { MOST_STEPS = 200 };
@@ -49,8 +47,8 @@ struct passage {
 
 struct varied {
     const struct cv_bound_query *query;
-    struct passage *out, *back; /* by what they cost the port; back: of duplex, results */
-    double dead_s;              /* when the port is of no use                           */
+    struct passage *out, *back; /* by port time; back: results on a duplex port */
+    double dead_s;              /* useless time of the port */
 };
 
 CV_ORDER_BY_TWO(cheapest_first, struct passage, port_s, worker)
@@ -61,7 +59,7 @@ static double part(const struct cleave_profile *profile, double rate, double fro
     return from_s < to_s ? rate * cv_profile_work(profile, from_s, to_s) : 0;
 }
 
-/* The most that a worker can do by T, whatever the others do. */
+/* The most that a worker can do by T, alone. */
 static double most_alone(const struct cv_bound_query *query, uint32_t w, double end_s)
 {
     const struct cleave_profile *profile = &query->profiles[w];
@@ -138,7 +136,7 @@ static bool prepare(struct varied *varied, const struct cv_bound_query *query,
         alpha = fmin(alpha, query->workers[w].compute_latency_s);
         beta = fmin(beta, query->workers[w].latency_s);
     }
-    if (!multi) /* with results of one port there is something to fetch in the end */
+    if (!multi) /* on one port the last result has to be fetched */
         varied->dead_s = beta + (one && query->result_ratio > 0 ? 0 : alpha);
     if (query->port != CLEAVE_PORT_DUPLEX || !(query->result_ratio > 0))
         return true;
@@ -146,8 +144,8 @@ static bool prepare(struct varied *varied, const struct cv_bound_query *query,
     return varied->back != NULL;
 }
 
-/* For a query with profiles: the least time for the load, or the most units by the
- * lifespan; NAN when memory is short. Infinite when not all can ever be done. */
+/* With profiles: the least time for the load, or the most units by the lifespan; NAN when
+ * memory is short, infinite if the load can never be done. */
 static double varied_bound(const struct cv_bound_query *query, struct cv_arena *scratch)
 {
     struct varied varied;
@@ -174,10 +172,8 @@ static double varied_bound(const struct cv_bound_query *query, struct cv_arena *
     return low;
 }
 
-/* --- what no schedule can beat, results included ----------------------------------- */
-
 enum { BOUNDS_MOST_STEPS = 200 };
-/* Up to so many workers the convex bound takes milliseconds. */
+/* Most workers for which the convex bound takes milliseconds. */
 enum { CONVEX_QUICK = 1000 };
 
 struct bounds_passage {
@@ -230,7 +226,7 @@ static double most_work(const struct bounds_passage *all, uint32_t n, double tim
     return units;
 }
 
-/* The least time for the load, from below: the work done grows with the time. */
+/* The least time for the load, from below. */
 static double least_time(const struct bounds_passage *all, uint32_t n, double load)
 {
     double low = 0, high = 1;
@@ -248,8 +244,8 @@ static double least_time(const struct bounds_passage *all, uint32_t n, double lo
     return low;
 }
 
-/* The load whose least time is the lifespan, from above: `least` (convex or not) grows
- * with the load and is nearly proportional to it. */
+/* The load whose least time is the lifespan, from above: `least` grows with the load,
+ * nearly in proportion. */
 static double invert(const struct cv_bound_query *query, double units, double least_s,
                      struct cv_arena *scratch, size_t which)
 {
@@ -285,8 +281,8 @@ static size_t add(struct cleave_bound *out, size_t count, const char *name, doub
 typedef double work_bound(const struct cv_returns *returns, double lifespan_s,
                           struct cv_arena *scratch);
 
-/* The time for a load from the work in a lifespan, from below: more time, more work, and
- * without latencies in proportion. */
+/* The time for a load from the work in a lifespan, from below: without latencies they are
+ * proportional. */
 static double time_bound(work_bound *bound, const struct cv_returns *returns, double load,
                          struct cv_arena *scratch)
 {
@@ -345,7 +341,6 @@ static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena 
     return count;
 }
 
-/* The bound for any number of rounds with results. */
 static size_t add_rounds(const struct cv_bound_query *query, struct cv_arena *scratch,
                          struct cleave_bound *out, size_t count)
 {
@@ -408,8 +403,8 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
     return count;
 }
 
-/* No chunk is larger than memory allows, so that each unit has at least so much of the
- * latencies; they cost nothing besides. NULL when memory is short. */
+/* No chunk is larger than memory allows, so each unit bears at least this part of the
+ * latencies, which cost nothing else. NULL when memory is short. */
 static struct cleave_worker *in_parts(const struct cv_bound_query *query,
                                       struct cv_arena *scratch)
 {
@@ -432,7 +427,7 @@ static struct cleave_worker *in_parts(const struct cv_bound_query *query,
     return out;
 }
 
-/* Bounds of workers that do not change, with those that memory makes. */
+/* Bounds of steady workers, with the bounds from memory. */
 static size_t memory_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
                             struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
 {
@@ -479,19 +474,19 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     return count;
 }
 
-/* --- what a load costs at least ---------------------------------------------------- */
+/* --- the least cost of a load
+ * ----------------------------------------------------------------- */
 
-/* Whoever takes part is paid for its latencies once and for what it computes. By the
- * deadline D it does at most X units, so that of its latencies a unit bears at least 1/X:
- * a unit costs q = cost (1/S + latencies / X), and takes r = 1/B + latency / X of the port,
- * which has D. Least sum of q x with sum of x = load, x <= X and sum of r x <= D: a linear
- * program with one row too many for a greedy choice, which is priced; every price gives a
- * bound, the best is found by search, as the bound is concave in the price.
- * O(workers log workers) for each. Proof: docs/theory/money.md. */
+/* A worker that takes part is paid for its latencies once and for its computations. By
+ * the deadline D it does at most X units, so a unit bears at least 1/X of its latencies:
+ * a unit costs q = cost (1/S + latencies / X), and takes r = 1/B + latency / X of the
+ * port, which has D. Least sum of q x with sum of x = load, x <= X and sum of r x <= D:
+ * the port's row is priced; every price gives a bound, concave in the price, and the best
+ * is found by search, O(workers log workers) each. Proof: docs/theory/money.md. */
 
 enum { SEARCH_STEPS = 80, BUDGET_STEPS = 100 };
 
-/* What a unit costs, takes of the port, and how many there can be. */
+/* Cost and port time of a unit, and the most units. */
 struct share {
     double money, port_s, max, priced;
 };
@@ -504,7 +499,7 @@ struct market {
 
 CV_ORDER_BY(by_price, struct share, priced)
 
-/* The bound with the port at `price` per second; INFINITY: too little can be done. */
+/* The bound with the port at `price` per second; INFINITY: the load cannot be done. */
 static double at_price(const struct market *market, double price)
 {
     double left = market->load, sum = 0;
@@ -524,7 +519,7 @@ static double at_price(const struct market *market, double price)
     return price > 0 ? sum - price * market->deadline_s : sum;
 }
 
-/* The most of a concave function of the price, from 0 on. */
+/* The maximum of a concave function of the price from 0. */
 static double best_price(const struct market *market)
 {
     double low = 0, high = 0, best = at_price(market, 0);

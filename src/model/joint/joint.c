@@ -11,9 +11,7 @@
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
-/* --- sizes for workers that must be done at different times before the end --------- */
-
-/* What the link and the processor of a worker do together. */
+/* Rate of a worker's link and processor together. */
 static double rate(const struct cleave_worker *worker)
 {
     return 1 / (1 / worker->bandwidth_ups + 1 / worker->speed_ups);
@@ -47,12 +45,11 @@ static double multi_sizes(const struct cv_joint_load *load, const uint32_t *orde
     return end_s;
 }
 
-/* How the load of all grows with T: X1 of X0 + X1 T, which is found on the way. */
+/* Growth of the total load with T: X1 of X0 + X1 T. */
 static double find_weights(const struct cv_joint_load *load, const uint32_t *order,
                            uint32_t n, double growth, double *weights)
 {
-    double later =
-        0; /* what the load of later workers loses when the port is free later */
+    double later = 0; /* loss of later workers when the port is free later */
 
     for (uint32_t k = n; k-- > 0;) {
         const struct cleave_worker *worker = &load->workers[order[k]];
@@ -95,8 +92,6 @@ double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, u
     return end_s;
 }
 
-/* --- trees whose weighted mean of tails is small ----------------------------------- */
-
 /* A slot that may grow, or a value that may be combined. */
 struct key {
     double first, second;
@@ -105,7 +100,7 @@ struct key {
 
 struct cv_tail_workspace {
     struct cv_tail_costs costs;
-    struct cv_arena scratch; /* for executions */
+    struct cv_arena scratch;
     struct cv_ready_planner *planner;
     struct key *heap;
     uint32_t count;
@@ -162,8 +157,6 @@ void cv_tail_room_done(struct cv_tail_workspace *room)
         cv_arena_done(&room->scratch);
 }
 
-/* --- a heap ------------------------------------------------------------------------------ */
-
 static bool before(const struct key *a, const struct key *b)
 {
     if (a->first != b->first)
@@ -173,9 +166,7 @@ static bool before(const struct key *a, const struct key *b)
 
 CV_HEAP(key, struct key, before)
 
-/* --- shapes ------------------------------------------------------------------------------- */
-
-/* Grow the earliest slot until there are n. Who is born later is received earlier: turns
+/* Grow the earliest slot until there are n. A node born later is received earlier: turns
  * are counted down when all are born. */
 double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_tree *out)
 {
@@ -229,7 +220,7 @@ static void find_tails(struct cv_tail_workspace *room, uint32_t n,
     for (uint32_t i = 0; i < n; i++) {
         uint32_t up = i, depth = 0;
 
-        while (born_s[up] < 0) { /* up to who is known, and down again */
+        while (born_s[up] < 0) { /* up to a known one, and down again */
             stack[depth++] = up;
             if (tree->parent[up] == CV_NO_NODE)
                 break;
@@ -276,8 +267,6 @@ static void huffman_shape(struct cv_tail_workspace *room, const double *weights,
     out->parent[room->heap[0].node] = CV_NO_NODE;
     out->turn[room->heap[0].node] = 0;
 }
-
-/* --- places ------------------------------------------------------------------------------- */
 
 static void sort_by(struct cv_tail_workspace *room, const double *value, double sign,
                     uint32_t n, uint32_t *out)
@@ -365,7 +354,7 @@ static double huffman(struct cv_tail_workspace *room, const double *weights, uin
 double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                     struct cv_tail_tree *out)
 {
-    /* 1 has the guarantee, the others often help. */
+    /* 1 has the guarantee; the others often help. */
     static const double kappas[] = { 0.5, 0.75, 1, 1.5 };
     const struct cv_tail_costs *costs = &room->costs;
     double best, sum;
@@ -394,9 +383,7 @@ double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint3
     return best;
 }
 
-/* --- a load and the reduction of its results as one plan --------------------------- */
-
-/* What is being tried: places of an order that gets shorter. */
+/* The present attempt: places of an order that gets shorter. */
 struct trial {
     const struct cv_joint_job *job;
     uint32_t *order;
@@ -444,12 +431,10 @@ static void leave_out_weakest(struct trial *trial)
     leave_out(trial, least_of(trial->weights, trial->n));
 }
 
-/* --- at the master -------------------------------------------------------------------------- */
-
-/* Seen from the end, a combination makes two partials of one, and so do `folders` of them
- * at a time; those made last are divided first. So with one folder the last one received
- * must be there c before the end, and each one before it c more, but the first two
- * together. The port takes one after the other, d each. */
+/* Seen from the end, a combination makes two partials of one, `folders` at a time; the
+ * last are divided first. So with one folder the last partial must arrive c before the
+ * end, and each one before it c more, the first two together. The port takes d each, one
+ * after the other. */
 static void star_tails(const struct cv_joint_job *job, uint32_t n, double *tails)
 {
     const uint32_t folders = job->folders > 1 ? job->folders : 1;
@@ -470,8 +455,8 @@ static void star_tails(const struct cv_joint_job *job, uint32_t n, double *tails
     }
 }
 
-/* The end when partials come back in the order of sending; INFINITY if a size is negative.
- * A port that serves one at a time takes none before it has sent all. */
+/* The end when partials return in the order of sending; INFINITY if a size is negative. A
+ * single port receives none before it has sent all. */
 static double try_star(struct trial *trial)
 {
     const struct cv_joint_job *job = trial->job;
@@ -503,9 +488,7 @@ static double apart_star(struct trial *trial)
                : load_s + trial->tree.tails[0];
 }
 
-/* --- along a tree ----------------------------------------------------------------------------- */
-
-/* Who would get less than nothing leaves. */
+/* Workers with negative sizes leave. */
 static double try_tree(struct trial *trial)
 {
     const struct cv_joint_load *load = &trial->job->load;
@@ -555,8 +538,6 @@ static double apart_tree(struct trial *trial)
                          ? cv_ceil_log2(trial->n) * (costs->d + costs->c)
                          : cv_reduce_length(trial->n, costs->d, costs->c));
 }
-
-/* --- the best number ---------------------------------------------------------------------------- */
 
 static bool keep(const struct trial *trial, double end_s, struct cv_arena *arena,
                  struct cv_joint_plan *out)
@@ -609,7 +590,7 @@ enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena
             trial.n--;
         else
             leave_out_weakest(&trial);
-        /* Fewer only take longer from here on. */
+        /* Fewer workers only take longer. */
         if (!job->at_master && cv_joint_sizes(&job->load, trial.order, trial.n,
                                               trial.none, NULL, NULL) > plan.end_s)
             break;
@@ -650,8 +631,6 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
     return ok ? CLEAVE_OK : cv_fail_memory(err, "a plan");
 }
 
-/* --- what no split with its reduction can beat ------------------------------------- */
-
 static bool has_bound(const struct cv_joint_job *job, double *out_rate)
 {
     const struct cv_ready_job costs = { .d = job->costs.d,
@@ -679,8 +658,8 @@ double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, u
     return isinf(rate) ? end_s : end_s + sum / rate;
 }
 
-/* How much can be done within T with total weight G: the workers of greatest rate g first,
- * each worth g (T + ln(g) / s), less G ln(G) / s; the best G. */
+/* The most units within T with total weight G: the workers of greatest rate g first, each
+ * worth g (T + ln(g) / s), minus G ln(G) / s; the best G. */
 static double capacity(const double *rates, uint32_t n, double rate, double time_s)
 {
     double value = 0, weight = 0, all = 0;

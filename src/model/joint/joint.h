@@ -14,15 +14,15 @@
 #include <stdint.h>
 #include "model/ready/ready_times.h"
 
-/* A load for workers, which are borrowed. */
+/* A load for workers (borrowed). */
 struct cv_joint_load {
     const struct cleave_worker *workers;
     double units;
     bool multi; /* links share no port */
 };
 
-/* T for the `n` workers of `order` with these tails; `sizes` and `weights`, y, are filled,
- * either may be NULL. */
+/* T for the `n` workers of `order` with these tails; fills `sizes` and `weights` (y),
+ * unless NULL. */
 double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, uint32_t n,
                       const double *tails, double *sizes, double *weights);
 
@@ -38,8 +38,7 @@ struct cv_tail_tree {
     double *tails;
 };
 
-/* Room for trees of up to n nodes, in the arena; NULL when memory is short. What it needs
- * beside the arena cv_tail_room_done gives back. */
+/* A workspace for trees of up to n nodes, in the arena; NULL when memory is short. */
 struct cv_tail_workspace;
 struct cv_tail_workspace *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
                                            const struct cv_tail_costs *costs);
@@ -53,23 +52,22 @@ double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_t
 double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                     struct cv_tail_tree *out);
 
-/* What is asked for. */
 struct cv_joint_job {
     struct cv_joint_load load;
     uint32_t nworkers;
     const uint32_t *order; /* of sending: all workers; borrowed                       */
     struct cv_tail_costs costs;
     bool at_master;   /* the partials are combined there                          */
-    uint32_t folders; /* how many it combines at a time; 0: one                     */
-    bool duplex;      /* the master receives while it sends: matters at the master  */
-    bool all;         /* use all of them that a load plan uses                      */
+    uint32_t folders; /* how many the master combines at a time; 0: one */
+    bool duplex;      /* the master receives while it sends */
+    bool all;         /* use all workers of the load plan */
 };
 
-/* What came out: arrays of `used` in the order of sending, in the arena. */
+/* Arrays of `used` in the order of sending, in the arena. */
 struct cv_joint_plan {
     double end_s;
     uint32_t used;
-    uint32_t *order; /* the workers                                             */
+    uint32_t *order;
     double *sizes;
     double *tails;
     double *weights;         /* y                                                       */
@@ -79,8 +77,8 @@ struct cv_joint_plan {
 enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena *arena,
                                  struct cv_joint_plan *out, struct cleave_error *err);
 
-/* The load planned for itself so that all end together, then the shortest reduction: with
- * all workers, or with the best number of them. */
+/* The load planned alone so that all end together, then the shortest reduction: with all
+ * workers, or with the best number of them. */
 enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
                                   uint32_t *out_used, struct cleave_error *err);
 
@@ -89,8 +87,8 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
 double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, uint32_t n,
                         double *room);
 
-/* No schedule ends earlier, whatever the order, the workers used and the tree; NAN as
- * above. */
+/* A lower bound for any order, workers and tree; NAN for early with d > c, and at the
+ * master. */
 double cv_joint_bound(const struct cv_joint_job *job, double *room);
 
 #endif

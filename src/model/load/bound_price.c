@@ -1,5 +1,4 @@
-/* bound_price.c -- a bound from prices on the port's time.
- * SPDX-License-Identifier: MIT
+/* bound_price.c -- a bound from prices on the port's time. SPDX-License-Identifier: MIT
  *
  * Let every second of the port have a price, in units of load. Messages do not overlap,
  * so in any schedule that ends by T they cost no more than the price summed over [0, T],
@@ -8,9 +7,9 @@
  *     load <= price x time over [0, T] + sum over workers of the best response to it.
  *
  * A T for which the right side is less than the load is a bound, whatever the prices.
- * They are taken from a simple schedule (bound_price.c) and then improved: where the
- * workers' responses use more of the port than there is, its time becomes dearer, where
- * they use less, cheaper (a subgradient step; prices must keep falling over time). */
+ * They come from a simple schedule and are improved by subgradient steps: where the
+ * responses use more of the port than there is, its time becomes dearer, else cheaper
+ * (prices must keep falling over time). */
 #include "model/load/bound_price.h"
 
 #include <assert.h>
@@ -36,7 +35,8 @@ struct cv_prices {
     double gap[CV_PRICE_PIECES + 1]; /* how long a chunk sent then keeps a worker busy */
 };
 
-/* --- what one worker earns at most when the port's time has a price ---------------- */
+/* --- the most that one worker earns at given prices
+ * -------------------------------------- */
 
 /* A chunk that arrives at t and keeps the worker busy until its next one arrives at t'
  * has x = S (t' - t - alpha) units and a message of d = beta + x / B seconds, which costs
@@ -76,7 +76,7 @@ struct search {
 /* How the first chunk arrives; kept to add up the port's time. */
 struct opening {
     double value, time;
-    bool at_edge; /* then `state` is where; else the step to its successor */
+    bool at_edge; /* `state` is the edge; else the step to its successor */
     struct step state;
 };
 
@@ -123,11 +123,11 @@ static void search_edges(struct search *s, double lag)
 }
 
 /* Targets of a chunk under one bound: left edges of regions `from` to `to`, right edges
- * of those before the end. best[q] stands for both that arrive at edge[q]. */
+ * of regions before the end. best[q] is the better of both that arrive at edge[q]. */
 struct targets {
     double slope;
     uint32_t from, to;
-    bool right_too; /* the right edge of `to` is a target, too */
+    bool right_too; /* the right edge of `to`, too */
 };
 
 static double slope_value(const struct search *s, double slope, uint32_t q, double value)
@@ -135,7 +135,7 @@ static double slope_value(const struct search *s, double slope, uint32_t q, doub
     return slope * s->edge[q] + value;
 }
 
-/* The best of them; *out_at is its place, at most to + 1. */
+/* The best target; *out_at is its place, at most to + 1. */
 static double best_target(const struct search *s, const struct targets *t,
                           uint32_t *out_at)
 {
@@ -157,7 +157,6 @@ static double best_target(const struct search *s, const struct targets *t,
     return top;
 }
 
-/* What stands at place `at`. */
 static struct step step_to(const struct search *s, const struct targets *t, uint32_t at,
                            enum step_kind kind)
 {
@@ -166,9 +165,9 @@ static struct step step_to(const struct search *s, const struct targets *t, uint
     return (struct step){ kind, right ? at - 1 : at, right };
 }
 
-/* Both bounds for a chunk in region k, by where the next one is: the flat one for near
- * regions, the tangent for far ones. What it earns is value - slope x (arrival + alpha)
- * - cost, the better of the two. */
+/* Both bounds for a chunk in region k, by the region of the next one: the flat one for
+ * near regions, the tangent for far ones. It earns value - slope x (arrival + alpha) -
+ * cost, the better of the two. */
 struct choice {
     struct targets near, far;
     bool has_near, has_far;
@@ -184,15 +183,15 @@ static double tangent_cost(const struct search *s, uint32_t piece, double t, dou
     return sum - p->total[piece] - p->price[piece] * (t - p->from[piece] - s->beta);
 }
 
-/* `limit`: where the region after k goes by the tangent. Time is worth less to k, so it
- * goes no further, if it may go there at all. */
+/* `limit`: the successor of region k + 1 by the tangent. Time is worth less to k, so its
+ * successor is no further, if the region is allowed at all. */
 static void choice_make(const struct search *s, uint32_t k, uint32_t limit,
                         struct choice *c)
 {
     const double tangent = worth(s, s->prices->price[k]), flat = worth(s, s->lowest[k]);
     uint32_t split = k + 1;
 
-    assert(k < s->n); /* a region, and so there is an edge behind it */
+    assert(k < s->n); /* a region, so an edge follows it */
     c->flat_cost = s->beta * s->lowest[k];
     c->left_cost = 0;
     if (k > 0)
@@ -256,8 +255,8 @@ static struct step next_step(const struct search *s, uint32_t k, bool right)
                        : step_to(s, &c.near, c.near_at, FLAT);
 }
 
-/* A message does not begin before time 0: when its chunk must last until t, the chunk
- * arrives no earlier than this. */
+/* A message does not begin before time 0: the earliest arrival of a chunk that lasts
+ * until t. */
 static double soonest(const struct search *s, double t)
 {
     return (s->beta + s->ratio * (t - s->alpha)) / (1 + s->ratio);
@@ -329,7 +328,7 @@ static void add_tangent(const struct search *s, uint32_t piece, double t, double
 }
 
 /* Port time of the chunk in `region` that arrives at t, by the step to its successor.
- * Returns what it earns per second that its end is put off. */
+ * Returns its earnings per second that its end is put off. */
 static double add_chunk(const struct search *s, uint32_t region, double t,
                         const struct step *step, double *used, double weight)
 {
@@ -368,10 +367,10 @@ static double follow(const struct search *s, const struct opening *open, double 
     }
 }
 
-/* The most that units computed by `horizon`, less the price of their messages, can come
- * to for this worker, or a little more. `lag` from 0 to 1 chooses among bounds on that
- * value; all are valid. *out_slope: how fast it grows with the horizon. If `used` is not
- * NULL, the port's time used in each piece is added to it, `weight` times. */
+/* An upper bound of the units that a worker computes by `horizon`, minus the price of
+ * their messages. `lag` from 0 to 1 chooses among valid bounds. *out_slope: its growth
+ * with the horizon. Port time of each piece is added to `used`, unless NULL, `weight`
+ * times. */
 static double price_response(const struct cv_prices *prices,
                              const struct cleave_worker *worker, double horizon,
                              double lag, double *out_slope, double *used, double weight)
@@ -398,19 +397,20 @@ static double price_response(const struct cv_prices *prices,
     return open.value;
 }
 
-/* --- a first guess at what the port's time is worth -------------------------------- */
+/* --- a first guess of the worth of the port's time
+ * ------------------------------------------ */
 
 /* The prices come from a schedule: round robin over the n widest links, K chunks, sizes
- * without gaps, the best over n and K. Counted from the end, sizes are affine in the last
- * chunk's time whatever K is, so all K for one n cost one scan. The multipliers of the
- * linear program of that order say how many units a second of the port is worth while
- * each message passes; messages in excess of the pieces wanted are taken together. A bad
- * guess makes a weak bound, never a wrong one. */
+ * without gaps, the best over n and K. Counted from the end, sizes are affine in the time
+ * of the last chunk whatever K is, so all K for one n cost one scan. The multipliers of
+ * the linear program of that order are the units that a second of the port is worth
+ * during each message; messages in excess of the pieces are taken together. A bad guess
+ * makes a weak bound, never a wrong one. */
 
-/* With more workers than this only some numbers n are tried. */
+/* With more workers than this only some n are tried. */
 static const uint32_t try_all = 32;
 static const double try_ratio = 0.75;
-/* Sizes are not trusted when terms this much larger than the load cancel. */
+/* Sizes are not trusted if larger terms, as multiples of the load, cancel. */
 static const double most_cancelled = 1e8;
 
 struct link {
@@ -484,7 +484,7 @@ static void prices_sum(struct cv_prices *prices)
             prices->total[k] + prices->price[k] * (prices->from[k + 1] - prices->from[k]);
 }
 
-/* One piece per group of messages: prices averaged over time, and never rising. */
+/* One piece per group of messages: prices averaged over time, never rising. */
 static void pieces_from(const struct guide *guide, const uint32_t *seq,
                         const double *units, const double *multiplier, uint32_t max,
                         struct cv_prices *out)
@@ -531,12 +531,12 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t 
 {
     const size_t chunks = guide->chunks;
     struct cv_vertex_workspace room;
-    uint32_t *seq = cv_array(scratch, chunks, sizeof *seq);
-    double *units = cv_array(scratch, chunks, sizeof *units);
-    double *multiplier = cv_array(scratch, chunks, sizeof *multiplier);
+    uint32_t *seq;
+    double *units, *multiplier;
     bool feasible;
 
-    if (seq == NULL || units == NULL || multiplier == NULL ||
+    if (!CV_NEW(scratch, seq, chunks) || !CV_NEW(scratch, units, chunks) ||
+        !CV_NEW(scratch, multiplier, chunks) ||
         !cv_vertex_room_init(&room, scratch, chunks, nworkers))
         return false;
     for (size_t i = 0; i < chunks; i++)
@@ -550,8 +550,8 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t 
     return true;
 }
 
-/* Prices of at most `most_pieces` (2 to CV_PRICE_PIECES) pieces, and the makespan of the
- * schedule they come from. Returns false when memory is short. */
+/* Prices of at most `most_pieces` (2 to CV_PRICE_PIECES) pieces, and the makespan of
+ * their schedule. False when memory is short. */
 static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
                         double load, uint32_t most_pieces, struct cv_arena *scratch,
                         struct cv_prices *out, double *out_makespan)
@@ -574,19 +574,17 @@ static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
     return guide_prices(&guide, nworkers, most_pieces, scratch, out);
 }
 
-/* --- a bound from prices on the port's time ---------------------------------------- */
-
 enum {
-    MOST_KINDS = 4096, /* different workers; with more there is no bound        */
+    MOST_KINDS = 4096, /* different workers; no bound with more */
     MOST_STEPS = 16,   /* improvements of the prices                            */
-    WORK = 2000000,    /* about this many inner loop turns spent on them         */
+    WORK = 2000000,    /* about this many inner loop turns */
     NEWTON = 12,
-    PATIENCE = 3, /* steps without success before they are made smaller    */
+    PATIENCE = 3, /* failures before steps become smaller */
 };
 
-/* Bounds on a response differ in how long a message is expected to be. */
+/* Assumed lengths of messages for the bounds of a response. */
 static const double lags[] = { 1, 0.5, 0 };
-/* The first step aims at this part of the way from the bound to the guide's makespan. */
+/* Part of the way from the bound to the guide's makespan that the first step aims at. */
 static const double first_aim = 0.4;
 static const double lower[] = { 0.985, 0.97, 0.95, 0.9, 0.8, 0.7 };
 
@@ -608,8 +606,7 @@ static bool same(const struct cleave_worker *a, const struct cleave_worker *b)
            a->compute_latency_s == b->compute_latency_s && a->latency_s == b->latency_s;
 }
 
-/* Workers alike that stand together are one kind. Returns how many there are, or more
- * than MOST_KINDS. */
+/* Number of kinds: runs of equal workers. Above MOST_KINDS it is not exact. */
 static uint32_t count_kinds(const struct cleave_worker *workers, uint32_t nworkers,
                             struct kind *kinds)
 {
@@ -627,7 +624,7 @@ static uint32_t count_kinds(const struct cleave_worker *workers, uint32_t nworke
     return n;
 }
 
-/* For each kind the lag that gives the least response at these prices. */
+/* For each kind the lag with the least response at these prices. */
 static void choose_lags(struct market *market, double horizon)
 {
     for (uint32_t i = 0; i < market->nkinds; i++) {
@@ -655,8 +652,8 @@ static double price_at(const struct cv_prices *prices, double t)
     return prices->price[k];
 }
 
-/* The right side at T = horizon, and its slope. If `spare` is not NULL it gets, for each
- * piece, the port's time less what the responses use. */
+/* The right side at T = horizon, and its slope. `spare`, unless NULL, gets for each piece
+ * the port's time minus that of the responses. */
 static double volume(const struct market *market, double horizon, double *out_slope,
                      double *spare)
 {
@@ -687,8 +684,8 @@ static void scale(struct cv_prices *prices, double factor)
     prices_sum(prices);
 }
 
-/* Make all prices lower if that lowers the right side. Where few chunks with large
- * latencies are best, the guide's prices are so high that nobody would work at all. */
+/* Lower all prices if that lowers the right side. If few chunks with large latencies are
+ * best, no worker would work at the guide's prices. */
 static void lower_prices(struct market *market, double horizon)
 {
     const struct cv_prices given = market->prices;
@@ -709,7 +706,7 @@ static void lower_prices(struct market *market, double horizon)
     scale(&market->prices, best);
 }
 
-/* Come down from `t` to a time at which the right side is less than the load. */
+/* Descend from `t` to a time at which the right side is less than the load. */
 static double descend(const struct market *market, double t, double floor)
 {
     for (int step = 0; step < NEWTON && t > floor; step++) {
@@ -718,7 +715,7 @@ static double descend(const struct market *market, double t, double floor)
 
         if (units < market->load * (1 - 1e-12))
             return t;
-        if (!(slope > 0)) { /* nobody works that late */
+        if (!(slope > 0)) { /* no worker works that late */
             t = market->prices.from[market->prices.pieces - 1];
             continue;
         }
@@ -781,7 +778,7 @@ static double improve(struct market *market, double bound, double makespan, int 
     return bound;
 }
 
-/* Whether what responses are made of can be counted: the rest of an infinite part is none. */
+/* Whether all terms are finite. */
 static bool can_count(const struct market *market, double horizon)
 {
     for (uint32_t i = 0; i < market->nkinds; i++) {

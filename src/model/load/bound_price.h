@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include "base/arena.h"
 
-/* A makespan that no schedule behind one port beats, for workers of any kind, usually one
- * or two percent below the best schedule known. Returns 0 (no bound) when there are too
- * many kinds of workers to price in reasonable time, negative when memory is short. */
+/* A lower bound on the makespan on one port, for any workers, usually one or two percent
+ * below the best schedule known. 0 (no bound) with too many kinds of workers, negative
+ * when memory is short. */
 double cv_bound_price(const struct cleave_worker *workers, uint32_t nworkers, double load,
                       struct cv_arena *scratch);
 

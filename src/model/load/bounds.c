@@ -1,13 +1,13 @@
 /* bounds.c -- makespans no schedule can beat. SPDX-License-Identifier: MIT
  *
- * ideal: everybody computes from the first moment, load / sum of speeds.
- * port:  what a worker computes had to pass the port, which takes x / B, and neither a
+ * ideal: all workers compute from time 0, load / sum of speeds.
+ * port:  every unit passes the port, which takes x / B, and neither a
  *        worker nor the port can use all the time: the least T for which the fractional
  *        knapsack 0 <= x_i <= S_i (T - alpha_i - beta_i), sum x_i / B_i <= T - least
  *        alpha - least beta (widest links first) holds the load.
- * start: nobody computes before something has arrived, bounds.c.
- * price: the port's time is worth something, bound_price.c; for workers that differ.
- * optimal: workers all alike, bounds.c; `rounds` when the search for the optimum had
+ * start: no worker computes before its first chunk arrives.
+ * price: prices on the port's time, bound_price.c; for unequal workers.
+ * optimal: equal workers; `rounds` when the search for the optimum had
  *        to stop early and only a bound came of it.
  * With a port per worker (multi) links do not compete: instead of `port` there is `link`,
  * and every worker's own optimum is known, so `optimal` is, too.
@@ -26,10 +26,11 @@
 #include "model/load/bound_price.h"
 #include "model/platform/platform_internal.h"
 
-/* Up to this many workers that are not all alike the best assignment is found exactly. */
+/* Most workers, not all equal, for which the best assignment is found exactly. */
 enum { CV_START_EXACT = 128 };
 
-/* --- the optimum itself, where it is known ----------------------------------------- */
+/* --- optima that are known
+ * ---------------------------------------------------------------- */
 
 /* Equal workers, one port. Read a schedule backwards from its end. An optimal one with as
  * few chunks as possible leaves no gap, and always fills the worker that has been empty
@@ -44,15 +45,15 @@ enum { CV_START_EXACT = 128 };
  * the load for one g_0 and then take g_0 + alpha + K beta + load / B. Scanning K with
  * running sums finds the best at a few nanoseconds per chunk. */
 
-/* Chunks tried before the search gives up: this many, and some per worker. */
+/* Chunks tried before the search stops: this many, and some per worker. */
 static const double most_chunks = 32768, most_per_worker = 4;
-/* A size this little below zero is taken for zero: the bound can only fall. */
+/* A negative size this small counts as zero: the bound can only fall. */
 static const double size_noise = 1e-9;
 
 /* Sums over the chunks counted so far, from the end. */
 struct sums {
     double slope, offset; /* of g_i in g_0                 */
-    double min;           /* g_0 from which on all g_i >= 0 */
+    double min;           /* least g_0 with all g_i >= 0 */
 };
 
 static void sums_add(struct sums *sums, double slope, double offset)
@@ -62,7 +63,6 @@ static void sums_add(struct sums *sums, double slope, double offset)
     sums->min = fmax(sums->min, -offset / slope);
 }
 
-/* No schedule of `chunks` chunks or more ends before this. */
 static double tail(const struct cleave_worker *w, uint32_t n, double load, double chunks)
 {
     const double port =
@@ -112,9 +112,9 @@ double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, dou
     return fmin(best, rest);
 }
 
-/* The most units one worker with a link of its own can have computed by time t, and in
- * *out_slope how fast that grows. No more than `most_chunks` chunks are tried; what more
- * of them could do is then estimated from above and *out_exact cleared. */
+/* The most units that one worker with its own link can have computed by time t;
+ * *out_slope is its growth. At most `most_chunks` chunks are tried; the effect of more is
+ * then estimated from above and *out_exact cleared. */
 static double cv_bound_alone(const struct cleave_worker *worker, double t,
                              uint32_t most_tried, double *out_slope, bool *out_exact)
 {
@@ -149,7 +149,8 @@ static double cv_bound_alone(const struct cleave_worker *worker, double t,
     }
 }
 
-/* --- nobody computes before something has arrived ---------------------------------- */
+/* --- no worker computes before a chunk has arrived
+ * ------------------------------------------- */
 
 /* Before the k-th worker to be served can begin, k messages have passed the port. Their
  * start-ups alone take P_k, the sum of the k smallest latencies, and the worker's own is
@@ -168,7 +169,7 @@ struct start {
     double *place;      /* place[k]: sum of the k smallest latencies, k from 1       */
     double *price;      /* dual value of a place                                     */
     uint32_t *by_speed; /* fastest first                                             */
-    double *dual;       /* what a worker in its best place loses, as units           */
+    double *dual;       /* loss of a worker in its best place, in units */
     double load;
 };
 
@@ -212,8 +213,9 @@ static bool start_init(struct start *start, struct cv_arena *scratch)
     return true;
 }
 
-/* Own latencies forgotten, compute latencies made equal: the fastest goes first. The sum
- * is the largest of n linear functions of T, so the least T is the least of n roots. */
+/* Without own latencies and with equal compute latencies the fastest worker is first. The
+ * sum is the largest of n linear functions of T, so the least T is the least of n
+ * roots. */
 static double start_plain(const struct start *start, double least_alpha)
 {
     double speed = 0, lost = start->load, best = INFINITY;
@@ -228,8 +230,8 @@ static double start_plain(const struct start *start, double least_alpha)
     return best;
 }
 
-/* Prices of the places that are optimal for the plain problem at time T: between one
- * place and the next the price falls by the speed of who stands there. */
+/* Prices of places that are optimal for the plain problem at time T: from one place to
+ * the next the price falls by the speed of the worker there. */
 static void start_prices(struct start *start, double horizon)
 {
     start->price[start->n] = 0;
@@ -242,7 +244,7 @@ static void start_prices(struct start *start, double horizon)
     }
 }
 
-/* How many places begin no later than t; the first one always does for t = beta_i. */
+/* Number of places that begin by t; at least one for t = beta_i. */
 static uint32_t places_until(const struct start *start, double t)
 {
     uint32_t places;
@@ -447,8 +449,6 @@ static double bound_start(const struct cleave_worker *workers, uint32_t nworkers
     }
     return fmax(t, weak);
 }
-
-/* --- makespans no schedule can beat ------------------------------------------------ */
 
 /* No bound is tighter than this one, rounding aside. */
 static const char optimal[] = "optimal";

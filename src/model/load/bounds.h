@@ -13,7 +13,7 @@ enum { CV_MAX_BOUNDS = 8 };
  * how many were written; names are static. *out_tightest is the index of the largest.
  * `scratch` is used for working memory. ENOMEM gives 0.
  *
- * One port: "ideal", "port", "start", then "optimal" when all workers are alike (the
+ * One port: "ideal", "port", "start", then "optimal" when all workers are equal (the
  * optimum itself; "rounds" when it could only be bounded) and else "price" (left out when
  * there are thousands of kinds of workers). Several ports: "ideal", "link", "optimal" or
  * "rounds". A microsecond for equal workers, a millisecond for ten different ones, less
@@ -22,7 +22,7 @@ size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers,
                  enum cleave_port port, double load, struct cv_arena *scratch,
                  struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);
 
-/* The least makespan of `nworkers` workers like *worker behind one port. *out_exact tells
+/* The least makespan of `nworkers` workers like *worker on one port. *out_exact tells
  * whether some schedule reaches it; without latencies none does, and with tiny ones the
  * search ends before it is sure. Negative when memory is short. */
 double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, double load,

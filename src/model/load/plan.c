@@ -200,8 +200,7 @@ bool cv_vertex_multipliers(const struct cleave_worker *workers, const uint32_t *
 /* --- share out a last load so that all workers end together ------------------------ */
 
 /* Taken in the order in which they can begin, k workers can do
- * sum speed (t - begin) by time t. They are joined one by one while the common end of
- * those before lies behind the begin of the next. */
+ * sum speed (t - begin) by time t. They are joined one by one while their common end is after the begin of the next. */
 
 CV_ORDER_BY(by_begin, struct cv_water_fill_workspace, begin_s)
 
@@ -427,7 +426,7 @@ static bool find_price(struct program *p, struct answer *low, struct answer *hig
     return true;
 }
 
-/* Sizes for the chunks of the plan as they are; INFINITY: too slow, NAN: no memory. */
+/* Sizes for the present chunks of the plan; INFINITY: too slow, NAN: no memory. */
 static double size_once(const struct cv_min_cost_plan *thrift, double deadline_s,
                         struct cv_plan *plan, struct cv_arena *arena)
 {

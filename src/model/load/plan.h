@@ -11,7 +11,7 @@
 /* Most chunks a plan may have: what asks for more is refused, not attempted. */
 #define CV_MAX_CHUNKS ((size_t)1 << 26)
 
-/* Most chunks to consider for so many workers unless told otherwise: 64 each while that
+/* Default of the most chunks for this many workers: 64 each while that
  * is quick, at least 2000 in all and 8 each. */
 size_t cv_chunk_cap(uint32_t nworkers);
 
@@ -31,9 +31,7 @@ bool cv_plan_init(struct cv_plan *plan, struct cv_arena *arena, size_t nchunks);
 double cv_plan_makespan(const struct cleave_worker *workers, uint32_t nworkers,
                         const struct cv_plan *plan, double *ready);
 
-/* Make the chunks sum to `load` again after rounding errors: those that are not above
- * zero leave the plan, and the largest takes what is missing or too much. Beside long
- * latencies a small load may be less than the rounding: the first chunk takes it then. */
+/* Make the chunks sum to `load` again after rounding errors: chunks that are not above zero leave the plan, and the largest takes the difference. If the load is less than the rounding of long latencies, the first chunk takes it. */
 void cv_plan_settle(struct cv_plan *plan, double load);
 
 /* A number that depends on x. */
@@ -91,7 +89,7 @@ enum { CV_THRIFT_MOST = 160 };
 
 /* Set the units of the plan, which add up to the load, so that all ends by `deadline_s` and
  * costs least; chunks of 0 units leave the plan, and their latencies with them. INFINITY:
- * the deadline cannot be met in this order, and the plan is as it was; NAN: memory is
+ * the deadline cannot be met in this order, and the plan is unchanged; NAN: memory is
  * short. */
 double cv_min_cost_sizes(const struct cv_min_cost_plan *thrift, double deadline_s,
                          struct cv_plan *plan, struct cv_arena *arena);

@@ -12,7 +12,7 @@
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 
-/* Names of random streams: their order is part of what a seed means. */
+/* Names of random streams: their order is part of the meaning of a seed. */
 enum field { SPEED, COMPUTE_LATENCY, BANDWIDTH, LATENCY };
 
 void cv_generate_preset(struct cv_generate *out)
@@ -88,8 +88,6 @@ enum cleave_status cv_generate_platform(const struct cv_generate *wanted,
     return status;
 }
 
-/* --- workers of which nothing is known yet ----------------------------------------- */
-
 /* Links on one machine are pipes, so wide that they never matter; those to others may be a
  * network. */
 static const struct cleave_worker nominal_workers[] = {
@@ -98,7 +96,7 @@ static const struct cleave_worker nominal_workers[] = {
     [CV_NOMINAL_CALL] = { 1e6, 1e-4, 1e9, 1e-5, 1e9, 1e-5 },
 };
 
-/* As many kinds as workers, all the same. */
+/* As many kinds as workers, all equal. */
 static enum cleave_status build(enum cv_nominal kind, const char *const *names,
                                 uint32_t count, struct cleave_worker *kinds,
                                 struct cv_group *groups, struct cleave_platform **out,
@@ -146,8 +144,6 @@ bool cv_is_nominal(const struct cleave_worker *worker)
             return true;
     return false;
 }
-
-/* --- the ten kinds of workers and the ten profiles of a paper on streams ----------- */
 
 struct cleave_worker cv_literature_worker(unsigned kind)
 {

@@ -14,7 +14,7 @@
 
 struct cv_generate {
     uint32_t workers;
-    double heterogeneity; /* at least 1: all alike */
+    double heterogeneity; /* at least 1: all equal */
     uint64_t seed;
     double speed, compute_latency, bandwidth, latency; /* means */
     enum cleave_port port;
@@ -43,7 +43,7 @@ enum cleave_status cv_nominal_platform(enum cv_nominal kind, const char *const *
 /* One of them. */
 struct cleave_worker cv_nominal_worker(enum cv_nominal kind);
 
-/* Whether what is declared of a worker is only that. */
+/* Whether the costs of a worker are only nominal. */
 bool cv_is_nominal(const struct cleave_worker *worker);
 
 enum { CV_PUBLISHED_KINDS = 10, CV_PUBLISHED_PROFILES = 10 };
@@ -57,7 +57,7 @@ enum cleave_status cv_literature_profiles(double drop, double until_s,
                                           struct cv_group out[CV_PUBLISHED_PROFILES],
                                           struct cleave_error *err);
 
-/* So many workers w0, w1, .. of all kinds in turn, each ten of them with the next profile. On
+/* This many workers w0, w1, .. of all kinds in turn, each ten of them with the next profile. On
  * success *out is owned by the caller (cleave_platform_free). */
 enum cleave_status cv_literature_platform(uint32_t nworkers, enum cleave_port port,
                                           double drop, double until_s,

@@ -1,4 +1,4 @@
-/* leaders.c -- workers behind others. SPDX-License-Identifier: MIT */
+/* leaders.c -- workers that are led by others. SPDX-License-Identifier: MIT */
 #include "model/platform/leaders.h"
 
 #include <math.h>
@@ -6,13 +6,13 @@
 #include <string.h>
 #include "base/text.h"
 
-/* A group that is behind another. */
+/* A group that another one leads. */
 struct led {
     uint32_t group, leader, depth;
     double bandwidth_ups;
 };
 
-/* The deepest first, those of one leader together, and the widest links of these first. */
+/* The deepest first, groups of one leader together, and their widest links first. */
 static int in_order(const void *left, const void *right)
 {
     const struct led *a = left, *b = right;
@@ -38,7 +38,7 @@ static uint32_t depth_of(const uint32_t *leader, uint32_t ngroups, uint32_t grou
     return depth <= ngroups ? depth : UINT32_MAX;
 }
 
-/* What `n` workers alike add to their leader, whose port has `room` left of its time. */
+/* Speed that `n` equal workers add to their leader, whose port has `room` left of its time. */
 static void add_led(enum cleave_port port, const struct cleave_worker *worker, double n,
                     double *room, struct cleave_worker *sum, double *latency_s,
                     double *compute_s)
@@ -61,7 +61,7 @@ static void add_led(enum cleave_port port, const struct cleave_worker *worker, d
     *compute_s = fmax(*compute_s, worker->compute_latency_s);
 }
 
-/* Those of one leader, all of which stand for themselves or have been collapsed. Returns the
+/* The groups of one leader, none of which leads groups that are not collapsed. Returns the
  * first that is another's. */
 static const struct led *collapse_one(enum cleave_port port, const struct led *at,
                                       const struct led *end, struct cleave_worker *kinds,
@@ -120,14 +120,12 @@ double cv_platform_led(const struct cleave_platform *platform)
     return led;
 }
 
-/* --- who leads whom, in words ------------------------------------------------------ */
-
 struct named {
     const char *name;
     uint32_t index;
 };
 
-/* Names that are looked for, and what is known of who leads whom. */
+/* Names to look up, and the leaders found so far. */
 struct applying {
     const struct cv_lead_names *names;
     struct named *sorted; /* owned: those that have one */
@@ -189,7 +187,7 @@ static enum cleave_status apply_list(const struct applying *applying,
     return CLEAVE_OK;
 }
 
-/* Whether a worker is behind `above`, or behind one that is. */
+/* Whether `above` leads a worker, directly or not. */
 static bool is_behind(const struct applying *applying, uint32_t index, uint32_t above)
 {
     uint32_t steps = 0;
@@ -202,7 +200,7 @@ static bool is_behind(const struct applying *applying, uint32_t index, uint32_t 
     return false;
 }
 
-/* All who are left, but those whom the leader itself is behind. */
+/* All other workers without a leader, except the leaders of this one. */
 static enum cleave_status apply_all(const struct applying *applying,
                                     const struct cv_lead_rule *rule)
 {

@@ -35,7 +35,7 @@ enum cleave_status cleave_noise_parse(const char *text, struct cleave_noise *out
             return cv_fail(err, CLEAVE_EINPUT,
                            "expected a spread from 0 to 100 after '%s', got '%s'",
                            kinds[i].prefix, text + length);
-        /* A spread of nothing is no noise; the samplers divide by it. */
+        /* A spread of 0 means no noise; the samplers divide by it. */
         *out = (struct cleave_noise){ spread < 1e-12 ? CLEAVE_NOISE_NONE : kinds[i].kind,
                                       spread };
         return CLEAVE_OK;
@@ -61,7 +61,7 @@ double cv_noise_factor(const struct cv_noise *noise, enum cv_activity activity,
         return activity == CV_RETURN ? 1 : recorded->factor[chunk % recorded->n];
     if (noise->drawn.kind == CLEAVE_NOISE_NONE)
         return 1;
-    /* Returns have numbers of their own, so that they leave the others as they are. */
+    /* Returns use separate random numbers and do not change the others. */
     cv_random_at(&random, noise->seed, noise->run, worker,
                  activity == CV_RETURN ? ~nth : 2 * nth + (activity == CV_COMPUTE));
     if (noise->drawn.kind == CLEAVE_NOISE_GAMMA)

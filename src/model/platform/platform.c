@@ -15,8 +15,6 @@
 #include "base/quantity.h"
 #include "base/text.h"
 
-/* --- what a worker costs, as a table ----------------------------------------------- */
-
 #define AT(member) offsetof(struct cleave_worker, member)
 
 /* clang-format off */
@@ -49,8 +47,6 @@ const struct cv_worker_field *cv_worker_field_listed(unsigned place)
             return &cv_worker_fields[i];
     return NULL;
 }
-
-/* --- workers, their names and costs, in flat arrays -------------------------------- */
 
 const char *cleave_port_name(enum cleave_port port)
 {
@@ -227,7 +223,7 @@ static unsigned count_digits(uint32_t number)
     return digits;
 }
 
-/* Write stem, number and the closing 0; returns the place behind them. */
+/* Write stem, number and the closing 0; returns the place after them. */
 static char *write_name(char *to, const char *stem, size_t length, uint32_t number)
 {
     unsigned digits = count_digits(number);
@@ -296,8 +292,6 @@ enum cleave_status cleave_platform_new(enum cleave_port port,
     *out = platform;
     return CLEAVE_OK;
 }
-
-/* --- Groups ------------------------------------------------------------------------- */
 
 struct named {
     const char *name;
@@ -403,7 +397,7 @@ static enum cleave_status check_names(const struct cv_group *groups, uint32_t ng
         return CLEAVE_OK;
     if (reterr_groups != NULL)
         memcpy(reterr_groups, clash, sizeof clash);
-    /* Of base and base.number the latter is the name that both have. */
+    /* The name that base and base.number share is base.number. */
     return cv_fail(err, CLEAVE_EINPUT, "duplicate name '%s'",
                    groups[clash[groups[clash[1]].count == 1]].name);
 }
@@ -423,8 +417,7 @@ static bool copy_steps(struct cleave_platform *platform, struct cv_group *group)
     return steps != NULL;
 }
 
-/* Lay out workers and names of group g, whose `first` is set. Returns the place behind
- * the names written at `letters`. */
+/* Lay out workers and names of group g, whose `first` is set. Returns the place after the names written at `letters`. */
 static char *fill_group(struct cleave_platform *platform, uint32_t g,
                         const struct cleave_worker *kind, char *letters)
 {
@@ -520,9 +513,7 @@ enum cleave_status cv_platform_build(enum cleave_port port,
     return CLEAVE_OK;
 }
 
-/* --- whether all workers are alike ------------------------------------------------- */
-
-/* Differences are told of in this order: rates, times, the way back. */
+/* Differences are reported in this order: rates, times, the way back. */
 enum { RATES, TIMES, WAY_BACK, NTURNS };
 
 static int turn_of(const struct cv_worker_field *field)

@@ -18,12 +18,12 @@ double cv_profile_work(const struct cleave_profile *profile, double begin_s,
                        double end_s);
 /* The first time from time_s on when the factor is above 0; INFINITY: never again. */
 double cv_profile_back(const struct cleave_profile *profile, double time_s);
-/* Whether the last factor is 0: what is not done by then never is. */
+/* Whether the last factor is 0: the rest is never done. */
 bool cv_profile_leaves(const struct cleave_profile *profile);
 /* The largest factor that there ever is. */
 double cv_profile_most(const struct cleave_profile *profile);
 
-/* When a message of so many units has arrived at a worker, and when it has computed them, latencies
+/* When a message of `units` has arrived at a worker, and when it has computed them, latencies
  * included: these are not stretched. */
 double cv_profile_arrival(const struct cleave_profile *profile,
                           const struct cleave_worker *worker, double begin_s,
@@ -32,14 +32,14 @@ double cv_profile_computed(const struct cleave_profile *profile,
                            const struct cleave_worker *worker, double begin_s,
                            double units);
 
-/* Whether anybody's speed changes with time; NULL: there is no platform. */
+/* Whether the speed of a worker changes with time; the platform may be NULL. */
 bool cv_is_changing(const struct cleave_platform *platform);
 
 /* The profile of a worker; without steps if it has none. */
 struct cleave_profile cv_profile_of(const struct cleave_platform *platform,
                                     uint32_t worker);
 
-/* The profiles of all workers, NULL if nobody has one; *out_ok is false when memory is
+/* The profiles of all workers, NULL if there are none; *out_ok is false when memory is
  * short. */
 const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
                                          struct cv_arena *arena, bool *out_ok);

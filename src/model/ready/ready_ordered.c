@@ -13,14 +13,13 @@ struct cv_ordered_cut {
     bool left_receives;
 };
 
-/* *which: CV_FIRST_CUT for all of a sender's interval, then what the last call has left there. */
+/* *which: CV_FIRST_CUT for the whole interval of a sender, else the result of the last
+ * call. */
 #define CV_FIRST_CUT UINT32_MAX
 typedef struct cv_ordered_cut cv_ordered_cut_of(const void *context, uint32_t i,
                                                 uint32_t j, uint32_t *which);
 
-/* --- an ordered tree from where its intervals are cut ------------------------------ */
-
-/* Take the interval apart from the top. What is cut off last was received first, and lies
+/* Take the interval apart from the top. The part cut off last was received first, and is
  * on top of the stack. */
 static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *context,
                           struct cv_ordered_tree *tree)
@@ -54,11 +53,12 @@ static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *con
     return ok;
 }
 
-/* --- neighbours only, receiving early, transfers dearer than combinations ---------- */
+/* --- receiving early, transfers dearer than combinations
+ * ---------------------------------------- */
 
-/* The holder of an interval is known by a pair: P, from which its port counts, and Q, its
- * own time with all combinations so far. Receiving what is there at t makes max(t + B,
- * P + d) and Q + c of them; it is done at the greater. */
+/* The holder of an interval has a pair: P, the time of its port, and Q, its own time with
+ * all combinations so far. Receiving a partial of t makes it max(t + B, P + d) and Q + c;
+ * it is done at the greater. */
 
 struct pair {
     double p, q;
@@ -88,7 +88,7 @@ static struct pairs *at(const struct table *table, uint32_t i, uint32_t j)
 
 CV_ORDER_BY_TWO(by_port, struct pair, p, q)
 
-/* Keep the pairs of which none is at least as good in both. */
+/* Keep the pairs that no other pair beats in both. */
 static bool keep(struct table *table, size_t count, struct pairs *out)
 {
     size_t kept = 0;
@@ -154,7 +154,7 @@ static bool fill(struct table *table)
     return true;
 }
 
-/* A sender is its part's best pair; who receives was one of another part's pairs before. */
+/* A sender is the best pair of its part; a receiver was a pair of another part before. */
 static struct cv_ordered_cut cut_of(const void *context, uint32_t i, uint32_t j,
                                     uint32_t *which)
 {
@@ -165,7 +165,6 @@ static struct cv_ordered_cut cut_of(const void *context, uint32_t i, uint32_t j,
     return (struct cv_ordered_cut){ pair->cut, pair->left_receives };
 }
 
-/* early with d > c. */
 static enum cleave_status ordered_late(const struct cv_ready_job *job,
                                        struct cv_ordered_tree *tree, double *out_s,
                                        struct cleave_error *err)
@@ -183,8 +182,6 @@ static enum cleave_status ordered_late(const struct cv_ready_job *job,
     cv_arena_done(&table.arena);
     return ok ? CLEAVE_OK : cv_fail_memory(err, "all intervals");
 }
-
-/* --- neighbours only, with overlap ------------------------------------------------- */
 
 /* Of an interval: the least time, where it is cut, and which side receives. */
 struct best {
@@ -207,14 +204,14 @@ static struct best *overlap_at(const struct overlap_table *overlap_table, uint32
     return &overlap_table->best[i * n - (size_t)i * (i + 1) / 2 + j];
 }
 
-/* What counts when the holder of i .. j receives once more. */
+/* The time that counts when the holder of i .. j receives once more. */
 static double counts(const struct overlap_table *overlap_table, uint32_t i, uint32_t j)
 {
     return overlap_at(overlap_table, i, j)->done_s + (i == j ? overlap_table->mu : 0);
 }
 
-/* When the left part receives, what it costs rises with k by the holder, falls by the
- * sender; mirrored when the right part does. */
+/* If the left part receives, the cost of the holder rises with k and that of the sender
+ * falls; mirrored if the right part receives. */
 static double holder(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
                      uint32_t k, bool left_receives)
 {
@@ -241,7 +238,7 @@ static void try_cut(const struct overlap_table *overlap_table, uint32_t i, uint3
         *best = (struct best){ done_s, k, left_receives };
 }
 
-/* The least k of i .. j - 1 at which what rises with k is at least what falls: the best
+/* The least k of i .. j - 1 at which the rising cost is at least the falling: the best
  * cut is that or the one before. */
 static void find_cut(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
                      bool left_receives, struct best *best)
@@ -272,7 +269,6 @@ static struct cv_ordered_cut overlap_cut_of(const void *context, uint32_t i, uin
     return (struct cv_ordered_cut){ best->cut, best->left_receives };
 }
 
-/* absent, and early with d <= c. */
 static enum cleave_status ordered_overlap(const struct cv_ready_job *job,
                                           struct cv_ordered_tree *tree, double *out_s,
                                           struct cleave_error *err)
@@ -304,12 +300,8 @@ static enum cleave_status ordered_overlap(const struct cv_ready_job *job,
     return status;
 }
 
-/* --- neighbours only, one thing at a time ------------------------------------------ */
-
-/* --- is there an ordered tree ------------------------------------------------------------ */
-
-/* Add 2^-depth to a sum whose bits stand in `bits`, coarse to fine, none finer than that.
- * Returns the bit that became one. */
+/* Add 2^-depth to a sum with the bits `bits`, coarse to fine. Returns the bit that became
+ * one. */
 static int32_t add_bit(int32_t *bits, uint32_t *count, int32_t depth)
 {
     while (*count > 0 && bits[*count - 1] == depth) {
@@ -320,8 +312,8 @@ static int32_t add_bit(int32_t *bits, uint32_t *count, int32_t depth)
     return depth;
 }
 
-/* Whether there is an ordered binary tree whose leaf i has at most depth[i]; negative: it
- * cannot. `bits` is room for n + 1 numbers. carries[i], which may be NULL, becomes the
+/* Whether there is an ordered binary tree whose leaf i has at most depth[i]; none with a
+ * negative depth. `bits` has room for n + 1 numbers. carries[i], unless NULL, becomes the
  * depth at which leaf i and the one before it part, for i > 0. */
 static bool leaves_fit(const int32_t *depth, uint32_t n, int32_t *bits, int32_t *carries)
 {
@@ -351,8 +343,6 @@ static bool leaves_fit(const int32_t *depth, uint32_t n, int32_t *bits, int32_t 
     return true;
 }
 
-/* --- the least length ---------------------------------------------------------------------- */
-
 struct search {
     const struct cv_ready_job *job;
     double b;
@@ -360,7 +350,7 @@ struct search {
     double *candidates;
 };
 
-/* How often b fits, forgiving what rounding did. */
+/* How often b fits, up to rounding. */
 static double level(double time_s, double b)
 {
     const double exact = time_s / b, near = nearbyint(exact);
@@ -413,17 +403,14 @@ static double least_length(struct search *search)
     return search->candidates[low];
 }
 
-/* --- the tree ------------------------------------------------------------------------------ */
-
-/* Intervals still to be combined, from left to right: who holds one, when it is there, and
- * at which depth it parts from the one before. */
+/* Intervals to combine, from left to right: the holder, its time, and the depth at which
+ * it parts from the interval before. */
 struct piece {
     uint32_t holder;
     int32_t parts;
     double done_s;
 };
 
-/* Combine the last two pieces; the left one receives. */
 static void combine(struct piece *pieces, uint32_t *count, double b,
                     struct cv_ordered_tree *tree, uint32_t *received)
 {
@@ -436,8 +423,8 @@ static void combine(struct piece *pieces, uint32_t *count, double b,
     --*count;
 }
 
-/* Deepest first: a piece is combined with the one before it once what follows parts from
- * it no deeper. */
+/* Deepest first: a piece is combined with the one before it once the next parts from it
+ * no deeper. */
 static enum cleave_status build(const struct search *search, struct cv_ordered_tree *tree,
                                 double *out_s, struct cleave_error *err)
 {
@@ -492,7 +479,7 @@ static enum cleave_status ordered_merge(const struct cv_ready_job *job,
     return status;
 }
 
-/* Nothing takes time: the first node receives all, each when the one before has come. */
+/* Nothing takes time: the first node receives all, one after the other. */
 static void free_chain(const struct cv_ready_job *job, struct cv_ordered_tree *tree,
                        double *out_s)
 {

@@ -26,8 +26,6 @@ bool cv_ready_is_exact(const struct cv_ready_job *job)
     return job->model != CLEAVE_READY_EARLY || job->d <= job->c;
 }
 
-/* --- execution ------------------------------------------------------------------------- */
-
 static bool grow_array(struct cv_ready_run *run, struct cv_arena *arena, uint32_t n)
 {
     double *piece =
@@ -112,8 +110,6 @@ enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
     return CLEAVE_OK;
 }
 
-/* --- bounds ------------------------------------------------------------------------- */
-
 double cv_ready_rate(double a, double b)
 {
     double low, high;
@@ -152,15 +148,15 @@ double cv_ready_kraft(const struct cv_ready_job *job)
     return last_s + log(sum) / rate;
 }
 
-/* Births of the shortest tree for equal times, before its end, by two queues: the chains
- * that go on and the fresh ones are each met in order of time. */
+/* Births of the shortest tree for equal times, before its end, by two queues: the old
+ * chains and the fresh ones are each in order of time. */
 static void births(const struct cv_ready_steps *steps, uint32_t n, double *out)
 {
     uint32_t fresh = 0, again = 0;
 
     out[0] = 0;
     for (uint32_t i = 1; i < n; i++) {
-        /* The chain grown at the k-th step goes on A after it began that step, that is,
+        /* The chain grown at the k-th step continues A after it began that step, that is,
          * B - A before the child that was born then. */
         const double young = fresh < i ? out[fresh] : INFINITY;
         const double old =

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Node i holds its partial from ready_s[i] on. A transfer takes d, a combination c; let
- * A = max(d, c), B = d + c. Three models of what a node may do:
+ * A = max(d, c), B = d + c. Three models of a node:
  *
  *     merge    one thing at a time, from its ready time on; a pair is combined in B
  *     absent   transfers and combinations overlap; nothing, not even receiving, before
@@ -29,8 +29,8 @@ struct cv_ready_job {
     enum cleave_ready_model model;
 };
 
-/* What growth in reversed time needs (ready_tree.h): A as the model has it, B, and what a
- * slot's level is above its time once its chain has grown. */
+/* Constants of growth in reversed time (ready_tree.h): A of the model, B, and the level
+ * of a slot above its time once its chain has grown. */
 struct cv_ready_steps {
     double a, b, mu;
 };
@@ -56,19 +56,17 @@ enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
                                     struct cv_arena *arena, struct cv_ready_run *out,
                                     struct cleave_error *err);
 
-/* --- bounds ------------------------------------------------------------------------- */
-
 /* The root s of exp(-s A) + exp(-s B) = 1; ln 2 / B for A = B; INFINITY if B is 0. */
 double cv_ready_rate(double a, double b);
 
 /* ln(sum of exp(s ready)) / s. Slot t of a tree in reversed time has the mass exp(-s t);
- * growth keeps the sum, so the ends of n nodes have at most 1 together, and each lies
+ * growth keeps the sum, so the ends of n nodes have at most 1 together, and each is
  * before its deadline. Not for early with d > c: -INFINITY. */
 double cv_ready_kraft(const struct cv_ready_job *job);
 
-/* max over j of a(j) + s(j), a decreasing, s the times before the end at which the
- * shortest tree for equal times is joined; and the last node's own step. `sorted` is
- * ready_s in decreasing order; `room` is for n numbers. */
+/* max over j of a(j) + s(j), a decreasing, s the times before the end at which nodes join
+ * the shortest tree for equal times; and the last node's own step. `sorted` is ready_s in
+ * decreasing order; `room` has n numbers. */
 double cv_ready_prefix(const struct cv_ready_job *job, const double *sorted,
                        double *room);
 

@@ -13,30 +13,30 @@ struct cv_ready_slot {
     uint32_t chain;
 };
 
-/* Slots of one kind in order of time: [front, back) may be had by the node at hand, those
- * from `waiting` to before `end` not yet. Between them are slots given away. */
+/* Slots of one kind in order of time: [front, back) are available to the present node,
+ * `waiting` to before `end` not yet. Slots between them are taken. */
 struct cv_ready_queue {
     struct cv_ready_slot *at;
     uint32_t front, back, waiting, end;
-    double above; /* level less time */
+    double above; /* level minus time */
 };
 
 enum { CV_READY_FRESH, CV_READY_GROWN, CV_READY_ROOT, CV_READY_QUEUES };
 
-struct cv_ready_late; /* ready_tree.c */
+struct cv_ready_late;
 
 struct cv_ready_planner {
     uint32_t max;     /* nodes there is room for                        */
     uint32_t *order;  /* nodes by decreasing ready time                 */
     double *sorted;   /* their times; then room for as many numbers     */
-    uint32_t *spare;  /* another tree                                   */
+    uint32_t *spare;  /* another tree */
     uint32_t *second; /* and one more                                   */
     uint32_t *above;  /* per chain: the one it was born from            */
     uint32_t *owner;  /* per chain: a node, or CV_NO_NODE               */
     uint32_t nchains, chains_most;
     double amin_s;   /* the least ready time                           */
     double next_s;   /* no length below it is possible                 */
-    double needed_s; /* what the tree needs that is being made         */
+    double needed_s; /* time of the tree that is being made */
     struct cv_ready_queue queue[CV_READY_QUEUES];
     struct cv_ready_late *late;
 };
@@ -72,17 +72,18 @@ static inline void cv_ready_note(struct cv_ready_planner *planner, double time_s
         planner->next_s = time_s;
 }
 
-/* --- trees for nodes that receive early when transfers cost more than combinations --- */
+/* --- receiving early, transfers dearer than combinations
+ * ---------------------------------------- */
 
-/* A chain that has grown k times from a fresh slot t stands at t + k d, and its owner needs
+/* A chain that has grown k times from a fresh slot t is at t + k d, and its owner needs
  * the level t + k c only: levels do not follow times, slots come in no order, and three
- * heaps take the place of the queues. Optimal in all small cases tried when the better of
- * two rules is taken; not proved. */
+ * heaps replace the queues. Optimal in all small cases tried if the better of two rules
+ * is taken; not proved. */
 
 struct slot {
     double t, level;
     uint32_t chain;
-    bool fresh, usable; /* usable: may be had by the node at hand */
+    bool fresh, usable; /* usable: available to the present node */
 };
 
 struct key {
@@ -138,7 +139,7 @@ static uint32_t pop(struct heap *heap)
     return key_pop(heap->at, heap->count--).slot;
 }
 
-/* Slots that were used meanwhile leave the heap when they come up. */
+/* Slots that were used leave the heap when they reach its top. */
 static bool top(const struct cv_ready_late *late, struct heap *heap)
 {
     while (heap->count > 0 && !late->slots[heap->at[0].slot].usable)
@@ -153,7 +154,6 @@ static void add(struct cv_ready_late *late, double t, double level, uint32_t cha
     push(&late->wait, (struct key){ level, 0, late->nslots++ });
 }
 
-/* What one length is tried with. */
 struct trial {
     struct cv_ready_planner *planner;
     const struct cv_ready_job *job;
@@ -204,7 +204,7 @@ static void grow_all(const struct trial *trial, double deadline, uint32_t left)
     }
 }
 
-/* Chains that have grown first, each kind by time: with the heap that is free by now. */
+/* Chains that have grown first, each kind by time, with the heap that is free by now. */
 static void give_rest(const struct trial *trial, uint32_t root, uint32_t from)
 {
     struct cv_ready_late *late = trial->planner->late;
@@ -250,8 +250,8 @@ static bool begin(const struct trial *trial, uint32_t root, double time_s)
     return job->ready_s[root] <= time_s;
 }
 
-/* Whether a tree was found for early with d > c, up to who owns which chain: of the slots
- * a node may have it gets the one with the greatest t, or the greatest level. */
+/* Whether a tree was found for early with d > c, up to the owners of chains: a node gets
+ * the available slot with the greatest t, or the greatest level. */
 static bool ready_decide_late(struct cv_ready_planner *planner,
                               const struct cv_ready_job *job, uint32_t root,
                               double time_s, bool by_level)
@@ -284,14 +284,10 @@ static bool ready_decide_late(struct cv_ready_planner *planner,
     return true;
 }
 
-/* --- the shortest tree for known ready times --------------------------------------- */
-
-/* --- room ------------------------------------------------------------------------------ */
-
 struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n,
                                               bool exact)
 {
-    /* At most 2 n slots grow. What the heuristic may use is arbitrary. */
+    /* At most 2 n slots grow. The limit of the heuristic is arbitrary. */
     const size_t chains = exact ? 2 * (size_t)n + 2 : 4 * (size_t)n + 4096;
     struct cv_ready_planner *planner = cv_array(arena, 1, sizeof *planner);
 
@@ -317,14 +313,13 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
     return planner;
 }
 
-/* --- order by decreasing ready time ------------------------------------------------------ */
-
 static bool later(const double *ready_s, uint32_t a, uint32_t b)
 {
     return ready_s[a] > ready_s[b] || (a < b && ready_s[a] == ready_s[b]);
 }
 
-/* By merging, from `from` to `to` and back: nodes are many and nothing is allocated. */
+/* By merging, from `from` to `to` and back: there are many nodes and nothing is
+ * allocated. */
 static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_job *job)
 {
     const uint32_t n = job->n;
@@ -355,14 +350,12 @@ static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_j
     planner->amin_s = planner->sorted[n - 1];
 }
 
-/* --- one length ------------------------------------------------------------------------- */
-
 static void add_slot(struct cv_ready_queue *queue, double t, uint32_t chain)
 {
     queue->at[queue->end++] = (struct cv_ready_slot){ t, chain };
 }
 
-/* How many slots may be had at deadline D, once those that wait have been looked at. */
+/* Number of available slots at deadline D, after waiting slots have been examined. */
 static uint32_t tree_admit(struct cv_ready_planner *planner,
                            const struct cv_ready_steps *steps, double deadline,
                            double last_deadline)
@@ -377,7 +370,7 @@ static uint32_t tree_admit(struct cv_ready_planner *planner,
              queue->waiting++) {
             const struct cv_ready_slot slot = queue->at[queue->waiting];
 
-            /* If it grew, the child would be born too late for all. */
+            /* If it grew, its child would be born too late. */
             if (slot.t + steps->b > last_deadline)
                 cv_ready_note(planner, slot.t + steps->b + planner->amin_s);
             queue->at[queue->back++] = slot;
@@ -387,8 +380,8 @@ static uint32_t tree_admit(struct cv_ready_planner *planner,
     return count;
 }
 
-/* The queue whose front has the least time, or NULL if there is none or its child would be
- * born too late for all. */
+/* The queue whose front has the least time, or NULL if its child would be born too
+ * late. */
 static struct cv_ready_queue *first_to_grow(struct cv_ready_planner *planner,
                                             const struct cv_ready_steps *steps,
                                             double last_deadline)
@@ -416,8 +409,8 @@ static void grow(struct cv_ready_planner *planner, const struct cv_ready_steps *
              cv_ready_chain(planner, slot.chain));
 }
 
-/* Of the slots that may be had the one with the greatest time; of equal ones that whose
- * level is higher. NULL: there is none. */
+/* The available slot with the greatest time, the higher level among equal ones; NULL:
+ * none. */
 static struct cv_ready_queue *last_to_give(struct cv_ready_planner *planner)
 {
     struct cv_ready_queue *last = NULL;
@@ -435,8 +428,8 @@ static struct cv_ready_queue *last_to_give(struct cv_ready_planner *planner)
     return last;
 }
 
-/* As many slots as nodes: chains that have grown must have an owner. Of the others the
- * earliest are given. */
+/* As many slots as nodes: chains that have grown must have an owner. The earliest others
+ * are given. */
 static void tree_give_rest(struct cv_ready_planner *planner,
                            const struct cv_ready_job *job, uint32_t root, uint32_t from)
 {
@@ -463,7 +456,7 @@ static void tree_give_rest(struct cv_ready_planner *planner,
     }
 }
 
-/* The node that has the result owns the first chain: what it needs to receive k + 1. */
+/* The node that has the result owns the first chain: the time to receive k + 1. */
 static double root_needs(const struct cv_ready_job *job,
                          const struct cv_ready_steps *steps, uint32_t k)
 {
@@ -471,8 +464,8 @@ static double root_needs(const struct cv_ready_job *job,
                                             : steps->b + k * steps->a;
 }
 
-/* The first slot, or, if the root is given, all that it can receive at. False if it cannot
- * even hold the result in time. */
+/* The first slot, or, for a given root, all that it can receive at. False if it cannot
+ * hold the result in time. */
 static bool tree_begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                        const struct cv_ready_steps *steps, uint32_t root, double time_s)
 {
@@ -508,7 +501,7 @@ static bool decide_exact(struct cv_ready_planner *planner, const struct cv_ready
                          uint32_t root, double time_s)
 {
     const struct cv_ready_steps steps = cv_ready_steps(job);
-    /* What a chain needs to have grown once more, above its time. */
+    /* The level of a chain that has grown once more, above its time. */
     const double grown = job->model == CLEAVE_READY_EARLY ? steps.a : steps.b;
     const double last_deadline = time_s - planner->amin_s;
     uint32_t left = job->n - (root != CV_NO_NODE);
@@ -556,7 +549,7 @@ static bool decide_exact(struct cv_ready_planner *planner, const struct cv_ready
     return true;
 }
 
-/* Who owns the chain that a node's own was born from. */
+/* The parent of a node owns the chain that the node's chain was born from. */
 static void find_parents(const struct cv_ready_planner *planner, uint32_t *parent)
 {
     for (uint32_t chain = 0; chain < planner->nchains; chain++) {
@@ -567,7 +560,7 @@ static void find_parents(const struct cv_ready_planner *planner, uint32_t *paren
     }
 }
 
-/* What a given root needs for those that it receives. */
+/* The time of a given root for the senders that it receives. */
 static void note_root(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                       uint32_t root)
 {
@@ -582,7 +575,7 @@ static void note_root(struct cv_ready_planner *planner, const struct cv_ready_jo
                  job->ready_s[root] + root_needs(job, &steps, received - 1));
 }
 
-/* parent may be NULL: only whether there is a tree. */
+/* parent may be NULL. */
 static bool decide(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                    uint32_t root, double time_s, bool by_level, uint32_t *parent,
                    double *out_s)
@@ -608,8 +601,6 @@ bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job
     return !cv_ready_is_exact(job) &&
            decide(planner, job, root, time_s, true, parent, out_s);
 }
-
-/* --- the least length --------------------------------------------------------------------- */
 
 static double search(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                      uint32_t root, bool by_level, double low_s, uint32_t *parent)

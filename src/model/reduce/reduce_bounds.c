@@ -1,4 +1,4 @@
-/* reduce_bounds.c -- what no reduction can beat, and what an algorithm never exceeds.
+/* reduce_bounds.c -- bounds of reductions and guarantees of algorithms.
  * SPDX-License-Identifier: MIT */
 #include "model/reduce/reduce_bounds.h"
 
@@ -59,9 +59,7 @@ double cv_reduce_ordered_upper(uint32_t n, double most_transfer, double c)
     return cv_reduce_ordered_rounds(n) * (most_transfer + c);
 }
 
-/* --- ratios to the optimum -------------------------------------------------------------- */
-
-/* What a formula may use. */
+/* Input of a formula. */
 struct terms {
     double delta;    /* greatest over least transfer cost         */
     double log2_n;   /* n > 1                                     */
@@ -173,8 +171,6 @@ bool cv_reduce_guarantee(enum cv_reduce_method method, uint32_t n, double least_
     return true;
 }
 
-/* --- the dynamic reduction when costs are exponential ------------------------------ */
-
 enum { BY_SERIES = 100 }; /* from here on the series are exact to the last bit */
 
 static const double euler_gamma = 0.57721566490153286061;
@@ -245,8 +241,7 @@ static struct cv_markov step(double rate, double p, struct cv_markov sent,
     };
 }
 
-/* Row v from row v - 1, both by y. Transfers and reductions under way are at most n / 2
- * together, which bounds y. */
+/* Row v from row v - 1, both by y. At most n / 2 transfers and reductions run together, which bounds y. */
 static void fill_row(uint32_t n, uint32_t v, double lambda_d, double lambda_c,
                      const struct cv_markov *before, struct cv_markov *row)
 {

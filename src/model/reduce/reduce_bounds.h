@@ -1,4 +1,4 @@
-/* reduce_bounds.h -- what no reduction can beat, and what an algorithm never exceeds.
+/* reduce_bounds.h -- bounds of reductions and guarantees of algorithms.
  * SPDX-License-Identifier: MIT
  *
  * For equal costs: between ceil(log2 n) max(d, c) and ceil(log2 n) (d + c), and above
@@ -20,7 +20,7 @@ double cv_reduce_upper(uint64_t n, double d, double c);
  * (l + ceil((n - 2^l) / k)) (d + c). A k above n / 2 is of no more use than n / 2. */
 double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k);
 
-/* What is proved of a policy: nothing, that its tree is optimal for equal costs, the
+/* The proved property of a policy: nothing, that its tree is optimal for equal costs, the
  * guarantee of an algorithm that does not know the costs, or that it is optimal for known
  * ready times. */
 enum cv_reduce_method {
@@ -59,7 +59,7 @@ struct cv_markov {
     double mean_s, variance;
 };
 
-/* Reductions cost nothing. With i transfers under way the next end takes 1 / (i lambda_d)
+/* Reductions cost nothing. With i transfers running the next end takes 1 / (i lambda_d)
  * on average; each number from floor(n / 2) down to 1 occurs with the slot empty and, from
  * floor((n - 1) / 2) down, with the slot taken. So
  *
@@ -70,8 +70,8 @@ struct cv_markov {
 enum cleave_status cv_markov_transfers(uint32_t n, double lambda_d, struct cv_markov *out,
                                        struct cleave_error *err);
 
-/* Both cost. A state is v values left and y reductions under way; whether the slot is
- * taken is the parity of v - y, and (v - y) / 2 transfers are under way. A transfer's end
+/* Both cost. A state is v values left and y running reductions; whether the slot is
+ * taken is the parity of v - y, and (v - y) / 2 transfers are running. A transfer's end
  * leads to (v - 1, y + 1), a reduction's to (v, y - 1). Mean and variance of every state
  * follow from those of the two it leads to. O(n^2) time, O(n) memory. lambda_c INFINITY:
  * as above. */

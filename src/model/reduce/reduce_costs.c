@@ -1,4 +1,4 @@
-/* reduce_costs.c -- what sending and combining partials costs. SPDX-License-Identifier: MIT */
+/* reduce_costs.c -- costs of sending and combining partials. SPDX-License-Identifier: MIT */
 #include "model/reduce/reduce_costs.h"
 
 #include <math.h>
@@ -106,15 +106,13 @@ double cv_mean_compute(const struct cv_reduce_costs *costs)
     return sum / costs->nodes;
 }
 
-/* --- how long operations take: laws as users write them ---------------------------- */
-
 enum {
     FIELDS_MOST = 3,
-    FIELD_SIZE = 64, /* no number anybody means is longer */
+    FIELD_SIZE = 64, /* longer numbers are mistakes */
     SHOWN_SIZE = 80,
 };
 
-/* What a field of a law may hold. */
+/* The range of a field of a law. */
 enum field { FIELD_TIME, FIELD_CV, FIELD_CHANCE };
 
 static const struct range {
@@ -135,7 +133,7 @@ static struct cv_distribution make_uniform(const double *field);
 static struct cv_distribution make_lognormal(const double *field);
 
 static const struct form {
-    const char *name;  /* what stands before the colon */
+    const char *name;  /* the text before the colon */
     const char *usage; /* the whole, for messages      */
     unsigned nfields;
     struct {
@@ -169,8 +167,6 @@ static const struct form {
 };
 
 enum { NFORMS = sizeof forms / sizeof *forms };
-
-/* --- the laws ----------------------------------------------------------------------- */
 
 static struct cv_distribution gamma_law(double mean, double cv)
 {
@@ -267,8 +263,6 @@ double cv_distribution_draw_other(const struct cv_distribution *distribution,
     }
     return distribution->mean;
 }
-
-/* --- reading ------------------------------------------------------------------------ */
 
 static const char *name_at(const void *context, size_t index)
 {

@@ -1,4 +1,4 @@
-/* reduce_costs.h -- what sending and combining partials costs. SPDX-License-Identifier: MIT
+/* reduce_costs.h -- costs of sending and combining partials. SPDX-License-Identifier: MIT
  *
  * Either one exact instance (a matrix) or laws, from which the cost of an operation is
  * drawn as a function of (seed, run, who): no matrix is stored, and every policy meets
@@ -28,7 +28,7 @@ struct cv_distribution {
     double mu, sigma;    /* LOGNORMAL: mean and standard deviation of its log   */
 };
 
-/* On failure *out is untouched and err->text says what was expected and what was got. */
+/* On failure *out is untouched and err->text has the expected and the given text. */
 enum cleave_status cv_distribution_parse(const char *text, struct cv_distribution *out,
                                          struct cleave_error *err);
 
@@ -50,8 +50,7 @@ double cv_distribution_draw_other(const struct cv_distribution *distribution,
                                   uint64_t seed, uint32_t run, uint32_t i, uint32_t j);
 
 /* The value named (seed, run, i, j), never negative. Two laws drawn under one name give
- * values made of the same bits; for independent ones each needs a seed of its own
- * (cv_random_derive). */
+ * values made of the same bits; independent ones need separate seeds (cv_random_derive). */
 static inline double cv_distribution_draw(const struct cv_distribution *distribution,
                                           uint64_t seed, uint32_t run, uint32_t i,
                                           uint32_t j)
@@ -77,7 +76,7 @@ struct cv_reduce_costs {
     /* When partials become ready: known times, or a law, if there are such times. */
     bool has_ready;
     const double *ready_s;      /* borrowed; NULL: the law */
-    const double *mean_ready_s; /* borrowed: what a plan goes by if the law varies */
+    const double *mean_ready_s; /* borrowed: costs for plans if the law varies */
     struct cv_distribution ready;
     enum cleave_ready_model ready_model;
     uint64_t ready_seed;
@@ -85,7 +84,7 @@ struct cv_reduce_costs {
     double remote;    /* factor on transfers between clusters            */
 };
 
-/* Transfers and combinations draw from streams of their own. */
+/* Transfers and combinations draw from separate streams. */
 void cv_reduce_costs_seed(struct cv_reduce_costs *costs, uint64_t seed);
 
 static inline double cv_transfer_cost(const struct cv_reduce_costs *costs, uint32_t run,

@@ -1,4 +1,4 @@
-/* reduce_tree.c -- who sends its partial to whom, and what comes of it.
+/* reduce_tree.c -- trees of reductions and their times.
  * SPDX-License-Identifier: MIT */
 #include "model/reduce/reduce_tree.h"
 
@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include "base/compare.h"
 #include "base/fail.h"
-
-/* --- is it a tree ---------------------------------------------------------------------- */
+#include "base/heap.h"
 
 static enum cleave_status find_root(const uint32_t *parent, uint32_t n, uint32_t *out,
                                     struct cleave_error *err)
@@ -35,7 +34,7 @@ static enum cleave_status find_root(const uint32_t *parent, uint32_t n, uint32_t
     return CLEAVE_OK;
 }
 
-/* Every walk towards the root stops at what an earlier walk has seen; only a node of the
+/* Every walk towards the root stops at a node of an earlier walk; only a node of the
  * same walk closes a cycle. Each node is entered once and left once. */
 static uint32_t node_on_cycle(const uint32_t *parent, uint32_t n, unsigned char *seen)
 {
@@ -79,8 +78,9 @@ static bool is_cost(double cost)
     return isfinite(cost) && cost >= 0;
 }
 
-enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
-                                       struct cleave_error *err)
+/* Checks that costs are finite and not negative. */
+static enum cleave_status tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
+                                           struct cleave_error *err)
 {
     if (!is_cost(costs->transfer_s))
         return cv_fail(err, CLEAVE_EINPUT,
@@ -96,8 +96,6 @@ enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32
                            costs->compute[i]);
     return CLEAVE_OK;
 }
-
-/* --- execution ------------------------------------------------------------------------- */
 
 static bool asks_before(const double *ready_s, uint32_t a, uint32_t b)
 {
@@ -165,7 +163,7 @@ static void link_senders(const uint32_t *parent, struct cv_tree_run *run)
             run->first[parent[i] + 1]++;
     for (uint32_t i = 0; i < n; i++)
         run->first[i + 1] += run->first[i];
-    /* `order` counts what is placed so far, until it takes its own values. */
+    /* `order` counts the placed nodes, until it takes its own values. */
     for (uint32_t i = 0; i < n; i++)
         if (parent[i] != CV_NO_NODE)
             run->sender[run->first[parent[i]] + run->order[parent[i]]++] = i;
@@ -220,7 +218,7 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
     struct cv_tree_run run = { .n = n };
 
     CV_TRY(cv_tree_check(parent, n, &run.root, err));
-    CV_TRY(cv_tree_costs_check(costs, n, err));
+    CV_TRY(tree_costs_check(costs, n, err));
     if (!grow_array(&run, arena, n))
         return cv_fail_memory(err, "the execution of a tree");
     link_senders(parent, &run);
@@ -233,8 +231,6 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
     *out = run;
     return CLEAVE_OK;
 }
-
-/* --- order of the inputs ---------------------------------------------------------------- */
 
 enum cleave_status cv_tree_layout(const struct cv_tree_run *run, struct cv_arena *arena,
                                   uint32_t **out, struct cleave_error *err)
@@ -273,8 +269,6 @@ void cv_tree_rename(const uint32_t *parent, const uint32_t *position, uint32_t n
     for (uint32_t i = 0; i < n; i++)
         out[position[i]] = parent[i] == CV_NO_NODE ? CV_NO_NODE : position[parent[i]];
 }
-
-/* --- how long the shortest reduction takes, without its tree ----------------------- */
 
 enum { MOST_ROUNDS = 64, MOST_WAITS = 2 * MOST_ROUNDS + 2 };
 
@@ -341,8 +335,6 @@ double cv_reduce_length(uint64_t n, double d, double c)
     return k * b; /* the last point, but for rounding */
 }
 
-/* --- trees that ignore the costs: binomial and Fibonacci --------------------------- */
-
 uint64_t cv_fibonacci(unsigned k)
 {
     uint64_t now = 0, next = 1;
@@ -390,7 +382,7 @@ int cv_strategy_order(enum cv_strategy which, uint64_t n)
 void cv_strategy_tree(enum cv_strategy which, enum cv_ties ties, uint32_t n,
                       uint32_t *parent)
 {
-    /* Nodes present at t, and those inserted so far, of which some come later. */
+    /* Nodes present at t, and all nodes inserted so far, some of them later than t. */
     uint64_t present = 1, inserted = 1;
 
     parent[0] = CV_NO_NODE;
@@ -453,4 +445,179 @@ double cv_strategy_ratio_limit(enum cv_strategy which, double d, double c)
             high = rho;
     }
     return which == CV_STRATEGY_BINOMIAL ? (1 + r) * low / log(2) : low / log(phi);
+}
+
+/* --- the shortest tree for equal costs, with or without a limit -------------------- */
+
+bool cv_greedy_tree_room(struct cv_greedy_tree *tree, struct cv_arena *arena, uint32_t n)
+{
+    /* One piece of memory: blocks of an arena double. */
+    double *piece = cv_array(arena, n, 2 * sizeof(double) + sizeof(uint32_t));
+
+    if (piece == NULL)
+        return false;
+    tree->n = n;
+    tree->rev_s = piece;
+    tree->start_s = piece + n;
+    tree->parent = (uint32_t *)(void *)(piece + 2 * (size_t)n);
+    return true;
+}
+
+struct growth {
+    double d, c, step; /* step: max(d, c) */
+    uint32_t reducers, transfers;
+    bool limited; /* transfers are */
+};
+
+/* Node i goes below `chosen`, whose time is s. */
+static inline void insert(const struct growth *growth, struct cv_greedy_tree *tree,
+                          uint32_t i, uint32_t chosen, double s)
+{
+    const double sent = s + growth->c;
+
+    tree->parent[i] = chosen;
+    if (growth->limited) {
+        const uint32_t k = growth->transfers;
+        const double slot = i >= k ? tree->rev_s[i - k] : 0;
+        const double end = (sent > slot ? sent : slot) + growth->d;
+        const double next = end - growth->c;
+
+        tree->rev_s[i] = end;
+        tree->start_s[i] = sent > next ? sent : next;
+    } else {
+        tree->rev_s[i] = sent + growth->d;
+        tree->start_s[i] = s + growth->step;
+    }
+}
+
+/* `fresh` is the oldest node never chosen, `again` the oldest step whose chosen node has
+ * not been chosen since. After the first step neither queue runs dry, but for `fresh` at
+ * the last reducer. */
+static void grow(const struct growth *growth, struct cv_greedy_tree *tree)
+{
+    const uint32_t n = tree->n;
+    uint32_t fresh = 1, again = 1, i = 2;
+
+    insert(growth, tree, 1, 0, 0);
+    for (; i < n && fresh < growth->reducers; i++) {
+        const double young = tree->rev_s[fresh], old = tree->start_s[again];
+        const uint32_t other = tree->parent[again];
+        const bool take = young < old || (young == old && fresh < other);
+
+        insert(growth, tree, i, take ? fresh : other, take ? young : old);
+        fresh += take;
+        again += !take;
+    }
+    for (; i < n; i++, again++)
+        insert(growth, tree, i, tree->parent[again], tree->start_s[again]);
+}
+
+static enum cleave_status check_input(const struct cv_greedy_tree *tree, double d,
+                                      double c, const struct cv_greedy_limit *limit,
+                                      struct cleave_error *err)
+{
+    const struct cv_tree_costs costs = { .transfer_s = d, .compute_s = c };
+
+    if (tree->n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at least one node to reduce, got none");
+    if (limit->transfers != 0 && limit->reducers != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a limit on transfers or on reducers, got both");
+    return tree_costs_check(&costs, tree->n, err);
+}
+
+/* Times from the start, from times before the end. */
+static enum cleave_status set_starts(struct cv_greedy_tree *tree, double length_s,
+                                     struct cleave_error *err)
+{
+    if (!isfinite(length_s))
+        return cv_fail(err, CLEAVE_EINPUT, "expected costs whose sum is a finite number");
+    for (uint32_t i = 0; i < tree->n; i++)
+        tree->start_s[i] =
+            tree->parent[i] == CV_NO_NODE ? NAN : length_s - tree->rev_s[i];
+    tree->length_s = length_s;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, double c,
+                                       const struct cv_greedy_limit *limit,
+                                       struct cleave_error *err)
+{
+    const struct growth growth = {
+        .d = d,
+        .c = c,
+        .step = d > c ? d : c,
+        .reducers = limit->reducers != 0 ? limit->reducers : UINT32_MAX,
+        .transfers = limit->transfers,
+        .limited = limit->transfers != 0,
+    };
+
+    CV_TRY(check_input(tree, d, c, limit, err));
+    tree->parent[0] = CV_NO_NODE;
+    tree->rev_s[0] = 0;
+    if (tree->n > 1)
+        grow(&growth, tree);
+    return set_starts(tree, tree->rev_s[tree->n - 1], err);
+}
+
+struct entry {
+    double key;
+    uint32_t node;
+};
+
+CV_ORDER_BY_TWO(by_key, struct entry, key, node)
+
+static bool before(const struct entry *a, const struct entry *b)
+{
+    return by_key(a, b) < 0;
+}
+
+CV_HEAP(entry, struct entry, before)
+
+/* `queue` holds the nodes by increasing cost. Its places are taken by the heap as they are
+ * used: after i insertions the heap has i entries. */
+static double unequal_grow(struct cv_greedy_tree *tree, double d, const double *c,
+                           struct entry *queue)
+{
+    const uint32_t root = queue[0].node;
+    double last = 0;
+
+    tree->parent[root] = CV_NO_NODE;
+    tree->rev_s[root] = 0;
+    queue[0] = (struct entry){ c[root] + d, root };
+    for (uint32_t i = 1; i < tree->n; i++) {
+        const uint32_t node = queue[i].node;
+        struct entry chosen = queue[0];
+
+        last = chosen.key;
+        tree->parent[node] = chosen.node;
+        tree->rev_s[node] = last;
+        chosen.key += d > c[chosen.node] ? d : c[chosen.node];
+        entry_sink(queue, i, 0, chosen);
+        entry_push(queue, i, (struct entry){ last + c[node] + d, node });
+    }
+    return last;
+}
+
+enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
+                                          const double *c, struct cleave_error *err)
+{
+    const struct cv_tree_costs costs = { .transfer_s = d, .compute = c };
+    struct entry *queue;
+    double length;
+
+    if (tree->n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at least one node to reduce, got none");
+    CV_TRY(tree_costs_check(&costs, tree->n, err));
+    queue = malloc(tree->n * sizeof *queue);
+    if (queue == NULL)
+        return cv_fail_memory(err, "a tree for unequal nodes");
+    for (uint32_t i = 0; i < tree->n; i++)
+        queue[i] = (struct entry){ c[i], i };
+    qsort(queue, tree->n, sizeof *queue, by_key);
+    length = unequal_grow(tree, d, c, queue);
+    free(queue);
+    return set_starts(tree, length, err);
 }

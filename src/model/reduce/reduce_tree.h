@@ -1,4 +1,4 @@
-/* reduce_tree.h -- who sends its partial to whom, and what comes of it.
+/* reduce_tree.h -- trees of reductions and their times.
  * SPDX-License-Identifier: MIT
  *
  * A tree over n nodes is an array: parent[i] is the node that receives the partial of
@@ -17,6 +17,7 @@
 #ifndef CV_REDUCE_TREE_H
 #define CV_REDUCE_TREE_H
 #include <cleave/error.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/arena.h"
 
@@ -33,10 +34,6 @@ struct cv_tree_costs {
     double compute_s;      /* c                                                */
     const double *compute; /* borrowed: c per node, or NULL: compute_s for all */
 };
-
-/* Checks that costs are finite and not negative. */
-enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
-                                       struct cleave_error *err);
 
 /* A tree executed as soon as possible. Arrays are owned by the arena. */
 struct cv_tree_run {
@@ -91,7 +88,7 @@ uint64_t cv_fibonacci(unsigned k);
 uint64_t cv_strategy_full_size(enum cv_strategy which, int order);
 /* The time a full tree takes: k (d + c); d + (k - 1) max(d, c) + c, 0 for k <= 0. */
 double cv_strategy_full_length(enum cv_strategy which, int order, double d, double c);
-/* The least order, from 0 on, whose full tree has at least n nodes. */
+/* The least order, from 0, whose full tree has at least n nodes. */
 int cv_strategy_order(enum cv_strategy which, uint64_t n);
 
 /* Fill parent[0 .. n-1], n >= 1. */
@@ -105,11 +102,40 @@ enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
                                       struct cv_arena *arena, double *out,
                                       struct cleave_error *err);
 
-/* What the strategy's length is at most, in terms of the optimum, for any n: binomial
+/* A bound of the strategy's length relative to the optimum, for any n: binomial
  * 1 + min(d, c) / max(d, c), Fibonacci 2; 1 when all costs are 0. */
 double cv_strategy_ratio(enum cv_strategy which, double d, double c);
-/* The same for n without end. Both are below 1.45: with a = max(d, c), b = d + c and rho
+/* The limit of this bound for large n. Both are below 1.45: with a = max(d, c), b = d + c and rho
  * the root of exp(-a rho) + exp(-b rho) = 1, the optimum grows as ln n / rho. */
 double cv_strategy_ratio_limit(enum cv_strategy which, double d, double c);
+
+/* At most one of the two; 0: no limit. */
+struct cv_greedy_limit {
+    uint32_t transfers; /* at the same time            */
+    uint32_t reducers;  /* nodes that receive anything */
+};
+
+struct cv_greedy_tree {
+    uint32_t n;
+    double length_s;
+    uint32_t *parent; /* node 0 is the root                                           */
+    double *rev_s;    /* end of the transfer, backwards from the end; non-decreasing  */
+    double *start_s;  /* length - rev: the latest begin of the transfer, in forward
+                         time; NAN for the root. Under a limit on transfers this is
+                         the schedule to follow.                                      */
+};
+
+/* Arrays for n nodes; false when memory is short. */
+bool cv_greedy_tree_room(struct cv_greedy_tree *tree, struct cv_arena *arena, uint32_t n);
+
+/* Fill a tree that has room. O(n). */
+enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, double c,
+                                       const struct cv_greedy_limit *limit,
+                                       struct cleave_error *err);
+
+/* Fill a tree that has room, for tree->n nodes with costs c[i] >= 0. The root is the node
+ * with the least c; rev_s is by node, so not sorted. */
+enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
+                                          const double *c, struct cleave_error *err);
 
 #endif

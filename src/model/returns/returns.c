@@ -9,8 +9,15 @@
 #include "base/compare.h"
 #include "model/returns/returns_internal.h"
 
-/* Ratios that differ by less than this part are equal up to how they were rounded. */
+/* Ratios that differ by less than this part are equal. */
 static const double ratio_noise = 1e-12;
+
+bool cv_trips_equal(const struct cv_trip *a, const struct cv_trip *b)
+{
+    return a->send_s == b->send_s && a->compute_s == b->compute_s &&
+           a->back_s == b->back_s && a->send_fixed_s == b->send_fixed_s &&
+           a->compute_fixed_s == b->compute_fixed_s && a->back_fixed_s == b->back_fixed_s;
+}
 
 struct cv_trip *cv_trips(const struct cleave_worker *workers, uint32_t n, double ratio,
                          double packaging_s, struct cv_arena *arena)
@@ -71,8 +78,6 @@ double cv_returns_port_s(const struct cv_returns *returns,
     }
     return sum;
 }
-
-/* --- checks ------------------------------------------------------------------------- */
 
 static bool at_least_zero(double number)
 {
@@ -141,8 +146,6 @@ bool cv_returns_hopeless(const struct cv_returns *returns, double lifespan_s)
     return true;
 }
 
-/* --- schedules ---------------------------------------------------------------------- */
-
 static uint32_t keep_busy(const uint32_t *from, uint32_t n, const double *units,
                           bool everyone, uint32_t *to)
 {
@@ -187,8 +190,6 @@ enum cleave_status cv_returns_nothing(const struct cv_returns *returns, double l
                            err);
 }
 
-/* --- orders ------------------------------------------------------------------------- */
-
 struct keyed {
     double key;
     uint32_t number;
@@ -224,8 +225,6 @@ void cv_returns_reverse(uint32_t *order, uint32_t n)
         order[n - 1 - k] = kept;
     }
 }
-
-/* --- two facts of the theory -------------------------------------------------------- */
 
 enum cleave_status cv_returns_interchange(const struct cv_returns *returns,
                                           struct cv_arena *arena, struct cv_returns *out,
@@ -278,6 +277,6 @@ double cv_returns_crossover(double compute_s, double ratio, double send_s)
     const double constant = k * compute_s * send_s; /* with a minus sign */
     const double root = sqrt(half * half + square * constant);
 
-    /* Of the two ways to write the root, the one without a difference. */
+    /* The form of the root without a difference. */
     return half >= 0 ? constant / (half + root) : (root - half) / square;
 }

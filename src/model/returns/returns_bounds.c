@@ -1,9 +1,9 @@
-/* returns_bounds.c -- work that no schedule with results can exceed.
+/* returns_bounds.c -- upper bounds on the work of schedules with results.
  * SPDX-License-Identifier: MIT
  *
- * Every bound is that of a simpler instance: one ratio of return to send cost, at most 1,
- * for all, no fixed costs, workers by nondecreasing link time. In it, with h the most
- * link time that any schedule can spend on the k fastest links, a polymatroid gives the
+ * Every bound is that of a simpler instance: one ratio of return to send cost, at most
+ * 1, no fixed costs, workers by nondecreasing link time. In it, with h_k the most link
+ * time that any schedule can spend on the k fastest links, a polymatroid gives the
  * prefix bound: sum over k of (h_k - h_(k-1)) / link_k. */
 #include "model/returns/returns_bounds.h"
 
@@ -15,34 +15,32 @@
 
 /* --- the convex relaxation of a round with results, by interior point -------------- */
 
-/* A primal-dual predictor-corrector method. Every row speaks of a prefix, so a step of
+/* A primal-dual predictor-corrector method. Every row is about a prefix, so a step of
  * Newton's method is a control problem: the state after worker k is the change of
- * (P_k, Q_k), with Q_k = weight_1 p_1^2 + ... + weight_k p_k^2; the control is the change
- * of p_k; it moves the state by (1, 2 weight_k p_k). Dynamic programming from the last
- * worker to the first with a quadratic function of two numbers solves it in O(n), where
- * the matrix of the rows, which is full, would take O(n^3).
- * 
- * For any multipliers >= 0 the maximum of the Lagrangian over all p bounds the problem.
- * It is found the same way, with P_k alone as the state; every iterate gives such a
- * bound and the least is the answer, so an iteration that goes astray costs sharpness
- * only. */
+ * (P_k, Q_k), with Q_k = weight_1 p_1^2 + ... + weight_k p_k^2; the control is the
+ * change of p_k; it moves the state by (1, 2 weight_k p_k). Dynamic programming from
+ * the last worker to the first with a quadratic function of two numbers solves it in
+ * O(n); the full matrix of the rows would take O(n^3).
+ *
+ * For any multipliers >= 0 the maximum of the Lagrangian over all p bounds the
+ * problem. It is found the same way, with P_k alone as the state. Every iterate gives
+ * such a bound and the least is the answer, so a bad iterate costs sharpness only. */
 
 enum { MOST_ITERATIONS = 300 };
 static const double gap_wanted = 2e-10; /* relative                                     */
 static const double to_the_wall = 0.99; /* part of the way to where a variable is 0     */
 static const double step_least = 1e-9;
-static const double step_blocked = 3e-3; /* at most this far: try towards the middle    */
-static const double miss_weight =
-    10; /* of rows not met, against products not yet small */
+static const double step_blocked = 3e-3; /* at most this far: step to the middle */
+static const double miss_weight = 10;    /* of rows not met */
 
 /* A constraint in slack form: its slack, its multiplier, and their changes. */
 struct pair {
     double slack, price;
     double dslack, dprice;
-    double aim; /* slack x price wanted, less what it is */
+    double aim; /* slack x price wanted, minus the present product */
 };
 
-/* What to do at worker k, as a function of the state before it. */
+/* The control at worker k as a function of the state before it. */
 struct plan {
     double ka, kb, start; /* p_k changes by start - ka dP - kb dQ if rows are loose  */
     double all, turn, det;
@@ -55,10 +53,10 @@ struct stage {
     double p, sum, squares;    /* p_k, P_k, Q_k                                     */
     double prices;             /* of quadratic rows k, k + 1, ...: weighs p_k^2     */
     double steep;              /* derivative of row k by P_k                        */
-    double off, off_cap;       /* by how much the rows miss: row + slack            */
+    double off, off_cap;       /* errors of the rows: row + slack */
     double off_dual;           /* derivative of the Lagrangian by p_k               */
     double bend;               /* second order part of the change of row k          */
-    double aim_off, aim_dual;  /* what a step shall take away of off, off_dual      */
+    double aim_off, aim_dual;  /* parts of off and off_dual that a step removes */
     struct pair row, top, low; /* quadratic row, cap, p_k >= 0                      */
     struct plan plan;
 };
@@ -168,8 +166,8 @@ static double reached(const struct solver *solver)
     return value * shrink;
 }
 
-/* The maximum of the Lagrangian. Going back, what is to be had from worker k + 1 on is
- * value + slope P - curve / 2 P^2 in P = P_k. */
+/* The maximum of the Lagrangian. The value from worker k + 1 is value + slope P -
+ * curve / 2 P^2 in P = P_k. */
 static double dual(const struct solver *solver)
 {
     double value = 0, slope = 0, curve = 0, prices = 0;
@@ -192,11 +190,11 @@ static double dual(const struct solver *solver)
     return value;
 }
 
-/* Minimise over the change of p_k and maximise over those of the prices of its row and
- * cap; `form` changes from a function of the state after k to one of the state before.
- * Nearly tight rows are kept as rows, with give = slack / price, instead of being added
- * as stiff squares: all is put together from squares of moderate size, so that nothing
- * is lost however small the give. */
+/* Minimise over the change of p_k and maximise over the changes of the prices of its
+ * row and cap; `form` changes from a function of the state after k to one of the state
+ * before. Nearly tight rows stay rows, with give = slack / price, instead of stiff
+ * squares: all squares are of moderate size, so that nothing is lost however small the
+ * give. */
 static void eliminate(const struct solver *solver, struct stage *stage, struct form *form)
 {
     const struct pair *row = &stage->row, *top = &stage->top;
@@ -233,7 +231,7 @@ static void eliminate(const struct solver *solver, struct stage *stage, struct f
     form->b += vb * r + m01 * q + across - kb * linear;
 }
 
-/* The changes of worker k for the state (sum, squares) that those before it lead to. */
+/* The changes of worker k for the state (sum, squares) before it. */
 static void follow(struct stage *stage, double *sum, double *squares)
 {
     const struct plan *plan = &stage->plan;
@@ -259,7 +257,7 @@ static void follow(struct stage *stage, double *sum, double *squares)
         (stage->low.aim - stage->low.price * stage->low.dslack) / stage->p;
 }
 
-/* Newton's step for the aims: changes of all slacks and prices. */
+/* Newton's step for the aims. */
 static void newton(struct solver *solver)
 {
     struct form form = { 0 };
@@ -281,8 +279,8 @@ static double aim_of(const struct pair *pair, double target, double learned)
     return target - pair->slack * pair->price - learned * pair->dslack * pair->dprice;
 }
 
-/* Aim at slack x price = target, counting `learned` (0 to 1) of what the last step left
- * out: terms of second order. */
+/* Aim at slack x price = target, with `learned` (0 to 1) of the terms of second order
+ * of the last step. */
 static void aim(struct solver *solver, double target, double learned)
 {
     double sum = 0, prices = 0, slope = 0;
@@ -355,7 +353,7 @@ static double to_make(const struct solver *solver)
     return fmin(1, to_the_wall * longest(solver, 1 / to_the_wall));
 }
 
-/* By how much the rows that are not met could change the value, spread over all. */
+/* The effect of the rows that are not met on the value, spread over all. */
 static double missing(const struct solver *solver)
 {
     double sum = 0;
@@ -365,8 +363,8 @@ static double missing(const struct solver *solver)
     return sum / (3.0 * solver->n);
 }
 
-/* A predictor step, which is not made, and a corrector step; where that is blocked, one
- * towards the middle. Returns how far it went. */
+/* A predictor step, which is not made, and a corrector step; if that is blocked, one
+ * towards the middle. Returns its length. */
 static double iterate(struct solver *solver, double gap)
 {
     const double miss = miss_weight * missing(solver);
@@ -427,9 +425,10 @@ double cv_convex_bound(const struct cv_convex *convex, struct cv_arena *scratch,
     return report.bound;
 }
 
-/* --- work that no schedule with results can exceed --------------------------------- */
+/* --- the bounds
+ * ------------------------------------------------------------------------ */
 
-/* Common ratios that are tried where ratios differ. */
+/* Common ratios to try if ratios differ. */
 enum { MOST_RATIOS = 9 };
 static const double ratios_alike = 1e-9;
 
@@ -455,24 +454,23 @@ struct simple {
     double max; /* of all link times together, as a part of the lifespan            */
 };
 
-/* How far the prefix k has come. */
 struct prefix {
     double left; /* product of (R + ratio link) / (R + link): 1 at first             */
-    double sent; /* (1 - left) / (1 - ratio), also where that is 0 / 0               */
+    double sent; /* (1 - left) / (1 - ratio), also for ratio 1 */
     double h;    /* sent / (1 + ratio sent): most link time, as a part of L           */
     double work; /* polymatroid bound, as a part of L                                */
 };
 
 CV_ORDER_BY_TWO(by_link, struct link, link_s, compute_s)
 
-/* What a worker can do in the lifespan at most, having the master for itself. */
+/* The most that a worker can do in the lifespan, alone. */
 static double alone(const struct cv_trip *trip, double lifespan_s)
 {
     return (lifespan_s - cv_trip_once_s(trip)) / cv_trip_unit_s(trip);
 }
 
-/* Whoever takes part pays its fixed costs and does no more than it could alone: so they
- * are at least this much more per unit. */
+/* A worker that takes part pays its fixed costs and does no more than it could alone:
+ * so each unit takes at least this much more. */
 static struct cv_trip spread(const struct cv_trip *trip, double lifespan_s)
 {
     const double max = alone(trip, lifespan_s);
@@ -482,9 +480,9 @@ static struct cv_trip spread(const struct cv_trip *trip, double lifespan_s)
                              .back_s = trip->back_s + trip->back_fixed_s / max };
 }
 
-/* Rid the instance of fixed costs, and of workers whose own leave them no time. Either
- * they are spread over the units, or the least sum of one worker's is taken from the
- * lifespan of all. False when memory is short. */
+/* Remove fixed costs, and workers whose own leave them no time: spread them over the
+ * units, or take the least sum of one worker from the lifespan of all. False when
+ * memory is short. */
 static bool make_linear(const struct cv_returns *returns, double lifespan_s, bool spreads,
                         struct cv_arena *scratch, struct linear *out)
 {
@@ -594,9 +592,9 @@ static uint32_t choose_ratios(const struct linear *linear, struct cv_arena *scra
     return count;
 }
 
-/* Most work of workers none of which does more than it could alone, while their sends,
- * their returns, or on a single port both, take no longer than there is time: a
- * fractional knapsack, cheapest first. `links` has room for all. */
+/* Most work if no worker does more than it could alone, while their sends, their
+ * returns, or on a single port both, take no longer than the time: a fractional
+ * knapsack, cheapest first. `links` has room for all. */
 static double knapsack(const struct linear *linear, bool sends, bool returns,
                        struct link *links)
 {
@@ -620,11 +618,9 @@ static double knapsack(const struct linear *linear, bool sends, bool returns,
     return work;
 }
 
-/* Which bound of the simpler instances is wanted. */
 enum strength { FREE, PREFIX, CONVEX };
 
-/* The convex bound of the simpler instance; INFINITY where its numbers are beyond what
- * the interior point can take. */
+/* The convex bound of the simpler instance; INFINITY if its numbers are out of range. */
 static double convex_bound(const struct simple *simple, struct cv_arena *scratch)
 {
     struct cv_convex_worker *workers = cv_array(scratch, simple->n, sizeof *workers);
@@ -665,7 +661,7 @@ static double bound_linear(const struct linear *linear, enum strength strength,
             simple.max = INFINITY;
         bound = fmin(bound, prefix_bound(&simple));
         if (strength == CONVEX) {
-            struct cv_arena room; /* for one ratio at a time */
+            struct cv_arena room; /* of one ratio */
             double convex;
 
             cv_arena_init(&room);
@@ -726,8 +722,8 @@ double cv_returns_bound_convex(const struct cv_returns *returns, double lifespan
                     scratch);
 }
 
-/* The instance as the theory has it: one ratio, no fixed costs. False where there is no
- * such thing, with *out_short telling whether memory was short. */
+/* The instance of the theory: one ratio, no fixed costs. False if there is none, with
+ * *out_short when memory was short. */
 static bool as_in_theory(const struct cv_returns *returns, struct cv_arena *scratch,
                          struct simple *out, bool *out_short)
 {
@@ -749,7 +745,7 @@ static bool as_in_theory(const struct cv_returns *returns, struct cv_arena *scra
 
 /* LIFO meets every quadratic prefix row with equality. Multipliers for which it solves
  * the relaxation follow from the last row back; with g_i = R_i / (R_i + (1 + ratio)
- * link_i) and N_i the sum of the multipliers from i on times g_1 ... g_(i-1),
+ * link_i) and N_i the sum of the multipliers from i times g_1 ... g_(i-1),
  *
  *     N_i = 1 / link_i - 1 / link_(i+1) + g_(i+1) N_(i+1),
  *
@@ -763,7 +759,7 @@ bool cv_returns_lifo_proved(const struct cv_returns *returns, struct cv_arena *s
 
     if (!as_in_theory(returns, scratch, &simple, &out_of_memory))
         return false;
-    margin = 1 + 16 * DBL_EPSILON * simple.n; /* against rounding: rather not proved */
+    margin = 1 + 16 * DBL_EPSILON * simple.n; /* against rounding */
     sum = 1 / simple.links[simple.n - 1].link_s;
     for (uint32_t i = simple.n - 1; i-- > 0;) {
         const struct link *here = &simple.links[i], *next = here + 1;
@@ -780,8 +776,8 @@ bool cv_returns_lifo_proved(const struct cv_returns *returns, struct cv_arena *s
 }
 
 /* LIFO against the prefix bound, prefix by prefix: with F = 1 - (1 - ratio) sent the
- * former is at least (1 - F^((1 + ratio) / (1 - ratio))) / (1 + ratio), the latter is h.
- * The quotient falls with `sent`, on a single port until the port is full: sent = 1. */
+ * former is at least (1 - F^((1 + ratio) / (1 - ratio))) / (1 + ratio), the latter is
+ * h. The quotient falls with `sent`, on a single port until sent = 1. */
 static double lifo_ratio(const struct simple *simple, double sent)
 {
     const double ratio = simple->ratio, rest = 1 - ratio;
@@ -807,7 +803,7 @@ bool cv_returns_ratios(const struct cv_returns *returns, struct cv_arena *scratc
         extend(&simple, &simple.links[k], &prefix);
         extend(&no_returns, &simple.links[k], &bare);
     }
-    /* Without returns all stop computing at once; then the results come back. */
+    /* Without returns all stop computing at once; then the results return. */
     out->fifo = 1 / (1 + simple.ratio * bare.sent);
     out->lifo = fmax(out->fifo, lifo_ratio(&simple, prefix.sent));
     out->best = out->lifo;

@@ -10,19 +10,17 @@
  * so every share follows from u_1, and row 1 says u_1 + sum of (r w + b) = L. Without
  * fixed costs w_k = u_1 F_(k-1) / (R_k + s_k) where F is the product of (R + r)/(R + s).
  *
- * LIFO. What is left of the lifespan for worker k is what worker k-1 computes: its row is
+ * LIFO. The time left for worker k is the computation of worker k-1: its row is
  * (s + R + r) w + a + c + b = R w + c of worker k-1, or L for the first. */
-#include "model/returns/returns_chain.h"
+#include "model/returns/returns_internal.h"
 
 #include <math.h>
 
-#include "model/returns/returns_internal.h"
-
 /* A port may be overfull by this part: rounding. */
 static const double port_noise = 1e-12;
-/* With fixed costs shares are differences: row 1 must come out to this part. */
+/* With fixed costs shares are differences: row 1 must hold to this part. */
 static const double row_noise = 1e-11;
-/* Products beyond this are brought back, so that they never overflow. */
+/* Products above this are scaled down to avoid overflow. */
 static const double large = 1e120;
 
 bool cv_orders_chain(const uint32_t *send, const uint32_t *back, uint32_t n,
@@ -47,7 +45,7 @@ static double sum_of(const double *shares, uint32_t n)
     return sum;
 }
 
-/* All terms are positive, so every share is accurate whatever the costs. */
+/* All terms are positive, so every share is accurate. */
 static void fifo_linear(const struct cv_trip *trips, const uint32_t *order, uint32_t n,
                         double lifespan_s, double *shares)
 {
@@ -157,8 +155,6 @@ double cv_chain_tight(const struct cv_returns *returns, enum cv_chain kind,
     return sum_of(shares, n);
 }
 
-/* --- the port ----------------------------------------------------------------------- */
-
 static double messages_s(const struct cv_trip *trips, const uint32_t *order, uint32_t n,
                          const double *shares)
 {
@@ -177,8 +173,8 @@ static double messages_s(const struct cv_trip *trips, const uint32_t *order, uin
  *     u_1 (1 + returns.slope) + returns.offset + r x + b = L
  *     u_1 messages.slope + messages.offset + (s + r) x + a + b = L
  *
- * where the sums are over the others. The last worker's own row has room then: along the
- * line on which the other rows are tight it grows with x, as does the port. */
+ * with sums over the others. The row of the last worker then has room: while the other
+ * rows are tight it grows with x, as does the port. */
 static bool fill_port(const struct cv_trip *trips, const uint32_t *order, uint32_t n,
                       double lifespan_s, double *shares)
 {
@@ -198,7 +194,6 @@ static bool fill_port(const struct cv_trip *trips, const uint32_t *order, uint32
     return true;
 }
 
-/* Whether row 1 is what it should be, after whatever the shares were made by. */
 static bool row_holds(const struct cv_trip *trips, const uint32_t *order, uint32_t n,
                       double lifespan_s, const double *shares)
 {
@@ -235,8 +230,6 @@ double cv_chain_fill(const struct cv_returns *returns, enum cv_chain kind,
         return -1;
     return work;
 }
-
-/* --- who is worth it ---------------------------------------------------------------- */
 
 /* With v_k = F_(k-1) / (R_k + s_k), work per second of lifespan is sum v / (1 + sum r v).
  * It is at least `rate` iff sum (1 - rate r) v >= rate, and that sum is built up from the
@@ -286,8 +279,8 @@ double cv_chain_rate(const struct cv_returns *returns, const uint32_t *order, ui
     return work / (first_u + back);
 }
 
-/* The best rate is the one that equals its value: raise it to what the set that is best
- * for it reaches until that is no more. */
+/* The best rate equals its value: raise it to the rate of its best set until that is
+ * no more. */
 static void choose_fifo(const struct cv_returns *returns, const uint32_t *order,
                         uint32_t n, bool *keep)
 {
@@ -304,8 +297,8 @@ static void choose_fifo(const struct cv_returns *returns, const uint32_t *order,
     }
 }
 
-/* The same with 1/(s + R + r) for what a worker brings itself and R/(s + R + r) for what
- * it leaves to the later ones: no rate is needed, returns cost the later ones only. */
+/* As cv_chain_value with 1/(s + R + r) for the worker and R/(s + R + r) for the later
+ * ones. No rate is needed: returns cost the later workers only. */
 static void choose_lifo(const struct cv_returns *returns, const uint32_t *order,
                         uint32_t n, bool *keep)
 {

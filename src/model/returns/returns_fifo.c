@@ -1,139 +1,164 @@
 /* returns_fifo.c -- first sent, first or last returned. SPDX-License-Identifier: MIT
  *
  * Without fixed costs LIFO is as if each worker had a link of send_s + back_s a unit and
- * sent nothing back: fastest such links first is best, and everybody helps.
+ * no returns: fastest such links first is best, and every worker helps.
  *
  * FIFO with one ratio: links by nondecreasing send_s (ratio <= 1; else the instance is
- * read backwards), and the next one helps iff the work W of those before it is less than
- * L / back_s; the first that does not help ends it. On a single port the one that would
- * overfill it gets what is left of it.
- *
- * Unequal ratios are in returns_fifo.c, fixed costs in returns_fifo.c. */
+ * read backwards), and the next worker helps iff the work W of the workers before it is less
+ * than L / back_s. The first that does not help ends the order. On a single port the worker
+ * that would overfill it gets the rest of its time. */
 #include <math.h>
 #include <string.h>
 #include "model/returns/returns.h"
-#include "model/returns/returns_chain.h"
 #include "model/returns/returns_internal.h"
-
-/* --- FIFO when return costs are no fixed part of send costs ------------------------ */
-
-/* Let `rate` be the work per second that can be reached; returns_chain.c tells who of an
- * order is worth it at a rate. Exchanging neighbours i, j there shows that i goes first
- * iff
- * 
- *     (1 - rate r_i) (s_j - r_j) >= (1 - rate r_j) (s_i - r_i),
- * 
- * so by nondecreasing (s - r)/(1 - rate r) among those with 1 - rate r > 0. Let the best
- * of these reach `rate` and no more. Of the others, with 1 - rate r <= 0, those with
- * s >= r are never worth it. Neither are those with rate s >= 1: the last of them in an
- * order has a value of at most `rate` behind it, which it raises by less than it costs,
- * 
- *     rate (r - s) <= rate r - 1;
- * 
- * so it may go, and then the last but one. If that is all, the order and set found are
- * best; else the same is tried backwards in time, where s and r change places.
- * 
- * On a single port that this overfills, what counts is work per second of the port: those
- * with the least s + r, as many as fit, and the next one for the rest. */
 
 /* A port may be overfull by this part: rounding. */
 static const double port_noise = 1e-12;
 
-struct unequal {
-    const struct cv_returns *returns; /* this way, or read backwards        */
-    double *keys, *shares;
+/* Orders of sending, which are those of returning (FIFO) or their reverse (LIFO). */
+struct chain {
+    const struct cv_returns *returns;
+    enum cv_chain kind;
+    double lifespan_s;
+    struct cv_arena *arena;
     uint32_t *order;
-    bool *keep;
-    uint32_t n;   /* workers in the order                                  */
-    double rate;  /* reached                                               */
-    bool settled; /* the rule told everybody's place                       */
+    double *shares; /* by place; keys by worker before that */
+    double *units;  /* by worker                            */
 };
 
-static bool grow_array(struct unequal *u, const struct cv_returns *returns,
-                       struct cv_arena *arena)
+static bool chain_init(struct chain *chain, const struct cv_returns *returns,
+                       enum cv_chain kind, double lifespan_s, struct cv_arena *arena)
 {
-    u->returns = returns;
-    return CV_NEW(arena, u->keys, returns->n) && CV_NEW(arena, u->shares, returns->n) &&
-           CV_NEW(arena, u->order, returns->n) && CV_NEW(arena, u->keep, returns->n);
+    *chain = (struct chain){ returns, kind, lifespan_s, arena, NULL, NULL, NULL };
+    return CV_NEW(arena, chain->order, returns->n) &&
+           CV_NEW(arena, chain->shares, returns->n) &&
+           CV_NEW(arena, chain->units, returns->n);
 }
 
-/* Sort for a rate; whom the rule does not place goes to the end and is not counted. */
-static bool sort_for_rate(struct unequal *u, double rate, struct cv_arena *arena)
+/* The schedule of the first n workers of the order with their shares. */
+static enum cleave_status chain_finish(const struct chain *chain, uint32_t n,
+                                       bool everyone, struct cv_round_trip *out,
+                                       struct cleave_error *err)
 {
+    memset(chain->units, 0, chain->returns->n * sizeof *chain->units);
+    for (uint32_t k = 0; k < n; k++)
+        chain->units[chain->order[k]] = chain->shares[k];
+    CV_TRY(cv_returns_make(chain->returns, chain->order, chain->order, n, chain->units,
+                           chain->lifespan_s, everyone, chain->arena, out, err));
+    if (chain->kind == CV_CHAIN_LIFO)
+        cv_returns_reverse(out->back, out->n);
+    return CLEAVE_OK;
+}
+
+/* --- FIFO with unequal ratios of return to send costs ---------------------------------- */
+
+/* Let `rate` be the work per second that can be reached; returns_chain.c chooses the workers
+ * of an order that are worth it at a rate. Exchanging neighbours i, j shows that i goes first
+ * iff
+ *
+ *     (1 - rate r_i) (s_j - r_j) >= (1 - rate r_j) (s_i - r_i),
+ *
+ * so by nondecreasing (s - r)/(1 - rate r) among workers with 1 - rate r > 0. Let the best
+ * of these reach `rate` and no more. A worker with 1 - rate r <= 0 and s >= r is never worth
+ * it. Neither is a worker with rate s >= 1: the last such in an order has a value of at most
+ * `rate` after it, which it raises by less than it costs,
+ *
+ *     rate (r - s) <= rate r - 1;
+ *
+ * so it may go, and then the last but one. If no other worker is left, the order and set are
+ * best; else the same is tried backwards in time, where s and r change places.
+ *
+ * On a single port that this overfills, work per second of the port counts: workers with the
+ * least s + r, as many as fit, and the next one for the rest. */
+
+struct unequal {
+    struct chain chain; /* of the instance, or of the instance read backwards */
+    double *keys;
+    bool *keep;
+    uint32_t n;   /* workers in the order            */
+    double rate;  /* reached                         */
+    bool settled; /* the rule gave all places        */
+};
+
+static bool unequal_init(struct unequal *u, const struct cv_returns *returns,
+                         double lifespan_s, struct cv_arena *arena)
+{
+    return chain_init(&u->chain, returns, CV_CHAIN_FIFO, lifespan_s, arena) &&
+           CV_NEW(arena, u->keys, returns->n) && CV_NEW(arena, u->keep, returns->n);
+}
+
+/* Sort for a rate. Workers that the rule does not place go to the end and are not counted. */
+static bool sort_for_rate(struct unequal *u)
+{
+    const struct cv_returns *returns = u->chain.returns;
+
     u->n = 0;
     u->settled = true;
-    for (uint32_t i = 0; i < u->returns->n; i++) {
-        const struct cv_trip *t = &u->returns->trips[i];
-        const double gain = 1 - rate * t->back_s;
+    for (uint32_t i = 0; i < returns->n; i++) {
+        const struct cv_trip *t = &returns->trips[i];
+        const double gain = 1 - u->rate * t->back_s;
 
         u->keys[i] = gain > 0 ? (t->send_s - t->back_s) / gain : INFINITY;
         u->n += gain > 0;
-        if (!(gain > 0) && t->send_s < t->back_s && rate * t->send_s < 1)
+        if (!(gain > 0) && t->send_s < t->back_s && u->rate * t->send_s < 1)
             u->settled = false;
     }
-    return cv_returns_sort(u->keys, u->returns->n, arena, u->order);
+    return cv_returns_sort(u->keys, returns->n, u->chain.arena, u->chain.order);
 }
 
-/* Raise the rate to what the best order and set for it reach. Each turn but the last
- * gains, and the gain shrinks as fast as in Newton's method. */
-static bool climb(struct unequal *u, struct cv_arena *arena)
+/* Raise the rate to that of the best order and set for it, and keep that set. Each turn but the
+ * last gains, and the gain shrinks as fast as in Newton's method. */
+static bool climb(struct unequal *u)
 {
+    const struct cv_returns *returns = u->chain.returns;
+    uint32_t *order = u->chain.order, kept = 0;
+
     u->rate = 0;
     for (;;) {
         double reached;
 
-        if (!sort_for_rate(u, u->rate, arena))
+        if (!sort_for_rate(u))
             return false;
-        cv_chain_value(u->returns, u->order, u->n, u->rate, u->keep);
-        reached = cv_chain_rate(u->returns, u->order, u->n, u->keep);
+        cv_chain_value(returns, order, u->n, u->rate, u->keep);
+        reached = cv_chain_rate(returns, order, u->n, u->keep);
         if (!(reached > u->rate * (1 + 1e-14)))
             break;
         u->rate = reached;
     }
+    for (uint32_t k = 0; k < u->n; k++)
+        if (u->keep[k])
+            order[kept++] = order[k];
+    u->n = kept;
     return true;
 }
 
-/* Keep those who are worth it. */
-static void compact(struct unequal *u)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t k = 0; k < u->n; k++)
-        if (u->keep[k])
-            u->order[kept++] = u->order[k];
-    u->n = kept;
-}
-
-/* The best order and set that the rule gives, this way or backwards. */
+/* The best order and set that the rule gives, forwards or backwards. */
 static enum cleave_status best_duplex(struct unequal *u, const struct cv_returns *returns,
-                                      struct cv_arena *arena, struct cleave_error *err)
+                                      double lifespan_s, struct cv_arena *arena,
+                                      struct cleave_error *err)
 {
     struct unequal other;
     struct cv_returns turned;
     bool turns = true;
 
-    if (!grow_array(u, returns, arena) || !climb(u, arena))
+    if (!unequal_init(u, returns, lifespan_s, arena) || !climb(u))
         return cv_fail_memory(err, "FIFO schedule");
-    compact(u);
     for (uint32_t i = 0; i < returns->n; i++)
         turns = turns && returns->trips[i].back_s > 0;
     if (u->settled || !turns)
         return CLEAVE_OK;
     CV_TRY(cv_returns_interchange(returns, arena, &turned, err));
-    if (!grow_array(&other, &turned, arena) || !climb(&other, arena))
+    if (!unequal_init(&other, &turned, lifespan_s, arena) || !climb(&other))
         return cv_fail_memory(err, "FIFO schedule");
     if (other.settled || other.rate > u->rate) {
-        compact(&other);
-        cv_returns_reverse(other.order, other.n);
         *u = other;
-        u->returns = returns;
+        cv_returns_reverse(u->chain.order, u->n);
+        u->chain.returns = returns;
     }
     return CLEAVE_OK;
 }
 
-/* --- a single port that is overfull ------------------------------------------------- */
-
-/* How many of an order it takes to fill a single port; sums in units of u_1, see
+/* Number of workers of an order that fill a single port; sums in units of u_1, see
  * returns_chain.c. */
 static uint32_t port_prefix(const struct cv_returns *returns, const uint32_t *order,
                             uint32_t n)
@@ -154,22 +179,22 @@ static uint32_t port_prefix(const struct cv_returns *returns, const uint32_t *or
 }
 
 /* Replace the best schedule by the first workers of an order if they do more. */
-static void offer(const struct cv_returns *returns, const uint32_t *order, uint32_t n,
-                  double lifespan_s, double *shares, double *best, struct unequal *u)
+static void offer(struct unequal *u, const uint32_t *order, uint32_t n, double *shares,
+                  double *best)
 {
-    const uint32_t m = port_prefix(returns, order, n);
-    const double work =
-        cv_chain_fill(returns, CV_CHAIN_FIFO, order, m, lifespan_s, shares);
+    const uint32_t m = port_prefix(u->chain.returns, order, n);
+    const double work = cv_chain_fill(u->chain.returns, CV_CHAIN_FIFO, order, m,
+                                      u->chain.lifespan_s, shares);
 
     if (!(work > *best))
         return;
     *best = work;
     u->n = m;
-    memcpy(u->order, order, m * sizeof *order);
-    memcpy(u->shares, shares, m * sizeof *shares);
+    memcpy(u->chain.order, order, m * sizeof *order);
+    memcpy(u->chain.shares, shares, m * sizeof *shares);
 }
 
-/* Of `line`, those ranked below m by their part of the port, then the one ranked m. */
+/* The workers of `line` with rank below m, then the one with rank m. */
 static uint32_t pick(const uint32_t *line, uint32_t n, const uint32_t *rank, uint32_t m,
                      uint32_t *to)
 {
@@ -186,29 +211,27 @@ static uint32_t pick(const uint32_t *line, uint32_t n, const uint32_t *rank, uin
     return count;
 }
 
-static bool fill_single(struct unequal *u, double lifespan_s, struct cv_arena *arena)
+static bool fill_single(struct unequal *u)
 {
-    const struct cv_returns *returns = u->returns;
+    const struct cv_returns *returns = u->chain.returns;
     const uint32_t n = returns->n;
-    uint32_t *line = cv_array(arena, n, sizeof *line);
-    uint32_t *by_port = cv_array(arena, n, sizeof *by_port);
-    uint32_t *rank = cv_array(arena, n, sizeof *rank);
-    uint32_t *trial = cv_array(arena, n, sizeof *trial);
-    double *shares = cv_array(arena, n, sizeof *shares), best = 0;
-    uint32_t low = 0, high;
+    struct cv_arena *arena = u->chain.arena;
+    uint32_t *line, *by_port, *rank, *trial, low = 0, high;
+    double *shares, best = 0;
 
     for (uint32_t i = 0; i < n; i++)
         u->keys[i] = returns->trips[i].send_s + returns->trips[i].back_s;
-    if (line == NULL || by_port == NULL || rank == NULL || trial == NULL ||
-        shares == NULL || !cv_returns_sort(u->keys, n, arena, by_port) ||
-        !sort_for_rate(u, u->rate, arena))
+    if (!CV_NEW(arena, line, n) || !CV_NEW(arena, by_port, n) ||
+        !CV_NEW(arena, rank, n) || !CV_NEW(arena, trial, n) ||
+        !CV_NEW(arena, shares, n) || !cv_returns_sort(u->keys, n, arena, by_port) ||
+        !sort_for_rate(u))
         return false;
-    memcpy(line, u->order, n * sizeof *line);
+    memcpy(line, u->chain.order, n * sizeof *line);
     for (uint32_t k = 0; k < n; k++)
         rank[by_port[k]] = k;
-    offer(returns, by_port, n, lifespan_s, shares, &best, u);
-    offer(returns, line, n, lifespan_s, shares, &best, u);
-    /* The least m at which those ranked up to it overfill the port. */
+    offer(u, by_port, n, shares, &best);
+    offer(u, line, n, shares, &best);
+    /* The least m for which the ranks up to m overfill the port. */
     for (high = n - 1; low < high;) {
         const uint32_t m = low + (high - low) / 2;
         const uint32_t count = pick(line, n, rank, m, trial);
@@ -219,55 +242,36 @@ static bool fill_single(struct unequal *u, double lifespan_s, struct cv_arena *a
             low = m + 1;
     }
     for (uint32_t m = low < 2 ? 0 : low - 2; m < n && m < low + 3; m++)
-        offer(returns, trial, pick(line, n, rank, m, trial), lifespan_s, shares, &best,
-              u);
+        offer(u, trial, pick(line, n, rank, m, trial), shares, &best);
     return true;
 }
 
-static enum cleave_status finish(const struct unequal *u, double lifespan_s,
-                                 struct cv_arena *arena, struct cv_round_trip *out,
-                                 struct cleave_error *err)
-{
-    double *units = cv_array(arena, u->returns->n, sizeof *units);
-
-    if (units == NULL)
-        return cv_fail_memory(err, "FIFO schedule");
-    for (uint32_t k = 0; k < u->n; k++)
-        units[u->order[k]] = u->shares[k];
-    return cv_returns_make(u->returns, u->order, u->order, u->n, units, lifespan_s, false,
-                           arena, out, err);
-}
-
-/* As cv_returns_fifo, for an instance that is checked and has no fixed costs. `optimal`
- * when the rule of the file's head settles it and the port has room. */
+/* cv_returns_fifo without fixed costs. `optimal` if the rule settles it and the port has room. */
 static enum cleave_status fifo_unequal(const struct cv_returns *returns,
                                        double lifespan_s, struct cv_arena *arena,
                                        struct cv_round_trip *out,
                                        struct cleave_error *err)
 {
-    struct cv_round_trip made;
     struct unequal u;
 
-    CV_TRY(best_duplex(&u, returns, arena, err));
-    cv_chain_tight(returns, CV_CHAIN_FIFO, u.order, u.n, lifespan_s, u.shares);
-    CV_TRY(finish(&u, lifespan_s, arena, &made, err));
-    made.optimal = u.settled;
-    if (returns->single &&
-        cv_returns_port_s(returns, &made) > lifespan_s * (1 + port_noise)) {
-        if (!fill_single(&u, lifespan_s, arena))
-            return cv_fail_memory(err, "FIFO schedule");
-        CV_TRY(finish(&u, lifespan_s, arena, &made, err));
-    }
-    *out = made;
-    return CLEAVE_OK;
+    CV_TRY(best_duplex(&u, returns, lifespan_s, arena, err));
+    cv_chain_tight(returns, CV_CHAIN_FIFO, u.chain.order, u.n, lifespan_s,
+                   u.chain.shares);
+    CV_TRY(chain_finish(&u.chain, u.n, false, out, err));
+    out->optimal = u.settled;
+    if (!returns->single ||
+        !(cv_returns_port_s(returns, out) > lifespan_s * (1 + port_noise)))
+        return CLEAVE_OK;
+    return fill_single(&u) ? chain_finish(&u.chain, u.n, false, out, err)
+                           : cv_fail_memory(err, "FIFO schedule");
 }
 
-/* --- FIFO and LIFO with fixed costs, by improvement -------------------------------- */
+/* --- FIFO and LIFO with fixed costs, by improvement ------------------------------------ */
 
-/* Whom to leave out is a hard problem once taking part costs something. Several orders
- * are walked once, adding whoever adds work; the best result is improved by taking one
- * worker out at a time and putting it back at the best place, or not at all, and by
- * exchanging one for another, until nothing changes or enough has been tried. */
+/* The choice of workers is a hard problem with fixed costs. Several orders are walked once,
+ * adding each worker that adds work; the best result is improved by moving one worker to its
+ * best place, or out, and by exchanging one for another, until nothing changes or
+ * MOST_STEPS are spent. */
 
 enum {
     MOST_PLACES = 64,     /* try all places of an order up to this length  */
@@ -276,7 +280,7 @@ enum {
 
 /* Shares that grow more than this along an order are lost to rounding. */
 static const double most_growth = 1e6;
-/* What computing one share is counted as. */
+/* Steps that a share counts as. */
 static const double share_steps[] = { [CV_CHAIN_FIFO] = 25, [CV_CHAIN_LIFO] = 10 };
 
 struct improver {
@@ -297,10 +301,8 @@ static double measure(struct improver *im, const uint32_t *order, uint32_t n)
     return cv_chain_fill(im->returns, im->kind, order, n, im->lifespan_s, im->shares);
 }
 
-/* --- walking an order once ---------------------------------------------------------- */
-
-/* FIFO shares are slope * u_1 + offset (returns_chain.c); sums of them, and the least u_1
- * for which all are positive. */
+/* Sums of FIFO shares slope * u_1 + offset (returns_chain.c), and the least u_1 for which all
+ * are positive. */
 struct fifo_walk {
     double slope, offset; /* of the next u                  */
     double work_slope, work_offset;
@@ -338,7 +340,7 @@ static bool fifo_takes(struct fifo_walk *walk, const struct cv_trip *t,
     return true;
 }
 
-/* Whoever gets something helps: the others do not notice. */
+/* A worker with a share helps and does not affect other shares. */
 static bool lifo_takes(double *left_s, const struct cv_trip *t)
 {
     const double share = (*left_s - cv_trip_once_s(t)) / cv_trip_unit_s(t);
@@ -349,7 +351,14 @@ static bool lifo_takes(double *left_s, const struct cv_trip *t)
     return true;
 }
 
-/* Those of im->trial who help, in that order; the best so far is replaced by less. */
+static void accept(struct improver *im, uint32_t n, double work)
+{
+    im->work = work;
+    im->n = n;
+    memcpy(im->order, im->trial, n * sizeof *im->order);
+}
+
+/* Accept the workers of im->trial that help, in that order, if they beat the best. */
 static void walk_order(struct improver *im, uint32_t n)
 {
     struct fifo_walk walk = { .slope = 1 };
@@ -362,17 +371,12 @@ static void walk_order(struct improver *im, uint32_t n)
         if (im->kind == CV_CHAIN_FIFO ? fifo_takes(&walk, t, im) : lifo_takes(&left_s, t))
             im->trial[kept++] = im->trial[k];
     }
-    /* Rounding may have let in one that is not positive: the last ones go first. */
+    /* Rounding may have made a share not positive: drop the last workers. */
     while ((work = measure(im, im->trial, kept)) < 0 && kept > 0)
         kept -= 1 + kept / 8;
-    if (work > im->work) {
-        im->work = work;
-        im->n = kept;
-        memcpy(im->order, im->trial, kept * sizeof *im->order);
-    }
+    if (work > im->work)
+        accept(im, kept, work);
 }
-
-/* --- one worker at a time ----------------------------------------------------------- */
 
 /* Move the entry at `from` to `to`. */
 static void shift(uint32_t *order, uint32_t from, uint32_t to)
@@ -384,13 +388,6 @@ static void shift(uint32_t *order, uint32_t from, uint32_t to)
     else
         memmove(order + to + 1, order + to, (from - to) * sizeof *order);
     order[to] = moved;
-}
-
-static void accept(struct improver *im, uint32_t n, double work)
-{
-    im->work = work;
-    im->n = n;
-    memcpy(im->order, im->trial, n * sizeof *im->order);
 }
 
 /* Put `worker` back into im->trial (n others) where it is best. */
@@ -405,7 +402,7 @@ static bool reinsert(struct improver *im, uint32_t worker, uint32_t n)
         double work;
 
         shift(im->trial, now, at);
-        /* In a long order only where its link puts it, and at both ends. */
+        /* In a long order only the place of its link, and both ends. */
         if (!all && at > 0 && at < n &&
             !(im->keys[im->trial[at - 1]] <= im->keys[worker] &&
               im->keys[worker] <= im->keys[im->trial[at + 1]]))
@@ -423,7 +420,7 @@ static bool reinsert(struct improver *im, uint32_t worker, uint32_t n)
     return true;
 }
 
-/* Let a worker that is out take the place of one that is in. */
+/* Replace a worker of the order by `worker`. */
 static bool replace(struct improver *im, uint32_t worker)
 {
     double best = im->work * (1 + 1e-12);
@@ -448,7 +445,7 @@ static bool replace(struct improver *im, uint32_t worker)
     return true;
 }
 
-/* Take a worker out if it is in, and find it a better place, or none. */
+/* Move a worker to a better place, in or out. */
 static bool move_worker(struct improver *im, uint32_t worker)
 {
     const bool all = im->n <= MOST_PLACES;
@@ -468,12 +465,10 @@ static bool move_worker(struct improver *im, uint32_t worker)
     return (all && n == im->n && replace(im, worker)) || gained;
 }
 
-/* --- all together ------------------------------------------------------------------- */
-
 enum { WALKS = 5 };
 
-/* Different ideas of who comes first: links; links and what is paid once, spread over
- * what a worker could do alone; whole trips; fixed costs. */
+/* Keys of the walks: links; links and fixed costs spread over the work of a worker alone;
+ * whole trips; fixed costs. */
 static double first_key(const struct improver *im, uint32_t worker, int walk)
 {
     const struct cv_trip *t = &im->returns->trips[worker];
@@ -494,16 +489,18 @@ static double first_key(const struct improver *im, uint32_t worker, int walk)
     }
 }
 
-/* An order of sending of *out_n workers for which cv_chain_fill is positive, or of none.
- * `order` has room for all workers. False when memory is short. */
-static bool chain_improve(const struct cv_returns *returns, enum cv_chain kind,
-                          double lifespan_s, uint32_t *order, uint32_t *out_n,
-                          struct cv_arena *arena)
+/* An order of *out_n workers for which cv_chain_fill is positive. False when memory is
+ * short. */
+static bool chain_improve(const struct chain *chain, uint32_t *out_n)
 {
-    struct improver im = { .returns = returns, .kind = kind, .lifespan_s = lifespan_s };
+    const struct cv_returns *returns = chain->returns;
+    struct cv_arena *arena = chain->arena;
+    struct improver im = { .returns = returns,
+                           .kind = chain->kind,
+                           .lifespan_s = chain->lifespan_s,
+                           .order = chain->order };
     bool gained = true;
 
-    im.order = order;
     if (!CV_NEW(arena, im.trial, (size_t)returns->n + 1) ||
         !CV_NEW(arena, im.shares, (size_t)returns->n + 1) ||
         !CV_NEW(arena, im.keys, returns->n))
@@ -520,59 +517,30 @@ static bool chain_improve(const struct cv_returns *returns, enum cv_chain kind,
         for (uint32_t i = 0; i < returns->n && im.steps < MOST_STEPS; i++)
             gained = move_worker(&im, i) || gained;
     }
-    cv_step_budget_spend(returns->budget, share_steps[kind] * (double)im.steps);
+    cv_step_budget_spend(returns->budget, share_steps[im.kind] * (double)im.steps);
     *out_n = im.n;
     return true;
 }
 
-/* --- first sent, first or last returned -------------------------------------------- */
-
-/* Up to here a linear program has the last word on a single port. */
+/* Most workers for which a linear program improves the result on a single port. */
 enum { POLISH_MOST = 64 };
 
-/* What the solvers below work in. */
-struct chain_room {
-    uint32_t *order;
-    double *shares; /* by place; keys by worker before that */
-    double *units;  /* by worker                            */
-};
-
-static bool fifo_grow_array(struct chain_room *room, struct cv_arena *arena, uint32_t n)
-{
-    return CV_NEW(arena, room->order, n) && CV_NEW(arena, room->shares, n) &&
-           CV_NEW(arena, room->units, n);
-}
-
-/* The schedule of `n` workers in the room's order with its shares. */
-static enum cleave_status fifo_finish(const struct cv_returns *returns,
-                                      enum cv_chain kind, struct chain_room *room,
-                                      uint32_t n, double lifespan_s, bool everyone,
-                                      struct cv_arena *arena, struct cv_round_trip *out,
-                                      struct cleave_error *err)
-{
-    for (uint32_t k = 0; k < n; k++)
-        room->units[room->order[k]] = room->shares[k];
-    CV_TRY(cv_returns_make(returns, room->order, room->order, n, room->units, lifespan_s,
-                           everyone, arena, out, err));
-    if (kind == CV_CHAIN_LIFO)
-        cv_returns_reverse(out->back, out->n);
-    return CLEAVE_OK;
-}
-
 /* Workers by send_s, or for LIFO by send_s + back_s; slowest first if `backwards`. */
-static bool sort_links(const struct cv_returns *returns, enum cv_chain kind,
-                       bool backwards, struct chain_room *room, struct cv_arena *arena)
+static bool sort_links(const struct chain *chain, bool backwards)
 {
+    const struct cv_returns *returns = chain->returns;
+
     for (uint32_t i = 0; i < returns->n; i++) {
         const struct cv_trip *t = &returns->trips[i];
-        const double link = kind == CV_CHAIN_LIFO ? t->send_s + t->back_s : t->send_s;
+        const double link =
+            chain->kind == CV_CHAIN_LIFO ? t->send_s + t->back_s : t->send_s;
 
-        room->shares[i] = backwards ? -link : link;
+        chain->shares[i] = backwards ? -link : link;
     }
-    return cv_returns_sort(room->shares, returns->n, arena, room->order);
+    return cv_returns_sort(chain->shares, returns->n, chain->arena, chain->order);
 }
 
-/* FIFO shares would grow along the orders: better read backwards, where they shrink. */
+/* Whether FIFO shares grow along the orders. Read backwards they shrink. */
 static bool grows(const struct cv_returns *returns)
 {
     double growth = 0;
@@ -587,26 +555,28 @@ static bool grows(const struct cv_returns *returns)
     return growth > 0;
 }
 
-static enum cleave_status improve(const struct cv_returns *returns, enum cv_chain kind,
-                                  double lifespan_s, struct chain_room *room,
-                                  struct cv_arena *arena, struct cv_round_trip *out,
+static enum cleave_status improve(const struct chain *chain, struct cv_round_trip *out,
                                   struct cleave_error *err)
 {
-    const bool turn = kind == CV_CHAIN_FIFO && grows(returns);
+    const struct cv_returns *returns = chain->returns;
+    const bool turn = chain->kind == CV_CHAIN_FIFO && grows(returns);
     struct cv_returns turned = *returns;
+    struct chain with = *chain;
     uint32_t n;
 
-    if (cv_returns_hopeless(returns, lifespan_s)) {
-        CV_TRY(cv_returns_nothing(returns, lifespan_s, arena, out, err));
+    if (cv_returns_hopeless(returns, chain->lifespan_s)) {
+        CV_TRY(cv_returns_nothing(returns, chain->lifespan_s, chain->arena, out, err));
         out->optimal = true;
         return CLEAVE_OK;
     }
     if (turn)
-        CV_TRY(cv_returns_interchange(returns, arena, &turned, err));
-    if (!chain_improve(&turned, kind, lifespan_s, room->order, &n, arena))
+        CV_TRY(cv_returns_interchange(returns, chain->arena, &turned, err));
+    with.returns = &turned;
+    if (!chain_improve(&with, &n))
         return cv_fail_memory(err, "schedule with fixed costs");
-    cv_chain_fill(&turned, kind, room->order, n, lifespan_s, room->shares);
-    CV_TRY(fifo_finish(&turned, kind, room, n, lifespan_s, false, arena, out, err));
+    cv_chain_fill(&turned, chain->kind, chain->order, n, chain->lifespan_s,
+                  chain->shares);
+    CV_TRY(chain_finish(&with, n, false, out, err));
     if (turn)
         cv_returns_interchange_back(out);
     out->optimal = returns->n == 1;
@@ -617,27 +587,24 @@ enum cleave_status cv_returns_lifo(const struct cv_returns *returns, double life
                                    struct cv_arena *arena, struct cv_round_trip *out,
                                    struct cleave_error *err)
 {
-    struct chain_room room;
+    struct chain chain;
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
-    if (!fifo_grow_array(&room, arena, returns->n))
+    if (!chain_init(&chain, returns, CV_CHAIN_LIFO, lifespan_s, arena))
         return cv_fail_memory(err, "LIFO schedule");
     if (!cv_returns_linear(returns))
-        return improve(returns, CV_CHAIN_LIFO, lifespan_s, &room, arena, out, err);
-    if (!sort_links(returns, CV_CHAIN_LIFO, false, &room, arena))
+        return improve(&chain, out, err);
+    if (!sort_links(&chain, false))
         return cv_fail_memory(err, "LIFO schedule");
-    cv_chain_tight(returns, CV_CHAIN_LIFO, room.order, returns->n, lifespan_s,
-                   room.shares);
-    CV_TRY(fifo_finish(returns, CV_CHAIN_LIFO, &room, returns->n, lifespan_s, false,
-                       arena, out, err));
+    cv_chain_tight(returns, CV_CHAIN_LIFO, chain.order, returns->n, lifespan_s,
+                   chain.shares);
+    CV_TRY(chain_finish(&chain, returns->n, false, out, err));
     out->optimal = true;
     return CLEAVE_OK;
 }
 
-/* --- one ratio, at most 1 ----------------------------------------------------------- */
-
-/* How many of the sorted workers help; the last of them may have to share the port. All
- * sums are in units of u_1, as in returns_chain.c. */
+/* Number of sorted workers that help; the last may have to share the port. Sums are in units
+ * of u_1, as in returns_chain.c. */
 static uint32_t count_helpful(const struct cv_returns *returns, const uint32_t *order)
 {
     double u = 1, work = 0, back = 0, messages = 0;
@@ -657,43 +624,34 @@ static uint32_t count_helpful(const struct cv_returns *returns, const uint32_t *
     return returns->n;
 }
 
-/* Without fixed costs some prefix of an order fills any port. */
-static uint32_t fill_prefix(const struct cv_returns *returns, double lifespan_s,
-                            struct chain_room *room, uint32_t n)
-{
-    while (n > 0 && cv_chain_fill(returns, CV_CHAIN_FIFO, room->order, n, lifespan_s,
-                                  room->shares) < 0)
-        n--;
-    return n;
-}
-
-static enum cleave_status fifo_one_ratio(const struct cv_returns *returns, bool backwards,
-                                         double lifespan_s, struct chain_room *room,
-                                         struct cv_arena *arena,
+static enum cleave_status fifo_one_ratio(struct chain chain, bool backwards,
                                          struct cv_round_trip *out,
                                          struct cleave_error *err)
 {
     struct cv_returns turned;
     uint32_t n;
 
-    if (!sort_links(returns, CV_CHAIN_FIFO, backwards, room, arena))
+    if (!sort_links(&chain, backwards))
         return cv_fail_memory(err, "FIFO schedule");
     if (backwards) {
-        CV_TRY(cv_returns_interchange(returns, arena, &turned, err));
-        cv_returns_reverse(room->order, returns->n);
-        returns = &turned;
+        CV_TRY(cv_returns_interchange(chain.returns, chain.arena, &turned, err));
+        cv_returns_reverse(chain.order, turned.n);
+        chain.returns = &turned;
     }
-    n = fill_prefix(returns, lifespan_s, room, count_helpful(returns, room->order));
-    CV_TRY(
-        fifo_finish(returns, CV_CHAIN_FIFO, room, n, lifespan_s, false, arena, out, err));
+    n = count_helpful(chain.returns, chain.order);
+    /* Some prefix of the order fills any port. */
+    while (n > 0 && cv_chain_fill(chain.returns, CV_CHAIN_FIFO, chain.order, n,
+                                  chain.lifespan_s, chain.shares) < 0)
+        n--;
+    CV_TRY(chain_finish(&chain, n, false, out, err));
     if (backwards)
         cv_returns_interchange_back(out);
     out->optimal = true;
     return CLEAVE_OK;
 }
 
-/* On a single port it may be somebody else than the last who should wait, or another set
- * that fills it: the best shares for the order found, those left out at its end. */
+/* On a single port it may be better that another worker waits than the last, or that another
+ * set fills it: the best shares for the order found, with the other workers at its end. */
 static enum cleave_status polish(const struct cv_returns *returns, double lifespan_s,
                                  struct cv_arena *arena, struct cv_round_trip *trip,
                                  struct cleave_error *err)
@@ -720,21 +678,20 @@ enum cleave_status cv_returns_fifo(const struct cv_returns *returns, double life
                                    struct cleave_error *err)
 {
     struct cv_round_trip best, other;
-    struct chain_room room;
+    struct chain chain;
     double ratio;
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
-    if (!fifo_grow_array(&room, arena, returns->n))
+    if (!chain_init(&chain, returns, CV_CHAIN_FIFO, lifespan_s, arena))
         return cv_fail_memory(err, "FIFO schedule");
     if (!cv_returns_linear(returns)) {
-        CV_TRY(improve(returns, CV_CHAIN_FIFO, lifespan_s, &room, arena, &best, err));
+        CV_TRY(improve(&chain, &best, err));
     } else if (cv_returns_uniform(returns, &ratio)) {
-        CV_TRY(fifo_one_ratio(returns, ratio > 1, lifespan_s, &room, arena, &best, err));
+        CV_TRY(fifo_one_ratio(chain, ratio > 1, &best, err));
     } else {
         CV_TRY(fifo_unequal(returns, lifespan_s, arena, &best, err));
         if (!best.optimal) {
-            CV_TRY(
-                improve(returns, CV_CHAIN_FIFO, lifespan_s, &room, arena, &other, err));
+            CV_TRY(improve(&chain, &other, err));
             best = other.work > best.work ? other : best;
         }
     }
@@ -748,20 +705,18 @@ enum cleave_status cv_returns_fifo_all(const struct cv_returns *returns,
                                        struct cv_round_trip *out,
                                        struct cleave_error *err)
 {
-    const bool linear = cv_returns_linear(returns);
-    struct chain_room room;
+    struct chain chain;
     double ratio = 0;
     bool uniform;
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
     uniform = cv_returns_uniform(returns, &ratio);
-    if (!fifo_grow_array(&room, arena, returns->n) ||
-        !sort_links(returns, CV_CHAIN_FIFO, uniform && ratio > 1, &room, arena))
+    if (!chain_init(&chain, returns, CV_CHAIN_FIFO, lifespan_s, arena) ||
+        !sort_links(&chain, uniform && ratio > 1))
         return cv_fail_memory(err, "FIFO schedule");
-    cv_chain_tight(returns, CV_CHAIN_FIFO, room.order, returns->n, lifespan_s,
-                   room.shares);
-    CV_TRY(fifo_finish(returns, CV_CHAIN_FIFO, &room, returns->n, lifespan_s, true, arena,
-                       out, err));
-    out->optimal = linear && uniform;
+    cv_chain_tight(returns, CV_CHAIN_FIFO, chain.order, returns->n, lifespan_s,
+                   chain.shares);
+    CV_TRY(chain_finish(&chain, returns->n, true, out, err));
+    out->optimal = uniform && cv_returns_linear(returns);
     return CLEAVE_OK;
 }

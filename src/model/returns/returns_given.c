@@ -1,28 +1,26 @@
 /* returns_given.c -- the best shares for given orders. SPDX-License-Identifier: MIT
  *
- * Duplex. A worker that is left out has no row, so the choice is which rows to have. In
- * the best schedule of the smallest set that allows it all shares are positive, and as it
- * is a corner of its linear program all rows of that set are tight: so the best is the
- * best all-tight solution with positive shares, over all sets. Up to EXACT_MOST workers
- * all sets are tried. Without fixed costs FIFO and LIFO orders are settled by
- * returns_chain.c. Else sets are changed by one worker at a time (returns_given.c).
+ * Duplex. A worker that is left out has no row, so the choice is which rows to have.
+ * In the best schedule of the smallest set that allows it all shares are positive, and
+ * as a corner of its linear program all rows of that set are tight: so the best is the
+ * best all-tight solution with positive shares, over all sets. Up to EXACT_MOST
+ * workers all sets are tried. Without fixed costs returns_chain.c settles FIFO and
+ * LIFO orders. Else sets change by one worker at a time.
  *
  * Single: returns_lp.c; LIFO always fits the port. */
-#include "model/returns/returns_given.h"
+#include "model/returns/returns_internal.h"
 
 #include <math.h>
 #include <string.h>
 #include "model/returns/returns.h"
-#include "model/returns/returns_chain.h"
-#include "model/returns/returns_internal.h"
-#include "model/returns/returns_lp.h"
 
-/* --- whom to leave out of given orders, for many workers --------------------------- */
+/* --- sets for many workers
+ * ----------------------------------------------------------- */
 
-/* The inverse of the matrix of a set answers at once what happens when one worker leaves
- * it or joins, and follows such a change in n^2 steps. Two starts, all workers with the
- * negative shares dropped one by one, and fastest links first with each kept that adds
- * work, are improved by one worker at a time, in n^3 steps a sweep, and for not too many
+/* The inverse of the matrix of a set shows the effect when one worker leaves or joins,
+ * and is updated in n^2 steps. Two starts, all workers with the negative shares
+ * dropped one by one, and fastest links first with each kept that adds work, are
+ * improved by one worker at a time, in n^3 steps a sweep, and up to EXCHANGE_MOST
  * workers by exchanging one for another. */
 
 enum {
@@ -34,10 +32,10 @@ static const double gain_noise = 1e-12;
 struct subset {
     const struct cv_rows *rows;
     uint32_t *set, count;
-    double *inverse;        /* n x n room, of the set in its order              */
+    double *inverse;        /* n x n */
     double *right;          /* per place                                        */
     double *shares, *trial; /* per place                                        */
-    double *down, *across;  /* inverse times a new column, a new row times it   */
+    double *down, *across;  /* inverse times a new column; a new row times inverse */
     double work;            /* of the set; -1 when a share is not positive      */
 };
 
@@ -86,9 +84,7 @@ static void settle(struct subset *s)
     s->work = work_of(s->shares, s->count);
 }
 
-/* --- joining ------------------------------------------------------------------------ */
-
-/* The pivot that a new column would have, with s->down and s->across filled. */
+/* The pivot of a new column; sets s->down and s->across. */
 static double border(struct subset *s, uint32_t col)
 {
     double pivot = unit_at(s, col, col);
@@ -154,8 +150,6 @@ static bool join(struct subset *s, uint32_t col)
     return true;
 }
 
-/* --- leaving ------------------------------------------------------------------------ */
-
 static bool may_leave(const struct subset *s, uint32_t at)
 {
     return fabs(line(s, at)[at]) * unit_at(s, s->set[at], s->set[at]) > 1e-10;
@@ -204,8 +198,6 @@ static void leave(struct subset *s, uint32_t at)
     settle(s);
 }
 
-/* --- starts and sweeps -------------------------------------------------------------- */
-
 static bool holds(const struct subset *s, uint32_t col, uint32_t *out_at)
 {
     for (*out_at = 0; *out_at < s->count; ++*out_at)
@@ -214,7 +206,7 @@ static bool holds(const struct subset *s, uint32_t col, uint32_t *out_at)
     return false;
 }
 
-/* Everybody, then without the one that is furthest below nothing, until nobody is. */
+/* All workers; then the most negative one leaves, until none is negative. */
 static void start_with_all(struct subset *s)
 {
     for (uint32_t k = 0; k < s->rows->n; k++)
@@ -245,7 +237,6 @@ static void add_helpful(struct subset *s, const uint32_t *by_link)
             join(s, by_link[k]);
 }
 
-/* One out for one in. */
 static void exchange(struct subset *s)
 {
     for (uint32_t turn = 0, old = 0; turn < s->rows->n; turn++) {
@@ -269,12 +260,12 @@ static void exchange(struct subset *s)
         }
         if (!join(s, other == UINT32_MAX ? col : other))
             return;
-        /* The newest is last, the last of before took the place of the one that left. */
+        /* The newest is last; the former last took the free place. */
         old = (old + 1) % s->count;
     }
 }
 
-/* The inverse made anew: changes gather rounding errors. */
+/* Rebuild the inverse: updates accumulate rounding errors. */
 static void renew(struct subset *s)
 {
     const uint32_t count = s->count;
@@ -302,7 +293,7 @@ static void improve(struct subset *s, const uint32_t *by_link)
     }
 }
 
-/* The set's shares, solved afresh; those that rounding made negative leave. */
+/* Solve for the shares again; workers that rounding made negative leave. */
 static double fresh(struct subset *s, double *matrix, uint32_t *pivots)
 {
     while (s->count > 0) {
@@ -343,11 +334,10 @@ bool cv_rows_subset(const struct cv_rows *rows, double *shares, struct cv_arena 
 {
     const uint32_t n = rows->n;
     double *matrix = cv_array(arena, n, (size_t)2 * n * sizeof *matrix), best = 0;
-    uint32_t *pivots = cv_array(arena, n, sizeof *pivots);
-    uint32_t *by_link = cv_array(arena, n, sizeof *by_link);
+    uint32_t *pivots, *by_link;
     struct subset s;
 
-    if (matrix == NULL || pivots == NULL || by_link == NULL ||
+    if (!CV_NEW(arena, pivots, n) || !CV_NEW(arena, by_link, n) || matrix == NULL ||
         !grow_array(&s, rows, arena))
         return false;
     for (uint32_t k = 0; k < n; k++)
@@ -373,8 +363,6 @@ bool cv_rows_subset(const struct cv_rows *rows, double *shares, struct cv_arena 
     return true;
 }
 
-/* --- the best shares for given orders ---------------------------------------------- */
-
 enum { EXACT_MOST = 16 };
 
 /* Without fixed costs: the set that is best for a FIFO or LIFO order. */
@@ -382,11 +370,11 @@ static bool chain_shares(const struct cv_returns *returns, enum cv_chain kind,
                          const uint32_t *send, uint32_t n, double lifespan_s,
                          double *units, struct cv_arena *arena)
 {
-    uint32_t *order = cv_array(arena, n, sizeof *order), kept;
-    double *shares = cv_array(arena, n, sizeof *shares);
-    bool *keep = cv_array(arena, n, sizeof *keep);
+    uint32_t *order, kept;
+    double *shares;
+    bool *keep;
 
-    if (order == NULL || shares == NULL || keep == NULL)
+    if (!CV_NEW(arena, order, n) || !CV_NEW(arena, shares, n) || !CV_NEW(arena, keep, n))
         return false;
     memcpy(order, send, n * sizeof *order);
     kept = cv_chain_prune(returns, kind, order, n, keep);
@@ -396,10 +384,7 @@ static bool chain_shares(const struct cv_returns *returns, enum cv_chain kind,
     return true;
 }
 
-/* --- all sets ----------------------------------------------------------------------- */
-
-/* All sets, those with the first workers earlier, so that of equal ones a large set is
- * found first. */
+/* All sets, those with the first workers first: among equal ones a large set wins. */
 static void try_all_sets(const struct cv_rows *rows, double *best_shares)
 {
     double matrix[2 * EXACT_MOST * EXACT_MOST], vector[2 * EXACT_MOST];
@@ -486,13 +471,12 @@ enum cleave_status cv_returns_given(const struct cv_returns *returns,
 
 /* --- the return order when results are small --------------------------------------- */
 
-/* Let y be the best shares if results took no time, fastest links first, and u the dual
- * solution: u_i is the work gained by one more second in row i. To first order results
- * take away the sum over i of u_i (returns from i on), that is, of u_i r_j y_j over all
- * pairs with i not after j. Exchanging neighbours shows that the least is by
- * nonincreasing r y / u, Smith's rule read from the end. */
+/* Let y be the best shares if results took no time, fastest links first, and u the
+ * dual solution: u_i is the work gained by one more second in row i. To first order
+ * results cost the sum of u_i r_j y_j over all pairs with i not after j. Exchanging
+ * neighbours shows that nonincreasing r y / u is best, Smith's rule read from the end. */
 
-/* Shares without results, by worker: (R + s) y = R y of the one before. */
+/* Shares without results, by worker: (R + s) y = R y of the previous worker. */
 static void free_shares(const struct cv_returns *returns, const uint32_t *order,
                         double lifespan_s, double *y)
 {
@@ -506,8 +490,8 @@ static void free_shares(const struct cv_returns *returns, const uint32_t *order,
     }
 }
 
-/* The dual: (R + s) u + s (u of all later ones) = 1. With links sorted it is positive;
- * where rounding leaves nothing of it a worker has nothing to do either. */
+/* The dual: (R + s) u + s (u of all later workers) = 1. With sorted links it is
+ * positive; if rounding leaves nothing of it the share is negligible. */
 static void free_duals(const struct cv_returns *returns, const uint32_t *order, double *u)
 {
     double later = 0;
@@ -542,7 +526,7 @@ enum cleave_status cv_returns_small(const struct cv_returns *returns, double lif
         return cv_fail_memory(err, "order of small results");
     free_shares(returns, send, lifespan_s, y);
     free_duals(returns, send, u);
-    /* By place in the sending order, so that ties go to who is sent to first. */
+    /* By place in the sending order, so that ties go to the worker sent to first. */
     for (uint32_t k = 0; k < n; k++) {
         const struct cv_trip *t = &returns->trips[send[k]];
         const double key = (uniform ? t->send_s : t->back_s) * y[send[k]] / u[send[k]];

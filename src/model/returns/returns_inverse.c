@@ -1,14 +1,14 @@
 /* returns_inverse.c -- the tight system of a pair of orders, kept solved.
  * SPDX-License-Identifier: MIT
  *
- * Let B be the inverse for some workers and let x come in with column u (what a unit for
- * x costs the others' rows), row v (what the others' units cost its row) and diagonal q.
+ * Let B be the inverse for some workers, and let x join with column u (cost of a unit
+ * for x in the other rows), row v (cost of the other units in its row) and diagonal q.
  * With k = q - v B u the new inverse has the blocks
  *
  *     B + (B u)(v B)/k   -(B u)/k
  *        -(v B)/k           1/k
  *
- * and taking x out again is the same read backwards. */
+ * and removing x is the reverse. */
 #include "model/returns/returns_inverse.h"
 
 #include <math.h>
@@ -16,17 +16,14 @@
 #include "base/fail.h"
 #include "model/returns/returns_internal.h"
 
-/* --- what a pair of orders is worth ------------------------------------------------ */
+/* On a single port that the tight solution overfills by o seconds one worker k waits
+ * z: the port's row replaces its row. From w = B (d - z e_k) follows z = o / (g B)_k,
+ * g being the port time of a unit, and the work lost is z times the price of row k.
+ * The least loss per second, over k, is the worth of the port. */
 
-/* On a single port that the tight solution overfills by o seconds one worker k waits z:
- * its row is let go and the port's takes its place. From w = B (d - z e_k), B being the
- * inverse, follows z = o / (g B)_k, g being the time of a unit on the port, and the work
- * lost is z times the price of row k. The least loss per second, over k, is what the port
- * is worth. */
-
-/* A row that misses the lifespan by more than this part of it calls for a new inverse. */
+/* A row error above this part of the lifespan requires a new inverse. */
 static const double row_noise = 1e-11;
-/* So close to its end a port counts as full. */
+/* A port this close to its end counts as full. */
 static const double full = 1e-14;
 
 static void set_rows(struct cv_inverse *inverse)
@@ -47,7 +44,7 @@ static void set_rows(struct cv_inverse *inverse)
 }
 
 /* The largest part of the lifespan by which rows with these units differ from `right`;
- * the differences go to `rest`. */
+ * `rest` gets the differences. */
 static double row_errors(const struct cv_inverse *inverse, const double *units,
                          const double *right, double *rest)
 {
@@ -73,7 +70,7 @@ static double row_errors(const struct cv_inverse *inverse, const double *units,
     return worst / inverse->lifespan_s;
 }
 
-/* out = inverse times right, or out += that. */
+/* out = inverse times right, or out += it. */
 static void inverse_multiply(const struct cv_inverse *inverse, const double *right,
                              bool add, double *out)
 {
@@ -116,7 +113,7 @@ static bool nonnegative(const struct cv_inverse *inverse, const double *units)
     return true;
 }
 
-/* The units when the worker in slot k waits just as long as the port needs. */
+/* The units when the worker in slot k waits as long as the port needs. */
 static void wait_units(const struct cv_inverse *inverse, uint32_t k, double wait,
                        double *units)
 {
@@ -125,9 +122,9 @@ static void wait_units(const struct cv_inverse *inverse, uint32_t k, double wait
             inverse->tight[i] - wait * inverse->inverse[(size_t)i * inverse->n + k];
 }
 
-/* The best schedule in which one worker waits and the port is full, if that is better. A
- * worker may wait to fill a port that has room as well: when its row has a price below
- * zero. */
+/* The best schedule in which one worker waits and the port is full, if that is better.
+ * A worker may also wait to fill a port that has room: if its row has a negative
+ * price. */
 static void fill_port(struct cv_inverse *inverse)
 {
     for (uint32_t k = 0; k < inverse->m; k++) {
@@ -160,7 +157,7 @@ static void set_score(struct cv_inverse *inverse)
     inverse->waits = CV_NOBODY;
     inverse->port_value = 0;
     inverse->score = -1;
-    /* An overload within the noise is none: a worker alone between its two messages. */
+    /* A worker alone has an overload within the noise. */
     if ((!inverse->returns->single ||
          inverse->overload_s <= full * inverse->lifespan_s) &&
         nonnegative(inverse, inverse->tight)) {
@@ -172,7 +169,7 @@ static void set_score(struct cv_inverse *inverse)
         fill_port(inverse);
 }
 
-/* Set the scores. False when the inverse is not good enough for it. */
+/* Set the scores. False when the inverse is not accurate enough. */
 static bool inverse_settle(struct cv_inverse *inverse)
 {
     double error;
@@ -204,9 +201,7 @@ static bool inverse_refine(const struct cv_inverse *inverse, const double *right
     return error <= row_noise;
 }
 
-/* --- the tight system of a pair of orders, kept solved ----------------------------- */
-
-/* A pivot this small against its diagonal says nothing any more. */
+/* Smaller pivots, as a part of their diagonal, are noise. */
 static const double least_pivot = 1e-11;
 
 bool cv_inverse_init(struct cv_inverse *inverse, const struct cv_returns *returns,
@@ -265,9 +260,7 @@ void cv_inverse_copy(struct cv_inverse *to, const struct cv_inverse *from)
     to->waits = from->waits;
 }
 
-/* --- from scratch ------------------------------------------------------------------- */
-
-/* The matrix A into the place of the inverse. */
+/* The matrix A, in the place of the inverse. */
 static void set_matrix(struct cv_inverse *inverse)
 {
     const uint32_t n = inverse->n, m = inverse->m;
@@ -373,9 +366,7 @@ bool cv_inverse_load(struct cv_inverse *inverse, const uint32_t *send,
     return cv_inverse_renew(inverse);
 }
 
-/* --- one worker less, one more ------------------------------------------------------ */
-
-/* The order without one slot, whose number the last one takes. */
+/* The order without one slot; the last slot takes its number. */
 static void drop_slot(const uint32_t *from, uint32_t m, uint32_t slot, uint32_t *to)
 {
     uint32_t at = 0;
@@ -477,8 +468,6 @@ bool cv_inverse_insert(struct cv_inverse *inverse, uint32_t x, uint32_t s, uint3
     return (bordered && inverse_settle(inverse)) || cv_inverse_renew(inverse);
 }
 
-/* --- the last digits, and the schedule ---------------------------------------------- */
-
 bool cv_inverse_polish(struct cv_inverse *inverse)
 {
     double *rest = inverse->work_area, *one = inverse->price,
@@ -518,11 +507,11 @@ enum cleave_status cv_inverse_result(const struct cv_inverse *inverse,
                                      struct cleave_error *err)
 {
     const uint32_t m = inverse->m;
-    uint32_t *send = cv_array(arena, m, sizeof *send);
-    uint32_t *back = cv_array(arena, m, sizeof *back);
-    double *units = cv_array(arena, inverse->n, sizeof *units);
+    uint32_t *send, *back;
+    double *units;
 
-    if (send == NULL || back == NULL || units == NULL)
+    if (!CV_NEW(arena, send, m) || !CV_NEW(arena, back, m) ||
+        !CV_NEW(arena, units, inverse->n))
         return cv_fail_memory(err, "schedule");
     for (uint32_t k = 0; k < m; k++) {
         send[k] = inverse->who[inverse->send[k]];

@@ -1,28 +1,26 @@
 /* returns_lp.c -- the best shares for given orders on a single port.
  * SPDX-License-Identifier: MIT
  *
- * Without fixed costs: most work subject to the rows and to the port, a linear program.
- * The row of a worker with nothing to do follows from the port's, so all rows may stay.
+ * Without fixed costs: most work subject to the rows and to the port, a linear
+ * program. The row of a worker without a share follows from the port's, so all rows
+ * may stay.
  *
- * With fixed costs: branch and bound over who takes part. Workers not decided on pay
- * nothing, which can only loosen rows (and the row of one that is left out follows from
- * the port's), so the program bounds all choices from above, and is one of them when
- * nobody undecided has both a share and a fixed cost.
+ * With fixed costs: branch and bound over the set of workers. Undecided workers pay
+ * nothing, which only loosens rows (and the row of a worker that is left out follows
+ * from the port's), so the program is an upper bound, and exact if no undecided worker
+ * has both a share and a fixed cost.
  *
  * Variables are scaled so that a worker's own time is 1 and the lifespan is 1. All
  * coefficients and right sides are then between 0 and 1, and the start is feasible. */
-#include "model/returns/returns_lp.h"
+#include "model/returns/returns_internal.h"
 
 #include <math.h>
 #include <string.h>
-#include "model/returns/returns_chain.h"
-#include "model/returns/returns_internal.h"
 #include "model/simplex/simplex.h"
 
-/* --- the rows of two given orders as a matrix, and its solution -------------------- */
-
-/* When all shares are positive every row is a sum of positive terms, so that elimination
- * with row pivots leaves an error of a few roundings of the lifespan in each row. */
+/* If all shares are positive, every row is a sum of positive terms, so that
+ * elimination with row pivots leaves an error of a few roundings of the lifespan in
+ * each row. */
 
 bool cv_rows_make(struct cv_rows *rows, const struct cv_returns *returns,
                   const uint32_t *send, const uint32_t *back, uint32_t n,
@@ -120,8 +118,8 @@ static void lu_solve(const double *matrix, uint32_t n, const uint32_t *pivots,
     }
 }
 
-/* Columns are scaled so that each worker's own time is 1: costs that differ by many
- * orders of magnitude do not mislead the choice of pivots. */
+/* Columns are scaled so that each worker's own time is 1: costs of very different
+ * magnitudes do not mislead the choice of pivots. */
 bool cv_rows_tight(const struct cv_rows *rows, const uint32_t *set, uint32_t count,
                    double *matrix, double *vector, uint32_t *pivots, double *shares)
 {
@@ -152,8 +150,6 @@ bool cv_rows_tight(const struct cv_rows *rows, const uint32_t *set, uint32_t cou
     }
     return true;
 }
-
-/* --- nobody idle -------------------------------------------------------------------- */
 
 static bool all_tight(const struct cv_returns *returns, const uint32_t *send,
                       const uint32_t *back, uint32_t n, double lifespan_s,
@@ -204,14 +200,12 @@ enum cleave_status cv_returns_tight(const struct cv_returns *returns,
                            err);
 }
 
-/* --- the best shares for given orders on a single port ----------------------------- */
-
-/* Shares of less than this part of the lifespan are none. */
+/* Shares of less than this part of the lifespan are 0. */
 static const double share_noise = 1e-13;
 
 enum { EXACT_MOST = 16, FEWEST_NODES = 20 };
 static const double node_work = 3e8;
-/* What solving a node is counted as, times the square of its columns. */
+/* Steps of a node, times the square of its columns. */
 static const double node_steps = 65;
 
 enum choice { OPEN, IN, OUT };
@@ -219,14 +213,14 @@ enum choice { OPEN, IN, OUT };
 struct program {
     const struct cv_rows *rows;
     enum choice *choice; /* per column of the rows                            */
-    uint32_t *cols;      /* those not out                                     */
-    uint32_t *in;        /* those that pay                                    */
+    uint32_t *cols;      /* not OUT */
+    uint32_t *in;        /* that pay fixed costs */
     uint32_t ncols, nin;
     struct cv_tableau tableau; /* ncols + 1 rows (port last), ncols columns   */
-    double *matrix, *vector;   /* room to solve the last basis afresh         */
+    double *matrix, *vector;   /* workspace for the last basis */
     uint32_t *pivots, *tight;
     double *x;    /* per column of the rows, in units of load                 */
-    double *best; /* the best schedule so far, the same                       */
+    double *best; /* the best schedule so far */
     double best_work;
     uint64_t nodes, most_nodes;
 };
@@ -260,8 +254,6 @@ static double right_side(const struct program *p, uint32_t i)
     return right;
 }
 
-/* --- the program as a tableau ------------------------------------------------------- */
-
 static bool set_up(struct program *p)
 {
     struct cv_tableau *tableau = &p->tableau;
@@ -285,10 +277,8 @@ static bool set_up(struct program *p)
     return true;
 }
 
-/* --- from the last basis to shares -------------------------------------------------- */
-
-/* Solve the tight rows for the columns in the basis afresh: the tableau has gathered the
- * rounding errors of all exchanges. */
+/* Solve the tight rows for the columns in the basis again: the tableau has accumulated
+ * rounding errors. */
 static bool solve_basis(struct program *p)
 {
     uint32_t n = 0, m = 0;
@@ -322,7 +312,7 @@ static bool solve_basis(struct program *p)
     return true;
 }
 
-/* Shrink all shares until the last row holds to the last digit but one. */
+/* Scale all shares until every row holds. */
 static void shrink(struct program *p)
 {
     double factor = 1;
@@ -340,7 +330,7 @@ static void shrink(struct program *p)
         p->x[p->cols[j]] *= factor;
 }
 
-/* The best of the program with the choices made, in p->x, or -1 when they do not go. */
+/* The best work with the choices made, shares in p->x; -1 if infeasible. */
 static double solve(struct program *p)
 {
     const double lifespan_s = p->rows->lifespan_s;
@@ -377,8 +367,6 @@ static double solve(struct program *p)
     return work;
 }
 
-/* --- who takes part ----------------------------------------------------------------- */
-
 static bool pays(const struct program *p, uint32_t col)
 {
     return cv_trip_once_s(trip_of(p, col)) > 0;
@@ -392,8 +380,8 @@ static void keep_if_better(struct program *p, double work)
     memcpy(p->best, p->x, p->rows->n * sizeof *p->best);
 }
 
-/* A schedule from a solution of a node: those with a share pay, and while that does not
- * go the one with the least share is left out. Leaves the choices as they were. */
+/* A schedule from the solution of a node: workers with a share pay, and while that is
+ * infeasible the one with the least share is left out. Restores the choices. */
 static void round_off(struct program *p, enum choice *kept)
 {
     const uint32_t n = p->rows->n;
@@ -429,8 +417,7 @@ static void round_off(struct program *p, enum choice *kept)
     memcpy(p->choice, kept, n * sizeof *kept);
 }
 
-/* Whom to decide on: of those who have a share and do not pay for it, the one that has
- * most to pay. */
+/* The undecided worker with a share and the largest fixed cost. */
 static uint32_t branch_on(const struct program *p)
 {
     uint32_t best = UINT32_MAX;
@@ -443,7 +430,7 @@ static uint32_t branch_on(const struct program *p)
     return best;
 }
 
-/* Returns false when there were too many nodes to look at them all. */
+/* False: there were too many nodes. */
 static bool search(struct program *p, enum choice *kept)
 {
     const bool small = p->rows->n <= EXACT_MOST;

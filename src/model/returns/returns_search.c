@@ -1,15 +1,13 @@
 /* returns_search.c -- reinsertion search for the orders of sending and returning.
  * SPDX-License-Identifier: MIT
  *
- * A worker that takes part is taken out, all pairs of places for it are priced at once
- * (returns_search.c), and it goes back to the best one or stays out; so in turn
- * for all workers until none can be moved with gain. It needs O(n^2) a worker, O(n^3) a
- * sweep and few sweeps. Swapping neighbours would not do: often a worker has to move in
- * both orders at once.
+ * Each worker in turn is taken out, all pairs of places for it are priced at once, and it goes
+ * to the best pair or stays out, until no move gains: O(n^2) a worker, O(n^3) a sweep, few
+ * sweeps. Swapping neighbours is not enough: often a worker has to move in both orders at once.
  *
- * Starts: workers put in one by one, fastest link first; FIFO, LIFO and the order for
- * small results; workers put in at random. Then kicks: a few workers of the best schedule
- * are thrown to random places and the search goes on from there. */
+ * Starts: workers inserted one by one, fastest link first; FIFO, LIFO and the order for
+ * small results; random insertions. Then kicks: a few workers of the best schedule move
+ * to random places, and the search continues from there. */
 #include "model/returns/returns_search.h"
 
 #include <math.h>
@@ -20,214 +18,182 @@
 #include "model/returns/returns_internal.h"
 #include "model/returns/returns_inverse.h"
 
-/* Lines of n + 1 numbers, by place in the order of sending (s) or of returning (f). */
-enum {
-    CV_LINE_SENT_COST,    /* [s]: v B (sent later), part of those sent sooner         */
-    CV_LINE_BACK_COST,    /* [f]: v B (returned sooner), part of those returned later */
-    CV_LINE_ROW_SENT,     /* [s]: seconds of those sent sooner, with fixed costs      */
-    CV_LINE_ROW_BACK,     /* [f]: seconds of those returned later                     */
-    CV_LINE_PRICE_LATER,  /* [s]: sum of prices of those sent later                   */
-    CV_LINE_PRICE_SOONER, /* [f]: sum of prices of those returned sooner              */
-    CV_LINE_PORT_LATER,   /* as the two above, for the port                           */
-    CV_LINE_PORT_SOONER,
-    CV_LINE_TABLE_BACK,  /* [f], for one s: v B (returned sooner), the other part    */
-    CV_LINE_TABLE_SENT,  /* [f], for one s: v B (sent later), the other part         */
-    CV_LINE_UNITS,       /* of a candidate on a single port, x last: shares,         */
-    CV_LINE_PRICES,      /* prices of rows,                                          */
-    CV_LINE_PORT_PRICES, /* and what a second in a row adds to the port              */
-    CV_LINES
-};
+/* --- the best pair of places for one more worker -------------------------------------- */
 
-/* What comes of worker x at a pair of places. */
-struct cv_position_value {
-    double pivot, share; /* of x                                     */
-    double price, port;  /* what a unit more for x is worth, takes   */
+/* Worker x comes after s others in the order of sending and after f in that of returning. Its
+ * column u is send_s of x for workers sent later plus back_s of x for workers returned
+ * sooner; its row v is send_s of workers sent sooner plus back_s of workers returned later.
+ * So v B u, with B the inverse, has four parts, each a sum of B over a rectangle given by s or
+ * f at either end, and all (m + 1)^2 pairs are priced from running sums: two parts depend
+ * on s or f alone, the other two are tables. This gives the share of x and the total work in
+ * O(1) a pair, fixed costs included. That no share is negative takes O(m), and is checked
+ * for the most promising pairs first, until one holds that no other can beat.
+ *
+ * On a single port a pair promises work(tight) - port_value * overload: an upper bound if the
+ * prices of the rows at that port_value are not negative. If the tight solution with x
+ * overfills the port, one worker has to wait (returns_inverse.c); the prices of all rows,
+ * and the effect of rows on the port, follow from those without x in O(m). */
+
+/* Most pairs that are examined on a single port. */
+enum { MOST_LOOKS = 4000 };
+
+/* Worker x at a pair of places. */
+struct look {
+    double pivot, share; /* of x                                  */
+    double price, port;  /* worth and port time of a unit of x    */
     double work, overload_s;
 };
 
-/* A pair of places and the work it promises. */
-struct cv_place_pair {
-    double promise;
+struct pair {
+    double promise; /* work */
     uint32_t s, f;
 };
 
-struct cv_position_search {
-    uint32_t n;
-    double *sent_later;  /* [s][i]: B times the workers sent from place s on          */
-    double *back_sooner; /* [i][f]: B times the workers returned before place f       */
-    double *row_sent;    /* [s][j]: send_s of those sent before s, times B            */
-    double *row_back;    /* [f][j]: back_s of those returned from f on, times B       */
-    double *lines;       /* CV_LINES of them                                          */
-    struct cv_place_pair *pairs;
+struct places {
+    const struct cv_inverse *rest; /* the workers without x */
+    const struct cv_trip *trip;    /* of x                  */
+    size_t side;                   /* n + 1                 */
+    double *sent_later;            /* [s][i]: B times the workers sent from place s   */
+    double *back_sooner;           /* [i][f]: B times the workers returned before f   */
+    double *row_sent;              /* [s][j]: send_s of workers sent before s, times B */
+    double *row_back; /* [f][j]: back_s of workers returned from f, times B */
+    double *sent_cost, *table_sent;   /* the two parts of v B (sent later)      */
+    double *back_cost, *table_back;   /* the two parts of v B (returned sooner) */
+    double *row_sent_s, *row_back_s;  /* seconds of workers sent sooner, returned later */
+    double *later, *sooner;           /* sums of prices: sent later, returned sooner */
+    double *port_later, *port_sooner; /* sums of port prices */
+    double *units, *prices, *ports;   /* of rows with x, x last, on a single port */
+    struct pair *pairs;
     size_t npairs;
-    double steps; /* work done so far, in inner steps */
+    double steps; /* work done, in inner steps */
 };
 
-/* --- returns_search.c: what pairs promise --------------------------------------- */
-
-static inline double *cv_places_line(const struct cv_position_search *places,
-                                     unsigned which)
-{
-    return places->lines + which * ((size_t)places->n + 1);
-}
-
-/* --- returns_search.c: a single port ----------------------------------------------- */
-
-/* --- what each pair of places for one more worker promises ------------------------- */
-
-/* Worker x comes in behind s others in the order of sending and behind f in that of
- * returning. Its column is send_s of x for those sent later plus back_s of x for those
- * returned sooner; its row is send_s of those sent sooner plus back_s of those returned
- * later. So v B u has four parts, each a sum of B over a rectangle given by s or f at
- * either end, and all (m + 1)^2 pairs are priced from running sums: two of the parts
- * depend on s or f alone, the other two are tables. With them the share of x and the work
- * of all are known in O(1) a pair, fixed costs included, and whether nobody's share falls
- * below zero in O(m), asked only of pairs that promise more than the best so far.
- * 
- * On a single port work(tight) - port_value * overload is what a pair promises: an upper
- * bound whenever the rows' prices at that port_value are not negative. */
-
-static bool places_init(struct cv_position_search *places, uint32_t n, bool single,
+static bool places_init(struct places *places, uint32_t n, bool single,
                         struct cv_arena *arena)
 {
     const size_t side = (size_t)n + 1, table = side * side;
+    double **lines[] = { &places->sent_cost,   &places->table_sent, &places->back_cost,
+                         &places->table_back,  &places->row_sent_s, &places->row_back_s,
+                         &places->later,       &places->sooner,     &places->port_later,
+                         &places->port_sooner, &places->units,      &places->prices,
+                         &places->ports };
 
-    *places = (struct cv_position_search){ .n = n };
-    places->sent_later = cv_array(arena, table, sizeof(double));
-    places->back_sooner = cv_array(arena, table, sizeof(double));
-    places->lines = cv_array(arena, CV_LINES * side, sizeof(double));
-    places->pairs = cv_array(arena, table, sizeof *places->pairs);
-    places->row_sent = cv_array(arena, single ? table : 0, sizeof(double));
-    places->row_back = cv_array(arena, single ? table : 0, sizeof(double));
-    return places->sent_later != NULL && places->back_sooner != NULL &&
-           places->lines != NULL && places->pairs != NULL && places->row_sent != NULL &&
-           places->row_back != NULL;
+    *places = (struct places){ .side = side };
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+        if (!CV_NEW(arena, *lines[k], side))
+            return false;
+    return CV_NEW(arena, places->sent_later, table) &&
+           CV_NEW(arena, places->back_sooner, table) &&
+           CV_NEW(arena, places->pairs, table) &&
+           CV_NEW(arena, places->row_sent, single ? table : 0) &&
+           CV_NEW(arena, places->row_back, single ? table : 0);
 }
 
-/* --- running sums ------------------------------------------------------------------- */
-
-static void sum_columns(struct cv_position_search *places, const struct cv_inverse *rest)
+static void sum_columns(struct places *places)
 {
+    const struct cv_inverse *rest = places->rest;
     const uint32_t m = rest->m, n = rest->n;
-    const size_t side = (size_t)n + 1;
-    double *back_cost = cv_places_line(places, CV_LINE_BACK_COST);
 
-    memset(places->sent_later + m * side, 0, m * sizeof(double));
+    memset(places->sent_later + m * places->side, 0, m * sizeof(double));
     for (uint32_t s = m; s-- > 0;) {
-        const double *next = places->sent_later + (s + 1) * side;
-        double *now = places->sent_later + s * side;
-        const double *column = rest->inverse + rest->send[s];
+        double *now = places->sent_later + s * places->side;
+        const double *next = now + places->side, *column = rest->inverse + rest->send[s];
 
         for (uint32_t i = 0; i < m; i++)
             now[i] = next[i] + column[(size_t)i * n];
     }
-    memset(back_cost, 0, (m + 1) * sizeof(double));
+    memset(places->back_cost, 0, (m + 1) * sizeof(double));
     for (uint32_t k = 0; k < m; k++) {
         const uint32_t j = rest->back[k];
         const double *row = rest->inverse + (size_t)j * n,
                      cost = cv_inverse_trip(rest, j)->back_s;
-        double *sums = places->back_sooner + j * side, sum = 0;
+        double *sums = places->back_sooner + j * places->side, sum = 0;
 
         sums[0] = 0;
         for (uint32_t f = 0; f < m; f++)
             sums[f + 1] = sum += row[rest->back[f]];
         for (uint32_t f = 0; f <= k; f++)
-            back_cost[f] += cost * sums[f];
+            places->back_cost[f] += cost * sums[f];
     }
 }
 
-static void sum_lines(struct cv_position_search *places, const struct cv_inverse *rest)
+static void sum_lines(struct places *places)
 {
+    const struct cv_inverse *rest = places->rest;
     const uint32_t m = rest->m;
-    const size_t side = (size_t)rest->n + 1;
-    double *row_sent = cv_places_line(places, CV_LINE_ROW_SENT),
-           *row_back = cv_places_line(places, CV_LINE_ROW_BACK);
-    double *later = cv_places_line(places, CV_LINE_PRICE_LATER),
-           *sooner = cv_places_line(places, CV_LINE_PRICE_SOONER);
-    double *port_later = cv_places_line(places, CV_LINE_PORT_LATER);
-    double *port_sooner = cv_places_line(places, CV_LINE_PORT_SOONER);
 
-    row_sent[0] = row_back[m] = later[m] = sooner[0] = 0;
-    port_later[m] = port_sooner[0] = 0;
+    places->row_sent_s[0] = places->row_back_s[m] = 0;
+    places->later[m] = places->sooner[0] = 0;
+    places->port_later[m] = places->port_sooner[0] = 0;
     for (uint32_t k = 0; k < m; k++) {
         const uint32_t i = rest->send[k], j = rest->back[k];
 
-        row_sent[k + 1] = row_sent[k] +
-                          cv_inverse_trip(rest, i)->send_s * rest->tight[i] +
-                          cv_inverse_trip(rest, i)->send_fixed_s;
-        sooner[k + 1] = sooner[k] + rest->price[j];
-        port_sooner[k + 1] = port_sooner[k] + rest->port_price[j];
+        places->row_sent_s[k + 1] = places->row_sent_s[k] +
+                                    cv_inverse_trip(rest, i)->send_s * rest->tight[i] +
+                                    cv_inverse_trip(rest, i)->send_fixed_s;
+        places->sooner[k + 1] = places->sooner[k] + rest->price[j];
+        places->port_sooner[k + 1] = places->port_sooner[k] + rest->port_price[j];
     }
     for (uint32_t k = m; k-- > 0;) {
         const uint32_t i = rest->send[k], j = rest->back[k];
 
-        row_back[k] = row_back[k + 1] +
-                      cv_inverse_trip(rest, j)->back_s * rest->tight[j] +
-                      cv_inverse_trip(rest, j)->back_fixed_s;
-        later[k] = later[k + 1] + rest->price[i];
-        port_later[k] = port_later[k + 1] + rest->port_price[i];
+        places->row_back_s[k] = places->row_back_s[k + 1] +
+                                cv_inverse_trip(rest, j)->back_s * rest->tight[j] +
+                                cv_inverse_trip(rest, j)->back_fixed_s;
+        places->later[k] = places->later[k + 1] + rest->price[i];
+        places->port_later[k] = places->port_later[k + 1] + rest->port_price[i];
     }
     for (uint32_t s = 0; s <= m; s++) {
-        const double *sums = places->sent_later + s * side;
+        const double *sums = places->sent_later + s * places->side;
         double sum = 0;
 
         for (uint32_t k = 0; k < s; k++)
             sum += cv_inverse_trip(rest, rest->send[k])->send_s * sums[rest->send[k]];
-        cv_places_line(places, CV_LINE_SENT_COST)[s] = sum;
+        places->sent_cost[s] = sum;
     }
 }
 
-/* --- what a pair of places promises ------------------------------------------------- */
-
-/* Tables for place s, from those for s - 1. */
-static void step_tables(struct cv_position_search *places, const struct cv_inverse *rest,
-                        uint32_t s)
+/* Tables for place s, from the tables for s - 1. */
+static void step_tables(struct places *places, uint32_t s)
 {
+    const struct cv_inverse *rest = places->rest;
     const uint32_t m = rest->m;
-    const size_t side = (size_t)rest->n + 1;
-    const double *sums = places->sent_later + s * side;
-    double *table_back = cv_places_line(places, CV_LINE_TABLE_BACK);
-    double *table_sent = cv_places_line(places, CV_LINE_TABLE_SENT), sum = 0;
+    const double *sums = places->sent_later + s * places->side;
+    double sum = 0;
 
     if (s == 0) {
-        memset(table_back, 0, (m + 1) * sizeof(double));
+        memset(places->table_back, 0, (m + 1) * sizeof(double));
     } else {
         const uint32_t j = rest->send[s - 1];
-        const double *row = places->back_sooner + j * side;
+        const double *row = places->back_sooner + j * places->side;
         const double cost = cv_inverse_trip(rest, j)->send_s;
 
         for (uint32_t f = 0; f <= m; f++)
-            table_back[f] += cost * row[f];
+            places->table_back[f] += cost * row[f];
     }
-    table_sent[m] = 0;
+    places->table_sent[m] = 0;
     for (uint32_t f = m; f-- > 0;) {
         const uint32_t j = rest->back[f];
 
-        table_sent[f] = sum += cv_inverse_trip(rest, j)->back_s * sums[j];
+        places->table_sent[f] = sum += cv_inverse_trip(rest, j)->back_s * sums[j];
     }
 }
 
-static struct cv_position_value look_at(const struct cv_position_search *places,
-                                        const struct cv_inverse *rest,
-                                        const struct cv_trip *trip, uint32_t s,
-                                        uint32_t f, double table_back, double table_sent)
+static struct look look_at(const struct places *places, uint32_t s, uint32_t f,
+                           double table_back, double table_sent)
 {
-    const double sent = cv_places_line(places, CV_LINE_SENT_COST)[s] + table_sent;
-    const double back = table_back + cv_places_line(places, CV_LINE_BACK_COST)[f];
-    const double later = cv_places_line(places, CV_LINE_PRICE_LATER)[s];
-    const double sooner = cv_places_line(places, CV_LINE_PRICE_SOONER)[f];
-    const double port_later = cv_places_line(places, CV_LINE_PORT_LATER)[s];
-    const double port_sooner = cv_places_line(places, CV_LINE_PORT_SOONER)[f];
-    const double fixed_s =
-        trip->send_fixed_s + trip->compute_fixed_s + trip->back_fixed_s;
-    const double row_s = rest->lifespan_s - fixed_s -
-                         cv_places_line(places, CV_LINE_ROW_SENT)[s] -
-                         cv_places_line(places, CV_LINE_ROW_BACK)[f] +
-                         trip->send_fixed_s * sent + trip->back_fixed_s * back;
-    struct cv_position_value look;
+    const struct cv_inverse *rest = places->rest;
+    const struct cv_trip *trip = places->trip;
+    const double sent = places->sent_cost[s] + table_sent;
+    const double back = table_back + places->back_cost[f];
+    const double later = places->later[s], sooner = places->sooner[f];
+    const double port_later = places->port_later[s], port_sooner = places->port_sooner[f];
+    const double row_s = rest->lifespan_s - cv_trip_once_s(trip) - places->row_sent_s[s] -
+                         places->row_back_s[f] + trip->send_fixed_s * sent +
+                         trip->back_fixed_s * back;
+    struct look look;
 
-    look.pivot = trip->send_s + trip->compute_s + trip->back_s - trip->send_s * sent -
-                 trip->back_s * back;
+    look.pivot = cv_trip_unit_s(trip) - trip->send_s * sent - trip->back_s * back;
     look.share = row_s / look.pivot;
     look.price = 1 - trip->send_s * later - trip->back_s * sooner;
     look.port = trip->send_s + trip->back_s - trip->send_s * port_later -
@@ -239,79 +205,77 @@ static struct cv_position_value look_at(const struct cv_position_search *places,
     return look;
 }
 
-/* All pairs that promise more than `least` into places->pairs. */
-static void places_collect(struct cv_position_search *places,
-                           const struct cv_inverse *rest, const struct cv_trip *trip,
-                           double min, double port_value)
+/* All pairs that promise more than `min`, into places->pairs. */
+static void collect_pairs(struct places *places, double min, double port_value)
 {
-    const uint32_t m = rest->m;
-    const bool single = rest->returns->single;
-    const double *table_back = cv_places_line(places, CV_LINE_TABLE_BACK);
-    const double *table_sent = cv_places_line(places, CV_LINE_TABLE_SENT);
+    const uint32_t m = places->rest->m;
+    const bool single = places->rest->returns->single;
 
-    sum_columns(places, rest);
-    sum_lines(places, rest);
+    sum_columns(places);
+    sum_lines(places);
     places->npairs = 0;
     for (uint32_t s = 0; s <= m; s++) {
-        step_tables(places, rest, s);
+        step_tables(places, s);
         for (uint32_t f = 0; f <= m; f++) {
-            const struct cv_position_value look =
-                look_at(places, rest, trip, s, f, table_back[f], table_sent[f]);
+            const struct look look =
+                look_at(places, s, f, places->table_back[f], places->table_sent[f]);
             const bool over = single && look.overload_s > 0;
             const double promise =
                 over ? look.work - port_value * look.overload_s : look.work;
 
             if (promise > min && (over || look.share > 0))
-                places->pairs[places->npairs++] = (struct cv_place_pair){ promise, s, f };
+                places->pairs[places->npairs++] = (struct pair){ promise, s, f };
         }
     }
     places->steps += 12 * (double)m * m;
 }
 
-/* --- is it a schedule? -------------------------------------------------------------- */
-
 /* One pair of places again, in O(m). */
-static struct cv_position_value places_look(const struct cv_position_search *places,
-                                            const struct cv_inverse *rest,
-                                            const struct cv_trip *trip, uint32_t s,
-                                            uint32_t f)
+static struct look look_again(const struct places *places, const struct pair *at)
 {
-    const size_t side = (size_t)rest->n + 1;
+    const struct cv_inverse *rest = places->rest;
+    const size_t side = places->side;
     double table_back = 0, table_sent = 0;
 
-    for (uint32_t k = 0; k < s; k++) {
+    for (uint32_t k = 0; k < at->s; k++) {
         const uint32_t j = rest->send[k];
 
         table_back +=
-            cv_inverse_trip(rest, j)->send_s * places->back_sooner[j * side + f];
+            cv_inverse_trip(rest, j)->send_s * places->back_sooner[j * side + at->f];
     }
-    for (uint32_t k = f; k < rest->m; k++) {
+    for (uint32_t k = at->f; k < rest->m; k++) {
         const uint32_t j = rest->back[k];
 
-        table_sent += cv_inverse_trip(rest, j)->back_s * places->sent_later[s * side + j];
+        table_sent +=
+            cv_inverse_trip(rest, j)->back_s * places->sent_later[at->s * side + j];
     }
-    return look_at(places, rest, trip, s, f, table_back, table_sent);
+    return look_at(places, at->s, at->f, table_back, table_sent);
 }
 
-/* Nobody's share is below zero when x is not made to wait. `doubt` is a slot to ask
- * first: the one that failed last. */
-static bool places_positive(const struct cv_position_search *places,
-                            const struct cv_inverse *rest, const struct cv_trip *trip,
-                            const struct cv_position_value *look, uint32_t s, uint32_t f,
-                            uint32_t *doubt)
+/* The share of slot i when x is at these places and does not wait. */
+static double share_of(const struct places *places, const struct look *look,
+                       const struct pair *at, uint32_t i)
 {
-    const size_t side = (size_t)rest->n + 1;
+    const struct cv_trip *trip = places->trip;
     const double sent = trip->send_fixed_s + look->share * trip->send_s;
     const double back = trip->back_fixed_s + look->share * trip->back_s;
-    const double min = -CV_SHARE_NOISE * fabs(look->work);
-    const double *later = places->sent_later + s * side;
 
-    for (uint32_t k = 0; k <= rest->m; k++) {
+    return places->rest->tight[i] - sent * places->sent_later[at->s * places->side + i] -
+           back * places->back_sooner[i * places->side + at->f];
+}
+
+/* Whether no share is negative when x does not wait. `doubt` is the slot that failed last: it
+ * is checked first. */
+static bool all_positive(const struct places *places, const struct look *look,
+                         const struct pair *at, uint32_t *doubt)
+{
+    const double min = -CV_SHARE_NOISE * fabs(look->work);
+    const uint32_t m = places->rest->m;
+
+    for (uint32_t k = 0; k <= m; k++) {
         const uint32_t i = k == 0 ? *doubt : k - 1;
 
-        if (i < rest->m && !(rest->tight[i] - sent * later[i] -
-                                 back * places->back_sooner[i * side + f] >=
-                             min)) {
+        if (i < m && !(share_of(places, look, at, i) >= min)) {
             *doubt = i;
             return false;
         }
@@ -319,27 +283,19 @@ static bool places_positive(const struct cv_position_search *places,
     return look->share > 0;
 }
 
-/* --- what a pair of places for one more worker does on one port -------------------- */
-
-/* When the tight solution with x overfills the port, one worker has to wait, x or another
- * (returns_inverse.c). The prices of all rows, and what they do to the port, follow
- * from those without x in O(m), so does the best one to wait. */
-
-/* Prepare for places_single_work. */
-static void places_sum_rows(struct cv_position_search *places,
-                            const struct cv_inverse *rest)
+static void sum_rows(struct places *places)
 {
+    const struct cv_inverse *rest = places->rest;
     const uint32_t m = rest->m, n = rest->n;
-    const size_t side = (size_t)n + 1;
 
     memset(places->row_sent, 0, m * sizeof(double));
-    memset(places->row_back + m * side, 0, m * sizeof(double));
+    memset(places->row_back + m * places->side, 0, m * sizeof(double));
     for (uint32_t k = 0; k < m; k++) {
         const uint32_t i = rest->send[k];
         const double *row = rest->inverse + (size_t)i * n,
                      cost = cv_inverse_trip(rest, i)->send_s;
-        const double *from = places->row_sent + k * side;
-        double *to = places->row_sent + (k + 1) * side;
+        const double *from = places->row_sent + k * places->side;
+        double *to = places->row_sent + (k + 1) * places->side;
 
         for (uint32_t j = 0; j < m; j++)
             to[j] = from[j] + cost * row[j];
@@ -348,145 +304,122 @@ static void places_sum_rows(struct cv_position_search *places,
         const uint32_t i = rest->back[k];
         const double *row = rest->inverse + (size_t)i * n,
                      cost = cv_inverse_trip(rest, i)->back_s;
-        const double *from = places->row_back + (k + 1) * side;
-        double *to = places->row_back + k * side;
+        const double *from = places->row_back + (k + 1) * places->side;
+        double *to = places->row_back + k * places->side;
 
         for (uint32_t j = 0; j < m; j++)
             to[j] = from[j] + cost * row[j];
     }
 }
 
-/* Shares, prices of rows and what rows do to the port, with x as the last. */
-static void set_lines(const struct cv_position_search *places,
-                      const struct cv_inverse *rest, const struct cv_trip *trip,
-                      const struct cv_position_value *look, uint32_t s, uint32_t f)
+static double row_of(const struct places *places, const struct pair *at, uint32_t j)
 {
-    const uint32_t m = rest->m;
-    const size_t side = (size_t)rest->n + 1;
-    const double sent = trip->send_fixed_s + look->share * trip->send_s;
-    const double back = trip->back_fixed_s + look->share * trip->back_s;
-    double *units = cv_places_line(places, CV_LINE_UNITS),
-           *price = cv_places_line(places, CV_LINE_PRICES);
-    double *port = cv_places_line(places, CV_LINE_PORT_PRICES);
+    return places->row_sent[at->s * places->side + j] +
+           places->row_back[at->f * places->side + j];
+}
 
-    units[m] = look->share;
+/* Shares, prices of rows and their effect on the port, with x as the last. */
+static void set_lines(const struct places *places, const struct look *look,
+                      const struct pair *at)
+{
+    const struct cv_inverse *rest = places->rest;
+    const uint32_t m = rest->m;
+    double *price = places->prices, *port = places->ports;
+
+    places->units[m] = look->share;
     price[m] = look->price / look->pivot;
     port[m] = look->port / look->pivot;
     for (uint32_t j = 0; j < m; j++) {
-        const double row =
-            places->row_sent[s * side + j] + places->row_back[f * side + j];
+        const double row = row_of(places, at, j);
 
-        units[j] = rest->tight[j] - sent * places->sent_later[s * side + j] -
-                   back * places->back_sooner[j * side + f];
+        places->units[j] = share_of(places, look, at, j);
         price[j] = rest->price[j] - price[m] * row;
         port[j] = rest->port_price[j] - port[m] * row;
     }
 }
 
-/* With worker k waiting, nobody's share is below zero. */
-static bool wait_positive(const struct cv_position_search *places,
-                          const struct cv_inverse *rest, const struct cv_trip *trip,
-                          const struct cv_position_value *look,
-                          const struct cv_place_pair *at, uint32_t k)
+/* Whether no share is negative when worker k waits. */
+static bool wait_positive(const struct places *places, const struct look *look,
+                          const struct pair *at, uint32_t k)
 {
+    const struct cv_inverse *rest = places->rest;
     const uint32_t m = rest->m;
-    const size_t side = (size_t)rest->n + 1;
-    const double *units = cv_places_line(places, CV_LINE_UNITS);
-    const double wait = look->overload_s / cv_places_line(places, CV_LINE_PORT_PRICES)[k];
-    const double row =
-        k == m ? -1
-               : places->row_sent[at->s * side + k] + places->row_back[at->f * side + k];
+    const size_t side = places->side;
+    const double wait = look->overload_s / places->ports[k];
+    const double row = k == m ? -1 : row_of(places, at, k);
     const double min = -CV_SHARE_NOISE * fabs(look->work), of_x = -row / look->pivot;
 
-    if (!(units[m] - wait * of_x >= min))
+    if (!(places->units[m] - wait * of_x >= min))
         return false;
     for (uint32_t i = 0; i < m; i++) {
-        const double column = trip->send_s * places->sent_later[at->s * side + i] +
-                              trip->back_s * places->back_sooner[i * side + at->f];
+        const double column =
+            places->trip->send_s * places->sent_later[at->s * side + i] +
+            places->trip->back_s * places->back_sooner[i * side + at->f];
         const double own = k == m ? 0 : rest->inverse[(size_t)i * rest->n + k];
 
-        if (!(units[i] - wait * (own - of_x * column) >= min))
+        if (!(places->units[i] - wait * (own - of_x * column) >= min))
             return false;
     }
     return true;
 }
 
-/* The work at a pair of places if it is above `least`; if it is not, any number that is
- * not above it either. */
-static double places_single_work(const struct cv_position_search *places,
-                                 const struct cv_inverse *rest,
-                                 const struct cv_trip *trip,
-                                 const struct cv_place_pair *at, double min)
+/* The work at a pair of places on a single port; at most `min` if it is not above it. */
+static double single_work(const struct places *places, const struct pair *at, double min)
 {
-    const struct cv_position_value look = places_look(places, rest, trip, at->s, at->f);
-    const double *price = cv_places_line(places, CV_LINE_PRICES),
-                 *port = cv_places_line(places, CV_LINE_PORT_PRICES);
-    uint32_t doubt = rest->m;
+    const struct look look = look_again(places, at);
+    uint32_t doubt = places->rest->m;
     double best = -1;
 
     if (look.overload_s <= 0)
-        return places_positive(places, rest, trip, &look, at->s, at->f, &doubt)
-                   ? look.work
-                   : -1;
-    set_lines(places, rest, trip, &look, at->s, at->f);
-    for (uint32_t k = 0; k <= rest->m; k++) {
-        const double work = look.work - look.overload_s * price[k] / port[k];
+        return all_positive(places, &look, at, &doubt) ? look.work : -1;
+    set_lines(places, &look, at);
+    for (uint32_t k = 0; k <= places->rest->m; k++) {
+        const double port = places->ports[k];
+        const double work = look.work - look.overload_s * places->prices[k] / port;
 
-        if (port[k] > 0 && work > min && work > best &&
-            wait_positive(places, rest, trip, &look, at, k))
+        if (port > 0 && work > min && work > best && wait_positive(places, &look, at, k))
             best = work;
     }
     return best;
 }
 
-/* --- the best pair of places for one more worker ----------------------------------- */
-
-/* All pairs are priced (returns_search.c); then the most promising are looked at
- * first, until one holds that no other can beat (returns_search.c on a single port). */
-
-/* Of pairs that promise more on a single port this many are looked at. */
-enum { MOST_LOOKS = 4000 };
-
-static bool before(const struct cv_place_pair *a, const struct cv_place_pair *b)
+static bool before(const struct pair *a, const struct pair *b)
 {
     return a->promise > b->promise;
 }
 
-CV_HEAP(pair, struct cv_place_pair, before)
+CV_HEAP(pair, struct pair, before)
 
-static bool best_duplex(struct cv_position_search *places, const struct cv_inverse *rest,
-                        const struct cv_trip *trip, struct cv_place_pair *out)
+static bool best_duplex(struct places *places, struct pair *out)
 {
-    uint32_t doubt = rest->m;
+    uint32_t doubt = places->rest->m;
 
     while (places->npairs > 0) {
-        const struct cv_place_pair at = pair_pop(places->pairs, places->npairs--);
-        const struct cv_position_value look = places_look(places, rest, trip, at.s, at.f);
+        struct look look;
 
-        places->steps += 2.0 * rest->m;
-        if (places_positive(places, rest, trip, &look, at.s, at.f, &doubt)) {
-            *out = at;
+        *out = pair_pop(places->pairs, places->npairs--);
+        look = look_again(places, out);
+        places->steps += 2.0 * places->rest->m;
+        if (all_positive(places, &look, out, &doubt))
             return true;
-        }
     }
     return false;
 }
 
-static bool best_single(struct cv_position_search *places, const struct cv_inverse *rest,
-                        const struct cv_trip *trip, double min, struct cv_place_pair *out)
+static bool best_single(struct places *places, double min, struct pair *out)
 {
     bool found = false;
 
     for (unsigned looks = 0; places->npairs > 0 && looks < MOST_LOOKS; looks++) {
-        const struct cv_place_pair at = pair_pop(places->pairs, places->npairs--);
+        const struct pair at = pair_pop(places->pairs, places->npairs--);
         double work;
 
         if (at.promise <= min)
             break;
-        work = places_single_work(places, rest, trip, &at, min);
-        places->steps += 12.0 * rest->m;
+        work = single_work(places, &at, min);
+        places->steps += 12.0 * places->rest->m;
         if (work > min) {
-            *out = (struct cv_place_pair){ work, at.s, at.f };
+            *out = (struct pair){ work, at.s, at.f };
             min = work;
             found = true;
         }
@@ -494,50 +427,48 @@ static bool best_single(struct cv_position_search *places, const struct cv_inver
     return found;
 }
 
-/* Where among the workers of `rest` worker x, which is not one of them, does most, if
- * that is more than `least`. `port_value` is a guess of what the port is worth. False:
- * nowhere. O(m^2) and for a single port O(m) for each pair that promises more. */
-static bool places_best(struct cv_position_search *places, const struct cv_inverse *rest,
-                        uint32_t x, double min, double port_value,
-                        struct cv_place_pair *out)
+/* The pair of places among the workers of `rest` at which worker x, not one of them, does
+ * most; false if that is not more than `min`. `port_value` is a guess of the worth of the
+ * port. O(m^2), and O(m) for each promising pair of a single port. */
+static bool best_places(struct places *places, const struct cv_inverse *rest, uint32_t x,
+                        double min, double port_value, struct pair *out)
 {
-    const struct cv_trip *trip = &rest->returns->trips[x];
-
-    places_collect(places, rest, trip, min, port_value);
+    places->rest = rest;
+    places->trip = &rest->returns->trips[x];
+    collect_pairs(places, min, port_value);
     if (places->npairs == 0)
         return false;
     for (size_t i = places->npairs / 2; i-- > 0;)
         pair_sink(places->pairs, places->npairs, i, places->pairs[i]);
     if (!rest->returns->single)
-        return best_duplex(places, rest, trip, out);
-    places_sum_rows(places, rest);
-    return best_single(places, rest, trip, min, out);
+        return best_duplex(places, out);
+    sum_rows(places);
+    return best_single(places, min, out);
 }
 
-/* --- reinsertion search for the orders of sending and returning -------------------- */
-
-/* A move must gain this part of the work: less is rounding, and could go in circles. */
+/* A move must gain this part of the work: less is rounding and could cycle. */
 static const double least_gain = 1e-10;
-/* Sweeps over all workers: more than this many are needed only by rounding errors. */
+/* Sweeps over all workers: only rounding errors need more. */
 enum { MOST_SWEEPS = 50 };
 /* Steps after which even a first start ends. */
 static const double most_steps = 30e9;
-/* The usual effort: so many starts and kicks, but no new ones after this time. */
+/* Starts, kicks, seed, and seconds after which neither begins. */
 static const struct cv_search_effort usual_effort = { 5, 30, 0, 1 };
-/* Up to so many workers the shares for the best orders are checked by the solver for
- * given orders, which may leave others out. */
+/* Most workers for which the solver for given orders improves the shares of the result: it may
+ * leave out other workers. */
 enum { MOST_CHECKED = 16 };
 
 struct search {
     const struct cv_returns *returns;
     struct cv_search_effort effort;
     struct cv_inverse now, rest, best;
-    struct cv_position_search places;
+    struct places places;
     uint32_t *order, *shuffled;    /* all workers: by send_s; scratch */
     struct cv_round_trip plain[3]; /* FIFO, LIFO, small results */
     struct cv_random random;
 };
 
+/* Accept search->rest. */
 static void swap_now(struct search *search)
 {
     const struct cv_inverse keep = search->now;
@@ -553,16 +484,14 @@ static uint32_t draw(struct cv_random *random, uint32_t below)
     return number < below ? number : below - 1;
 }
 
-/* --- one worker --------------------------------------------------------------------- */
-
-/* Worker x to where it does most, or out. True when that gains. */
+/* Move worker x to its best places, or out. False if that gains nothing. */
 static bool move_worker(struct search *search, uint32_t x)
 {
     struct cv_inverse *now = &search->now, *rest = &search->rest;
     const double min = now->score + least_gain * fabs(now->score);
     const bool inside = now->slot[x] != CV_NOBODY;
     double stay_out = -1;
-    struct cv_place_pair to;
+    struct pair to;
 
     search->places.steps += 12.0 * now->m * now->m + 50.0 * (now->m + 1);
     if (inside) {
@@ -570,7 +499,7 @@ static bool move_worker(struct search *search, uint32_t x)
             return false;
         stay_out = rest->score;
     }
-    if (places_best(&search->places, inside ? rest : now, x, fmax(min, stay_out),
+    if (best_places(&search->places, inside ? rest : now, x, fmax(min, stay_out),
                     now->port_value, &to)) {
         if (!inside)
             cv_inverse_copy(rest, now);
@@ -578,7 +507,7 @@ static bool move_worker(struct search *search, uint32_t x)
             swap_now(search);
             return true;
         }
-        /* What was promised was rounding: perhaps out is better still. */
+        /* The promise was rounding: perhaps out is better. */
         if (!(stay_out > min) || !cv_inverse_without(now, (uint32_t)now->slot[x], rest))
             return false;
     }
@@ -588,14 +517,13 @@ static bool move_worker(struct search *search, uint32_t x)
     return true;
 }
 
-/* Until no worker can be moved with gain. */
 static void improve(struct search *search)
 {
     const uint32_t n = search->returns->n;
     uint32_t since = 0;
 
     for (unsigned sweep = 0; sweep < MOST_SWEEPS && since < n; sweep++) {
-        /* Errors do not add up over more than a sweep. */
+        /* Rounding errors of one sweep only. */
         if (!cv_inverse_renew(&search->now))
             break;
         for (uint32_t k = 0; k < n && since < n; k++) {
@@ -606,14 +534,6 @@ static void improve(struct search *search)
     }
 }
 
-static void keep_best(struct search *search)
-{
-    if (search->now.score > search->best.score * (1 + least_gain))
-        cv_inverse_copy(&search->best, &search->now);
-}
-
-/* --- starts and kicks --------------------------------------------------------------- */
-
 static void insert_all(struct search *search, const uint32_t *order)
 {
     cv_inverse_clear(&search->now);
@@ -621,7 +541,7 @@ static void insert_all(struct search *search, const uint32_t *order)
         move_worker(search, order[k]);
 }
 
-/* Take out who would get less than nothing, one by one. */
+/* Take out workers with negative shares, one by one. */
 static bool make_feasible(struct search *search)
 {
     while (search->now.score < 0 && search->now.m > 0) {
@@ -649,8 +569,7 @@ static void shuffle(struct search *search)
 {
     const uint32_t n = search->returns->n;
 
-    for (uint32_t k = 0; k < n; k++)
-        search->shuffled[k] = search->order[k];
+    memcpy(search->shuffled, search->order, n * sizeof *search->order);
     for (uint32_t k = n; k > 1; k--) {
         const uint32_t other = draw(&search->random, k);
         const uint32_t keep = search->shuffled[k - 1];
@@ -673,7 +592,7 @@ static void start(struct search *search, uint32_t number)
     }
 }
 
-/* A few workers of the best schedule out, and back to random places if that can be. */
+/* Move a few workers of the best schedule to random places. */
 static void kick(struct search *search, uint32_t number)
 {
     uint32_t thrown;
@@ -705,7 +624,7 @@ static void kick(struct search *search, uint32_t number)
     make_feasible(search);
 }
 
-/* Steps after which nothing new begins. */
+/* Steps after which no start or kick begins. */
 static double step_limit(const struct search *search)
 {
     const struct cv_step_budget *budget = search->returns->budget;
@@ -718,28 +637,24 @@ static double step_limit(const struct search *search)
 
 static void look_around(struct search *search)
 {
+    const uint32_t starts = search->effort.starts;
     const double limit = step_limit(search);
 
-    for (uint32_t k = 0; k < search->effort.starts; k++) {
-        if (k > 0 && search->places.steps > limit)
+    for (uint64_t k = 0; k < starts + (uint64_t)search->effort.kicks; k++) {
+        if ((k > 0 && search->places.steps > limit) ||
+            (k >= starts && search->best.m == 0))
             break;
-        start(search, k);
+        if (k < starts)
+            start(search, (uint32_t)k);
+        else
+            kick(search, (uint32_t)(k - starts));
         improve(search);
-        keep_best(search);
-    }
-    for (uint32_t k = 0; k < search->effort.kicks && search->best.m > 0; k++) {
-        if (search->places.steps > limit)
-            break;
-        kick(search, k);
-        improve(search);
-        keep_best(search);
+        if (search->now.score > search->best.score * (1 + least_gain))
+            cv_inverse_copy(&search->best, &search->now);
     }
     cv_step_budget_spend(search->returns->budget, search->places.steps);
 }
 
-/* --- the result --------------------------------------------------------------------- */
-
-/* A copy in another arena. */
 static enum cleave_status copy_trip(const struct cv_returns *returns,
                                     const struct cv_round_trip *trip,
                                     struct cv_arena *arena, struct cv_round_trip *out,
@@ -749,13 +664,11 @@ static enum cleave_status copy_trip(const struct cv_returns *returns,
 
     if (units == NULL)
         return cv_fail_memory(err, "schedule");
-    for (uint32_t x = 0; x < returns->n; x++)
-        units[x] = trip->units[x];
+    memcpy(units, trip->units, returns->n * sizeof *units);
     return cv_returns_make(returns, trip->send, trip->back, trip->n, units,
                            trip->lifespan_s, false, arena, out, err);
 }
 
-/* Keep the better one; of equal ones the first. */
 static void keep_better(struct cv_round_trip *best, const struct cv_round_trip *other)
 {
     if (other->work > best->work * (1 + 1e-12))
@@ -769,7 +682,7 @@ static enum cleave_status finish(struct search *search, struct cv_arena *scratch
     struct cv_round_trip trip;
 
     cv_inverse_copy(found, &search->best);
-    /* Solved once more, a share of nothing may turn out to be less than that. */
+    /* Solved again, a share of 0 may become negative. */
     if (!cv_inverse_renew(found) || !make_feasible(search) || found->m == 0 ||
         !cv_inverse_polish(found))
         return CLEAVE_OK;
@@ -782,8 +695,6 @@ static enum cleave_status finish(struct search *search, struct cv_arena *scratch
     keep_better(best, &trip);
     return CLEAVE_OK;
 }
-
-/* --- all of it ---------------------------------------------------------------------- */
 
 static enum cleave_status init(struct search *search, double lifespan_s,
                                struct cv_arena *scratch, struct cleave_error *err)

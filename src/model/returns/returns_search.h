@@ -4,7 +4,6 @@
 #define CV_RETURNS_SEARCH_H
 #include "model/returns/returns.h"
 
-/* How hard to look. */
 struct cv_search_effort {
     uint32_t
         starts;     /* 1: insertion by increasing send_s; more: FIFO, LIFO, small results,
@@ -17,18 +16,17 @@ struct cv_search_effort {
 
 /* Above this many workers the search is the best of FIFO, LIFO and small results. */
 enum { CV_SEARCH_MOST = 1000 };
-/* Reinsertion search: never worse than the best of FIFO and LIFO. Fixed costs and the
- * choice of workers are part of it. `effort` may be NULL: as one of zeros. `optimal` is
- * never claimed, except for n = 1. */
+/* Reinsertion search: never worse than the best of FIFO and LIFO. It chooses the
+ * workers, too. `effort` may be NULL: all 0. `optimal` only for n = 1. */
 enum cleave_status cv_returns_search(const struct cv_returns *returns, double lifespan_s,
                                      const struct cv_search_effort *effort,
                                      struct cv_arena *arena, struct cv_round_trip *out,
                                      struct cleave_error *err);
 
-/* Most workers for which the exact search is offered. */
+/* Most workers of the exact search. */
 enum { CV_EXACT_MOST = 8 };
-/* The optimum over all sets of workers and all pairs of orders, proved (`optimal` is set)
- * to about 1e-9 of the work. Takes a second for 7 workers, a minute or two for 8. */
+/* The optimum over all sets of workers and all pairs of orders, proved to about 1e-9
+ * of the work. Takes a second for 7 workers, a minute or two for 8. */
 enum cleave_status cv_returns_exact(const struct cv_returns *returns, double lifespan_s,
                                     struct cv_arena *arena, struct cv_round_trip *out,
                                     struct cleave_error *err);

@@ -1,13 +1,13 @@
 /* returns_work.c -- the least time for given work. SPDX-License-Identifier: MIT
  *
  * Without fixed costs a schedule stretches with the lifespan. With them the work of a
- * fixed set and orders is still linear in the lifespan, so that the best work is
- * piecewise linear: a line through two lifespans that enclose the answer meets it as soon
- * as both are on its piece. Bisection where the line does not get closer.
+ * fixed set and orders is linear in the lifespan, so the best work is piecewise
+ * linear: a line through two lifespans around the answer meets it once both are on its
+ * piece. Bisection if the line does not get closer.
  *
- * A search for orders takes too long to be asked so often. The least time of the orders it
- * finds at some lifespan is a shorter lifespan at which to ask again, until it finds nothing
- * that does more: as in Newton's method, three or four times. */
+ * A search for orders takes too long for many calls. The least time of the
+ * orders that it finds at some lifespan is a shorter lifespan for the next call, until
+ * it finds no more work: as in Newton's method, three or four times. */
 #include "model/returns/returns.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static enum cleave_status ask(struct quest *quest, double lifespan_s, double *ou
     return CLEAVE_OK;
 }
 
-/* The shares of a schedule brought to the work exactly. */
+/* Scale the shares to the work. */
 static void scale(struct cv_round_trip *trip, const struct cv_returns *returns,
                   double work)
 {
@@ -79,7 +79,7 @@ static enum cleave_status enclose(struct quest *quest, double *low_s, double *lo
 
         guess = fmin(guess, cv_trip_once_s(t) + quest->work * cv_trip_unit_s(t));
     }
-    /* The best worker alone needs `guess`, so all together no more. */
+    /* The best worker alone needs `guess`, so all together need no more. */
     *low_s = *low_work = 0;
     *high_s = guess;
     for (int i = 0; i < MOST_DOUBLINGS && isfinite(*high_s); i++) {
@@ -130,13 +130,24 @@ static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *ou
     return CLEAVE_OK;
 }
 
-static enum cleave_status first_come(void *context, const struct cv_returns *returns,
+static enum cleave_status solve_fifo(void *context, const struct cv_returns *returns,
                                      double lifespan_s, struct cv_arena *arena,
                                      struct cv_round_trip *out, struct cleave_error *err)
 {
     (void)context;
     return cv_returns_fifo(returns, lifespan_s, arena, out, err);
 }
+
+static enum cleave_status solve_lifo(void *context, const struct cv_returns *returns,
+                                     double lifespan_s, struct cv_arena *arena,
+                                     struct cv_round_trip *out, struct cleave_error *err)
+{
+    (void)context;
+    return cv_returns_lifo(returns, lifespan_s, arena, out, err);
+}
+
+const struct cv_returns_solver cv_returns_solver_fifo = { solve_fifo, NULL, false };
+const struct cv_returns_solver cv_returns_solver_lifo = { solve_lifo, NULL, false };
 
 static enum cleave_status same_orders(void *context, const struct cv_returns *returns,
                                       double lifespan_s, struct cv_arena *arena,
@@ -148,18 +159,17 @@ static enum cleave_status same_orders(void *context, const struct cv_returns *re
                             out, err);
 }
 
-/* Ask for orders, find their least time, ask again there. */
+/* Search for orders, find their least time, search again there. */
 static enum cleave_status search_again(const struct quest *quest,
                                        struct cv_round_trip *out,
                                        struct cleave_error *err)
 {
     const struct cv_returns_solver *search = quest->solver;
     struct cv_round_trip best, found, shorter;
-    const struct cv_returns_solver in_turn = { first_come, NULL, false };
     const struct cv_returns_solver as_found = { same_orders, &found, false };
     struct quest with = *quest;
 
-    with.solver = &in_turn;
+    with.solver = &cv_returns_solver_fifo;
     CV_TRY(close_in(&with, &best, err));
     with.solver = &as_found;
     for (int turn = 0;

@@ -1,11 +1,11 @@
 /* rounds_best.c -- the best plan of several rounds with results.
  * SPDX-License-Identifier: MIT
  *
- * Starts are round robin over prefixes of several orders: by link, by what a worker's part
- * takes the port, the orders of fifo and lifo; thorough also by speed, by both, and those of
- * best-orders. Then chains are changed at random (O(K) for K letters, whatever the workers),
- * then free words of up to 64 workers. Numbers of steps are fixed: about 2 ms for 10 workers,
- * 11 ms for 30 and a second for 1,000; thorough takes some 50 times as long for 10. */
+ * Starts are round robins over prefixes of several orders: by link, by port time, the orders of
+ * fifo and lifo; thorough also by speed, by link and speed, and the orders of best-orders.
+ * Then chains are changed at random, in O(K) for K letters, then free words of up to 64
+ * workers. Numbers of steps are fixed: about 2 ms for 10 workers, 11 ms for 30 and a second
+ * for 1,000; thorough takes some 50 times as long for 10. */
 #include "model/rounds/rounds.h"
 
 #include <math.h>
@@ -13,14 +13,12 @@
 #include "base/fail.h"
 #include "model/returns/returns_internal.h"
 #include "model/returns/returns_search.h"
-#include "model/rounds/rounds_search.h"
+#include "model/rounds/rounds_internal.h"
 
-/* --- chunks that are too large for the memory of their worker ---------------------- */
-
-/* Plans of more chunks take too much memory themselves. */
+/* Most chunks of a plan. */
 static const double PARTS_MOST = 1e6;
 
-/* Where the parts of each chunk begin; false: there are too many. */
+/* The number of the first part of each chunk; false: too many parts. */
 static bool count_parts(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan,
                         uint32_t *first)
 {
@@ -36,32 +34,18 @@ static bool count_parts(const struct cv_rounds *rounds, const struct cv_rounds_p
     return true;
 }
 
-static bool grow_array(struct cv_rounds_plan *plan, uint32_t chunks,
-                       struct cv_arena *arena)
-{
-    plan->nchunks = chunks;
-    return CV_NEW(arena, plan->worker, chunks) && CV_NEW(arena, plan->units, chunks) &&
-           CV_NEW(arena, plan->back, chunks);
-}
-
 bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
                        struct cv_arena *arena)
 {
-    uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
     double *room =
         cv_array(arena, (size_t)plan->nchunks + rounds->returns.n, sizeof *room);
 
-    if (order == NULL || room == NULL)
-        return false;
-    for (uint32_t k = 0; k < plan->nchunks; k++)
-        order[k] = k;
-    plan->makespan_s =
-        cv_rounds_replay(&rounds->returns, plan->worker, plan->units, order, plan->back,
-                         plan->nchunks, room, room + plan->nchunks);
-    return true;
+    if (room != NULL)
+        plan->makespan_s = cv_rounds_replay(&rounds->returns, plan, plan->units, room);
+    return room != NULL;
 }
 
-/* Cut the chunks of a plan; its makespan is that of the parts. */
+/* Cut chunks into parts that fit, and set the makespan. */
 static enum cleave_status rounds_cut(const struct cv_rounds *rounds,
                                      struct cv_arena *arena, struct cv_rounds_plan *plan,
                                      struct cleave_error *err)
@@ -77,7 +61,7 @@ static enum cleave_status rounds_cut(const struct cv_rounds *rounds,
                        "workers have so little memory that there would be more than %g "
                        "chunks",
                        PARTS_MOST);
-    if (!grow_array(&cut, first[plan->nchunks], arena))
+    if (!cv_rounds_plan_init(&cut, first[plan->nchunks], arena))
         return cv_fail_memory(err, "the parts of chunks");
     for (uint32_t k = 0; k < plan->nchunks; k++)
         for (uint32_t i = first[k]; i < first[k + 1]; i++) {
@@ -93,8 +77,8 @@ static enum cleave_status rounds_cut(const struct cv_rounds *rounds,
     return CLEAVE_OK;
 }
 
-/* The same workers if every unit had its part of the latencies, as when all chunks are as
- * large as memory allows: no chunk that fits is cheaper. NULL when memory is short. */
+/* Costs in which every unit has its part of the latencies, as if all chunks were as large as
+ * memory allows: no chunk that fits is cheaper. NULL when memory is short. */
 static struct cv_trip *trips_in_parts(const struct cv_rounds *rounds,
                                       struct cv_arena *arena)
 {
@@ -115,21 +99,22 @@ static struct cv_trip *trips_in_parts(const struct cv_rounds *rounds,
     return trips;
 }
 
-/* --- workers as fast as a full duplex port lets them be ---------------------------- */
+/* --- full duplex ports ---------------------------------------------------------------- */
 
-/* The closed form lets every worker compute without a pause, so where the port cannot keep all
- * of them busy its sizes are those of another problem. If workers are taken to be as slow as the
- * port's time allows, they are right again, and a schedule for slower workers holds for
- * faster ones. The speeds are those of the most units in a second: for prices of the time of sends
- * and of returns, workers whose units cost least come first, as fast as they are, as long as there is time
- * both ways; the best of a few prices counts. */
+/* The closed form lets every worker compute without a pause. If the port cannot keep all
+ * workers busy, its sizes are wrong. They are right for workers that are as slow as the port
+ * makes them, and a schedule for slower workers is valid for faster ones. The speeds maximise
+ * the units per second: for given prices of the time of sends and of returns, the workers with
+ * the cheapest units get full speed until the time of either way is used up. The best of a
+ * few prices counts. */
 
 enum { PRICES = 4 };
-/* Less than this is lost: the port is not full. Who is kept busy for less is left out. */
+/* The port is full if more than this part of the speed is lost. Workers that are busy for less
+ * than LEAST of the time are left out. */
 static const double LOST = 1e-3, LEAST = 0.05;
 
-/* Units per second of each worker for one ratio of prices, and their sum; negative when memory is
- * short. */
+/* Units per second of each worker for one ratio of prices, and their sum; negative when memory
+ * is short. */
 static double speeds_for(const struct cv_returns *returns, double send_price,
                          double *speed, struct cv_arena *arena)
 {
@@ -201,14 +186,12 @@ bool cv_full_port(const struct cv_returns *returns, struct cv_arena *arena,
     return take_workers(returns, speed[kept], arena, out);
 }
 
-/* --- the best plan of several rounds with results ---------------------------------- */
-
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64 };
 enum { ANNEALED = 20000, GREEDY = 10000 };
 static const double POLISH_WORK = 6e6, QUICK_PROGRAM = 1e4;
-/* Up to so many workers orders of one round are searched for, in about a second. */
+/* Most workers for which orders of one round are searched, in about a second. */
 enum { ORDERS_MOST = 40 };
-/* Up to so many, fifo and lifo take less than a millisecond with fixed costs. */
+/* Most workers for which fifo and lifo with fixed costs take less than a millisecond. */
 enum { QUICK_MOST = 12 };
 
 struct making {
@@ -217,27 +200,9 @@ struct making {
     struct cleave_error *err;
     struct cv_rounds_workspace room;
     struct cv_rounds_search search;
-    struct cv_rounds_plan one_round; /* the best of one round */
+    struct cv_rounds_plan one_round; /* the best plan of one round */
     bool thorough;
 };
-
-/* --- one round ------------------------------------------------------------------------ */
-
-static enum cleave_status solve_fifo(void *context, const struct cv_returns *returns,
-                                     double lifespan_s, struct cv_arena *arena,
-                                     struct cv_round_trip *out, struct cleave_error *err)
-{
-    (void)context;
-    return cv_returns_fifo(returns, lifespan_s, arena, out, err);
-}
-
-static enum cleave_status solve_lifo(void *context, const struct cv_returns *returns,
-                                     double lifespan_s, struct cv_arena *arena,
-                                     struct cv_round_trip *out, struct cleave_error *err)
-{
-    (void)context;
-    return cv_returns_lifo(returns, lifespan_s, arena, out, err);
-}
 
 static enum cleave_status solve_orders(void *context, const struct cv_returns *returns,
                                        double lifespan_s, struct cv_arena *arena,
@@ -253,31 +218,28 @@ static enum cleave_status solve_orders(void *context, const struct cv_returns *r
 static enum cleave_status plan_of(struct making *making, const struct cv_round_trip *trip,
                                   struct cv_rounds_plan *out)
 {
+    const struct cv_rounds *rounds = making->rounds;
     const uint32_t n = trip->n;
-    uint32_t *chunk = cv_array(making->arena, making->rounds->returns.n, sizeof *chunk);
-    uint32_t *order = cv_array(making->arena, n, sizeof *order);
+    uint32_t *chunk = cv_array(making->arena, rounds->returns.n, sizeof *chunk);
     double sum = 0;
 
-    out->nchunks = n;
-    if (chunk == NULL || order == NULL || !CV_NEW(making->arena, out->worker, n) ||
-        !CV_NEW(making->arena, out->units, n) || !CV_NEW(making->arena, out->back, n))
+    if (chunk == NULL || !cv_rounds_plan_init(out, n, making->arena))
         return cv_fail_memory(making->err, "a plan");
     for (uint32_t k = 0; k < n; k++)
         sum += trip->units[trip->send[k]];
     for (uint32_t k = 0; k < n; k++) {
         out->worker[k] = trip->send[k];
-        out->units[k] = trip->units[trip->send[k]] * (making->rounds->load / sum);
-        chunk[trip->send[k]] = order[k] = k;
+        out->units[k] = trip->units[trip->send[k]] * (rounds->load / sum);
+        chunk[trip->send[k]] = k;
     }
     for (uint32_t k = 0; k < n; k++)
         out->back[k] = chunk[trip->back[k]];
-    out->makespan_s =
-        cv_rounds_replay(&making->rounds->returns, out->worker, out->units, order,
-                         out->back, n, making->room.ends_s, making->room.ready_s);
-    return CLEAVE_OK;
+    return cv_rounds_measure(rounds, out, making->arena)
+               ? CLEAVE_OK
+               : cv_fail_memory(making->err, "a plan");
 }
 
-/* Words of one letter per worker, evaluated with all their unknowns. */
+/* Try words of one letter per worker as free words. */
 static void try_words(struct making *making, const struct cv_round_trip *trip)
 {
     struct cv_rounds_candidate *trial = &making->search.trial;
@@ -312,8 +274,6 @@ static enum cleave_status try_one_round(struct making *making,
     return CLEAVE_OK;
 }
 
-/* --- starts --------------------------------------------------------------------------- */
-
 static enum cleave_status start(struct making *making)
 {
     struct cv_search_effort effort = { 0 };
@@ -324,10 +284,8 @@ static enum cleave_status start(struct making *making)
         return cv_fail_memory(making->err, "the search for rounds");
     if (making->thorough || making->rounds->returns.n <= QUICK_MOST ||
         cv_returns_linear(&making->rounds->returns)) {
-        CV_TRY(try_one_round(making,
-                             &(struct cv_returns_solver){ solve_fifo, NULL, false }));
-        CV_TRY(try_one_round(making,
-                             &(struct cv_returns_solver){ solve_lifo, NULL, false }));
+        CV_TRY(try_one_round(making, &cv_returns_solver_fifo));
+        CV_TRY(try_one_round(making, &cv_returns_solver_lifo));
     }
     if (making->thorough && making->rounds->returns.n <= ORDERS_MOST)
         CV_TRY(try_one_round(making,
@@ -337,9 +295,7 @@ static enum cleave_status start(struct making *making)
     return CLEAVE_OK;
 }
 
-/* --- search --------------------------------------------------------------------------- */
-
-/* Work that the fast form may do, in about nanoseconds. */
+/* Work of the fast form, in about nanoseconds. */
 static double fast_limit(uint32_t n)
 {
     return fmin(1.2e6 + 1.4e4 * n * n, 1.3e9);
@@ -381,8 +337,8 @@ static bool set_up(struct making *making, uint64_t seed)
            cv_rounds_search_init(&making->search, &making->room, seed, making->arena);
 }
 
-/* Whether the program of a plan takes some ten milliseconds at most: it has about as many
- * numbers as the cube of the chunks over twice the workers. */
+/* Whether the program of a plan takes some ten milliseconds at most: it has about
+ * chunks^3 / (2 workers) numbers. */
 static bool is_quick(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan)
 {
     const double n = plan->nchunks;
@@ -390,7 +346,7 @@ static bool is_quick(const struct cv_rounds *rounds, const struct cv_rounds_plan
     return n * n * n <= QUICK_PROGRAM * 2 * rounds->returns.n;
 }
 
-/* The best words as a plan; better sizes from the linear program if that is wanted. */
+/* The best words as a plan, with sizes from the linear program if thorough. */
 static enum cleave_status finish(struct making *making, struct cv_rounds_plan *out)
 {
     struct cv_rounds_search *search = &making->search;
@@ -440,8 +396,8 @@ static enum cleave_status look(const struct cv_rounds *rounds,
     return finish(&making, out);
 }
 
-/* Little memory: chunks are as large as it allows, or are planned as if latencies were part of
- * every unit and cut then. */
+/* Little memory: chunks are as large as it allows, or are planned with latencies as a part of
+ * every unit and then cut. */
 static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
                                         enum cv_rounds_effort effort, uint64_t seed,
                                         struct cv_arena *arena,
@@ -464,8 +420,8 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
     return CLEAVE_OK;
 }
 
-/* A full duplex port: a plan for workers that are as slow as it makes them may be better for
- * those they are. */
+/* A full duplex port: a plan for workers that are as slow as the port makes them may be better
+ * for the real workers. */
 static enum cleave_status look_slower(const struct cv_rounds *rounds,
                                       enum cv_rounds_effort effort, uint64_t seed,
                                       struct cv_arena *arena, struct cv_rounds_plan *out,
@@ -507,62 +463,58 @@ enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
     return look_in_parts(rounds, effort, seed, arena, out, err);
 }
 
-/* --- the most work in a lifespan, in several rounds -------------------------------- */
+/* --- the most work in a lifespan ------------------------------------------------------- */
 
-/* The makespan grows with the load, nearly along a line: loads are planned for until the
- * makespan is near the lifespan, at the wanted effort in the end. But plans come from a search,
- * which finds a better one for one load than for another, so that it may never be near. All
- * sizes of each plan are scaled so that it ends in time, to the last digits, and the plan
- * that does most then is taken. */
+/* The makespan grows with the load, nearly along a line: loads are planned until the makespan
+ * is near the lifespan, the last one with the wanted effort. The search finds a better plan
+ * for one load than for another, so that the makespan may never be near. So all sizes of each
+ * plan are scaled until it ends in time, to the last digits, and the plan with the most
+ * work is taken. */
 
 enum { MOST_PLANS = 12, MOST_HALVES = 60 };
-/* Near enough to scale. */
+/* A makespan is near the lifespan if it differs by less than this part. */
 static const double NEAR = 1e-3;
-/* Plans for much less are not worth scaling. */
+/* Most that a plan is scaled by. */
 static const double MOST_GROWTH = 2;
-/* Less of what all workers could compute is nothing. */
+/* A smaller part of the work that all workers could compute counts as 0. */
 static const double NOTHING = 1e-9;
 
 /* The makespan of a plan with all sizes scaled. */
 static double scaled_s(const struct cv_returns *returns,
                        const struct cv_rounds_plan *plan, double scale, double *units,
-                       uint32_t *order, double *room)
+                       double *room)
 {
-    for (uint32_t k = 0; k < plan->nchunks; k++) {
+    for (uint32_t k = 0; k < plan->nchunks; k++)
         units[k] = plan->units[k] * scale;
-        order[k] = k;
-    }
-    return cv_rounds_replay(returns, plan->worker, units, order, plan->back,
-                            plan->nchunks, room, room + plan->nchunks);
+    return cv_rounds_replay(returns, plan, units, room);
 }
 
-/* Scale the plan by `most` or less, so that it ends by the lifespan; false: not even without
- * units. */
+/* Scale the plan by `max` or less so that it ends by the lifespan; false: its latencies alone
+ * take longer. */
 static bool fit(const struct cv_returns *returns, double lifespan_s, double max,
                 struct cv_rounds_plan *plan, struct cv_arena *arena, double *out_scale)
 {
-    double *units = cv_array(arena, plan->nchunks, sizeof *units);
-    double *room = cv_array(arena, (size_t)plan->nchunks + returns->n, sizeof *room);
-    uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
+    double *units, *room;
     double low = 0, high = max;
 
-    if (units == NULL || room == NULL || order == NULL)
+    if (!CV_NEW(arena, units, plan->nchunks) ||
+        !CV_NEW(arena, room, (size_t)plan->nchunks + returns->n))
         return false;
     for (int i = 0; i < MOST_HALVES; i++) {
         const double middle = low + (high - low) / 2;
 
-        if (scaled_s(returns, plan, middle, units, order, room) <= lifespan_s)
+        if (scaled_s(returns, plan, middle, units, room) <= lifespan_s)
             low = middle;
         else
             high = middle;
     }
-    plan->makespan_s = scaled_s(returns, plan, low, units, order, room);
+    plan->makespan_s = scaled_s(returns, plan, low, units, room);
     plan->units = units;
     *out_scale = low;
     return low > 0 && plan->makespan_s <= lifespan_s;
 }
 
-/* Two loads and when they end. */
+/* Two loads and their makespans. */
 struct bracket {
     double low, low_s, high, high_s;
 };
@@ -579,7 +531,7 @@ static double next_load(const struct bracket *bracket, double lifespan_s)
     return fmax(load, bracket->low + 0.01 * (bracket->high - bracket->low));
 }
 
-/* What all sizes may be scaled by: no chunk outgrows the memory of its worker. */
+/* The largest factor for all sizes with which every chunk fits into memory. */
 static double room_to_grow(const struct cv_rounds *rounds,
                            const struct cv_rounds_plan *plan)
 {
@@ -590,15 +542,15 @@ static double room_to_grow(const struct cv_rounds *rounds,
     return max;
 }
 
-/* Plans for a lifespan, and the one that does most in it. */
+/* A lifespan and the best plan for it. */
 struct hunt {
     double lifespan_s, load; /* units */
     struct cv_arena *arena;
     struct cv_rounds_plan best;
 };
 
-/* The plan for a load, scaled to end in time, if it does more than the best so far. Its own
- * makespan is told. */
+/* Plan for a load and scale to the lifespan; keep the plan with the most work. *out_s is the
+ * makespan before scaling. */
 static enum cleave_status try_load(struct hunt *hunt, const struct cv_rounds *rounds,
                                    enum cv_rounds_effort effort, uint64_t seed,
                                    double *out_s, struct cleave_error *err)

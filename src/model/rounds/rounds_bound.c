@@ -1,49 +1,48 @@
-/* rounds_bound.c -- what no schedule with results can beat, in any number of rounds.
+/* rounds_bound.c -- a lower bound for schedules with results, in any number of rounds.
  * SPDX-License-Identifier: MIT
  *
  * With prices on the port's time, falling for sends and rising for returns, all messages of a
- * schedule that ends by T cost at most what the port's time is worth, and each worker makes
- * at most its best response of the rest. If both together are less than the load, no
- * schedule ends by T. Prices come from a good plan (rounds_bound.c), plus a floor: a plan
- * that leaves the port a little time does not see that it is scarce. The floor, one for
- * each way on a duplex port, and a factor on the guide's prices are searched for. */
-#include "model/rounds/rounds_bound.h"
+ * schedule that ends by T cost at most the worth of the port's time, and each worker earns at
+ * most its best response. If both together are less than the load, no schedule ends by T.
+ * Prices come from a good plan, the guide, plus a floor: a plan that leaves the port a little
+ * time does not price it. The floor, one for each way on a duplex port, and a factor on the
+ * prices of the guide are found by search. */
+#include "model/rounds/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/compare.h"
 #include "base/fail.h"
-#include "model/rounds/rounds_price.h"
-#include "model/rounds/rounds_search.h"
+#include "model/rounds/rounds_internal.h"
 
-/* A message: when it is under way, as parts of the makespan, and what a second of the port
- * is worth then, in units. */
+/* A message: its time, as parts of the makespan, and the worth of a second of the port, in
+ * units. */
 struct cv_priced {
     double from, to, price;
 };
 
 struct guide {
-    double end_s;                  /* makespan of the plan                        */
-    struct cv_priced *send, *back; /* of the send and of the return word, in time */
+    double end_s;                  /* makespan of the plan  */
+    struct cv_priced *send, *back; /* messages in time order */
     uint32_t nsend, nback;
 };
 
-/* --- prices that a good plan suggests ---------------------------------------------- */
+/* --- guides ---------------------------------------------------------------------------- */
 
 /* The closed form of a chain is a list of sums, and its end is a linear function of the first
- * pivot, which the load tells. Going through the list backwards gives the derivative of the
- * end by the length of every message, O(K) for all of K letters. If the words are an
- * optimal vertex these are the multipliers of the linear program: they fall over the sends
- * and rise over the returns. If they are not, they still guide. */
+ * pivot, which the load determines. Reverse-mode differentiation of the list gives the
+ * derivative of the end by the length of every message, in O(K) for K letters. If the words
+ * are an optimal vertex, these are the multipliers of the linear program: they fall over the
+ * sends and rise over the returns. If not, they are still useful prices. */
 
-/* Derivatives of the end by what the closed form computes. */
+/* Derivatives of the end. */
 struct backwards {
     struct cv_rounds_workspace *room;
     const struct cv_rounds_words *words;
     uint32_t n, growing;
     bool lifo;
-    double per_unit;         /* seconds that a unit more takes           */
+    double per_unit;         /* seconds per unit of load                 */
     uint32_t *after;         /* send word: the next letter of the worker */
     double *z, *y, *x;       /* x: of pivots                             */
     double *send_s, *back_s; /* of the lengths of messages               */
@@ -65,8 +64,8 @@ static void find_after(struct backwards *b)
     for (uint32_t k = b->words->nsend; k-- > 0;) {
         const uint32_t w = b->words->send[k];
 
-        b->after[k] = k < b->growing ? b->room->next[w] : k;
-        b->room->next[w] = k;
+        b->after[k] = k < b->growing ? b->room->workers[w].next : k;
+        b->room->workers[w].next = k;
     }
 }
 
@@ -86,7 +85,7 @@ static void through_returns(struct backwards *b)
         }
         x -= b->per_unit;
         b->y[k] += c->speed * x;
-        b->y[b->room->before[b->room->back_id[k] - words->nsend]] -= c->speed * x;
+        b->y[b->room->chunks[b->room->back_id[k]].before] -= c->speed * x;
     }
 }
 
@@ -109,7 +108,6 @@ static void through_sends(struct backwards *b)
     }
 }
 
-/* Each pivot follows from the one before. */
 static void through_pivots(struct backwards *b)
 {
     for (uint32_t i = b->n; i-- > 1;) {
@@ -128,7 +126,7 @@ static void through_pivots(struct backwards *b)
     }
 }
 
-/* How much later all ends with a unit more, from the coefficients of the first pivot. */
+/* Seconds per unit of load, from the coefficients of the first pivot. */
 static double per_unit(const struct backwards *b)
 {
     const struct cv_rounds_words *words = b->words;
@@ -146,7 +144,7 @@ static double per_unit(const struct backwards *b)
     return end / sum;
 }
 
-/* Prices of sends do not rise and those of returns do not fall. */
+/* Prices of sends do not rise, prices of returns do not fall. */
 static void make_monotone(struct guide *guide)
 {
     for (uint32_t k = guide->nsend; k-- > 1;)
@@ -165,7 +163,7 @@ static void set_times(const struct backwards *b, struct guide *out)
         const struct cv_rounds_cost *c = cost_of(b, words->send[k]);
         const double begin_s = at_s;
 
-        at_s += c->send_fixed_s + b->room->best_units[k] * c->send_s;
+        at_s += c->send_fixed_s + b->room->best.units[k] * c->send_s;
         out->send[k] = (struct cv_priced){ begin_s / out->end_s, at_s / out->end_s,
                                            fmax(0, b->send_s[k] / b->per_unit) };
     }
@@ -174,7 +172,7 @@ static void set_times(const struct backwards *b, struct guide *out)
         const struct cv_rounds_cost *c = cost_of(b, words->back[k]);
         const double until_s = at_s;
 
-        at_s -= c->back_fixed_s + b->room->best_units[b->room->back_id[k]] * c->back_s;
+        at_s -= c->back_fixed_s + b->room->best.units[b->room->back_id[k]] * c->back_s;
         out->back[k] = (struct cv_priced){ at_s / out->end_s, until_s / out->end_s,
                                            fmax(0, b->back_s[k] / b->per_unit) };
     }
@@ -200,8 +198,8 @@ static bool set_up(struct backwards *b, struct guide *out, struct cv_arena *aren
            out->back != NULL;
 }
 
-/* From a chain. The price of a message is how much later all ends if it takes a second
- * longer, over the same for a unit more. */
+/* The price of a message of a chain is the derivative of the end by its length over that by the
+ * load. */
 static enum cleave_status guide_of_chain(struct cv_rounds_workspace *room,
                                          const struct cv_rounds_candidate *chain,
                                          struct cv_arena *arena, struct guide *out,
@@ -260,8 +258,8 @@ static void set_lp_times(const struct cv_rounds *rounds,
     make_monotone(out);
 }
 
-/* From the linear program of a plan's orders, whose multipliers these are, if it is small:
- * *out_known. The port counts as duplex: what a full one is worth is a floor below both. */
+/* Prices from the multipliers of the linear program of a plan's orders, if it is small:
+ * *out_known. The port counts as duplex: the worth of a full single port is a floor. */
 static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
                                       struct cv_rounds_plan *plan, struct cv_arena *arena,
                                       struct guide *out, bool *out_known,
@@ -269,11 +267,10 @@ static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
 {
     const uint32_t n = plan->nchunks;
     struct cv_rounds duplex = *rounds;
-    double *send = cv_array(arena, n, sizeof *send);
-    double *back = cv_array(arena, n, sizeof *back);
+    double *send, *back;
 
-    if (send == NULL || back == NULL || !CV_NEW(arena, out->send, n) ||
-        !CV_NEW(arena, out->back, n))
+    if (!CV_NEW(arena, send, n) || !CV_NEW(arena, back, n) ||
+        !CV_NEW(arena, out->send, n) || !CV_NEW(arena, out->back, n))
         return cv_fail_memory(err, "prices");
     duplex.returns.single = false;
     CV_TRY(cv_rounds_lp_prices(&duplex, plan, send, back, out_known, arena, err));
@@ -282,20 +279,15 @@ static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
     return CLEAVE_OK;
 }
 
-/* --- what no schedule with results can beat, in any number of rounds --------------- */
-
-enum { COARSE = 32, FINE = 160 };
-/* Up to so many workers the program of a plan guides as well. */
-enum { FEW = 6 };
+enum { COARSE = 32, FINE = 160 }; /* cells */
+enum { FEW = 6 };                 /* workers up to which linear programs guide as well */
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64, GUIDE_CHANGES = 1500, FREE_CHANGES = 3000 };
+enum { POLISH_CHUNKS = 32 }; /* larger programs take tenths of seconds and gain little */
 static const double POLISH_WORK = 1e6;
-/* Programs of more chunks gain little over the closed form, in tenths of seconds each. */
-enum { POLISH_CHUNKS = 32 };
-/* What rounding can do to a bound. */
-static const double SPACING = 0.5;
-static const double SAFE = 1 - 1e-9;
+static const double SPACING = 0.5;   /* least distance of edges, in equal cells */
+static const double SAFE = 1 - 1e-9; /* allowance for rounding */
 
-/* Floors of sends and returns and the factor on the guide's prices. */
+/* Floors of sends and returns, and the factor on the prices of the guide. */
 struct mix {
     double send, back, guide;
 };
@@ -305,16 +297,14 @@ struct bounding {
     struct cv_arena *arena;
     struct cv_kinds kinds;
     struct guide guide;
-    struct cv_price_steps shape, prices; /* of the guide, from 0 to 1; of a value */
+    struct cv_price_steps shape, prices; /* of the guide, on 0 to 1; of a mix */
     double *room;
-    double send_scale, back_scale; /* floors that matter */
-    double send_until, back_from;  /* the guide sends until, and returns from */
-    double end_s;                  /* of the plan that guides                 */
+    double send_scale, back_scale; /* of floors                               */
+    double send_until, back_from;  /* last send and first return of the guide */
+    double end_s;                  /* makespan of the guide                   */
 };
 
-/* --- cells ------------------------------------------------------------------------------ */
-
-/* Edges where messages of the guide end, not too near to each other, and equal cells. */
+/* Edges at the ends of messages of the guide and of equal cells, not too near to each other. */
 static bool set_cells(struct bounding *b, uint32_t cells)
 {
     const struct guide *guide = &b->guide;
@@ -365,8 +355,6 @@ static void set_shape(struct bounding *b)
     }
 }
 
-/* --- values ----------------------------------------------------------------------------- */
-
 static double value_at(struct bounding *b, const struct mix *mix, double time_s)
 {
     const struct cv_price_steps *shape = &b->shape;
@@ -387,7 +375,7 @@ static double value_at(struct bounding *b, const struct mix *mix, double time_s)
     return cv_rounds_lagrangian(b->rounds, &b->kinds, prices, b->room);
 }
 
-/* Times at which these prices do and do not prove that it is too short. */
+/* Times that the prices prove too short (low), and that they do not (high). */
 struct bracket {
     double low, low_value, high, high_value;
 };
@@ -406,7 +394,7 @@ static void narrow(struct bounding *b, const struct mix *mix, double time_s,
     }
 }
 
-/* The root from below: secant steps that stay inside the bracket. */
+/* Secant steps that stay inside the bracket. */
 static void find_root(struct bounding *b, const struct mix *mix, unsigned steps,
                       double close, struct bracket *bracket)
 {
@@ -426,7 +414,7 @@ static void find_root(struct bounding *b, const struct mix *mix, unsigned steps,
     }
 }
 
-/* A root with finer cells, from one with coarse ones: values are lower then, and the slope is
+/* The root with fine cells from the root with coarse cells: values are lower, the slope is
  * about the same. */
 static double refine(struct bounding *b, const struct mix *mix, unsigned steps,
                      double slope, double low)
@@ -447,8 +435,6 @@ static double refine(struct bounding *b, const struct mix *mix, unsigned steps,
     }
     return low;
 }
-
-/* --- floors ----------------------------------------------------------------------------- */
 
 struct look {
     struct mix mix;
@@ -510,9 +496,7 @@ static void look_first(struct bounding *b, double time_s, struct look *best)
     }
 }
 
-/* --- all of it -------------------------------------------------------------------------- */
-
-/* The middle one of what a second of the port can carry. */
+/* The median of the units that a second of the port can carry. */
 static double middle_of(const struct cv_rounds *rounds, bool send, bool back,
                         double *room)
 {
@@ -527,7 +511,7 @@ static double middle_of(const struct cv_rounds *rounds, bool send, bool back,
     return room[n / 2];
 }
 
-/* The plan of the best chain; of few workers, what free words and their programs make of it. */
+/* The plan of the best chain; for few workers improved by free words and linear programs. */
 static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search *search,
                                     struct cv_rounds_plan *out, struct cleave_error *err)
 {
@@ -546,7 +530,7 @@ static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search 
     return cv_rounds_polish(search, POLISH_WORK, b->arena, out, err);
 }
 
-/* A good chain, prices from its closed form and, if that is small, from its program. */
+/* Guides from the closed form of a good chain and, if it is small, from its program. */
 static enum cleave_status make_guides(struct bounding *b, struct guide guides[2],
                                       uint32_t *out_n, struct cleave_error *err)
 {
@@ -592,8 +576,7 @@ static bool bound_set_up(struct bounding *b)
     return true;
 }
 
-/* A value takes as many steps as kinds of workers times cells squared: few of them can have
- * more cells. */
+/* A value takes kinds * cells^2 steps: few kinds of workers can have more cells. */
 static uint32_t cells_for(const struct bounding *b, uint32_t cells)
 {
     const double more = sqrt(10.0 / b->kinds.n);
@@ -601,7 +584,7 @@ static uint32_t cells_for(const struct bounding *b, uint32_t cells)
     return (uint32_t)(cells * fmin(fmax(more, 0.7), 2.5));
 }
 
-/* Go on with the prices of a guide, on cells of such a size. */
+/* Use the prices of a guide, on `cells` cells. */
 static bool take_guide(struct bounding *b, const struct guide *guide, uint32_t cells)
 {
     const bool single = b->rounds->returns.single;
@@ -615,7 +598,7 @@ static bool take_guide(struct bounding *b, const struct guide *guide, uint32_t c
     return true;
 }
 
-/* The best mix for a guide, from one that is good, and a bracket of its root. */
+/* Improve a mix for a guide, and bracket its root. */
 static void search_mix(struct bounding *b, struct look *best, struct bracket *bracket)
 {
     for (int turn = 0; turn < 2; turn++) {
@@ -632,7 +615,7 @@ static void search_mix(struct bounding *b, struct look *best, struct bracket *br
     }
 }
 
-/* Kinds of workers and guides. 1, or 0: there is no bound; negative: memory is short. */
+/* Kinds of workers and guides. 1; 0: there is no bound; negative: memory is short. */
 static int prepare(struct bounding *b, struct guide guides[2], uint32_t *out_n)
 {
     struct cleave_error err;
@@ -648,8 +631,8 @@ static int prepare(struct bounding *b, struct guide guides[2], uint32_t *out_n)
     return bound_set_up(b) ? 1 : -1;
 }
 
-/* A good mix for a guide, with coarse cells, at a time of `part` of the plan's. False when
- * memory is short. */
+/* A good mix for a guide, with coarse cells, at `part` of the makespan. False when memory is
+ * short. */
 static bool look_by(struct bounding *b, const struct guide *guide, double part,
                     struct look *out)
 {
@@ -661,7 +644,7 @@ static bool look_by(struct bounding *b, const struct guide *guide, double part,
     return true;
 }
 
-/* Go on with the guide that is the better one at a time of `part` of the plan's. */
+/* Use the guide that is better at `part` of the makespan. */
 static bool choose(struct bounding *b, const struct guide *guides, uint32_t n,
                    double part, struct look *out, uint32_t *out_which)
 {
@@ -682,7 +665,7 @@ static bool choose(struct bounding *b, const struct guide *guides, uint32_t n,
     return which + 1 == n || take_guide(b, &guides[which], cells_for(b, COARSE));
 }
 
-/* The bound that a guide comes to, from a mix that is good. Negative: memory is short. */
+/* The bound of a guide, from a good mix. Negative: memory is short. */
 static double bound_by(struct bounding *b, const struct guide *guide, struct look *mix)
 {
     struct bracket found = { 0 };
@@ -712,8 +695,8 @@ double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
         return choose(&b, guides, n, 0.98, &mix, &which)
                    ? bound_by(&b, &guides[which], &mix)
                    : -1;
-    /* Plans that are equally good may guide to prices that are not, and which of them was
-     * found is a matter of the last digit: all guides are followed to the end. */
+    /* Plans that are equally good may give different prices, and rounding decides which of them
+     * is found: take the best bound of all guides. */
     for (uint32_t i = 0; i < n; i++) {
         double bound;
 
@@ -727,8 +710,8 @@ double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
     return best;
 }
 
-/* All that the port's time and the workers are worth by the lifespan, whatever the load, from
- * a mix that is good. Negative: memory is short. */
+/* The worth of the port's time and of the workers by the lifespan, for any load, from a good
+ * mix. Negative: memory is short. */
 static double work_by(struct bounding *b, const struct guide *guide, double lifespan_s,
                       struct look *mix)
 {

@@ -1,49 +1,50 @@
 /* rounds_dense.c -- the closed form of two words with one unknown per worker.
  * SPDX-License-Identifier: MIT
  *
- * Times are linear in the pivots: each is a row of coefficients and a constant. Backwards over
- * the send word Z counts from the arrival of a letter to that of the last one, forwards over
- * the return word Y from the first return to that of a letter. A growing chunk fills the time
- * between two Z of its worker, a shrinking one that between two Y, and each pivot has its
- * row: arrival, computation and all returns from its own on take T. With P workers and K
- * letters O(K P + P^3).
+ * Times are linear in the sizes of the pivots: each time is a row of coefficients and a
+ * constant. Z is the time from the arrival of a letter of the send word to the arrival of the
+ * last letter, Y the time from the first return to the return of a letter of the return word.
+ * A growing chunk fills the time between two Z of its worker, a shrinking chunk the time
+ * between two Y. Each pivot has an equation: its arrival, its computation and all returns from
+ * its own to the last take T. With P workers and K letters O(K P + P^3).
  *
- * On a single port that is full one row is replaced by the port's, and that worker waits. */
+ * If a single port is full, the equation of one worker, which waits, is replaced by that of the
+ * port. */
 #include <math.h>
 #include <string.h>
 
-#include "model/rounds/rounds_workspace.h"
+#include "model/rounds/rounds_internal.h"
 
 enum { NONE = UINT32_MAX };
 
-/* The workers in the words and their pivots; false if there are too many. */
+/* Find the pivots of all workers in the words; false: too many workers. */
 static bool find_pivots(struct cv_rounds_workspace *room,
                         const struct cv_rounds_words *words, uint32_t *out_n)
 {
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < words->nsend; k++)
-        room->index[words->send[k]] = NONE;
+        room->workers[words->send[k]].index = NONE;
     for (uint32_t k = 0; k < words->nback; k++)
-        room->index[words->back[k]] = NONE;
+        room->workers[words->back[k]].index = NONE;
     for (uint32_t k = words->nsend; k-- > 0;) {
         const uint32_t w = words->send[k];
 
-        room->pivot[k] = room->index[w] == NONE;
-        if (!room->pivot[k])
+        room->chunks[k].pivot = room->workers[w].index == NONE;
+        if (!room->chunks[k].pivot)
             continue;
         if (n == room->most_workers)
             return false;
         room->unknown[n] = w;
-        room->index[w] = n++;
-        room->place[w] = k;
-        room->back_place[w] = NONE;
+        room->workers[w].index = n++;
+        room->workers[w].place = k;
+        room->workers[w].back_place = NONE;
     }
     *out_n = n;
     return n > 0;
 }
 
-/* Two numbers at a time: rows have an even length, and what is behind their end is 0. */
+/* Two numbers at a time: rows have an even length and are padded with 0. */
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline uint32_t even(uint32_t n)
@@ -61,8 +62,8 @@ static inline const pair *pairs_in(const double *row, uint32_t j)
     return (const pair *)(const void *)(row + j);
 }
 
-/* A chunk that is no pivot: x = speed (from - to - fixed); the time after it, out = from +
- * x step_s; then sum and port get it. */
+/* A chunk that is not a pivot: x = speed (from - to - fixed). The time after it is out = from
+ * + x step_s. Adds the chunk to sum and port. */
 static void put_chunk(struct cv_rounds_workspace *room, const struct cv_rounds_cost *c,
                       const double *from, const double *to, double step_s, uint32_t n,
                       double *x, double *out)
@@ -83,7 +84,7 @@ static void put_chunk(struct cv_rounds_workspace *room, const struct cv_rounds_c
     room->port[n] += c->send_fixed_s + c->back_fixed_s - fixed * port_s;
 }
 
-/* Row 0 is the beginning of the word, row k + 1 the arrival of letter k. */
+/* Rows of z: row 0 is the begin of the send word, row k + 1 the arrival of letter k. */
 static void go_back(struct cv_rounds_workspace *room, const struct cv_rounds_words *words,
                     uint32_t n)
 {
@@ -91,27 +92,28 @@ static void go_back(struct cv_rounds_workspace *room, const struct cv_rounds_wor
 
     memset(room->z + (size_t)words->nsend * m, 0, m * sizeof *room->z);
     for (uint32_t k = words->nsend; k-- > 0;) {
-        const uint32_t w = words->send[k], i = room->index[w];
+        const uint32_t w = words->send[k], i = room->workers[w].index;
         const struct cv_rounds_cost *c = &room->costs[w];
         const double *z = room->z + (size_t)(k + 1) * m;
         double *before = room->z + (size_t)k * m;
 
-        if (room->pivot[k]) {
+        if (room->chunks[k].pivot) {
             memcpy(before, z, m * sizeof *z);
             before[i] += c->send_s;
             room->sum[i] += 1;
             room->port[i] += c->send_s + c->back_s;
             room->port[n] += c->send_fixed_s + c->back_fixed_s;
         } else {
-            put_chunk(room, c, z, room->z + (size_t)(room->next[w] + 1) * m, c->send_s, n,
-                      room->xs + (size_t)k * m, before);
+            put_chunk(room, c, z, room->z + (size_t)(room->workers[w].next + 1) * m,
+                      c->send_s, n, room->xs + (size_t)k * m, before);
         }
         before[n] += c->send_fixed_s;
-        room->next[w] = k;
+        room->workers[w].next = k;
     }
 }
 
-/* Row k is the start of the return of letter k. False: the words do not fit. */
+/* Rows of y: row k is the start of the return of letter k. False: the words do not have the same
+ * workers. */
 static bool go_on(struct cv_rounds_workspace *room, const struct cv_rounds_words *words,
                   uint32_t n)
 {
@@ -126,27 +128,27 @@ static bool go_on(struct cv_rounds_workspace *room, const struct cv_rounds_words
         const double *y = room->y + (size_t)k * m;
         double *behind = room->y + (size_t)(k + 1) * m;
 
-        if (room->index[w] == NONE)
+        if (room->workers[w].index == NONE)
             return false;
-        if (room->back_place[w] == NONE) {
-            room->back_place[w] = k;
-            room->back_id[k] = room->place[w];
+        if (room->workers[w].back_place == NONE) {
+            room->workers[w].back_place = k;
+            room->back_id[k] = room->workers[w].place;
             memcpy(behind, y, m * sizeof *y);
-            behind[room->index[w]] += c->back_s;
+            behind[room->workers[w].index] += c->back_s;
             seen++;
         } else {
-            put_chunk(room, c, y, room->y + (size_t)room->next[w] * m, c->back_s, n,
-                      room->xr + (size_t)k * m, behind);
-            room->before[room->nchunks - words->nsend] = room->next[w];
+            put_chunk(room, c, y, room->y + (size_t)room->workers[w].next * m, c->back_s,
+                      n, room->xr + (size_t)k * m, behind);
+            room->chunks[room->nchunks].before = room->workers[w].next;
             room->back_id[k] = room->nchunks++;
         }
         behind[n] += c->back_fixed_s;
-        room->next[w] = k;
+        room->workers[w].next = k;
     }
     return seen == n;
 }
 
-/* Rows of n + 2 numbers, or one more: pivots, T, right side. */
+/* Equations: coefficients of the pivots and of T, right side; padded to an even length. */
 static void set_rows(struct cv_rounds_workspace *room,
                      const struct cv_rounds_words *words, uint32_t n)
 {
@@ -156,8 +158,8 @@ static void set_rows(struct cv_rounds_workspace *room,
 
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t w = room->unknown[i];
-        const double *z = room->z + (size_t)(room->place[w] + 1) * m;
-        const double *y = room->y + (size_t)room->back_place[w] * m;
+        const double *z = room->z + (size_t)(room->workers[w].place + 1) * m;
+        const double *y = room->y + (size_t)room->workers[w].back_place * m;
         double *row = room->matrix + (size_t)i * width;
 
         for (uint32_t j = 0; j <= n; j += 2)
@@ -172,7 +174,7 @@ static void set_rows(struct cv_rounds_workspace *room,
     last[n + 1] = room->rounds->load - room->sum[n];
 }
 
-/* The row of the largest number in a column, from row k on. */
+/* The row of the largest number of column k, from row k. */
 static uint32_t pivot_row(double *const *rows, uint32_t m, uint32_t k)
 {
     double max = fabs(rows[k][k]);
@@ -186,7 +188,7 @@ static uint32_t pivot_row(double *const *rows, uint32_t m, uint32_t k)
     return best;
 }
 
-/* Gauss with row pivots on a copy in room->lu; the solution is in room->solved. */
+/* Solve room->lu by elimination with row pivots, into room->solved. */
 static bool solve(struct cv_rounds_workspace *room, uint32_t n)
 {
     const uint32_t m = n + 1, width = even(n + 2);
@@ -224,7 +226,7 @@ static bool solve(struct cv_rounds_workspace *room, uint32_t n)
     return true;
 }
 
-/* The constant of a row is at n, and what is behind it 0; x is room->solved. */
+/* The value of a row, whose constant is at n. */
 static double at(const double *row, const double *x, uint32_t n)
 {
     pair sum = { 0, 0 };
@@ -237,7 +239,7 @@ static double at(const double *row, const double *x, uint32_t n)
     return value + sum[0] + sum[1];
 }
 
-/* Sizes from the solution; false as soon as one is negative, unless all are asked for. */
+/* Sizes from the solution; false at the first negative size, unless `all`. */
 static bool set_units(struct cv_rounds_workspace *room,
                       const struct cv_rounds_words *words, uint32_t n, bool all)
 {
@@ -248,40 +250,21 @@ static bool set_units(struct cv_rounds_workspace *room,
     for (uint32_t i = 0; i < n && fits; i++)
         fits = x[i] >= 0 || all;
     for (uint32_t k = 0; k < words->nsend && fits; k++) {
-        room->units[k] = room->pivot[k] ? x[room->index[words->send[k]]]
-                                        : at(room->xs + (size_t)k * m, x, n);
-        fits = room->units[k] >= 0 || all;
+        room->now.units[k] = room->chunks[k].pivot
+                                 ? x[room->workers[words->send[k]].index]
+                                 : at(room->xs + (size_t)k * m, x, n);
+        fits = room->now.units[k] >= 0 || all;
     }
     for (uint32_t k = 0; k < words->nback && fits; k++) {
         const uint32_t id = room->back_id[k];
 
         if (id < words->nsend)
             continue;
-        room->units[id] = at(room->xr + (size_t)k * m, x, n);
-        fits = room->units[id] >= 0 || all;
-        room->need_s[id] =
-            at(room->y + (size_t)room->before[id - words->nsend] * m, x, n);
+        room->now.units[id] = at(room->xr + (size_t)k * m, x, n);
+        fits = room->now.units[id] >= 0 || all;
+        room->chunks[id].need_s = at(room->y + (size_t)room->chunks[id].before * m, x, n);
     }
     return fits;
-}
-
-/* The unknowns of the slowest links, which are the ones to wait. */
-static uint32_t slowest(const struct cv_rounds_workspace *room, uint32_t n,
-                        uint32_t out[CV_WAITING_MOST])
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        const double own = room->costs[room->unknown[i]].send_s;
-        uint32_t at = count < CV_WAITING_MOST ? count++ : CV_WAITING_MOST;
-
-        for (; at > 0 && room->costs[room->unknown[out[at - 1]]].send_s < own; at--)
-            if (at < CV_WAITING_MOST)
-                out[at] = out[at - 1];
-        if (at < CV_WAITING_MOST)
-            out[at] = i;
-    }
-    return count;
 }
 
 static bool prepare(struct cv_rounds_workspace *room, const struct cv_rounds_words *words,
@@ -298,7 +281,7 @@ static bool prepare(struct cv_rounds_workspace *room, const struct cv_rounds_wor
     return true;
 }
 
-/* Solve with the row of an unknown replaced by the port's, or as it is. */
+/* Solve with the equation of worker `waits` replaced by that of the port; NONE: unchanged. */
 static bool solve_variant(struct cv_rounds_workspace *room, uint32_t n, uint32_t waits)
 {
     const uint32_t width = even(n + 2);
@@ -314,15 +297,14 @@ static bool solve_variant(struct cv_rounds_workspace *room, uint32_t n, uint32_t
     return solve(room, n);
 }
 
-static void keep_variant(struct cv_rounds_workspace *room, uint32_t waits, uint32_t n)
+static void keep_variant(struct cv_rounds_workspace *room, uint32_t n)
 {
     cv_rounds_keep(room);
-    room->waits = waits;
     room->closed_s = room->solved[n];
     room->port_s = at(room->port, room->solved, n);
 }
 
-/* cv_rounds_dense without variants; sizes may be negative. False: the rows do not tell the sizes. */
+/* Solve without a waiting worker; sizes may be negative. False: there is no solution. */
 static bool solve_tight(struct cv_rounds_workspace *room,
                         const struct cv_rounds_words *words, double *out_s)
 {
@@ -332,7 +314,7 @@ static bool solve_tight(struct cv_rounds_workspace *room,
         return false;
     (void)set_units(room, words, n, true);
     *out_s = cv_rounds_orders(room, words);
-    keep_variant(room, NONE, n);
+    keep_variant(room, n);
     return true;
 }
 
@@ -354,8 +336,8 @@ double cv_rounds_dense(struct cv_rounds_workspace *room,
             continue;
         if (v == 0 && room->rounds->returns.single && n > 1 && room->solved[n] > 0 &&
             at(room->port, room->solved, n) > room->solved[n] * (1 + 1e-12))
-            count = slowest(room, n, waiting);
-        /* A pivot's row is a path through the schedule. */
+            count = cv_rounds_slowest(room, room->unknown, n, waiting);
+        /* The equation of a pivot is a path through the schedule: T is a lower bound. */
         if (room->solved[n] >= room->limit_s)
             end_s = room->solved[n];
         else if (set_units(room, words, n, false))
@@ -364,7 +346,7 @@ double cv_rounds_dense(struct cv_rounds_workspace *room,
             continue;
         if (end_s < best_s) {
             best_s = end_s;
-            keep_variant(room, waits, n);
+            keep_variant(room, n);
         }
     }
     return best_s;
@@ -381,22 +363,21 @@ enum cleave_status cv_rounds_evaluate(const struct cv_rounds *rounds,
 
     if (room == NULL || !cv_rounds_room_init(room, rounds, max, true, arena))
         return cv_fail_memory(err, "the closed form");
-    if (tight) {
-        if (!solve_tight(room, words, &form.makespan_s))
-            return cv_fail(err, CLEAVE_EINPUT, "these words tell no sizes");
-    } else {
+    if (!tight)
         form.makespan_s = cv_rounds_dense(room, words);
-        if (isinf(form.makespan_s))
-            return cv_fail(err, CLEAVE_EINPUT, "these words tell no sizes");
-    }
+    if (tight ? !solve_tight(room, words, &form.makespan_s) : isinf(form.makespan_s))
+        return cv_fail(err, CLEAVE_EINPUT, "these words tell no sizes");
+    if (!CV_NEW(arena, form.worker, room->nchunks))
+        return cv_fail_memory(err, "the closed form");
     form.nonnegative = true;
-    for (uint32_t k = 0; k < room->nchunks; k++)
-        form.nonnegative = form.nonnegative && room->best_units[k] >= 0;
+    for (uint32_t k = 0; k < room->nchunks; k++) {
+        form.nonnegative = form.nonnegative && room->best.units[k] >= 0;
+        form.worker[k] = room->chunks[k].worker;
+    }
     form.nchunks = room->nchunks;
-    form.worker = room->worker;
-    form.units = room->best_units;
-    form.send_order = room->best_send;
-    form.back_order = room->best_back;
+    form.units = room->best.units;
+    form.send_order = room->best.send;
+    form.back_order = room->best.back;
     form.closed_s = room->closed_s;
     form.port_s = room->port_s;
     *out = form;

@@ -1,36 +1,40 @@
-/* rounds_links.c -- several rounds with results where every worker has a port of its own.
+/* rounds_links.c -- several rounds with results if links share no port.
  * SPDX-License-Identifier: MIT
  *
- * What all can do by a time grows with it; the least time for the load lies between two and is
- * looked for on the line between them. Equal workers are looked at once. */
+ * The work that all workers can do by a time T grows with T; the least T for the load is found
+ * by a secant method. Equal workers are evaluated once.
+ *
+ * One worker: for K chunks and all i <= j
+ *
+ *     sends up to i + computations from i to j + returns from j <= T.
+ *
+ * The most units subject to these rows are a linear program, which is solved for few chunks.
+ * For any number of chunks there is a closed form: one chunk is the pivot; the computation of
+ * each chunk before it ends exactly when the next chunk arrives, that of each chunk after it
+ * takes exactly as long as the previous return; sends up to the pivot, its computation and the
+ * returns from it take all of T. All sizes are affine in that of the pivot, so that each pair
+ * of numbers of chunks before and after it takes O(1). It is used if no time is exceeded in
+ * a replay. If messages take longer than computing it may not be the best.
+ *
+ * Memory: sizes that are too large are cut into equal parts, and T is shortened until all parts
+ * end in time; programs have a row for each size. docs/theory/rounds.md has the proofs. */
 #include "model/rounds/rounds_links.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/fail.h"
-#include "model/rounds/rounds_bound.h"
+#include "model/rounds/rounds.h"
+#include "model/returns/returns_internal.h"
 
-/* --- one worker behind a link of its own, with results that come back -------------- */
-
-/* Closed form, for any number of chunks: one is the pivot; those before it are each computed
- * exactly until the next arrives, those behind it exactly while the result before returns, and
- * sends up to the pivot, its computation and the returns from it on take all of the time. All
- * sizes are affine in that of the pivot, so that a pair of numbers of chunks before and behind
- * takes O(1). It is taken if no time is exceeded when it is gone through. Where messages take
- * longer than computing it may not be the best, and for few chunks the program is solved.
- * 
- * Memory: sizes that are too large are cut into equal parts, and the rest is made shorter
- * until all ends in time; programs have a row for each size. */
-
-/* Chunks of the closed form before the pivot and behind it. */
-enum { SIDE_MOST = 128 };
-/* Parts of chunks for which there is too little memory. */
-enum { PARTS_MOST = 100000 };
-enum { HALVES = 40 };
+enum {
+    SIDE_MOST = 128,     /* chunks of the closed form before, and after, the pivot */
+    PARTS_MOST = 100000, /* chunks after cutting */
+    HALVES = 40,
+};
 enum { ROWS_MOST = CV_LINK_PROGRAM * (CV_LINK_PROGRAM + 1) / 2 + CV_LINK_PROGRAM };
 static const double STEEP = 1e4; /* most units of a chunk for a unit of the pivot */
-/* What rounding may add to a time, and to a sum of prices. */
+/* Allowances for rounding of a time, and of a sum of prices. */
 static const double IN_TIME = 1 + 1e-12, ROUNDED = 1 + 1e-12;
 
 bool cv_link_room_init(struct cv_link_workspace *room, struct cv_arena *arena)
@@ -56,7 +60,7 @@ double cv_link_end(const struct cv_rounds_link *link, const double *sizes,
     return back_s;
 }
 
-/* Units for which `free_s` is enough, at so much for each. */
+/* Units that fit into `free_s` at each_s per unit. */
 static double units_in(double free_s, double each_s)
 {
     if (!(free_s > 0))
@@ -64,8 +68,8 @@ static double units_in(double free_s, double each_s)
     return each_s > 0 ? free_s / each_s : INFINITY;
 }
 
-/* The same at once, and not as near: from the time of the port, the worker and the way back
- * for `chunks` or more of them. */
+/* A simple upper bound on the units of `chunks` or more chunks: from the time of the link, of
+ * the worker and of the way back. */
 static double link_cap(const struct cv_rounds_link *link, uint32_t chunks, double time_s)
 {
     const struct cv_trip *t = &link->trip;
@@ -78,7 +82,7 @@ static double link_cap(const struct cv_rounds_link *link, uint32_t chunks, doubl
 
     if (isinf(link->memory))
         return max;
-    /* No chunk is larger, so that every unit has its part of the latencies. */
+    /* No chunk is larger than the memory: every unit has its part of the latencies. */
     max = fmin(max, units_in(free_s + t->send_fixed_s,
                              t->send_s + t->send_fixed_s / link->memory));
     max = fmin(max, units_in(free_s + t->compute_fixed_s,
@@ -87,14 +91,12 @@ static double link_cap(const struct cv_rounds_link *link, uint32_t chunks, doubl
                               t->back_s + t->back_fixed_s / link->memory));
 }
 
-/* --- the program ------------------------------------------------------------------------ */
-
 static uint32_t rows_of(const struct cv_rounds_link *link, uint32_t chunks)
 {
     return chunks * (chunks + 1) / 2 + (isinf(link->memory) ? 0 : chunks);
 }
 
-/* Room for a program of so many chunks, memory included. */
+/* The program of K chunks; NULL when memory is short. */
 static struct cv_tableau *program_of(struct cv_link_workspace *room, uint32_t chunks)
 {
     struct cv_tableau *program = &room->programs[chunks];
@@ -108,7 +110,7 @@ static struct cv_tableau *program_of(struct cv_link_workspace *room, uint32_t ch
     return program;
 }
 
-/* Sizes are counted in what a chunk may be at most, `unit`; times in the time. */
+/* Sizes are multiples of `unit`, the largest chunk; times are multiples of time_s. */
 static bool set_rows(struct cv_tableau *program, const struct cv_rounds_link *link,
                      uint32_t chunks, double time_s, double unit)
 {
@@ -139,8 +141,8 @@ static bool set_rows(struct cv_tableau *program, const struct cv_rounds_link *li
     return true;
 }
 
-/* The most units of so many chunks; 0: the time is too short for them, NAN: it was not
- * found. Their sizes are in room->values then. */
+/* The most units of K chunks, with sizes in room->values; 0: the time is too short, NAN:
+ * not found. */
 static double solve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s)
 {
@@ -164,7 +166,7 @@ static double solve(struct cv_link_workspace *room, const struct cv_rounds_link 
     return units;
 }
 
-/* The multipliers of the rows of the program that was just solved, 0 or more. */
+/* The multipliers of the rows of the program that was solved last, 0 or more. */
 static void take_prices(struct cv_link_workspace *room, const struct cv_tableau *program)
 {
     for (uint32_t i = 0; i < program->m; i++)
@@ -174,9 +176,8 @@ static void take_prices(struct cv_link_workspace *room, const struct cv_tableau 
             room->prices[program->outside[j] - program->n] = fmax(0, -program->worth[j]);
 }
 
-/* A chunk of one unit less than its rows are worth is worth less than nothing: so all units
- * together are at most what the rows are worth, and what a chunk that they do not pay for
- * could have, which is `one` at most. `own_s` is the time of a unit alone. */
+/* All units together are at most the worth of the rows, plus, for each chunk whose units the
+ * prices do not pay in full, the unpaid part of its largest size `one`. */
 static struct cv_link_line line_of(const struct cv_link_workspace *room,
                                    const struct cv_rounds_link *link, uint32_t chunks,
                                    double time_s, double one)
@@ -210,7 +211,7 @@ static struct cv_link_line line_of(const struct cv_link_workspace *room,
     return line;
 }
 
-/* The largest chunk that fits into the time alone. */
+/* The largest single chunk. */
 static double largest(const struct cv_rounds_link *link, double time_s)
 {
     const struct cv_trip *t = &link->trip;
@@ -258,8 +259,6 @@ double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_line
     return max;
 }
 
-/* --- the closed form -------------------------------------------------------------------- */
-
 /* offset + slope * (units of the pivot) */
 struct affine {
     double offset, slope;
@@ -268,12 +267,11 @@ struct affine {
 /* Chunks on one side of the pivot, the nearest first. */
 struct side {
     struct affine chunk[SIDE_MOST + 1], sum[SIDE_MOST + 1];
-    double min[SIDE_MOST + 1]; /* units of the pivot with which none is negative */
+    double min[SIDE_MOST + 1]; /* least pivot for which no chunk is negative */
     uint32_t max;
 };
 
-/* Each chunk is computed exactly while the message of the one nearer to the pivot is under
- * way. */
+/* Each computation takes as long as the message of the next chunk towards the pivot. */
 static void set_side(const struct cv_trip *t, double fixed_s, double each_s,
                      struct side *out)
 {
@@ -289,7 +287,7 @@ static void set_side(const struct cv_trip *t, double fixed_s, double each_s,
         const struct affine chunk = { gain + ratio * before.offset,
                                       ratio * before.slope };
 
-        /* Errors of the pivot grow with the slope. */
+        /* Rounding errors of the pivot grow with the slope. */
         if (!(chunk.slope > 1e-200) || chunk.slope > STEEP)
             return;
         out->chunk[k] = chunk;
@@ -316,7 +314,7 @@ static uint32_t fill(const struct side *before, uint32_t nbefore,
     return nbefore + 1 + nbehind;
 }
 
-/* The best pair of numbers of chunks; the sizes go to `sizes`. */
+/* The best pair of numbers of chunks before and after the pivot. */
 static struct cv_link_best closed_form(const struct cv_rounds_link *link, double time_s,
                                        double *sizes, double *trial)
 {
@@ -342,7 +340,7 @@ static struct cv_link_best closed_form(const struct cv_rounds_link *link, double
             uint32_t chunks;
 
             if (!(pivot >= fmax(before.min[g], behind.min[d])))
-                break; /* the more there are, the less time is left */
+                break; /* more chunks leave less time */
             falling = units > last ? 0 : falling + 1;
             last = units;
             if (!(units > best.units * IN_TIME))
@@ -358,9 +356,7 @@ static struct cv_link_best closed_form(const struct cv_rounds_link *link, double
     return best;
 }
 
-/* --- both ------------------------------------------------------------------------------- */
-
-/* Cut what is too large into equal parts, into `parts`; 0: there are too many. */
+/* Cut chunks that are too large into equal parts; 0: too many parts. */
 static uint32_t cut(const struct cv_rounds_link *link, const struct cv_link_best *best,
                     double *parts)
 {
@@ -377,7 +373,7 @@ static uint32_t cut(const struct cv_rounds_link *link, const struct cv_link_best
     return count;
 }
 
-/* The closed form for a time that is so much shorter that its parts end in time. */
+/* The closed form for the longest time for which its parts end by time_s. */
 static struct cv_link_best cut_form(struct cv_link_workspace *room,
                                     const struct cv_rounds_link *link, double time_s)
 {
@@ -404,7 +400,7 @@ static struct cv_link_best cut_form(struct cv_link_workspace *room,
     return best;
 }
 
-/* What the program of so many chunks comes to; it is taken if it is better. */
+/* Take the solution of the program of K chunks if it is better. */
 static bool improve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s, struct cv_link_best *best)
 {
@@ -431,12 +427,12 @@ struct cv_link_best cv_link_best(struct cv_link_workspace *room,
         return best;
     if (hint > 0 && hint < CV_LINK_PROGRAM)
         improve(room, link, hint, time_s, &best);
-    if (best.chunks == 0)
+    if (best.chunks == 0) {
         room->spent += isinf(link->memory) ? 5e4 : 2e6;
-    if (best.chunks == 0)
         best = isinf(link->memory) ? closed_form(link, time_s, room->sizes, room->trial)
                                    : cut_form(room, link, time_s);
-    /* Of programs, those with about as many chunks, and on while that gains. */
+    }
+    /* Programs of about as many chunks, and of more and fewer while they gain. */
     from = best.chunks < 1                 ? 1
            : best.chunks > CV_LINK_PROGRAM ? CV_LINK_PROGRAM
                                            : best.chunks;
@@ -449,16 +445,12 @@ struct cv_link_best cv_link_best(struct cv_link_workspace *room,
     return best;
 }
 
-/* --- several rounds with results where every worker has a port of its own ---------- */
-
 enum { MOST_STEPS = 100 };
 static const double NEAR = 1e-12;
-/* Loads that need less than a second: how the time is looked for downwards. */
-static const double STEP_DOWN = 1e-6;
-/* What a bound is below a plan that it says nothing against. */
-static const double SAFE = 1 - 4e-9;
+static const double STEP_DOWN =
+    1e-6; /* of the time, for loads that need less than a second */
+static const double SAFE = 1 - 4e-9; /* bound over makespan if the bound is tight */
 
-/* Kinds of workers. */
 struct links {
     struct cv_rounds_link *kind;
     uint32_t *count; /* per kind   */
@@ -468,16 +460,6 @@ struct links {
     struct cv_link_workspace room;
     struct cv_link_lines *lines; /* per kind, of the bound */
 };
-
-static bool is_kind(const struct cv_rounds_link *a, const struct cv_rounds_link *b)
-{
-    const struct cv_trip *s = &a->trip, *t = &b->trip;
-
-    return a->memory == b->memory && s->send_s == t->send_s &&
-           s->compute_s == t->compute_s && s->back_s == t->back_s &&
-           s->send_fixed_s == t->send_fixed_s &&
-           s->compute_fixed_s == t->compute_fixed_s && s->back_fixed_s == t->back_fixed_s;
-}
 
 static bool set_up(struct links *links, const struct cv_rounds *rounds,
                    struct cv_arena *arena)
@@ -495,7 +477,8 @@ static bool set_up(struct links *links, const struct cv_rounds *rounds,
                                                                     : INFINITY };
         uint32_t k = 0;
 
-        while (k < links->nkinds && !is_kind(&links->kind[k], &link))
+        while (k < links->nkinds && !(links->kind[k].memory == link.memory &&
+                                      cv_trips_equal(&links->kind[k].trip, &link.trip)))
             k++;
         if (k == links->nkinds)
             links->kind[links->nkinds++] = link;
@@ -505,7 +488,7 @@ static bool set_up(struct links *links, const struct cv_rounds *rounds,
     return true;
 }
 
-/* What all do by a time: found, or at most. */
+/* Work of all workers by a time: found, or an upper bound. */
 typedef double work_by(struct links *links, double time_s);
 
 static double found_by(struct links *links, double time_s)
@@ -543,10 +526,10 @@ static double cap_by(struct links *links, double time_s)
 
 /* Times between which the work reaches the load. */
 struct between {
-    double low_s, high_s, low, high; /* and what is done by them: low < load <= high */
+    double low_s, high_s, low, high; /* work at these times: low < load <= high */
 };
 
-/* Make both ends meet, to a part of `near`. */
+/* Narrow the interval to the part `near` of its end. */
 static void narrow(struct links *links, work_by *work, double load, double near,
                    struct between *b)
 {
@@ -555,8 +538,8 @@ static void narrow(struct links *links, work_by *work, double load, double near,
         const double part = (load - b->low) / (b->high - b->low);
         double time_s = b->low_s + (b->high_s - b->low_s) * part, units;
 
-        /* A line that is nearly right leaves one end where it is: go a little past the
-         * other, and to the middle now and then. */
+        /* Secant steps would move one end only: overshoot a little, and take the middle in
+         * every third step. */
         if (step % 3 == 2)
             time_s = b->low_s + (b->high_s - b->low_s) / 2;
         else
@@ -576,7 +559,7 @@ static void narrow(struct links *links, work_by *work, double load, double near,
     }
 }
 
-/* The least time for the load, from above. */
+/* An upper bound on the least time for the load, to a part of NEAR. */
 static double least_time(struct links *links, double load)
 {
     struct between b = { 0, 1, 0, 0 };
@@ -601,9 +584,9 @@ static double least_time(struct links *links, double load)
     return b.high_s;
 }
 
-static enum cleave_status links_fill(struct links *links, const struct cv_rounds *rounds,
-                                     double time_s, double load, struct cv_arena *arena,
-                                     struct cv_rounds_plan *out, struct cleave_error *err)
+static enum cleave_status make_plan(struct links *links, const struct cv_rounds *rounds,
+                                    double time_s, double load, struct cv_arena *arena,
+                                    struct cv_rounds_plan *out, struct cleave_error *err)
 {
     const uint32_t n = rounds->returns.n;
     struct cv_link_best *best = cv_array(arena, links->nkinds, sizeof *best);
@@ -621,8 +604,7 @@ static enum cleave_status links_fill(struct links *links, const struct cv_rounds
         chunks += (size_t)best[k].chunks * links->count[k];
     }
     scale = load > 0 && units > 0 ? load / units : 1;
-    if (!CV_NEW(arena, out->worker, chunks) || !CV_NEW(arena, out->units, chunks) ||
-        !CV_NEW(arena, out->back, chunks) || links->room.out_of_memory)
+    if (!cv_rounds_plan_init(out, (uint32_t)chunks, arena) || links->room.out_of_memory)
         return cv_fail_memory(err, "a plan");
     out->nchunks = 0;
     out->makespan_s = 0;
@@ -657,8 +639,8 @@ enum cleave_status cv_rounds_links(const struct cv_rounds *rounds, double lifesp
                            "workers have so little memory that there would be too many "
                            "chunks");
     }
-    CV_TRY(links_fill(&links, rounds, time_s, lifespan_s > 0 ? 0 : rounds->load, arena,
-                      out, err));
+    CV_TRY(make_plan(&links, rounds, time_s, lifespan_s > 0 ? 0 : rounds->load, arena,
+                     out, err));
     cv_step_budget_spend(rounds->returns.budget, links.room.spent);
     *out_load = rounds->load;
     if (lifespan_s > 0) {
@@ -669,7 +651,7 @@ enum cleave_status cv_rounds_links(const struct cv_rounds *rounds, double lifesp
     return CLEAVE_OK;
 }
 
-/* Prices at a time; what holds before it follows from them. */
+/* Prices at a time, from which upper bounds for earlier times follow. */
 static bool price_at(struct links *links, double time_s, struct cv_arena *arena)
 {
     links->lines = cv_array(arena, links->nkinds, sizeof *links->lines);
@@ -697,7 +679,6 @@ double cv_rounds_links_bound(const struct cv_rounds *rounds, double lifespan_s,
     b.high = most_by(&links, b.high_s);
     if (lifespan_s > 0)
         return b.high;
-    /* More may be done by then, and nothing by 0. */
     b.low_s = b.high_s * SAFE;
     b.low = most_by(&links, b.low_s);
     if (!(b.low < rounds->load)) {

@@ -1,11 +1,11 @@
 /* rounds_lp.c -- the best sizes for given orders of chunks. SPDX-License-Identifier: MIT
  *
  * For chunks i, j of one worker, j not before i: the sends up to i, the computations from i
- * to j and the returns from j on take at most the lifespan, and on a single port all messages
- * together. Most work subject to these rows is a linear program that begins feasible with
- * nothing. The work is concave in the lifespan, and the multipliers of the rows are its
- * slope, so that Newton's method finds the lifespan for a load, from below after its first
- * step. Where workers have little memory each size has a row of its own. */
+ * to j and the returns from j take at most the lifespan, and so do all messages on a single
+ * port. The most work subject to these rows is a linear program for which 0 is feasible. The
+ * work is concave in the lifespan, and its slope is the sum of the multipliers, so that
+ * Newton's method finds the lifespan for a load, from below after its first step. If workers
+ * have little memory, each size has a row. */
 #include <math.h>
 #include <string.h>
 
@@ -21,14 +21,14 @@ struct program {
     const struct cv_rounds *rounds;
     const struct cv_rounds_plan *plan;
     uint32_t n, m;       /* chunks, rows                                        */
-    uint32_t *from, *to; /* of each row: chunks, in the order sent; or see below    */
-    uint32_t *back;      /* chunk -> its place in the order of returning        */
-    double *fixed_s;     /* of each row                                         */
+    uint32_t *from, *to; /* per row: i and j, or one of the constants below    */
+    uint32_t *back;      /* per chunk: its place in the order of returning      */
+    double *fixed_s;     /* per row: latencies                                  */
     double *rows;        /* m x n, scaled                                       */
     double *own_s;
     struct cv_tableau tableau;
     double largest; /* scale of worth */
-    double slope;   /* units per second more */
+    double slope;   /* units per second of lifespan */
 };
 
 enum { PORT = UINT32_MAX, MEMORY = UINT32_MAX - 1 };
@@ -78,7 +78,7 @@ static void set_rows(struct program *p)
     }
 }
 
-/* Pairs of chunks of one worker; how many there are if `p` has no room for them yet. */
+/* Pairs of chunks of one worker; only counts them if `p` has no memory for them yet. */
 static uint32_t list_rows(struct program *p)
 {
     uint32_t m = 0;
@@ -106,7 +106,7 @@ static uint32_t list_rows(struct program *p)
     return m;
 }
 
-/* The most work in the lifespan, with units and slope; negative: it is too short. */
+/* The most work in the lifespan, with units and slope; negative: the lifespan is too short. */
 static double solve(struct program *p, double lifespan_s, double *units)
 {
     struct cv_tableau *tableau = &p->tableau;
@@ -160,29 +160,10 @@ static bool set_up(struct program *p, struct cv_arena *arena)
     return true;
 }
 
-/* The sizes in `units`, scaled to the load, take the place of the plan's if they are better. */
-static void consider(const struct program *p, struct cv_rounds_plan *plan, double *units,
-                     double work, uint32_t *order, double *room)
-{
-    double end_s;
-
-    for (uint32_t k = 0; k < p->n; k++) {
-        units[k] *= p->rounds->load / work;
-        order[k] = k;
-    }
-    end_s = cv_rounds_replay(&p->rounds->returns, plan->worker, units, order, plan->back,
-                             p->n, room, room + p->n);
-    if (!(end_s < plan->makespan_s))
-        return;
-    plan->makespan_s = end_s;
-    memcpy(plan->units, units, p->n * sizeof *units);
-}
-
-/* What programs of these orders need. */
+/* A program with memory for its solution. */
 struct solving {
     struct program program;
     double *units, *room;
-    uint32_t *order;
 };
 
 static bool prepare(struct solving *s, const struct cv_rounds *rounds,
@@ -191,27 +172,21 @@ static bool prepare(struct solving *s, const struct cv_rounds *rounds,
     const uint32_t n = plan->nchunks;
 
     s->program = (struct program){ .rounds = rounds, .plan = plan, .n = n };
-    s->units = cv_array(arena, n, sizeof *s->units);
-    s->order = cv_array(arena, n, sizeof *s->order);
-    s->room = cv_array(arena, (size_t)n + rounds->returns.n, sizeof *s->room);
-    for (uint32_t k = 0; s->order != NULL && k < n; k++)
-        s->order[k] = k;
-    return s->units != NULL && s->order != NULL && s->room != NULL &&
+    return CV_NEW(arena, s->units, n) &&
+           CV_NEW(arena, s->room, (size_t)n + rounds->returns.n) &&
            set_up(&s->program, arena);
 }
 
-/* Sizes for the load, and the lifespan that they take; false if it does not converge. */
+/* Sizes for the load and their lifespan; false if it does not converge. */
 static bool optimise(struct solving *s, double *lifespan_s)
 {
     struct program *p = &s->program;
     const double load = p->rounds->load;
 
-    if (isinf(*lifespan_s)) { /* no sizes yet: those of equal ones */
+    if (isinf(*lifespan_s)) { /* no sizes yet: take equal sizes */
         for (uint32_t k = 0; k < p->n; k++)
             s->units[k] = load / p->n;
-        *lifespan_s =
-            cv_rounds_replay(&p->rounds->returns, p->plan->worker, s->units, s->order,
-                             p->plan->back, p->n, s->room, s->room + p->n);
+        *lifespan_s = cv_rounds_replay(&p->rounds->returns, p->plan, s->units, s->room);
     }
     for (int step = 0; step < MOST_STEPS; step++) {
         const double work = solve(p, *lifespan_s, s->units);
@@ -223,7 +198,7 @@ static bool optimise(struct solving *s, double *lifespan_s)
         if (step == MOST_STEPS - 1)
             return fabs(work - load) <= 1e-6 * load;
         *lifespan_s += (load - work) / p->slope;
-        for (uint32_t i = 0; i < p->m; i++) /* nothing at all needs its time, too */
+        for (uint32_t i = 0; i < p->m; i++) /* latencies alone take their time */
             if (p->from[i] != MEMORY)
                 *lifespan_s = fmax(*lifespan_s, p->fixed_s[i] * (1 + 1e-12));
     }
@@ -242,7 +217,7 @@ enum cleave_status cv_rounds_lp(const struct cv_rounds *rounds,
                                 struct cv_rounds_plan *plan, struct cv_arena *arena,
                                 struct cleave_error *err)
 {
-    double lifespan_s = plan->makespan_s, work = 0;
+    double lifespan_s = plan->makespan_s, work = 0, end_s;
     struct solving s;
 
     if (!is_small(rounds, plan, MOST_NUMBERS))
@@ -253,7 +228,13 @@ enum cleave_status cv_rounds_lp(const struct cv_rounds *rounds,
         return CLEAVE_OK;
     for (uint32_t k = 0; k < plan->nchunks; k++)
         work += s.units[k];
-    consider(&s.program, plan, s.units, work, s.order, s.room);
+    for (uint32_t k = 0; k < plan->nchunks; k++)
+        s.units[k] *= rounds->load / work;
+    end_s = cv_rounds_replay(&rounds->returns, plan, s.units, s.room);
+    if (end_s < plan->makespan_s) {
+        plan->makespan_s = end_s;
+        memcpy(plan->units, s.units, plan->nchunks * sizeof *s.units);
+    }
     return CLEAVE_OK;
 }
 

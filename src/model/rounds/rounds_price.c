@@ -1,17 +1,18 @@
-/* rounds_price.c -- prices on the time of the port, and what workers make of them.
+/* rounds_price.c -- prices on the time of the port, and the best responses of workers.
  * SPDX-License-Identifier: MIT
  *
  * A chunk computed within [u, v] has at most speed (v - u - latency) units. Its send ends at u
  * and its return starts at v, which is cheapest. Price x time of sends is concave in the time,
- * that of returns convex: tangents bound what a chunk is worth by a function that is convex
- * in u and v (and so does the price of the cells of u and v, where these are near). One such
- * bound is chosen for every pair of cells. Chunks of a worker follow each other, so the sum
- * is largest with every u and v on an edge: a recursion over the edges, from the last one.
+ * that of returns convex: tangents bound the worth of a chunk by a function that is convex in
+ * u and v (and so do the prices of the cells of u and v, if these are near). One such bound is
+ * chosen for every pair of cells. Chunks of a worker follow each other, so the sum is largest
+ * with every u and v on an edge: a recursion over the edges, from the last one.
  * docs/theory/rounds.md proves it. */
-#include "model/rounds/rounds_price.h"
+#include "model/rounds/rounds_internal.h"
 
 #include <math.h>
 #include <string.h>
+#include "model/returns/returns_internal.h"
 
 bool cv_price_steps_init(struct cv_price_steps *prices, uint32_t max,
                          struct cv_arena *arena)
@@ -37,9 +38,9 @@ void cv_price_steps_sum(struct cv_price_steps *prices)
     }
 }
 
-/* A bound on what a chunk from u to v is worth:
- * part speed (v - u - latency)+ + slope_u u - slope_v v + fixed, and if `tangent` price x
- * time of returns up to v less that of sends up to u. */
+/* An upper bound on the worth of a chunk from u to v:
+ * part speed (v - u - latency)+ + slope_u u - slope_v v + fixed, and if `tangent` plus price x
+ * time of returns up to v minus that of sends up to u. */
 struct worth {
     double part, slope_u, slope_v, fixed;
     bool tangent;
@@ -49,8 +50,7 @@ struct response {
     const struct cv_price_steps *prices;
     const struct cv_trip *trip;
     double speed, end_s;
-    uint32_t
-        send_cell; /* the cell in which a send of nothing that ends mid-cell begins */
+    uint32_t send_cell; /* begin of an empty send that ends mid-cell */
 };
 
 static double rest(double part)
@@ -58,8 +58,8 @@ static double rest(double part)
     return part > 0 ? part : 0;
 }
 
-/* The four corners of a pair of cells: from the first or last edge of cell k to the first or
- * last edge of cell q. */
+/* Values of a pair of cells: from the first or last edge of cell k to the first or last edge of
+ * cell q. */
 struct corners {
     double at[2][2];
 };
@@ -86,15 +86,15 @@ static struct corners corners_of(const struct response *r, const struct worth *w
     return out;
 }
 
-/* Where the tangents touch: a price and a time for sends, and for returns. */
+/* Points of the tangents: price and time for sends, and for returns. */
 struct touch {
     double send, send_at_s, send_sum, back, back_at_s, back_sum;
 };
 
 enum limit { BY_TIME, BY_SENDS, BY_RETURNS };
 
-/* All units that there is time for are worth it: the price of what limits them, at the end of
- * time on its side, takes what is left. */
+/* All units for which there is time pay: the price of the limiting resource, at its end of the
+ * time, takes the rest of the worth. */
 static struct touch touch_limit(const struct response *r, struct touch touch,
                                 enum limit limit)
 {
@@ -120,8 +120,8 @@ static struct touch touch_limit(const struct response *r, struct touch touch,
     return touch;
 }
 
-/* The units worth sending for mid-cell times, and the tangents there: prices rise with the
- * units on both sides, cell by cell. */
+/* The tangents at the units that pay for mid-cell times: prices rise with the units on both
+ * sides, cell by cell. */
 static struct touch find_touch(const struct response *r, uint32_t back_cell, double u,
                                double v, double max)
 {
@@ -146,7 +146,7 @@ static struct touch find_touch(const struct response *r, uint32_t back_cell, dou
         struct touch touch = { t->send[a], t->edge[a], t->send_sum[a],
                                t->back[c], t->edge[c], t->back_sum[c] };
 
-        if (left < 0) /* not worth it from the first unit on */
+        if (left < 0) /* the first unit does not pay */
             return touch;
         if (next_a >= max && next_c >= max)
             return touch_limit(r, touch, limit);
@@ -184,7 +184,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* The bound by tangents where they touch for the middle of cells k and q. */
+/* The bound by tangents for the middle of cells k and q. */
 static struct worth tangent_worth(const struct response *r, uint32_t k, uint32_t q,
                                   uint32_t back_cell)
 {
@@ -205,13 +205,13 @@ static struct worth tangent_worth(const struct response *r, uint32_t k, uint32_t
     };
 }
 
-/* What chunks that begin in a cell are worth with all that follows: from its first and from
- * its last edge; from the first edge to the last, without what follows. */
+/* Worth of chunks that begin in a cell: from its first and from its last edge with all chunks
+ * that follow; from the first edge to the last without them. */
 struct begin {
     double first, last, one;
 };
 
-/* Chunks that end in cell q. */
+/* Add chunks that end in cell q. */
 static struct begin with(struct begin begin, const struct corners *corners, uint32_t k,
                          uint32_t q, const double *best)
 {
@@ -241,7 +241,7 @@ static double highest(const struct corners *corners)
                   larger(corners->at[1][0], corners->at[1][1]));
 }
 
-/* Chunks that begin in cell k: best[k + 1], best[k] become what is worth from there on. */
+/* Set best[k + 1] and best[k], the most worth from there, for chunks that begin in cell k. */
 static void best_from(const struct response *r, uint32_t k, double *best)
 {
     const struct cv_price_steps *t = r->prices;
@@ -260,7 +260,7 @@ static void best_from(const struct response *r, uint32_t k, double *best)
 
         while (back_cell + 1 < t->cells && t->edge[back_cell + 1] <= returns_s)
             back_cell++;
-        /* No corner is worth more than the flat one of the longest chunk. */
+        /* No corner exceeds the flat bound of the longest chunk. */
         if (longest <= 0 || max + best[q > k ? q : k + 1] <= best[k + 1])
             continue;
         if (q <= k + 1) {
@@ -268,7 +268,7 @@ static void best_from(const struct response *r, uint32_t k, double *best)
             begin = with(begin, &corners, k, q, best);
             continue;
         }
-        if (tangent.tangent) { /* that of another pair holds for this one, too */
+        if (tangent.tangent) { /* the tangent of another pair is valid, too */
             corners = corners_of(r, &tangent, k, q);
             old = with(begin, &corners, k, q, best);
             if (same(&old, &begin))
@@ -287,8 +287,7 @@ static void best_from(const struct response *r, uint32_t k, double *best)
     best[k] = larger(larger(begin.first, begin.one + begin.last), begin.last);
 }
 
-/* No less than the most that units, less the price of their messages, can come to for one
- * worker who has the port for itself. */
+/* An upper bound on units minus price of messages for one worker that has the port alone. */
 static double respond(const struct cv_price_steps *prices, const struct cv_trip *trip,
                       double *room)
 {
@@ -312,13 +311,6 @@ static double respond(const struct cv_price_steps *prices, const struct cv_trip 
     return fmax(0, room[0]);
 }
 
-static bool same_trip(const struct cv_trip *a, const struct cv_trip *b)
-{
-    return a->send_s == b->send_s && a->compute_s == b->compute_s &&
-           a->back_s == b->back_s && a->send_fixed_s == b->send_fixed_s &&
-           a->compute_fixed_s == b->compute_fixed_s && a->back_fixed_s == b->back_fixed_s;
-}
-
 bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
                    struct cv_arena *arena)
 {
@@ -329,7 +321,7 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
     for (uint32_t i = 0; i < returns->n; i++) {
         uint32_t k = 0;
 
-        while (k < kinds->n && !same_trip(&kinds->trips[k], &returns->trips[i]))
+        while (k < kinds->n && !cv_trips_equal(&kinds->trips[k], &returns->trips[i]))
             k++;
         if (k == kinds->n)
             kinds->trips[kinds->n++] = returns->trips[i];

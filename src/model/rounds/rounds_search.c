@@ -1,23 +1,45 @@
-/* rounds_search.c -- random changes of words. SPDX-License-Identifier: MIT
+/* rounds_search.c -- search for the best two words. SPDX-License-Identifier: MIT
  *
- * A copy of the words is changed in one to three places and kept if it is not worse, or by
- * annealing. Numbers of changes are fixed, so that the same case gives the same plan. */
-#include "model/rounds/rounds_search.h"
+ * It starts with round robins and continues with random changes: a copy of the words is changed
+ * in one to three places and kept if it is not worse, or by annealing. Numbers of changes are
+ * fixed, so that the same instance gives the same plan. */
+#include "model/rounds/rounds_internal.h"
 
 #include <math.h>
 #include <string.h>
 #include "model/returns/returns_internal.h"
 
-/* --- one random change of two words ------------------------------------------------ */
+static uint64_t random_bits(struct cv_rounds_search *search)
+{
+    uint64_t x = search->state;
 
-/* Letters are inserted, deleted, moved, mostly by a few places, replaced, or change from one
- * word to the other; workers leave, join, or change their parts with another. Every worker
- * keeps a letter in each word. In a chain only what is before the pivots in the send word
- * and behind them in the return word changes letter by letter, and pivots change places in
- * both words together. */
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    search->state = x;
+    return x >> 11;
+}
 
-/* Moves reach so many places as a rule. */
-enum { NEAR = 4 };
+/* A random number below n. */
+static uint32_t below(struct cv_rounds_search *search, uint32_t n)
+{
+    return n > 0 ? (uint32_t)(random_bits(search) % n) : 0;
+}
+
+/* A random number from 0 to 1. */
+static double random_part(struct cv_rounds_search *search)
+{
+    return (double)random_bits(search) * (1.0 / 9007199254740992.0);
+}
+
+/* --- one random change ---------------------------------------------------------------- */
+
+/* Letters are inserted, deleted, moved (mostly by a few places), replaced, or change from one
+ * word to the other; workers leave, join, or exchange their parts. Every worker keeps a letter
+ * in each word. In a chain only the letters before the pivots of the send word and after those
+ * of the return word change one by one, and pivots move in both words together. */
+
+enum { NEAR = 4 }; /* places that a move spans as a rule */
 
 static void insert(uint32_t *word, uint32_t *n, uint32_t at, uint32_t letter)
 {
@@ -41,35 +63,39 @@ static uint32_t count(const uint32_t *word, uint32_t n, uint32_t letter)
     return found;
 }
 
+/* Remove all letters of a worker. */
 static void strike(uint32_t *word, uint32_t *n, uint32_t letter)
 {
-    for (uint32_t k = *n; k-- > 0;)
-        if (word[k] == letter)
-            erase(word, n, k);
+    uint32_t kept = 0;
+
+    for (uint32_t k = 0; k < *n; k++)
+        if (word[k] != letter)
+            word[kept++] = word[k];
+    *n = kept;
 }
 
 static uint32_t near(struct cv_rounds_search *search, uint32_t at, uint32_t n)
 {
-    int64_t place = (int64_t)at + cv_rounds_below(search, 2 * NEAR + 1) - NEAR;
+    int64_t place = (int64_t)at + below(search, 2 * NEAR + 1) - NEAR;
 
-    if (cv_rounds_below(search, 4) == 0)
-        place = cv_rounds_below(search, n + 1);
+    if (below(search, 4) == 0)
+        place = below(search, n + 1);
     return place < 0 ? 0 : place > n ? n : (uint32_t)place;
 }
 
-/* A letter of part of a word, from `first` on `n` letters, is inserted (a random one of
- * `from`), deleted, moved or replaced. `keeps`: the last letter of a worker stays. */
+/* Insert, delete, move or replace one of the `n` letters of a word from `first`. `keeps`: the
+ * last letter of a worker must stay. */
 static bool edit(struct cv_rounds_search *search, uint32_t *word, uint32_t *total,
                  uint32_t first, uint32_t n, bool keeps)
 {
-    const uint32_t kind = cv_rounds_below(search, 10);
-    uint32_t at = first + (n > 0 ? cv_rounds_below(search, n) : 0), letter;
+    const uint32_t kind = below(search, 10);
+    uint32_t at = first + (n > 0 ? below(search, n) : 0), letter;
 
     if (kind < 2) {
         if (*total + 8 >= search->room->max)
             return false;
-        letter = word[cv_rounds_below(search, *total)];
-        insert(word, total, first + cv_rounds_below(search, n + 1), letter);
+        letter = word[below(search, *total)];
+        insert(word, total, first + below(search, n + 1), letter);
         return true;
     }
     if (n == 0)
@@ -78,7 +104,7 @@ static bool edit(struct cv_rounds_search *search, uint32_t *word, uint32_t *tota
     if ((kind < 4 || kind >= 8) && keeps && count(word, *total, letter) < 2)
         return false;
     if (kind >= 8) {
-        word[at] = word[cv_rounds_below(search, *total)];
+        word[at] = word[below(search, *total)];
         return true;
     }
     erase(word, total, at);
@@ -95,8 +121,8 @@ static void rename_letters(uint32_t *word, uint32_t n, uint32_t one, uint32_t ot
 
 static bool exchange(struct cv_rounds_search *search, struct cv_rounds_words *words)
 {
-    const uint32_t one = words->send[cv_rounds_below(search, words->nsend)];
-    const uint32_t other = cv_rounds_below(search, search->room->rounds->returns.n);
+    const uint32_t one = words->send[below(search, words->nsend)];
+    const uint32_t other = below(search, search->room->rounds->returns.n);
 
     if (one == other)
         return false;
@@ -108,7 +134,7 @@ static bool exchange(struct cv_rounds_search *search, struct cv_rounds_words *wo
 static bool leave(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
 {
     struct cv_rounds_words *words = &candidate->words;
-    const uint32_t worker = words->send[cv_rounds_below(search, words->nsend)];
+    const uint32_t worker = words->send[below(search, words->nsend)];
 
     if (count(words->send, words->nsend, worker) == words->nsend)
         return false;
@@ -122,27 +148,25 @@ static bool leave(struct cv_rounds_search *search, struct cv_rounds_candidate *c
 static bool join(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
 {
     struct cv_rounds_words *words = &candidate->words;
-    const uint32_t worker = cv_rounds_below(search, search->room->rounds->returns.n);
+    const uint32_t worker = below(search, search->room->rounds->returns.n);
     uint32_t at, n = candidate->chain;
 
     if (count(words->send, words->nsend, worker) > 0 ||
         words->nsend + 8 >= search->room->max || words->nback + 8 >= search->room->max)
         return false;
     if (n == 0) {
-        insert(words->send, &words->nsend, cv_rounds_below(search, words->nsend + 1),
-               worker);
-        insert(words->back, &words->nback, cv_rounds_below(search, words->nback + 1),
-               worker);
+        insert(words->send, &words->nsend, below(search, words->nsend + 1), worker);
+        insert(words->back, &words->nback, below(search, words->nback + 1), worker);
         return true;
     }
-    at = cv_rounds_below(search, n + 1);
+    at = below(search, n + 1);
     insert(words->send, &words->nsend, words->nsend - n + at, worker);
     insert(words->back, &words->nback, candidate->lifo ? n - at : at, worker);
     candidate->chain++;
     return true;
 }
 
-/* A letter changes sides; the two words of a chain have their own places for it. */
+/* A letter moves to the other word. */
 static bool cross(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate,
                   bool out)
 {
@@ -156,14 +180,14 @@ static bool cross(struct cv_rounds_search *search, struct cv_rounds_candidate *c
 
     if (loose == 0 || *nto + 8 >= search->room->max)
         return false;
-    at = cv_rounds_below(search, loose);
+    at = below(search, loose);
     if (n > 0 && !out)
         at += n;
     letter = from[at];
     if (n == 0 && count(from, *nfrom, letter) < 2)
         return false;
     erase(from, nfrom, at);
-    at = cv_rounds_below(search, *nto - n + 1);
+    at = below(search, *nto - n + 1);
     insert(to, nto, n > 0 && out ? n + at : at, letter);
     return true;
 }
@@ -177,7 +201,7 @@ static bool turn(struct cv_rounds_search *search, struct cv_rounds_candidate *ca
 
     if (n < 2)
         return false;
-    i = cv_rounds_below(search, n - 1);
+    i = below(search, n - 1);
     k = candidate->lifo ? n - 2 - i : i;
     kept = send[i];
     send[i] = send[i + 1];
@@ -188,12 +212,11 @@ static bool turn(struct cv_rounds_search *search, struct cv_rounds_candidate *ca
     return true;
 }
 
-/* One random change of words; false: it came to nothing. */
-static bool rounds_mutate(struct cv_rounds_search *search,
-                          struct cv_rounds_candidate *candidate)
+/* One random change; false: nothing was changed. */
+static bool mutate(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
 {
     struct cv_rounds_words *words = &candidate->words;
-    const uint32_t kind = cv_rounds_below(search, 100), n = candidate->chain;
+    const uint32_t kind = below(search, 100), n = candidate->chain;
 
     if (n > 0 && kind < 10)
         return turn(search, candidate);
@@ -210,8 +233,6 @@ static bool rounds_mutate(struct cv_rounds_search *search,
     return exchange(search, words);
 }
 
-/* --- random changes of words ------------------------------------------------------- */
-
 bool cv_rounds_search_init(struct cv_rounds_search *search,
                            struct cv_rounds_workspace *room, uint64_t seed,
                            struct cv_arena *arena)
@@ -221,8 +242,7 @@ bool cv_rounds_search_init(struct cv_rounds_search *search,
     if (search->state == 0)
         search->state = 1;
     search->best.end_s = search->current.end_s = search->trial.end_s = INFINITY;
-    return CV_NEW(arena, search->counts, room->rounds->returns.n) &&
-           cv_words_init(&search->best.words, room->max, arena) &&
+    return cv_words_init(&search->best.words, room->max, arena) &&
            cv_words_init(&search->current.words, room->max, arena) &&
            cv_words_init(&search->trial.words, room->max, arena);
 }
@@ -236,14 +256,14 @@ void cv_candidate_copy(struct cv_rounds_candidate *to,
     to->end_s = from->end_s;
 }
 
-/* About the nanoseconds that the letter of an evaluation takes. */
+/* About nanoseconds per letter of an evaluation. */
 static const double STEP = 15;
 
 double cv_rounds_try(struct cv_rounds_search *search)
 {
     struct cv_rounds_candidate *trial = &search->trial;
 
-    /* Parts of chunks may end before the closed form says. */
+    /* Chunks in parts may end before T of the closed form. */
     if (search->room->rounds->memory != NULL)
         search->room->limit_s = INFINITY;
     trial->end_s = trial->chain > 0 ? cv_rounds_chain(search->room, &trial->words,
@@ -268,7 +288,7 @@ bool cv_rounds_set_free(struct cv_rounds_search *search)
     return true;
 }
 
-/* Whether to go on from the trial. */
+/* Whether to continue from the trial. */
 static bool accepts(struct cv_rounds_search *search, double heat_s)
 {
     const double worse_s = search->trial.end_s - search->current.end_s;
@@ -276,15 +296,7 @@ static bool accepts(struct cv_rounds_search *search, double heat_s)
     if (worse_s <= 0)
         return true;
     return heat_s > 0 && isfinite(search->trial.end_s) &&
-           worse_s < -heat_s * log(cv_rounds_part(search) + 1e-300);
-}
-
-static void swap(struct cv_rounds_candidate *one, struct cv_rounds_candidate *other)
-{
-    const struct cv_rounds_candidate kept = *one;
-
-    *one = *other;
-    *other = kept;
+           worse_s < -heat_s * log(random_part(search) + 1e-300);
 }
 
 void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double heat)
@@ -296,22 +308,26 @@ void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double h
     cv_candidate_copy(&search->current, &search->best);
     for (uint64_t i = 0; i < effort && search->spent < search->limit; i++) {
         const double left = 1 - (double)i / (double)effort;
-        /* One change at a time finds more in little time, several more in the end. */
-        const int times = effort == UINT32_MAX ? 1
-                                               : 1 + (cv_rounds_below(search, 3) == 0) +
-                                                     (cv_rounds_below(search, 8) == 0);
+        /* One change at a time gains more at first, several gain more in the end. */
+        const int times = effort == UINT32_MAX
+                              ? 1
+                              : 1 + (below(search, 3) == 0) + (below(search, 8) == 0);
         bool changed = false;
 
         cv_candidate_copy(&search->trial, &search->current);
         for (int k = 0; k < times; k++)
-            changed = rounds_mutate(search, &search->trial) || changed;
+            changed = mutate(search, &search->trial) || changed;
         if (!changed)
             continue;
         search->room->limit_s =
             heat > 0 ? INFINITY : nextafter(search->current.end_s, INFINITY);
         (void)cv_rounds_try(search);
-        if (accepts(search, heat * search->best.end_s * left * left))
-            swap(&search->current, &search->trial);
+        if (accepts(search, heat * search->best.end_s * left * left)) {
+            const struct cv_rounds_candidate kept = search->current;
+
+            search->current = search->trial;
+            search->trial = kept;
+        }
         if (heat > 0 && i % (quarter + 1) == quarter &&
             search->current.end_s > search->best.end_s * 1.002)
             cv_candidate_copy(&search->current, &search->best);
@@ -319,10 +335,10 @@ void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double h
     search->room->limit_s = INFINITY;
 }
 
-/* --- round robin over prefixes of orders: where the search begins ------------------ */
+/* --- round robins: the starts --------------------------------------------------------- */
 
-/* n workers in turn, G growing and D shrinking chunks: a coarse grid of G and D, doubled, and
- * then steps of n/2, n/4, .. 1 in eight directions while that helps. */
+/* n workers in turn, G growing and D shrinking chunks: a coarse grid of G and D, then steps
+ * of n/2, n/4, .. 1 in eight directions while the makespan decreases. */
 
 enum { EVERY_PREFIX = 12, MOST_TURNS = 24 };
 static const double HOPELESS = 1.25;
@@ -344,7 +360,7 @@ struct robin {
     struct cv_rounds_search *search;
     const uint32_t *order;
     uint32_t n, limit, growing, shrinking;
-    double end_s; /* the best of these n workers */
+    double end_s; /* the best so far */
 };
 
 static bool try_at(struct robin *robin, uint32_t growing, uint32_t shrinking,
@@ -421,7 +437,7 @@ void cv_rounds_start(struct cv_rounds_search *search, const uint32_t *order, uin
                             &search->trial);
             (void)cv_rounds_try(search);
         }
-        /* Fewer workers get better and then worse. */
+        /* With fewer workers the makespan decreases and then increases. */
         if (!thorough && robin.end_s > search->best.end_s * HOPELESS)
             return;
         n = n <= EVERY_PREFIX ? n - 1 : n * 4 / 5;
@@ -452,11 +468,10 @@ bool cv_rounds_start_by(struct cv_rounds_search *search, enum cv_rounds_key last
 {
     const struct cv_rounds *rounds = search->room->rounds;
     const uint32_t n = rounds->returns.n;
-    uint32_t *order = cv_array(arena, n, sizeof *order);
-    uint32_t *before = cv_array(arena, n, sizeof *before);
-    double *keys = cv_array(arena, n, sizeof *keys);
+    uint32_t *order, *before;
+    double *keys;
 
-    if (order == NULL || before == NULL || keys == NULL)
+    if (!CV_NEW(arena, order, n) || !CV_NEW(arena, before, n) || !CV_NEW(arena, keys, n))
         return false;
     for (enum cv_rounds_key key = CV_BY_LINK; key <= last; key++) {
         memcpy(before, order, n * sizeof *order);
@@ -468,17 +483,6 @@ bool cv_rounds_start_by(struct cv_rounds_search *search, enum cv_rounds_key last
             cv_rounds_start(search, order, n, thorough);
     }
     return true;
-}
-
-/* Take all letters of a worker out of a word. */
-static uint32_t without(uint32_t *word, uint32_t n, uint32_t worker)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t k = 0; k < n; k++)
-        if (word[k] != worker)
-            word[kept++] = word[k];
-    return kept;
 }
 
 void cv_rounds_leave_out(struct cv_rounds_search *search)
@@ -494,10 +498,10 @@ void cv_rounds_leave_out(struct cv_rounds_search *search)
             const double before_s = search->best.end_s;
 
             cv_candidate_copy(&search->trial, &search->current);
-            words->nsend = without(words->send, words->nsend, w);
+            strike(words->send, &words->nsend, w);
             if (words->nsend == search->current.words.nsend || words->nsend == 0)
                 continue;
-            words->nback = without(words->back, words->nback, w);
+            strike(words->back, &words->nback, w);
             if (search->trial.chain > 0)
                 search->trial.chain--;
             better = cv_rounds_try(search) < before_s * (1 - 1e-12) || better;
@@ -505,13 +509,12 @@ void cv_rounds_leave_out(struct cv_rounds_search *search)
     }
 }
 
-/* --- random changes of words, with the best sizes for their orders ----------------- */
+/* --- search by linear programs -------------------------------------------------------- */
 
-/* For few workers, and where a duplex port is full, the closed form of good orders is not
- * their optimum, and leads a search astray. Here every change whose closed form is not far
- * off is measured by its linear program. */
+/* For few workers, and if a duplex port is full, the closed form of good orders is not their
+ * optimum and misleads the search. Here every change whose closed form is at most FAR times as
+ * long as the best plan is measured by its linear program. */
 
-/* Words whose closed form is longer than the best plan by more than this are passed by. */
 static const double FAR = 1.08;
 
 static enum cleave_status try_change(struct cv_rounds_search *search,
@@ -528,22 +531,18 @@ static enum cleave_status try_change(struct cv_rounds_search *search,
     return cv_rounds_lp(search->room->rounds, plan, scratch, err);
 }
 
-/* A copy that lives in another arena. */
+/* Copy a plan into another arena. */
 static enum cleave_status keep(const struct cv_rounds_plan *plan, struct cv_arena *arena,
                                struct cv_rounds_plan *out, struct cleave_error *err)
 {
-    struct cv_rounds_plan copy = *plan;
+    const size_t n = plan->nchunks;
 
-    if (!CV_NEW(arena, copy.worker, plan->nchunks) ||
-        !CV_NEW(arena, copy.units, plan->nchunks) ||
-        !CV_NEW(arena, copy.back, plan->nchunks))
+    if (!cv_rounds_plan_init(out, plan->nchunks, arena))
         return cv_fail_memory(err, "a plan");
-    for (uint32_t k = 0; k < plan->nchunks; k++) {
-        copy.worker[k] = plan->worker[k];
-        copy.units[k] = plan->units[k];
-        copy.back[k] = plan->back[k];
-    }
-    *out = copy;
+    memcpy(out->worker, plan->worker, n * sizeof *out->worker);
+    memcpy(out->units, plan->units, n * sizeof *out->units);
+    memcpy(out->back, plan->back, n * sizeof *out->back);
+    out->makespan_s = plan->makespan_s;
     return CLEAVE_OK;
 }
 
@@ -558,7 +557,7 @@ enum cleave_status cv_rounds_polish(struct cv_rounds_search *search, double work
     cv_candidate_copy(&search->current, &search->best);
     search->current.end_s = best->makespan_s;
     for (double spent = 0; spent < work && status == CLEAVE_OK;) {
-        const uint32_t times = 1 + cv_rounds_below(search, 3);
+        const uint32_t times = 1 + below(search, 3);
         const double n = best->nchunks;
         struct cv_rounds_plan plan;
 
@@ -567,7 +566,7 @@ enum cleave_status cv_rounds_polish(struct cv_rounds_search *search, double work
             break;
         cv_candidate_copy(&search->trial, &search->current);
         for (uint32_t k = 0; k < times; k++)
-            (void)rounds_mutate(search, &search->trial);
+            (void)mutate(search, &search->trial);
         status = try_change(search, &scratch, &plan, err);
         if (status == CLEAVE_OK && plan.makespan_s <= search->current.end_s) {
             cv_candidate_copy(&search->current, &search->trial);

@@ -1,6 +1,12 @@
-/* rounds_workspace.c -- room for words, and the schedule that follows from sizes.
- * SPDX-License-Identifier: MIT */
-#include "model/rounds/rounds_workspace.h"
+/* rounds_workspace.c -- the schedule of two words, and the closed form of chains.
+ * SPDX-License-Identifier: MIT
+ *
+ * In a chain all pivots end the send word, in some order, and begin the return word in the
+ * same or in the reverse order. The equations of neighbours then differ by their own messages
+ * only, so that the size of a pivot determines that of the next. Every time and size is
+ * linear in the first pivot, and in a second one that waits if the port is full: O(K) for K
+ * letters and any number of workers. */
+#include "model/rounds/rounds_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,51 +28,25 @@ static bool set_costs(struct cv_rounds_workspace *room, struct cv_arena *arena)
     return room->costs != NULL;
 }
 
-static bool by_chunk(struct cv_rounds_workspace *room, struct cv_arena *arena)
+static bool variant_init(struct cv_rounds_variant *variant, size_t chunks,
+                         struct cv_arena *arena)
 {
-    const size_t chunks = 2 * (size_t)room->max;
-
-    return CV_NEW(arena, room->worker, chunks) &&
-           CV_NEW(arena, room->send_order, chunks) &&
-           CV_NEW(arena, room->back_order, chunks) &&
-           CV_NEW(arena, room->units, chunks) &&
-           CV_NEW(arena, room->best_units, chunks) &&
-           CV_NEW(arena, room->best_send, chunks) &&
-           CV_NEW(arena, room->best_back, chunks) &&
-           CV_NEW(arena, room->need_s, chunks) && CV_NEW(arena, room->ends_s, chunks) &&
-           CV_NEW(arena, room->pivot, room->max) &&
-           CV_NEW(arena, room->back_id, room->max) &&
-           CV_NEW(arena, room->before, room->max);
+    return CV_NEW(arena, variant->units, chunks) &&
+           CV_NEW(arena, variant->send, chunks) && CV_NEW(arena, variant->back, chunks);
 }
 
-static bool by_worker(struct cv_rounds_workspace *room, struct cv_arena *arena)
+/* Rows have as many numbers as unknowns, a constant, and one more that makes the length even.
+ * Chains use three. */
+static bool rows_init(struct cv_rounds_workspace *room, struct cv_arena *arena)
 {
-    const uint32_t n = room->rounds->returns.n;
+    const size_t m = (size_t)room->most_workers + 3, rows = ((size_t)room->max + 1) * m;
 
-    return CV_NEW(arena, room->index, n) && CV_NEW(arena, room->place, n) &&
-           CV_NEW(arena, room->back_place, n) && CV_NEW(arena, room->next, n) &&
-           CV_NEW(arena, room->ready_s, n);
-}
-
-/* Rows of as many numbers as there can be unknowns, a constant, and one more that makes them
- * even. Chains use three. */
-static bool by_unknown(struct cv_rounds_workspace *room, struct cv_arena *arena)
-{
-    const uint32_t m = room->most_workers + 3;
-    const size_t max = (size_t)room->max + 1;
-
-    room->z = cv_array(arena, max, m * sizeof *room->z);
-    room->y = cv_array(arena, max, m * sizeof *room->y);
-    room->xs = cv_array(arena, max, m * sizeof *room->xs);
-    room->xr = cv_array(arena, max, m * sizeof *room->xr);
-    room->sum = cv_array(arena, m, sizeof *room->sum);
-    room->port = cv_array(arena, m, sizeof *room->port);
-    room->solved = cv_array(arena, m, sizeof *room->solved);
-    room->matrix = cv_array(arena, m, (m + 1) * sizeof *room->matrix);
-    room->lu = cv_array(arena, m, (m + 1) * sizeof *room->lu);
-    return room->z != NULL && room->y != NULL && room->xs != NULL && room->xr != NULL &&
-           room->sum != NULL && room->port != NULL && room->solved != NULL &&
-           room->matrix != NULL && room->lu != NULL && CV_NEW(arena, room->unknown, m);
+    return CV_NEW(arena, room->z, rows) && CV_NEW(arena, room->y, rows) &&
+           CV_NEW(arena, room->xs, rows) && CV_NEW(arena, room->xr, rows) &&
+           CV_NEW(arena, room->sum, m) && CV_NEW(arena, room->port, m) &&
+           CV_NEW(arena, room->solved, m) && CV_NEW(arena, room->unknown, m) &&
+           CV_NEW(arena, room->matrix, m * (m + 1)) &&
+           CV_NEW(arena, room->lu, m * (m + 1));
 }
 
 bool cv_rounds_room_init(struct cv_rounds_workspace *room, const struct cv_rounds *rounds,
@@ -82,8 +62,18 @@ bool cv_rounds_room_init(struct cv_rounds_workspace *room, const struct cv_round
                         : n < CV_DENSE_MOST ? n
                                             : CV_DENSE_MOST,
     };
-    return set_costs(room, arena) && by_chunk(room, arena) && by_worker(room, arena) &&
-           by_unknown(room, arena);
+    return set_costs(room, arena) && CV_NEW(arena, room->chunks, 2 * (size_t)max) &&
+           CV_NEW(arena, room->workers, n) && CV_NEW(arena, room->back_id, max) &&
+           variant_init(&room->now, 2 * (size_t)max, arena) &&
+           variant_init(&room->best, 2 * (size_t)max, arena) && rows_init(room, arena);
+}
+
+bool cv_rounds_plan_init(struct cv_rounds_plan *plan, uint32_t chunks,
+                         struct cv_arena *arena)
+{
+    plan->nchunks = chunks;
+    return CV_NEW(arena, plan->worker, chunks) && CV_NEW(arena, plan->units, chunks) &&
+           CV_NEW(arena, plan->back, chunks);
 }
 
 bool cv_words_init(struct cv_rounds_words *words, uint32_t max, struct cv_arena *arena)
@@ -100,17 +90,16 @@ void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *fro
     memcpy(to->back, from->back, from->nback * sizeof *to->back);
 }
 
-double cv_rounds_replay(const struct cv_returns *returns, const uint32_t *worker,
-                        const double *units, const uint32_t *send_order,
-                        const uint32_t *back_order, uint32_t nchunks, double *ends_s,
-                        double *ready_s)
+double cv_rounds_replay(const struct cv_returns *returns,
+                        const struct cv_rounds_plan *plan, const double *units,
+                        double *room)
 {
-    double now_s = 0;
+    double *ends_s = room, *ready_s = room + plan->nchunks, now_s = 0;
 
     for (uint32_t i = 0; i < returns->n; i++)
         ready_s[i] = 0;
-    for (uint32_t i = 0; i < nchunks; i++) {
-        const uint32_t k = send_order[i], w = worker[k];
+    for (uint32_t k = 0; k < plan->nchunks; k++) {
+        const uint32_t w = plan->worker[k];
         const struct cv_trip *t = &returns->trips[w];
 
         now_s += t->send_fixed_s + units[k] * t->send_s;
@@ -119,20 +108,20 @@ double cv_rounds_replay(const struct cv_returns *returns, const uint32_t *worker
     }
     if (!returns->single)
         now_s = 0;
-    for (uint32_t i = 0; i < nchunks; i++) {
-        const uint32_t k = back_order[i];
-        const struct cv_trip *t = &returns->trips[worker[k]];
+    for (uint32_t i = 0; i < plan->nchunks; i++) {
+        const uint32_t k = plan->back[i];
+        const struct cv_trip *t = &returns->trips[plan->worker[k]];
 
         now_s = fmax(now_s, ends_s[k]) + t->back_fixed_s + units[k] * t->back_s;
     }
     return now_s;
 }
 
-/* Shrinking chunks are sent in the order in which they are needed. */
+/* Shrinking chunks are sent in the order of their deadlines. */
 static void order_sends(struct cv_rounds_workspace *room,
                         const struct cv_rounds_words *words)
 {
-    uint32_t *order = room->send_order;
+    uint32_t *order = room->now.send;
     const uint32_t first = words->nsend;
 
     for (uint32_t k = 0; k < first; k++)
@@ -140,24 +129,26 @@ static void order_sends(struct cv_rounds_workspace *room,
     for (uint32_t k = first; k < room->nchunks; k++) {
         uint32_t at = k;
 
-        for (; at > first && room->need_s[order[at - 1]] > room->need_s[k]; at--)
+        for (; at > first && room->chunks[order[at - 1]].need_s > room->chunks[k].need_s;
+             at--)
             order[at] = order[at - 1];
         order[at] = k;
     }
 }
 
-/* Growing chunks return as they get ready, then comes the return word. */
+/* Growing chunks return in the order of their ends, then the letters of the return word. */
 static void order_returns(struct cv_rounds_workspace *room,
                           const struct cv_rounds_words *words)
 {
-    uint32_t *order = room->back_order, count = 0;
+    uint32_t *order = room->now.back, count = 0;
 
     for (uint32_t k = 0; k < words->nsend; k++) {
         uint32_t at = count;
 
-        if (room->pivot[k])
+        if (room->chunks[k].pivot)
             continue;
-        for (; at > 0 && room->ends_s[order[at - 1]] > room->ends_s[k]; at--)
+        for (; at > 0 && room->chunks[order[at - 1]].ends_s > room->chunks[k].ends_s;
+             at--)
             order[at] = order[at - 1];
         order[at] = k;
         count++;
@@ -166,56 +157,59 @@ static void order_returns(struct cv_rounds_workspace *room,
         order[count++] = room->back_id[k];
 }
 
-/* Sends and computations of chunks of which some are sent in parts. */
+/* Sends and computations if chunks that exceed the memory are sent in parts. */
 static double send_in_parts(struct cv_rounds_workspace *room)
 {
     double now_s = 0;
 
     for (uint32_t i = 0; i < room->nchunks; i++) {
-        const uint32_t k = room->send_order[i], w = room->worker[k];
+        const uint32_t k = room->now.send[i], w = room->chunks[k].worker;
         const struct cv_rounds_cost *c = &room->costs[w];
-        const double parts = cv_parts_of(room->units[k], room->rounds->memory[w]);
-        const double send_s = c->send_fixed_s + room->units[k] / parts * c->send_s;
-        const double own_s = c->compute_fixed_s + room->units[k] / parts * c->compute_s;
-        /* Either the first part or the last one, that has to come, is waited for. */
-        const double start_s = fmax(now_s + send_s, room->ready_s[w]);
+        const double parts = cv_parts_of(room->now.units[k], room->rounds->memory[w]);
+        const double send_s = c->send_fixed_s + room->now.units[k] / parts * c->send_s;
+        const double own_s =
+            c->compute_fixed_s + room->now.units[k] / parts * c->compute_s;
+        /* The worker waits for the first part, or for the last one. */
+        const double start_s = fmax(now_s + send_s, room->workers[w].ready_s);
 
         now_s += parts * send_s;
-        room->ends_s[k] = room->ready_s[w] = fmax(start_s + parts * own_s, now_s + own_s);
+        room->chunks[k].ends_s = room->workers[w].ready_s =
+            fmax(start_s + parts * own_s, now_s + own_s);
     }
     return now_s;
 }
 
-/* Returns likewise: parts are ready one after the other. */
+/* Returns in parts, which are ready one after the other. */
 static double return_in_parts(struct cv_rounds_workspace *room, double now_s)
 {
     for (uint32_t i = 0; i < room->nchunks; i++) {
-        const uint32_t k = room->back_order[i], w = room->worker[k];
+        const uint32_t k = room->now.back[i], w = room->chunks[k].worker;
         const struct cv_rounds_cost *c = &room->costs[w];
-        const double parts = cv_parts_of(room->units[k], room->rounds->memory[w]);
-        const double back_s = c->back_fixed_s + room->units[k] / parts * c->back_s;
-        const double own_s = c->compute_fixed_s + room->units[k] / parts * c->compute_s;
+        const double parts = cv_parts_of(room->now.units[k], room->rounds->memory[w]);
+        const double back_s = c->back_fixed_s + room->now.units[k] / parts * c->back_s;
+        const double own_s =
+            c->compute_fixed_s + room->now.units[k] / parts * c->compute_s;
 
-        now_s = fmax(fmax(now_s, room->ends_s[k] - (parts - 1) * own_s) + parts * back_s,
-                     room->ends_s[k] + back_s);
+        now_s = fmax(fmax(now_s, room->chunks[k].ends_s - (parts - 1) * own_s) +
+                         parts * back_s,
+                     room->chunks[k].ends_s + back_s);
     }
     return now_s;
 }
 
-/* Inline versions of the costs: this is the inner loop of every search. */
 double cv_rounds_orders(struct cv_rounds_workspace *room,
                         const struct cv_rounds_words *words)
 {
     const struct cv_rounds_cost *costs = room->costs;
-    const double *units = room->units;
+    const double *units = room->now.units;
     double now_s = 0;
 
     for (uint32_t k = 0; k < words->nsend; k++) {
-        room->worker[k] = words->send[k];
-        room->ready_s[words->send[k]] = 0;
+        room->chunks[k].worker = words->send[k];
+        room->workers[words->send[k]].ready_s = 0;
     }
     for (uint32_t k = 0; k < words->nback; k++)
-        room->worker[room->back_id[k]] = words->back[k];
+        room->chunks[room->back_id[k]].worker = words->back[k];
     order_sends(room, words);
     if (room->rounds->memory != NULL) {
         now_s = send_in_parts(room);
@@ -223,24 +217,24 @@ double cv_rounds_orders(struct cv_rounds_workspace *room,
         return return_in_parts(room, room->rounds->returns.single ? now_s : 0);
     }
     for (uint32_t i = 0; i < room->nchunks; i++) {
-        const uint32_t k = room->send_order[i], w = room->worker[k];
+        const uint32_t k = room->now.send[i], w = room->chunks[k].worker;
         const struct cv_rounds_cost *c = &costs[w];
         double start_s;
 
         now_s += c->send_fixed_s + units[k] * c->send_s;
-        start_s = now_s > room->ready_s[w] ? now_s : room->ready_s[w];
-        room->ends_s[k] = room->ready_s[w] =
+        start_s = now_s > room->workers[w].ready_s ? now_s : room->workers[w].ready_s;
+        room->chunks[k].ends_s = room->workers[w].ready_s =
             start_s + c->compute_fixed_s + units[k] * c->compute_s;
     }
     order_returns(room, words);
     if (!room->rounds->returns.single)
         now_s = 0;
     for (uint32_t i = 0; i < room->nchunks; i++) {
-        const uint32_t k = room->back_order[i];
-        const struct cv_rounds_cost *c = &costs[room->worker[k]];
+        const uint32_t k = room->now.back[i];
+        const struct cv_rounds_cost *c = &costs[room->chunks[k].worker];
 
-        if (room->ends_s[k] > now_s)
-            now_s = room->ends_s[k];
+        if (room->chunks[k].ends_s > now_s)
+            now_s = room->chunks[k].ends_s;
         now_s += c->back_fixed_s + units[k] * c->back_s;
     }
     return now_s;
@@ -248,15 +242,29 @@ double cv_rounds_orders(struct cv_rounds_workspace *room,
 
 void cv_rounds_keep(struct cv_rounds_workspace *room)
 {
-    double *units = room->best_units;
-    uint32_t *send = room->best_send, *back = room->best_back;
+    const struct cv_rounds_variant now = room->now;
 
-    room->best_units = room->units;
-    room->units = units;
-    room->best_send = room->send_order;
-    room->send_order = send;
-    room->best_back = room->back_order;
-    room->back_order = back;
+    room->now = room->best;
+    room->best = now;
+}
+
+uint32_t cv_rounds_slowest(const struct cv_rounds_workspace *room,
+                           const uint32_t *workers, uint32_t n,
+                           uint32_t out[CV_WAITING_MOST])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const double own_s = room->costs[workers[i]].send_s;
+        uint32_t at = count < CV_WAITING_MOST ? count++ : CV_WAITING_MOST;
+
+        for (; at > 0 && room->costs[workers[out[at - 1]]].send_s < own_s; at--)
+            if (at < CV_WAITING_MOST)
+                out[at] = out[at - 1];
+        if (at < CV_WAITING_MOST)
+            out[at] = i;
+    }
+    return count;
 }
 
 enum cleave_status cv_rounds_take(struct cv_rounds_workspace *room, double makespan_s,
@@ -264,42 +272,34 @@ enum cleave_status cv_rounds_take(struct cv_rounds_workspace *room, double makes
                                   struct cleave_error *err)
 {
     const uint32_t n = room->nchunks;
-    struct cv_rounds_plan plan = { .nchunks = n, .makespan_s = makespan_s };
     uint32_t *number = cv_array(arena, n, sizeof *number);
+    struct cv_rounds_plan plan;
     double sum = 0;
 
-    if (number == NULL || !CV_NEW(arena, plan.worker, n) ||
-        !CV_NEW(arena, plan.units, n) || !CV_NEW(arena, plan.back, n))
+    if (number == NULL || !cv_rounds_plan_init(&plan, n, arena))
         return cv_fail_memory(err, "a plan");
+    plan.makespan_s = makespan_s;
     for (uint32_t k = 0; k < n; k++)
-        sum += room->best_units[k];
+        sum += room->best.units[k];
     for (uint32_t k = 0; k < n; k++) {
-        const uint32_t id = room->best_send[k];
+        const uint32_t id = room->best.send[k];
 
         number[id] = k;
-        plan.worker[k] = room->worker[id];
-        plan.units[k] = room->best_units[id] * (room->rounds->load / sum);
+        plan.worker[k] = room->chunks[id].worker;
+        plan.units[k] = room->best.units[id] * (room->rounds->load / sum);
     }
     for (uint32_t k = 0; k < n; k++)
-        plan.back[k] = number[room->best_back[k]];
+        plan.back[k] = number[room->best.back[k]];
     *out = plan;
     return CLEAVE_OK;
 }
-
-/* --- the closed form of words whose pivots stand together -------------------------- */
-
-/* All pivots end the send word, in some order, and begin the return word in the same order
- * or in the reverse one. Then the rows of neighbours differ by messages of these two only:
- * the size of a pivot tells that of the next one. So every time and size is linear in the
- * first pivot, and in one that waits where the port is full: O(K) for K letters, however
- * many workers there are. */
 
 enum { NONE = UINT32_MAX };
 
 /* Two numbers at a time. */
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* a first + c, and b waiting: a and c are what every line has, in one piece. */
+/* a first + b waiting + c; `ac` has a and c. */
 struct line {
     pair ac;
     double b;
@@ -310,13 +310,13 @@ static const struct line NOTHING = { { 0, 0 }, 0 };
 struct chain {
     struct cv_rounds_workspace *room;
     const struct cv_rounds_words *words;
-    uint32_t n, growing, waits; /* waits: place among the pivots                 */
+    uint32_t n, growing, waits; /* waits: place among the pivots; or NONE */
     bool lifo;
-    struct line sum, port, end; /* units, time of all messages, T                */
+    struct line sum, port, end; /* units, time of all messages, T         */
 };
 
-/* Inline, with a constant `waits`: whether anybody does, or b is 0 everywhere and need not be
- * looked at. This is the inner loop of the search. */
+/* This is the inner loop of the search. `waits` is a constant after inlining: if no pivot
+ * waits, all b are 0 and are not computed. */
 #define ALWAYS static inline __attribute__((always_inline))
 
 ALWAYS struct line plus(struct line x, struct line y, double times, bool waits)
@@ -362,8 +362,8 @@ ALWAYS void count_in(struct sums *sums, struct line x, const struct cv_rounds_co
     sums->port.ac[1] += c->send_fixed_s + c->back_fixed_s;
 }
 
-/* What the arrival of a pivot is later than that of the one before, less what its result may
- * leave later, by messages of both but its own size: `gap` has those passed by so far. */
+/* `gap` is the difference of the arrivals of two successive pivots, minus that of their returns,
+ * without the size of the second: add a message that lies between. */
 static void pass(struct line *gap, struct line x, const struct cv_rounds_cost *c,
                  bool sends, bool returns, double sense)
 {
@@ -377,9 +377,9 @@ static void pass(struct line *gap, struct line x, const struct cv_rounds_cost *c
     }
 }
 
-/* Sizes of all pivots. Rows u and w that follow each other, with one that waits between or
- * not: what is sent after u up to w, and computed, less what is returned from u up to w
- * (fifo) or more by what is returned after w up to it (lifo), is the same for both. */
+/* Sizes of all pivots. For pivots u and w that follow each other, maybe with one that waits in
+ * between: the sends after u up to w and the computation of w, minus the returns from u to w
+ * (fifo) or plus those after w up to u (lifo), take as long as the computation of u. */
 static void set_pivots(struct chain *chain)
 {
     struct line *x = lines(chain->room->xs) + chain->growing;
@@ -395,8 +395,8 @@ static void set_pivots(struct chain *chain)
         } else if (before == NONE) {
             x[i] = (struct line){ { 1, 0 }, 0 };
         } else {
-            /* gap + send + compute (+ return, lifo) of this one = compute (+ return, fifo) of
-             * the one before, which is in the gap already. */
+            /* gap + send + compute (+ return, lifo) of w = compute (+ return, fifo) of u, which
+             * is part of the gap. */
             const double own = c->send_s + c->compute_s + (chain->lifo ? c->back_s : 0);
             const pair fixed = { 0, c->send_fixed_s + c->compute_fixed_s +
                                         (chain->lifo ? c->back_fixed_s : 0) };
@@ -424,18 +424,18 @@ ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
         const struct cv_rounds_cost *c = &room->costs[w];
         struct line x;
 
-        room->pivot[k] = k >= chain->growing;
-        if (!room->pivot[k]) {
-            xs[k] = x = between(now, z[room->next[w] + 1], c, waits);
+        room->chunks[k].pivot = k >= chain->growing;
+        if (!room->chunks[k].pivot) {
+            xs[k] = x = between(now, z[room->workers[w].next + 1], c, waits);
         } else {
             x = xs[k];
-            room->place[w] = k;
+            room->workers[w].place = k;
         }
         count_in(sums, x, c, waits);
         now = plus(now, x, c->send_s, waits);
         now.ac[1] += c->send_fixed_s;
         z[k] = now;
-        room->next[w] = k;
+        room->workers[w].next = k;
     }
 }
 
@@ -453,23 +453,23 @@ ALWAYS void go_on(struct chain *chain, struct sums *sums, bool waits)
         struct line x;
 
         if (k < chain->n) {
-            room->back_id[k] = room->place[w];
-            x = lines(room->xs)[room->place[w]];
+            room->back_id[k] = room->workers[w].place;
+            x = lines(room->xs)[room->workers[w].place];
         } else {
-            x = between(now, y[room->next[w]], c, waits);
+            x = between(now, y[room->workers[w].next], c, waits);
             count_in(sums, x, c, waits);
-            room->before[room->nchunks - words->nsend] = room->next[w];
+            room->chunks[room->nchunks].before = room->workers[w].next;
             room->back_id[k] = room->nchunks++;
         }
         xr[k] = x;
         now = plus(now, x, c->back_s, waits);
         now.ac[1] += c->back_fixed_s;
         y[k + 1] = now;
-        room->next[w] = k;
+        room->workers[w].next = k;
     }
 }
 
-/* T from the row of the first pivot that does not wait. */
+/* T from the equation of the first pivot that does not wait. */
 static void set_end(struct chain *chain)
 {
     struct cv_rounds_workspace *room = chain->room;
@@ -485,7 +485,6 @@ static void set_end(struct chain *chain)
     chain->end = plus(end, y[j], -1, true);
 }
 
-/* The unknowns. */
 static void set_unknowns(const struct chain *chain, double *first, double *waiting)
 {
     const double left = chain->room->rounds->load - chain->sum.ac[1];
@@ -501,7 +500,7 @@ static void set_unknowns(const struct chain *chain, double *first, double *waiti
     }
 }
 
-/* The sizes; false if one is negative. */
+/* Sizes; false if one is negative. */
 ALWAYS bool set_units(struct chain *chain, double first, double waiting, bool waits)
 {
     struct cv_rounds_workspace *room = chain->room;
@@ -509,17 +508,18 @@ ALWAYS bool set_units(struct chain *chain, double first, double waiting, bool wa
     const struct line *xs = lines(room->xs), *xr = lines(room->xr), *y = lines(room->y);
 
     for (uint32_t k = 0; k < nsend; k++) {
-        room->units[k] = value(&xs[k], first, waiting, waits);
-        if (!(room->units[k] >= 0))
+        room->now.units[k] = value(&xs[k], first, waiting, waits);
+        if (!(room->now.units[k] >= 0))
             return false;
     }
     for (uint32_t k = chain->n; k < chain->words->nback; k++) {
         const uint32_t id = room->back_id[k];
 
-        room->units[id] = value(&xr[k], first, waiting, waits);
-        if (!(room->units[id] >= 0))
+        room->now.units[id] = value(&xr[k], first, waiting, waits);
+        if (!(room->now.units[id] >= 0))
             return false;
-        room->need_s[id] = value(&y[room->before[id - nsend]], first, waiting, waits);
+        room->chunks[id].need_s =
+            value(&y[room->chunks[id].before], first, waiting, waits);
     }
     return true;
 }
@@ -538,7 +538,7 @@ ALWAYS bool solve_if(struct chain *chain, double *out_end_s, bool waits)
     set_unknowns(chain, &first, &waiting);
     *out_end_s = value(&chain->end, first, waiting, waits);
     chain->room->port_s = value(&chain->port, first, waiting, waits);
-    /* A pivot's row is a path through the schedule: sizes would not make it shorter. */
+    /* The equation of a pivot is a path through the schedule: no size would shorten it. */
     return *out_end_s >= chain->room->limit_s || set_units(chain, first, waiting, waits);
 }
 
@@ -559,7 +559,6 @@ static double evaluate(struct chain *chain, bool *out_full)
     if (!fits)
         return INFINITY;
     room->closed_s = closed_s;
-    /* A pivot's row is a path through the schedule, so is the port. */
     if (closed_s >= room->limit_s)
         return closed_s;
     if (room->rounds->returns.single && room->port_s >= room->limit_s)
@@ -591,24 +590,6 @@ bool cv_rounds_chain_tight(struct cv_rounds_workspace *room,
     return fits;
 }
 
-/* Places of the slowest links among the pivots. */
-static uint32_t slowest(const struct chain *chain, uint32_t out[CV_WAITING_MOST])
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < chain->n; i++) {
-        const double own = pivot_cost(chain, i)->send_s;
-        uint32_t at = count < CV_WAITING_MOST ? count++ : CV_WAITING_MOST;
-
-        for (; at > 0 && pivot_cost(chain, out[at - 1])->send_s < own; at--)
-            if (at < CV_WAITING_MOST)
-                out[at] = out[at - 1];
-        if (at < CV_WAITING_MOST)
-            out[at] = i;
-    }
-    return count;
-}
-
 double cv_rounds_chain(struct cv_rounds_workspace *room,
                        const struct cv_rounds_words *words, uint32_t n, bool lifo)
 {
@@ -620,7 +601,7 @@ double cv_rounds_chain(struct cv_rounds_workspace *room,
     if (best_s < INFINITY)
         cv_rounds_keep(room);
     if (full && n > 1 && room->rounds->returns.single)
-        count = slowest(&chain, waiting);
+        count = cv_rounds_slowest(room, words->send + chain.growing, n, waiting);
     for (uint32_t v = 0; v < count; v++) {
         double end_s;
 

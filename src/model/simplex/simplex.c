@@ -10,9 +10,11 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Steps that bring less than this are no progress. */
+/* Smaller gains do not count as progress. */
 static const double progress = 1e-12;
-enum { BLAND_TURNS = 20 }; /* times as many steps without progress as patience: give up */
+enum {
+    BLAND_TURNS = 20
+}; /* stop after this many times `patience` steps without progress */
 
 /* Of two rows that stop a column at the same place, whether it is to be row r. The
  * column's own limit goes before any row. */
@@ -135,8 +137,6 @@ void cv_simplex_eliminate(double *matrix, uint32_t nrows, uint32_t width,
             subtract(matrix + (size_t)r * width, top, column[r], width);
 }
 
-/* --- a linear program kept as a tableau -------------------------------------------- */
-
 static uint32_t choose(void *context, bool bland, double *out_gain)
 {
     struct cv_tableau *t = context;
@@ -197,11 +197,12 @@ bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
 {
     const size_t columns = (size_t)n + m, cells = (size_t)m * n;
     struct cv_simplex *simplex = &tableau->simplex;
-    double *room = cv_array(arena, cells + n + columns + 2 * (size_t)m, sizeof *room);
-    uint32_t *numbers = cv_array(arena, columns, sizeof *numbers);
-    unsigned char *state = cv_array(arena, columns, sizeof *state);
+    double *room;
+    uint32_t *numbers;
+    unsigned char *state;
 
-    if (room == NULL || numbers == NULL || state == NULL)
+    if (!CV_NEW(arena, room, cells + n + columns + 2 * (size_t)m) ||
+        !CV_NEW(arena, numbers, columns) || !CV_NEW(arena, state, columns))
         return false;
     *tableau = (struct cv_tableau){ .matrix = room,
                                     .worth = room + cells,

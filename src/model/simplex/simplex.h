@@ -3,7 +3,7 @@
  *
  * Most gain subject to one equation per row, every column between 0 and its limit, from a
  * basis whose values are feasible. Here are the rules: which column moves, how far, which
- * one leaves the basis, and when that shall not go on. How the program is kept is the
+ * one leaves the basis, and when to stop. How the program is kept is the
  * caller's affair: as a tableau of all columns that are not basic where these are about as
  * many as the rows (simplex.h), as the inverse of the basis where columns are many and
  * come later (knapsack_master.c). */
@@ -24,14 +24,13 @@ struct cv_simplex {
     /* Per row. */
     uint32_t *basic;   /* its column                                               */
     double *value;     /* of that column                                           */
-    double *column;    /* what one unit of the column that moves takes from it     */
+    double *column;    /* part that a unit of the moving column takes     */
     double noise;      /* gains and pivots smaller than this are rounding errors   */
     uint32_t patience; /* steps without progress until care matters more than speed */
 };
 
 struct cv_simplex_form {
-    /* The column to move: of those that gain more than noise when they leave their limit,
-     * the one that gains most, or with `bland` the one with the lowest number.
+    /* The column to move: among columns that gain more than noise when they leave their limit the best, or with `bland` the first.
      * UINT32_MAX: none gains. *out_gain is that of one unit more. */
     uint32_t (*choose)(void *context, bool bland, double *out_gain);
     /* Make column[] that of column j, which was chosen. False: stop. */

@@ -21,7 +21,7 @@ struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
                                          enum cleave_port port, double ratio)
 {
     if (!(ratio > 0))
-        worker.return_latency_s = 0; /* what does not come back has no latency either */
+        worker.return_latency_s = 0; /* without results there is no latency of returns */
     if (port == CLEAVE_PORT_ONE) {
         worker.bandwidth_ups =
             1 / (1 / worker.bandwidth_ups + ratio / worker.return_bandwidth_ups);
@@ -251,10 +251,9 @@ bool cv_ring_gaps(const struct cv_stream_ring *ring, const struct cv_stream_time
                   const double *starts, const double *first_loads, struct cv_arena *arena,
                   struct cv_port_gaps *out)
 {
-    struct use *sends = cv_array(arena, ring->n, sizeof *sends);
-    struct use *returns = cv_array(arena, ring->n, sizeof *returns);
+    struct use *sends, *returns;
 
-    if (sends == NULL || returns == NULL)
+    if (!CV_NEW(arena, sends, ring->n) || !CV_NEW(arena, returns, ring->n))
         return false;
     for (uint32_t w = 0; w < ring->n; w++) {
         double post = starts[w] + phase_of(&times[w]);
@@ -452,11 +451,10 @@ bool cv_cycle_best(const struct cv_cycle *cycle, struct cv_arena *arena, uint32_
 bool cv_cycle_of_times(const struct cv_stream_times *times, uint32_t n,
                        struct cv_arena *arena, struct cv_cycle *out, double *out_base)
 {
-    double *leave = cv_array(arena, n, sizeof *leave);
-    double *enter = cv_array(arena, n, sizeof *enter);
+    double *leave, *enter;
     double base = 0;
 
-    if (leave == NULL || enter == NULL)
+    if (!CV_NEW(arena, leave, n) || !CV_NEW(arena, enter, n))
         return false;
     for (uint32_t w = 0; w < n; w++) {
         leave[w] = cv_send_time(&times[w]) - times[w].return_second_s;

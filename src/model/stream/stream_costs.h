@@ -4,16 +4,14 @@
  * A stream has no known end. Its master gives each worker a chunk per round, and wants
  * rounds to last `tau` seconds. A chunk goes out as two parts, of theta and 1 - theta of
  * its load, in a row; the result of the first part of a round comes back together with
- * that of the second part of the round before. When the result of a first part is there,
- * the master posts the worker's next round. So a worker computes one part while the
+ * that of the second part of the round before. When the result of a first part has arrived, the master posts the worker's next round. So a worker computes one part while the
  * other one travels.
  *
  *     load in a steady round        alpha = S (tau - 2 f)       f: compute latency
  *     throughput of the worker      alpha / tau; none is left when tau <= 2 f
  *
  * Millot and Parrot, "Setting up clusters of computing units to process several data
- * streams efficiently", PPAM 2013. Where their formulas cannot be as printed, this is
- * said beside the call. */
+ * streams efficiently", PPAM 2013. Calls note formulas that differ from the printed ones. */
 #ifndef CV_STREAM_COSTS_H
 #define CV_STREAM_COSTS_H
 #include <cleave/platform.h>
@@ -21,7 +19,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 
-/* The two parts of a chunk: how long each is under way, computed, and on its way back. */
+/* The two parts of a chunk: times of sending, computing and returning. */
 struct cv_stream_times {
     double send_first_s, send_second_s;
     double compute_first_s, compute_second_s;
@@ -71,8 +69,7 @@ struct cv_theta_window {
 struct cv_theta_window cv_theta_window(const struct cleave_worker *worker,
                                        double result_ratio, double before, double after);
 double cv_theta_first(const struct cleave_worker *worker, double load);
-/* What is used where `wanted` would make the worker idle in rounds with that load: the nearest
- * part that does not, if there is one. */
+/* `wanted`, or, if that would make the worker idle in rounds with that load, the nearest part that does not, if there is one. */
 double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
                       double load, double wanted);
 /* Leaves as much time to spare in a first round as in the rounds after it. */
@@ -85,9 +82,7 @@ double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ra
  *     d = (1 + margin) max(all its data, its second result + the own first result)
  *
  * Printed was "its first result + the own second result", which belongs to the opposite
- * order of return; both are the same for theta = 1/2. The first worker's delay is what it
- * needs behind the last one of the round before: it counts in the sum, but nobody waits
- * for it at the start. */
+ * order of return; both are the same for theta = 1/2. The first worker's delay follows the last worker of the previous round: it counts in the sum, but does not delay the start. */
 enum cv_delay_form { CV_DELAY_DERIVED, CV_DELAY_PRINTED };
 
 double cv_stream_delay(enum cv_delay_form form, double margin,
@@ -96,7 +91,7 @@ double cv_stream_delay(enum cv_delay_form form, double margin,
 void cv_ring_delays(const struct cv_stream_ring *ring,
                     const struct cv_stream_times *times, enum cv_delay_form form,
                     double *out);
-/* The same for the worst worker before: weights that do not depend on the order. */
+/* Delays after the worst worker: weights that do not depend on the order. */
 void cv_ring_tight_delays(const struct cv_stream_ring *ring,
                           const struct cv_stream_times *times, enum cv_delay_form form,
                           double *out);
@@ -115,8 +110,7 @@ double cv_ring_own_weights(const struct cv_stream_ring *ring,
  * Delays between first posts are not those between later ones: a worker's posts come
  * start + phi + i tau, and phi = first part out + computed + returned depends on the
  * worker. The least time the send port and the receive port are free between two uses
- * in a steady round; negative: they are asked for twice at the same time. `first_loads`
- * are those of the first round, NULL: the steady ones (the second round is taken to be
+ * in a steady round; negative: they are asked for twice at the same time. `first_loads` are loads of the first round, NULL: the steady ones (the second round is taken to be
  * steady). false when memory is short. */
 struct cv_port_gaps {
     double send_s, receive_s;
@@ -145,7 +139,7 @@ struct cv_cycle {
  * place alone is followed by itself. */
 double cv_cycle_cost(const struct cv_cycle *cycle, const uint32_t *order);
 
-/* The cheapest cycle: order[0..n-1], from place 0 on. *out_cost is what it costs, and
+/* The cheapest cycle: order[0..n-1], from place 0. *out_cost is its cost, and
  * *out_bound, which may be NULL, the cost of the cheapest assignment of a next place to
  * each, which may fall apart into several cycles. false when memory is short. */
 bool cv_cycle_best(const struct cv_cycle *cycle, struct cv_arena *arena, uint32_t *order,

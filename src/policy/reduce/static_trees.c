@@ -8,10 +8,9 @@
 #include <string.h>
 #include "model/ready/ready_ordered.h"
 #include "model/ready/ready_tree.h"
-#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_tree.h"
 #include "model/reduce/reduce_bounds.h"
 #include "policy/common/orders.h"
-#include "model/reduce/reduce_tree.h"
 #include "policy/common/setup.h"
 
 /* First in the state of each policy here. */
@@ -151,7 +150,7 @@ static bool walk_fixed(const void *state, const struct cleave_view *view,
 /* --- greedy: the optimal tree for equal costs --------------------------------------- */
 
 /* The tree is built backwards from its end: the next node is put below the one that can
- * receive from it latest (model/reduce/greedy_tree.h). `max_transfers` limits the
+ * receive from it latest (model/reduce/reduce_tree.h). `max_transfers` limits the
  * transfers at the same time, `max_reducers` the nodes that receive; the tree is optimal
  * for its limit. With `ordered` the nodes are numbered so that only neighbouring
  * intervals are combined, and senders are received in the planned order.

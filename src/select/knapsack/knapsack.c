@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/fail.h"
-#include "select/knapsack/knapsack_fill.h"
-
-/* --- a fixed-point number as long as the range of doubles -------------------------- */
+#include "select/knapsack/knapsack_internal.h"
 
 enum { LOWEST = -1074, LIMB_BITS = 32 };
 
@@ -76,22 +74,19 @@ int cv_exact_compare(struct cv_exact_sum *sum, double value)
     return 0;
 }
 
-/* --- the multiple knapsack, from cheap answers to proved ones ---------------------- */
-
 /* The best filling so far, a place to try others, and the bound. */
 struct contest {
     const struct cv_instance *instance;
     struct cv_fill best, trial;
-    struct cv_single_workspace *room;
+    struct cv_single single;
     double bound;
     uint32_t *take; /* the selection of the surrogate knapsack */
 };
 
-static bool keep_trial(struct contest *contest)
+static void keep_trial(struct contest *contest)
 {
-    if (cv_fill_count(&contest->trial) <= contest->best.profit)
-        return true;
-    return cv_fill_copy(&contest->best, &contest->trial);
+    if (cv_fill_count(&contest->trial) > contest->best.profit)
+        cv_fill_copy(&contest->best, &contest->trial);
 }
 
 static bool solved(const struct contest *contest)
@@ -100,66 +95,62 @@ static bool solved(const struct contest *contest)
                       contest->bound);
 }
 
-/* Bounds that see the bins as one, and fillings made from them. */
-static bool try_surrogate(struct contest *contest, struct cv_work *work)
+/* Bounds with all bins as one, and fillings made from them. */
+static void try_surrogate(struct contest *contest, struct cv_work *work)
 {
-    double bound;
+    const struct cv_instance *instance = contest->instance;
     bool exact;
 
+    contest->bound = cv_instance_round(instance, cv_instance_surrogate_lp(instance));
+    cv_fill_greedy(&contest->trial, work);
+    keep_trial(contest);
+    if (solved(contest))
+        return;
     contest->bound =
-        cv_instance_round(contest->instance, cv_instance_surrogate_lp(contest->instance));
-    if (!cv_fill_greedy(&contest->trial, work) || !keep_trial(contest))
-        return false;
+        fmin(contest->bound,
+             cv_instance_surrogate_kp(instance, &contest->single, work, work->left / 8,
+                                      contest->take, &exact));
     if (solved(contest))
-        return true;
-    if (!cv_instance_surrogate_kp(contest->instance, work, work->left / 8, contest->take,
-                                  &bound, &exact))
-        return false;
-    contest->bound = bound < contest->bound ? bound : contest->bound;
-    if (solved(contest))
-        return true;
-    return cv_fill_split(&contest->trial, contest->take, contest->room, work) &&
-           keep_trial(contest);
+        return;
+    cv_fill_split(&contest->trial, contest->take, &contest->single, work);
+    keep_trial(contest);
 }
 
-/* Fill single bins anew in the best filling. */
-static bool try_improve(struct contest *contest, struct cv_work *work)
+/* Refill single bins of the best filling. */
+static void try_improve(struct contest *contest, struct cv_work *work)
 {
     struct cv_work share = cv_work_share(work, work->left / 8);
-    const bool made = cv_fill_copy(&contest->trial, &contest->best) &&
-                      cv_fill_improve(&contest->trial, NULL, contest->room, &share) &&
-                      cv_fill_pairs(&contest->trial, contest->room, &share) &&
-                      keep_trial(contest);
 
+    cv_fill_copy(&contest->trial, &contest->best);
+    cv_fill_improve(&contest->trial, NULL, &contest->single, &share);
+    cv_fill_pairs(&contest->trial, &contest->single, &share);
+    keep_trial(contest);
     cv_work_return(work, &share);
-    return made;
 }
 
-/* Try to find room for all that the surrogate knapsack selects: the optimum, then. */
-static bool try_pack(struct contest *contest, struct cv_work *work)
+/* Pack the whole selection of the surrogate knapsack, which is then optimal. */
+static void try_pack(struct contest *contest, struct cv_work *work)
 {
     struct cv_work share = cv_work_share(work, work->left / 8);
-    bool packed;
-    const bool made =
-        cv_fill_pack(&contest->trial, contest->take, &share, &packed) &&
-        (!packed || (cv_fill_greedy(&contest->trial, &share) && keep_trial(contest)));
 
+    if (cv_fill_pack(&contest->trial, contest->take, &share)) {
+        cv_fill_greedy(&contest->trial, &share);
+        keep_trial(contest);
+    }
     cv_work_return(work, &share);
-    return made;
 }
 
 static bool try_all(struct contest *contest, struct cv_work *work)
 {
-    bool (*const ways[])(struct contest *, struct cv_work *) = { try_surrogate,
+    void (*const ways[])(struct contest *, struct cv_work *) = { try_surrogate,
                                                                  try_improve, try_pack };
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (!ways[i](contest, work))
-            return false;
-        if (solved(contest))
-            return true;
+        ways[i](contest, work);
+        if (contest->best.failed || contest->trial.failed || solved(contest))
+            return !contest->best.failed && !contest->trial.failed;
     }
-    return cv_patterns_solve(contest->instance, work, contest->room, &contest->best,
+    return cv_patterns_solve(contest->instance, work, &contest->single, &contest->best,
                              &contest->bound);
 }
 
@@ -169,21 +160,17 @@ static bool run(struct cv_instance *instance, const struct cv_knapsack *problem,
                 struct cv_knapsack_answer *out)
 {
     struct contest contest = { .instance = instance };
-    bool made = cv_instance_tighten(instance, work);
+    bool made;
 
-    contest.room = cv_single_room_new();
-    contest.take =
-        calloc(instance->nsizes > 0 ? instance->nsizes : 1, sizeof *contest.take);
-    made = made && contest.room != NULL && contest.take != NULL &&
+    made = cv_instance_tighten(instance, work) &&
+           cv_single_init(&contest.single, instance) &&
+           CV_NEW(instance->arena, contest.take, instance->nsizes) &&
            cv_fill_init(&contest.best, instance) &&
-           cv_fill_init(&contest.trial, instance) && try_all(&contest, work);
-    if (made && out != NULL)
-        made = cv_fill_answer(&contest.best, problem, arena, out);
+           cv_fill_init(&contest.trial, instance) && try_all(&contest, work) &&
+           (out == NULL || cv_fill_answer(&contest.best, problem, arena, out));
     *out_bound = contest.bound;
     cv_fill_done(&contest.best);
     cv_fill_done(&contest.trial);
-    free(contest.take);
-    cv_single_room_free(contest.room);
     return made;
 }
 

@@ -28,7 +28,7 @@ struct cv_knapsack {
     const struct cv_item_class *classes; /* borrowed; any order, equal ones allowed */
     uint32_t nclasses;
     uint32_t nbins;
-    double capacity;          /* of every bin, finite, >= 0               */
+    double capacity;          /* capacity of every bin, finite, >= 0               */
     const double *capacities; /* one per bin instead; NULL: all are equal */
 };
 
@@ -47,14 +47,13 @@ struct cv_knapsack_answer {
     struct cv_knapsack_part *parts; /* by increasing class within a bin; count > 0 */
 };
 
-/* Work that takes about a second on a machine of 2020; and what is spent when 0 is asked
- * for. More work than asked for is done only by steps that take nearly no time. */
+/* Work that takes about a second on a machine of 2020; the default. More work than asked for is done only by steps that take nearly no time. */
 #define CV_KNAPSACK_SECOND UINT64_C(200000000)
 #define CV_KNAPSACK_WORK CV_KNAPSACK_SECOND
 
 /* The best selection found with `work` units of work (0: CV_KNAPSACK_WORK), and how good
  * it may be at most. Small instances, and larger ones of few classes, are solved to a
- * proved optimum; else the gap between profit and upper_bound is what remains open. */
+ * proved optimum; else there is a gap between profit and upper_bound. */
 enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t work,
                                      struct cv_arena *arena,
                                      struct cv_knapsack_answer *out,

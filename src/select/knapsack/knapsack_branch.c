@@ -1,16 +1,19 @@
-/* knapsack_branch.c -- the integer program over the patterns that can matter.
- * SPDX-License-Identifier: MIT
+/* knapsack_branch.c -- answers made of patterns. SPDX-License-Identifier: MIT
  *
- * At the duals u of the program, an answer misses the bound by at least the sum, over its
- * bins, of what their patterns are worth less than the most. So an answer above the best
- * known one uses only patterns that miss it by less than the gap; if these are few, they
- * are listed, and branching on how many bins use a pattern finds the optimum among them.
- * At every node, duals again give a bound that does not depend on how exactly the program
- * was solved. */
+ * Diving: patterns used once or more by the program are fixed, else the one nearest to a whole
+ * bin, and the program is solved again for the bins that are left. Later, a few bins are
+ * emptied at a time and filled in the same way, or at random.
+ *
+ * Branching: at the duals u of the program, an answer misses the bound by at least the sum, over
+ * its bins, of the worth that their patterns lack to the most. So an answer above the best
+ * known one uses only patterns that miss it by less than the gap; if these are few, they are
+ * listed, and branching on the number of bins of a pattern finds the optimum among them. At
+ * every node duals again give a bound that does not depend on how exactly the program was
+ * solved. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "select/knapsack/knapsack_master.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum { MOST_LISTED = 20000 };
 
@@ -18,18 +21,17 @@ struct listing {
     const struct cv_instance *instance;
     struct cv_master *pool;
     struct cv_work *work;
-    struct cv_single_item *items; /* sizes by decreasing worth per weight  */
-    uint32_t nitems, group;
+    struct cv_single *single; /* sizes by decreasing worth per weight  */
+    uint32_t group;
     double min; /* worth of a pattern that matters        */
     uint32_t *count;
-    bool complete, made;
+    bool complete;
 };
 
-/* Whether nothing more has room in the pattern. */
 static bool is_full(const struct listing *listing, cv_wide rest)
 {
-    for (uint32_t i = 0; i < listing->nitems; i++) {
-        const struct cv_single_item *item = &listing->items[i];
+    for (uint32_t i = 0; i < listing->single->nitems; i++) {
+        const struct cv_single_item *item = &listing->single->items[i];
 
         if (item->weight <= rest && listing->count[item->tag] < item->count)
             return false;
@@ -37,26 +39,21 @@ static bool is_full(const struct listing *listing, cv_wide rest)
     return true;
 }
 
-/* All patterns with the counts of the first `next` items as they are. */
+/* All patterns with the present counts of the first `next` items. */
 static void list_from(struct listing *listing, uint32_t next, cv_wide rest, double worth)
 {
-    const struct cv_single_item *item = &listing->items[next];
+    const struct cv_single_item *item = &listing->single->items[next];
     uint32_t count;
 
-    if (!listing->complete || !listing->made)
+    listing->complete = listing->complete && cv_work_spend(listing->work, 4);
+    if (!listing->complete)
         return;
-    if (!cv_work_spend(listing->work, 4)) {
-        listing->complete = false;
-        return;
-    }
-    if (next == listing->nitems) {
+    if (next == listing->single->nitems) {
         if (worth < listing->min || !is_full(listing, rest))
             return;
-        if (listing->pool->npatterns >= MOST_LISTED) {
-            listing->complete = false;
-            return;
-        }
-        listing->made = cv_master_append(listing->pool, listing->group, listing->count);
+        listing->complete = listing->pool->npatterns < MOST_LISTED;
+        if (listing->complete)
+            cv_master_append(listing->pool, listing->group, listing->count);
         return;
     }
     if (worth + cv_wide_double(rest) * (item->profit / cv_wide_double(item->weight)) <
@@ -73,45 +70,43 @@ static void list_from(struct listing *listing, uint32_t next, cv_wide rest, doub
     listing->count[item->tag] = 0;
 }
 
-/* Fill the pool with the patterns that miss the bound by no more than the gap. */
-static bool list_patterns(const struct cv_master *master, const double *upper, double gap,
-                          struct cv_master *pool, struct cv_work *work, bool *complete)
+/* Fill the pool with the patterns that miss the bound by no more than the gap. False: there are
+ * too many. */
+static bool list_patterns(const struct cv_generator *generator, double gap,
+                          struct cv_master *pool, struct cv_work *work)
 {
-    const struct cv_instance *instance = master->instance;
-    struct listing listing = { .instance = instance, .pool = pool, .work = work };
+    const struct cv_instance *instance = generator->instance;
+    struct cv_single *single = generator->single;
+    struct listing listing = { .instance = instance,
+                               .pool = pool,
+                               .work = work,
+                               .single = single,
+                               .count = generator->count,
+                               .complete = true };
 
-    listing.items = calloc(instance->nsizes + 1, sizeof *listing.items);
-    listing.count = calloc(instance->nsizes, sizeof *listing.count);
-    listing.made = listing.items != NULL && listing.count != NULL;
-    listing.complete = true;
-    for (uint32_t s = 0; s < instance->nsizes && listing.made; s++)
+    memset(listing.count, 0, instance->nsizes * sizeof *listing.count);
+    single->nitems = 0;
+    for (uint32_t s = 0; s < instance->nsizes; s++)
         if (instance->sizes[s].count > 0)
-            listing.items[listing.nitems++] =
+            single->items[single->nitems++] =
                 (struct cv_single_item){ instance->sizes[s].weight,
-                                         fmax(master->dual[s], 0),
+                                         fmax(generator->master.dual[s], 0),
                                          instance->sizes[s].count, s };
-    listing.made = listing.made && cv_single_sort(listing.items, listing.nitems);
-    for (uint32_t g = 0; g < instance->ngroups && listing.made && listing.complete; g++) {
+    cv_single_sort(single);
+    for (uint32_t g = 0; g < instance->ngroups && listing.complete; g++) {
         listing.group = g;
-        listing.min = upper[g] - gap;
+        listing.min = generator->upper[g] - gap;
         list_from(&listing, 0, instance->groups[g].capacity, 0);
     }
-    *complete = listing.complete;
-    free(listing.items);
-    free(listing.count);
-    return listing.made;
+    return listing.complete;
 }
-
-/* --- branching ------------------------------------------------------------------------ */
 
 struct branching {
     struct cv_master *pool;
     struct cv_work *work;
     struct cv_fill *best, *trial;
-    double *values;
     uint32_t *fixed; /* bins per pattern                          */
     double closed;   /* no leaf or branch left aside reaches more */
-    bool made;
 };
 
 /* A bound on the profit below the node, from the duals. */
@@ -164,33 +159,31 @@ static void round_down(struct branching *branching)
     for (uint32_t p = 0; p < pool->npatterns; p++) {
         const struct cv_knapsack_group *group = &instance->groups[pool->group[p]];
         const uint32_t *count = cv_master_pattern(pool, p);
-        uint32_t bins =
-            branching->fixed[p] + (uint32_t)floor(branching->values[p] + 1e-6);
+        uint32_t bins = branching->fixed[p] + (uint32_t)floor(pool->values[p] + 1e-6);
 
         for (; bins > 0 && next[pool->group[p]] < group->nbins; bins--) {
             const uint32_t bin = group->first + next[pool->group[p]]++;
 
-            for (uint32_t s = 0; s < instance->nsizes && branching->made; s++) {
+            for (uint32_t s = 0; s < instance->nsizes; s++) {
                 const uint32_t left = instance->sizes[s].count - trial->used[s];
 
-                branching->made =
-                    cv_fill_put(trial, bin, s, count[s] < left ? count[s] : left);
+                cv_fill_put(trial, bin, s, count[s] < left ? count[s] : left);
             }
         }
     }
-    branching->made = branching->made && cv_fill_greedy(trial, branching->work);
-    if (branching->made && cv_fill_count(trial) > branching->best->profit)
-        branching->made = cv_fill_copy(branching->best, trial);
+    cv_fill_greedy(trial, branching->work);
+    if (cv_fill_count(trial) > branching->best->profit)
+        cv_fill_copy(branching->best, trial);
 }
 
-/* The pattern whose number of bins is least whole; UINT32_MAX: all are whole. */
-static uint32_t choose_pattern(const struct branching *branching)
+/* The pattern whose number of bins has the largest fraction; UINT32_MAX: all are whole. */
+static uint32_t choose_pattern(const struct cv_master *pool)
 {
     uint32_t chosen = UINT32_MAX;
     double max = 1e-6;
 
-    for (uint32_t p = 0; p < branching->pool->npatterns; p++) {
-        const double value = branching->values[p], part = value - floor(value);
+    for (uint32_t p = 0; p < pool->npatterns; p++) {
+        const double value = pool->values[p], part = value - floor(value);
 
         if (part < 1 - 1e-6 && part > max) {
             max = part;
@@ -213,14 +206,14 @@ static void shift(struct branching *branching, uint32_t pattern, double bins)
     branching->fixed[pattern] = (uint32_t)((double)branching->fixed[pattern] + bins);
 }
 
-/* Look below a node; `parent` bounds what is there. */
+/* Search below a node, whose bound is `parent`. */
 static void branch(struct branching *branching, double parent)
 {
     struct cv_master *pool = branching->pool;
     double bound, whole, limit;
     uint32_t p;
 
-    if (cv_reaches(branching->best->profit, parent) || !branching->made)
+    if (cv_reaches(branching->best->profit, parent) || branching->trial->failed)
         return;
     cv_master_reset(pool);
     (void)cv_work_spend(branching->work,
@@ -229,14 +222,14 @@ static void branch(struct branching *branching, double parent)
     bound = fmin(parent, cv_instance_round(pool->instance, node_bound(pool)));
     if (cv_reaches(branching->best->profit, bound))
         return;
-    cv_master_values(pool, branching->values);
+    cv_master_values(pool);
     round_down(branching);
-    p = choose_pattern(branching);
+    p = choose_pattern(pool);
     if (p == UINT32_MAX || branching->work->left == 0) {
         branching->closed = fmax(branching->closed, bound);
         return;
     }
-    whole = floor(branching->values[p]);
+    whole = floor(pool->values[p]);
     limit = *cv_master_limit(pool, p);
     if (pool->rhs[pool->instance->nsizes + pool->group[p]] >= whole + 1 &&
         limit >= whole + 1) {
@@ -249,8 +242,12 @@ static void branch(struct branching *branching, double parent)
     *cv_master_limit(pool, p) = limit;
 }
 
-bool cv_branch_solve(const struct cv_generator *generator, struct cv_work *work,
-                     struct cv_fill *best, struct cv_fill *trial, double *bound)
+/* All patterns that an answer better than `best` may need are listed, if they are few: at the
+ * duals of the generator, which must be priced, they miss its bound by no more than `best`
+ * does. Then the integer program over them is solved by branching. Improves `best`, and
+ * lowers *bound to its profit if the search ends. */
+static bool branch_solve(struct cv_generator *generator, struct cv_work *work,
+                         struct cv_fill *best, double *bound)
 {
     const struct cv_master *master = &generator->master;
     /* A better answer has at least the grain more. */
@@ -259,44 +256,33 @@ bool cv_branch_solve(const struct cv_generator *generator, struct cv_work *work,
     const double gap = missed / master->scale * (1 + 1e-9) + 1e-9;
     struct cv_master pool;
     struct branching branching = {
-        .pool = &pool, .work = work, .best = best, .trial = trial, .made = true
+        .pool = &pool, .work = work, .best = best, .trial = &generator->trial
     };
-    bool listed = false;
+    bool made = cv_master_init(&pool, master->instance);
 
-    if (!cv_master_init(&pool, master->instance))
-        return false;
-    branching.made = list_patterns(master, generator->upper, gap, &pool, work, &listed);
-    if (branching.made && listed) {
-        const size_t n = pool.npatterns > 0 ? pool.npatterns : 1;
-
-        branching.values = calloc(n, sizeof *branching.values);
-        branching.fixed = calloc(n, sizeof *branching.fixed);
-        branching.made = branching.values != NULL && branching.fixed != NULL;
-        if (branching.made)
+    if (made && list_patterns(generator, gap, &pool, work)) {
+        made = !pool.failed &&
+               CV_NEW(master->instance->arena, branching.fixed, pool.npatterns);
+        if (made) {
             branch(&branching, *bound);
-        if (branching.made)
             *bound = fmin(*bound, fmax(best->profit, branching.closed));
+        }
     }
-    free(branching.values);
-    free(branching.fixed);
+    made = made && !pool.failed;
     cv_master_done(&pool);
-    return branching.made;
+    return made;
 }
 
-/* --- answers made of patterns ------------------------------------------------------ */
-
-/* Diving: patterns used once or more by the program are fixed, else the one nearest to a
- * whole bin, and the program is solved again for the bins that are left. Later, a few bins
- * are emptied at a time and filled in the same way, or by chance. */
+/* --- diving ------------------------------------------------------------------------------------ */
 
 enum { ROOT_ROUNDS = 2000, DIVE_ROUNDS = 12, MOST_PATTERNS = 600, DIVES = 4 };
-/* With no more bins than this all are looked at again after a dive. */
+/* Most bins that are all refilled after a dive. */
 enum { FEW_BINS = 16 };
-/* Work for a pattern of most worth, where bounds count and elsewhere. */
+/* Work for a pattern of most worth, for bounds and in dives. */
 static const uint64_t root_price = 400000, dive_price = 20000;
 
-/* Fill an empty bin of the pattern's group; false in *placed when there is none. */
-static bool place(struct cv_generator *generator, uint32_t pattern, bool *placed)
+/* Fill an empty bin of the pattern's group; false when there is none. */
+static bool place(struct cv_generator *generator, uint32_t pattern)
 {
     const struct cv_instance *instance = generator->instance;
     const struct cv_knapsack_group *group =
@@ -306,17 +292,17 @@ static bool place(struct cv_generator *generator, uint32_t pattern, bool *placed
 
     while (bin < group->first + group->nbins && generator->trial.bins[bin].nparts > 0)
         bin++;
-    *placed = bin < group->first + group->nbins;
-    for (uint32_t s = 0; s < instance->nsizes && *placed; s++) {
+    if (bin == group->first + group->nbins)
+        return false;
+    for (uint32_t s = 0; s < instance->nsizes; s++) {
         const uint32_t left = cv_generator_left(generator, s);
 
-        if (!cv_fill_put(&generator->trial, bin, s, count[s] < left ? count[s] : left))
-            return false;
+        cv_fill_put(&generator->trial, bin, s, count[s] < left ? count[s] : left);
     }
     return true;
 }
 
-/* Make the program that of the empty bins; returns how many there are. */
+/* Set the program for the empty bins; returns their number. */
 static uint32_t set_rows(struct cv_generator *generator)
 {
     const struct cv_instance *instance = generator->instance;
@@ -337,51 +323,31 @@ static uint32_t set_rows(struct cv_generator *generator)
     return empty;
 }
 
-static bool read_values(struct cv_generator *generator)
-{
-    const size_t n = generator->master.npatterns;
-
-    if (!CV_ROOM(generator->values, &generator->values_capacity, n))
-        return false;
-    cv_master_values(&generator->master, generator->values);
-    return true;
-}
-
-/* Fix whole bins of the program's answer, or else one nearly whole; *placed: how many. */
-static bool fix_patterns(struct cv_generator *generator, bool vary, uint32_t *placed)
+/* Fix whole bins of the program's answer, or else one nearly whole; returns how many. */
+static uint32_t fix_patterns(struct cv_generator *generator, bool vary)
 {
     const uint32_t n = generator->master.npatterns;
-    uint32_t nearest = UINT32_MAX;
+    uint32_t nearest = UINT32_MAX, placed = 0;
     double max = 1e-6;
 
-    *placed = 0;
+    cv_master_values(&generator->master);
     for (uint32_t p = 0; p < n; p++) {
         const double noise = vary ? 0.5 * cv_random_uniform(&generator->random) : 0;
-        const double value = generator->values[p];
+        const double value = generator->master.values[p];
 
-        for (uint32_t whole = (uint32_t)(value + 1e-6); whole > 0; whole--) {
-            bool done;
-
-            if (!place(generator, p, &done))
-                return false;
-            *placed += done;
-        }
+        for (uint32_t whole = (uint32_t)(value + 1e-6); whole > 0; whole--)
+            placed += place(generator, p);
         if (value > 1e-6 && value + noise > max) {
             max = value + noise;
             nearest = p;
         }
     }
-    if (*placed == 0 && nearest != UINT32_MAX) {
-        bool done;
-
-        if (!place(generator, nearest, &done))
-            return false;
-        *placed += done;
-    }
-    return true;
+    if (placed == 0 && nearest != UINT32_MAX)
+        placed += place(generator, nearest);
+    return placed;
 }
 
-/* Note which bins are to be looked at again in the end. */
+/* Choose the bins that finish() refills. */
 static void open_bins(struct cv_generator *generator)
 {
     for (uint32_t b = 0; b < generator->instance->nbins; b++)
@@ -389,20 +355,23 @@ static void open_bins(struct cv_generator *generator)
                              generator->trial.bins[b].nparts == 0;
 }
 
-/* Put in what has room, and look at the open bins again. */
-static bool finish(struct cv_generator *generator)
+/* Add items that fit, and refill the open bins. */
+static void finish(struct cv_generator *generator)
 {
     struct cv_work share = cv_work_share(generator->work, generator->work->left / 4);
-    const bool made =
-        cv_fill_greedy(&generator->trial, &share) &&
-        cv_fill_improve(&generator->trial, generator->open, generator->room, &share);
 
+    cv_fill_greedy(&generator->trial, &share);
+    cv_fill_improve(&generator->trial, generator->open, generator->single, &share);
     cv_work_return(generator->work, &share);
-    return made;
+}
+
+static bool has_failed(const struct cv_generator *generator)
+{
+    return generator->trial.failed || generator->master.failed;
 }
 
 /* Fill the empty bins of the trial. */
-static bool dive(struct cv_generator *generator, bool vary)
+static void dive(struct cv_generator *generator, bool vary)
 {
     uint32_t placed = 1;
 
@@ -410,17 +379,17 @@ static bool dive(struct cv_generator *generator, bool vary)
     generator->price = dive_price;
     if (generator->master.npatterns > generator->nroot + MOST_PATTERNS)
         generator->master.npatterns = generator->nroot;
-    while (placed > 0 && generator->work->left > 0 && set_rows(generator) > 1) {
+    while (placed > 0 && generator->work->left > 0 && set_rows(generator) > 1 &&
+           !has_failed(generator)) {
         double bound = INFINITY;
 
-        if (!cv_generate(generator, DIVE_ROUNDS, 0, &bound) || !read_values(generator) ||
-            !fix_patterns(generator, vary, &placed))
-            return false;
+        cv_generate(generator, DIVE_ROUNDS, 0, &bound);
+        placed = fix_patterns(generator, vary);
     }
-    return finish(generator);
+    finish(generator);
 }
 
-/* Empty a few bins, chosen at random, of the trial. */
+/* Empty a few random bins of the trial. */
 static void empty_some(struct cv_generator *generator)
 {
     const uint32_t nbins = generator->instance->nbins;
@@ -432,51 +401,45 @@ static void empty_some(struct cv_generator *generator)
                           (uint32_t)(cv_random_uniform(&generator->random) * nbins));
 }
 
-/* Fill a few bins of the best answer anew: by diving, or by chance, which is cheaper. */
-static bool repair_some(struct cv_generator *generator, bool by_chance,
+/* Refill a few bins of the best answer: by diving, or at random, which is cheaper. */
+static void repair_some(struct cv_generator *generator, bool by_chance,
                         struct cv_fill *best)
 {
-    if (!cv_fill_copy(&generator->trial, best))
-        return false;
+    cv_fill_copy(&generator->trial, best);
     (void)cv_work_spend(generator->work, 24 * ((uint64_t)generator->instance->nbins +
                                                generator->instance->nsegments));
     empty_some(generator);
     if (by_chance) {
         open_bins(generator);
-        if (!cv_fill_noisily(&generator->trial, &generator->random, generator->room,
-                             generator->work) ||
-            !finish(generator))
-            return false;
-    } else if (!dive(generator, true)) {
-        return false;
+        cv_fill_noisily(&generator->trial, &generator->random, generator->single,
+                        generator->work);
+        finish(generator);
+    } else {
+        dive(generator, true);
     }
-    if (generator->trial.profit > best->profit &&
-        !cv_fill_pairs(&generator->trial, generator->room, generator->work))
-        return false;
-    return generator->trial.profit < best->profit ||
-           cv_fill_copy(best, &generator->trial);
+    if (generator->trial.profit > best->profit)
+        cv_fill_pairs(&generator->trial, generator->single, generator->work);
+    if (generator->trial.profit >= best->profit)
+        cv_fill_copy(best, &generator->trial);
 }
 
-/* Do so while there is work left, half of it in each way. */
-static bool repair(struct cv_generator *generator, struct cv_fill *best, double bound)
+/* Repair while there is work left, half of it in each way. */
+static void repair(struct cv_generator *generator, struct cv_fill *best, double bound)
 {
     uint64_t spent[2] = { 0, 0 };
 
-    while (generator->work->left > 0 && !cv_reaches(best->profit, bound)) {
+    while (generator->work->left > 0 && !cv_reaches(best->profit, bound) &&
+           !has_failed(generator)) {
         const bool by_chance = spent[1] < spent[0];
         const uint64_t before = generator->work->spent;
 
-        if (!repair_some(generator, by_chance, best))
-            return false;
+        repair_some(generator, by_chance, best);
         spent[by_chance] += generator->work->spent - before;
     }
-    return true;
 }
 
-/* --- all of it ------------------------------------------------------------------------ */
-
 /* The bins of an answer are patterns. */
-static bool add_bins(struct cv_generator *generator, const struct cv_fill *fill)
+static void add_bins(struct cv_generator *generator, const struct cv_fill *fill)
 {
     const struct cv_instance *instance = generator->instance;
 
@@ -488,53 +451,52 @@ static bool add_bins(struct cv_generator *generator, const struct cv_fill *fill)
             for (size_t k = 0; k < bin->nparts; k++)
                 generator->count[bin->parts[k].size] += bin->parts[k].count;
             cv_generator_complete(generator, bin->left);
-            if (!cv_master_add(&generator->master, g, generator->count))
-                return false;
+            cv_master_add(&generator->master, g, generator->count);
         }
-    return true;
 }
 
-static bool root(struct cv_generator *generator, const struct cv_fill *best,
+static void root(struct cv_generator *generator, const struct cv_fill *best,
                  double *bound)
 {
     generator->price = root_price;
     generator->priced = false;
     cv_fill_clear(&generator->trial);
     (void)set_rows(generator);
-    return cv_generate(generator, ROOT_ROUNDS, best->profit, bound);
+    cv_generate(generator, ROOT_ROUNDS, best->profit, bound);
 }
 
 static bool solve(struct cv_generator *generator, struct cv_fill *best, double *bound)
 {
     struct cv_work *all = generator->work, share = cv_work_share(all, all->left / 2);
-    bool made;
+    bool made = true;
 
     cv_fill_clear(&generator->trial);
-    if (!add_bins(generator, best))
-        return false;
+    add_bins(generator, best);
     generator->work = &share;
-    made = root(generator, best, bound);
+    root(generator, best, bound);
     generator->nroot = generator->master.npatterns;
-    for (unsigned i = 0; made && i < DIVES && !cv_reaches(best->profit, *bound); i++) {
+    for (unsigned i = 0; i < DIVES && !cv_reaches(best->profit, *bound); i++) {
         cv_fill_clear(&generator->trial);
-        made = dive(generator, i > 0) && (generator->trial.profit <= best->profit ||
-                                          cv_fill_copy(best, &generator->trial));
+        dive(generator, i > 0);
+        if (generator->trial.profit > best->profit)
+            cv_fill_copy(best, &generator->trial);
     }
     cv_work_return(all, &share);
     share = cv_work_share(all, all->left / 2);
-    if (made && !cv_reaches(best->profit, *bound)) {
-        made = root(generator, best, bound) &&
-               (!generator->priced ||
-                cv_branch_solve(generator, &share, best, &generator->trial, bound));
+    if (!cv_reaches(best->profit, *bound)) {
+        root(generator, best, bound);
+        if (generator->priced)
+            made = branch_solve(generator, &share, best, bound);
         cv_work_return(all, &share);
     }
     generator->work = all;
-    return made && repair(generator, best, *bound);
+    if (made)
+        repair(generator, best, *bound);
+    return made && !has_failed(generator) && !best->failed;
 }
 
 bool cv_patterns_solve(const struct cv_instance *instance, struct cv_work *work,
-                       struct cv_single_workspace *room, struct cv_fill *best,
-                       double *bound)
+                       struct cv_single *single, struct cv_fill *best, double *bound)
 {
     struct cv_generator generator;
     double own_bound = *bound - instance->free_profit;
@@ -542,7 +504,7 @@ bool cv_patterns_solve(const struct cv_instance *instance, struct cv_work *work,
 
     if (instance->nsizes + instance->ngroups > CV_MASTER_ROWS || instance->nsizes == 0)
         return true;
-    made = cv_generator_init(&generator, instance, room, work) &&
+    made = cv_generator_init(&generator, instance, single, work) &&
            solve(&generator, best, &own_bound);
     cv_generator_done(&generator);
     *bound = fmin(*bound, own_bound + instance->free_profit);

@@ -1,6 +1,6 @@
 /* knapsack_fill.c -- items in bins, and the answer made of them.
  * SPDX-License-Identifier: MIT */
-#include "select/knapsack/knapsack_fill.h"
+#include "select/knapsack/knapsack_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,10 @@
 
 bool cv_fill_init(struct cv_fill *fill, const struct cv_instance *instance)
 {
-    const size_t nbins = instance->nbins > 0 ? instance->nbins : 1;
-    const size_t nsizes = instance->nsizes > 0 ? instance->nsizes : 1;
-
     *fill = (struct cv_fill){ .instance = instance };
-    fill->bins = calloc(nbins, sizeof *fill->bins);
-    fill->used = calloc(nsizes, sizeof *fill->used);
-    if (fill->bins == NULL || fill->used == NULL) {
-        free(fill->bins);
-        free(fill->used);
-        *fill = (struct cv_fill){ .instance = NULL };
+    if (!CV_NEW(instance->arena, fill->bins, instance->nbins) ||
+        !CV_NEW(instance->arena, fill->used, instance->nsizes)) {
+        fill->instance = NULL;
         return false;
     }
     cv_fill_clear(fill);
@@ -26,13 +20,10 @@ bool cv_fill_init(struct cv_fill *fill, const struct cv_instance *instance)
 
 void cv_fill_done(struct cv_fill *fill)
 {
-    if (fill->instance == NULL)
-        return;
-    for (uint32_t b = 0; b < fill->instance->nbins; b++)
+    for (uint32_t b = 0; fill->instance != NULL && b < fill->instance->nbins; b++)
         free(fill->bins[b].parts);
-    free(fill->bins);
-    free(fill->used);
-    fill->instance = NULL;
+    free(fill->spare.parts);
+    *fill = (struct cv_fill){ .instance = NULL };
 }
 
 void cv_fill_clear(struct cv_fill *fill)
@@ -48,42 +39,43 @@ void cv_fill_clear(struct cv_fill *fill)
     fill->profit = 0;
 }
 
-bool cv_fill_copy(struct cv_fill *to, const struct cv_fill *from)
+void cv_fill_copy(struct cv_fill *to, const struct cv_fill *from)
 {
     const struct cv_instance *instance = from->instance;
 
+    to->failed = to->failed || from->failed;
     for (uint32_t b = 0; b < instance->nbins; b++) {
         const struct cv_fill_bin *source = &from->bins[b];
         struct cv_fill_bin *bin = &to->bins[b];
 
-        if (!CV_ROOM(bin->parts, &bin->capacity, source->nparts))
-            return false;
+        bin->nparts = 0;
+        bin->left = source->left;
+        if (!CV_ROOM(bin->parts, &bin->capacity, source->nparts)) {
+            to->failed = true;
+            continue;
+        }
         if (source->nparts > 0)
             memcpy(bin->parts, source->parts, source->nparts * sizeof *bin->parts);
         bin->nparts = source->nparts;
-        bin->left = source->left;
     }
     memcpy(to->used, from->used, instance->nsizes * sizeof *to->used);
     to->profit = from->profit;
-    return true;
 }
 
-bool cv_fill_put(struct cv_fill *fill, uint32_t bin, uint32_t size, uint32_t count)
+void cv_fill_put(struct cv_fill *fill, uint32_t bin, uint32_t size, uint32_t count)
 {
     struct cv_fill_bin *to = &fill->bins[bin];
 
     if (count == 0)
-        return true;
-    if (to->nparts > 0 && to->parts[to->nparts - 1].size == size) {
+        return;
+    if (to->nparts > 0 && to->parts[to->nparts - 1].size == size)
         to->parts[to->nparts - 1].count += count;
-    } else {
-        if (!CV_ROOM(to->parts, &to->capacity, to->nparts + 1))
-            return false;
+    else if (CV_ROOM(to->parts, &to->capacity, to->nparts + 1))
         to->parts[to->nparts++] = (struct cv_fill_part){ size, count };
-    }
+    else
+        fill->failed = true;
     to->left -= fill->instance->sizes[size].weight * count;
     fill->used[size] += count;
-    return true;
 }
 
 void cv_fill_empty_bin(struct cv_fill *fill, uint32_t bin)
@@ -124,7 +116,7 @@ static uint32_t fullest(const struct cv_fill *fill, cv_wide weight)
     return best;
 }
 
-bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work)
+void cv_fill_greedy(struct cv_fill *fill, struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
     cv_wide roomiest = 0;
@@ -143,20 +135,16 @@ bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work)
 
             (void)cv_work_spend(work, instance->nbins);
             if (b == UINT32_MAX) {
-                /* Nothing has room: lighter items only from here on. */
+                /* Only lighter items fit. */
                 roomiest = size->weight - 1;
                 break;
             }
             now = cv_wide_times(fill->bins[b].left, size->weight, left);
-            if (!cv_fill_put(fill, b, s, now))
-                return false;
+            cv_fill_put(fill, b, s, now);
             left -= now;
         }
     }
-    return true;
 }
-
-/* --- the answer ----------------------------------------------------------------------- */
 
 /* Which segment of a size is handed out next. */
 struct hand_out {
@@ -165,7 +153,7 @@ struct hand_out {
 
 CV_ORDER_BY(by_class, struct cv_knapsack_part, item_class)
 
-/* Sort the parts of a bin and join those of one class; returns how many are left. */
+/* Sort the parts of a bin and join parts of one class; returns their number. */
 static size_t join_parts(struct cv_knapsack_part *parts, size_t n)
 {
     size_t kept = 0;
@@ -239,7 +227,7 @@ bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *proble
 
     for (uint32_t b = 0; b < instance->nbins; b++)
         max += fill->bins[b].nparts;
-    if (hand_out == NULL || place == NULL ||
+    if (fill->failed || hand_out == NULL || place == NULL ||
         !CV_NEW(arena, out->first, (size_t)problem->nbins + 1) ||
         !CV_NEW(arena, out->parts, max))
         return false;
@@ -254,26 +242,25 @@ bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *proble
     return add_up(problem, arena, out);
 }
 
-/* --- two bins packed anew to find room for a better item --------------------------- */
+/* --- pairs of bins, refilled to make room for a better item ----------------------------- */
 
-/* An item in no bin may be heavier than what is left in any bin, but not than what is left
- * in two of them together; or it may be worth more than an item in one of them. Whether
- * the items of both then fit is a subset sum: some of them must fill the first bin so far
- * that the others fit into the second. */
+/* An item in no bin may be heavier than the free capacity of any bin, but not than that of two
+ * together; or it may be worth more than an item in one of them. Whether the items of both
+ * then fit is a subset sum: some of them must fill the first bin so far that the others fit
+ * into the second. */
 
-/* Items looked at for a pair of bins, and work for one subset sum. */
+/* Items tried for a pair of bins, and work for one subset sum. */
 enum { CANDIDATES = 6, PAIR_WORK = 2000 };
 
 struct pair {
     struct cv_fill *fill;
-    struct cv_single_workspace *room;
+    struct cv_single *single;
     struct cv_work *work;
-    struct cv_single single;
     uint32_t one, two;          /* bins                                   */
-    cv_wide full_one, full_two; /* their capacities                       */
-    cv_wide weight;             /* of all their items                     */
+    cv_wide full_one, full_two; /* full capacities                        */
+    cv_wide weight;             /* sum over all items of both             */
     uint32_t *count;            /* per size: items in both together       */
-    uint32_t *sizes, nsizes;    /* those with any, the heaviest first     */
+    uint32_t *sizes, nsizes;    /* sizes with items, heaviest first       */
 };
 
 static int ascending_size(const void *left, const void *right)
@@ -316,43 +303,33 @@ static void open_pair(struct pair *pair, uint32_t one, uint32_t two)
     qsort(pair->sizes, pair->nsizes, sizeof *pair->sizes, ascending_size);
 }
 
-static void close_pair(struct pair *pair)
-{
-    for (uint32_t i = 0; i < pair->nsizes; i++)
-        pair->count[pair->sizes[i]] = 0;
-}
-
 /* Empty both bins; put the items found into the first and the others into the second. */
-static bool refill_pair(struct pair *pair)
+static void refill_pair(struct pair *pair)
 {
-    const struct cv_single *single = &pair->single;
+    const struct cv_single *single = pair->single;
 
     cv_fill_empty_bin(pair->fill, pair->one);
     cv_fill_empty_bin(pair->fill, pair->two);
     for (uint32_t i = 0; i < single->nitems; i++) {
         const struct cv_single_item *item = &single->items[i];
 
-        if (!cv_fill_put(pair->fill, pair->one, item->tag, single->best[i]) ||
-            !cv_fill_put(pair->fill, pair->two, item->tag, item->count - single->best[i]))
-            return false;
+        cv_fill_put(pair->fill, pair->one, item->tag, single->best[i]);
+        cv_fill_put(pair->fill, pair->two, item->tag, item->count - single->best[i]);
     }
-    return true;
 }
 
-/* Put one item of size `in` into the pair and take one of size `out` (UINT32_MAX: none)
- * away, if the bins can hold what is there then. */
-static bool exchange(struct pair *pair, uint32_t in, uint32_t out, bool *done)
+/* Put one item of size `in` into the pair and remove one of size `out` (UINT32_MAX: none), if
+ * the bins can hold the result. */
+static bool exchange(struct pair *pair, uint32_t in, uint32_t out)
 {
     const struct cv_size *sizes = pair->fill->instance->sizes;
     const cv_wide less = out == UINT32_MAX ? 0 : sizes[out].weight;
     const cv_wide all = pair->weight + sizes[in].weight - less;
-    struct cv_single *single = &pair->single;
-    struct cv_single_result result;
+    struct cv_single *single = pair->single;
     cv_wide first = 0;
 
-    *done = false;
     if (all > pair->full_one + pair->full_two)
-        return true;
+        return false;
     single->nitems = 0;
     for (uint32_t i = 0; i < pair->nsizes; i++) {
         const uint32_t s = pair->sizes[i];
@@ -369,14 +346,14 @@ static bool exchange(struct pair *pair, uint32_t in, uint32_t out, bool *done)
         all > pair->full_two ? (1 - 1e-15) * cv_wide_double(all - pair->full_two) : 0;
     single->tolerance = 0;
     single->max = PAIR_WORK;
-    if (!cv_single_solve(single, pair->room, pair->work, &result))
+    if (cv_single_solve(single, pair->work).value < 0)
         return false;
-    for (uint32_t i = 0; i < single->nitems && result.value >= 0; i++)
+    for (uint32_t i = 0; i < single->nitems; i++)
         first += single->items[i].weight * single->best[i];
-    if (result.value < 0 || all - first > pair->full_two)
-        return true;
-    *done = true;
-    return refill_pair(pair);
+    if (all - first > pair->full_two)
+        return false;
+    refill_pair(pair);
+    return true;
 }
 
 /* The least profitable item of a size that is used. */
@@ -387,85 +364,65 @@ static double last_profit(const struct cv_fill *fill, uint32_t size)
 }
 
 /* Try one item in no bin on the open pair. */
-static bool try_item(struct pair *pair, const struct cv_segment *segment, bool *done)
+static bool try_item(struct pair *pair, const struct cv_segment *segment)
 {
-    if (!exchange(pair, segment->size, UINT32_MAX, done))
-        return false;
-    for (uint32_t i = 0; i < pair->nsizes && !*done; i++)
+    if (exchange(pair, segment->size, UINT32_MAX))
+        return true;
+    for (uint32_t i = 0; i < pair->nsizes; i++)
         if (pair->sizes[i] != segment->size &&
             last_profit(pair->fill, pair->sizes[i]) * (1 + 1e-9) < segment->profit &&
-            !exchange(pair, segment->size, pair->sizes[i], done))
-            return false;
-    return true;
+            exchange(pair, segment->size, pair->sizes[i]))
+            return true;
+    return false;
 }
 
-static bool try_pair(struct pair *pair, uint32_t one, uint32_t two, bool *gained)
+static bool try_pair(struct pair *pair, uint32_t one, uint32_t two)
 {
     const struct cv_instance *instance = pair->fill->instance;
     unsigned tried = 0;
-    bool made = true, done = false;
+    bool done = false;
 
     open_pair(pair, one, two);
-    for (uint32_t i = 0; i < instance->nsegments && made && !done; i++) {
+    for (uint32_t i = 0; i < instance->nsegments && !done; i++) {
         const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
 
         if (cv_segment_left(segment, pair->fill->used[segment->size]) == 0)
             continue;
         if (tried++ == CANDIDATES)
             break;
-        made = try_item(pair, segment, &done);
+        done = try_item(pair, segment);
     }
-    close_pair(pair);
+    for (uint32_t i = 0; i < pair->nsizes; i++)
+        pair->count[pair->sizes[i]] = 0;
     (void)cv_work_spend(pair->work, pair->nsizes);
-    *gained = *gained || done;
-    return made;
+    return done;
 }
 
-static bool try_pairs(struct pair *pair)
+void cv_fill_pairs(struct cv_fill *fill, struct cv_single *single, struct cv_work *work)
 {
-    const uint32_t nbins = pair->fill->instance->nbins;
+    const uint32_t nbins = fill->instance->nbins;
+    struct pair pair = { .fill = fill,
+                         .single = single,
+                         .work = work,
+                         .count = single->count,
+                         .sizes = single->sizes };
     bool gained = true;
 
-    while (gained) {
+    while (gained && work->left > 0) {
         gained = false;
         for (uint32_t one = 0; one < nbins; one++)
-            for (uint32_t two = one + 1; two < nbins; two++)
-                if (pair->work->left == 0)
-                    return true;
-                else if (!try_pair(pair, one, two, &gained))
-                    return false;
+            for (uint32_t two = one + 1; two < nbins && work->left > 0; two++)
+                gained = try_pair(&pair, one, two) || gained;
     }
-    return true;
+    cv_fill_count(fill);
 }
 
-bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_workspace *room,
-                   struct cv_work *work)
-{
-    const size_t n = (size_t)fill->instance->nsizes + 1;
-    struct pair pair = { .fill = fill, .room = room, .work = work };
-    bool made;
+/* --- packing a whole selection ------------------------------------------------------------ */
 
-    pair.count = calloc(n, sizeof *pair.count);
-    pair.sizes = calloc(n, sizeof *pair.sizes);
-    pair.single.items = malloc(n * sizeof *pair.single.items);
-    pair.single.best = calloc(n, sizeof *pair.single.best);
-    made = pair.count != NULL && pair.sizes != NULL && pair.single.items != NULL &&
-           pair.single.best != NULL && try_pairs(&pair);
-    free(pair.count);
-    free(pair.sizes);
-    free(pair.single.items);
-    free(pair.single.best);
-    if (made)
-        cv_fill_count(fill);
-    return made;
-}
-
-/* --- find room for all of a selection, or none ------------------------------------- */
-
-/* What the surrogate knapsack selects is the optimum if it can be packed, and it leaves
- * little capacity unused. So bins are filled one after the other, each with the heaviest
- * item that is left (in some bin it must be) and every set of others that wastes no more
- * than what may still be wasted in all. Depth first, with limited work. */
+/* The selection of the surrogate knapsack is optimal if it can be packed, and it leaves little
+ * capacity unused. So bins are filled one after the other, each with the heaviest item that
+ * is left (some bin must hold it) and every set of others that wastes no more than the
+ * capacity that may still be wasted. Depth first, with limited work. */
 
 /* Limit of bins times sizes, the depth of the search at worst. */
 enum { MOST_DEPTH = 6000 };
@@ -480,14 +437,14 @@ struct packing {
     struct cv_work *work;
     uint32_t *left;   /* per size                                    */
     uint32_t *filled; /* per group: bins                            */
-    cv_wide *lighter; /* per bin and size: what is left from it on  */
+    cv_wide *lighter; /* per bin and size: weight left from this size  */
     struct step *steps;
     size_t nsteps;
 };
 
 static bool next_bin(struct packing *packing, cv_wide waste);
 
-/* Go on filling a bin of `group` with sizes from `size` on. */
+/* Fill the rest of a bin of `group` with sizes from `size`. */
 static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_wide rest,
                      cv_wide waste)
 {
@@ -563,85 +520,59 @@ static bool next_bin(struct packing *packing, cv_wide waste)
     return false;
 }
 
-static bool search(struct packing *packing, const uint32_t *take, struct cv_fill *trial,
-                   bool *packed)
+bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *work)
 {
-    const struct cv_instance *instance = packing->instance;
+    const struct cv_instance *instance = trial->instance;
+    const size_t cells = (size_t)instance->nbins * instance->nsizes;
+    struct cv_arena *arena = instance->arena;
+    struct packing packing = { .instance = instance, .work = work };
     cv_wide capacity = 0, weight = 0;
 
-    *packed = false;
-    memcpy(packing->left, take, instance->nsizes * sizeof *take);
+    if (cells == 0 || cells > MOST_DEPTH)
+        return false;
+    if (!CV_NEW(arena, packing.left, instance->nsizes) ||
+        !CV_NEW(arena, packing.filled, instance->ngroups) ||
+        !CV_NEW(arena, packing.lighter, cells) ||
+        !CV_NEW(arena, packing.steps, cells + instance->nbins)) {
+        trial->failed = true;
+        return false;
+    }
+    memcpy(packing.left, take, instance->nsizes * sizeof *take);
     for (uint32_t g = 0; g < instance->ngroups; g++)
         capacity += instance->groups[g].capacity * instance->groups[g].nbins;
     for (uint32_t s = 0; s < instance->nsizes; s++)
         weight += instance->sizes[s].weight * take[s];
-    if (weight > capacity || !next_bin(packing, capacity - weight))
-        return true;
+    if (weight > capacity || !next_bin(&packing, capacity - weight))
+        return false;
     cv_fill_clear(trial);
-    for (size_t i = 0; i < packing->nsteps; i++)
-        if (!cv_fill_put(trial, packing->steps[i].bin, packing->steps[i].size,
-                         packing->steps[i].count))
-            return false;
-    *packed = true;
+    for (size_t i = 0; i < packing.nsteps; i++)
+        cv_fill_put(trial, packing.steps[i].bin, packing.steps[i].size,
+                    packing.steps[i].count);
     return true;
 }
 
-bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *work,
-                  bool *packed)
-{
-    const struct cv_instance *instance = trial->instance;
-    const size_t cells = (size_t)instance->nbins * instance->nsizes;
-    struct packing packing = { .instance = instance, .work = work };
-    bool made;
+/* --- bins filled one by one ----------------------------------------------------------------- */
 
-    *packed = false;
-    if (cells == 0 || cells > MOST_DEPTH)
-        return true;
-    packing.left = calloc(instance->nsizes, sizeof *packing.left);
-    packing.filled = calloc(instance->ngroups, sizeof *packing.filled);
-    packing.lighter = calloc(cells, sizeof *packing.lighter);
-    packing.steps = calloc(cells + instance->nbins, sizeof *packing.steps);
-    made = packing.left != NULL && packing.filled != NULL && packing.lighter != NULL &&
-           packing.steps != NULL && search(&packing, take, trial, packed);
-    free(packing.left);
-    free(packing.filled);
-    free(packing.lighter);
-    free(packing.steps);
-    return made;
-}
-
-/* --- a selection made to fit, and bins filled anew --------------------------------- */
-
-/* The items which the surrogate knapsack selects are put into bin after bin, each filled
- * as far as a subset of them goes (Pisinger, EJOR 114, 1999, does so for integers); what
- * does not fit is replaced. Then each bin in turn is emptied and filled again, at best
- * profit, from its own items and those in no bin. */
+/* The selection of the surrogate knapsack goes into bin after bin, each filled as far as a
+ * subset goes (Pisinger, EJOR 114, 1999, does so for integers); items that do not fit are
+ * replaced. Then each bin in turn is emptied and filled again, at best profit, from its own
+ * items and unused ones. */
 
 /* Work for one bin. */
 #define FILL_WORK UINT64_C(20000)
 
-static bool single_for(uint32_t n, struct cv_single *single)
+static void put_best(struct cv_fill *fill, uint32_t bin, const struct cv_single *single)
 {
-    *single = (struct cv_single){ .floor = 0 };
-    single->items = malloc((n > 0 ? n : 1) * sizeof *single->items);
-    single->best = calloc(n > 0 ? n : 1, sizeof *single->best);
-    return single->items != NULL && single->best != NULL;
-}
-
-static void single_done(struct cv_single *single)
-{
-    free(single->items);
-    free(single->best);
+    for (uint32_t i = 0; i < single->nitems; i++)
+        cv_fill_put(fill, bin, single->items[i].tag, single->best[i]);
 }
 
 /* Fill one bin as far as possible with items of left[size]. */
-static bool pack_bin(struct cv_fill *fill, uint32_t bin, uint32_t *left,
-                     struct cv_single *single, struct cv_single_workspace *room,
-                     struct cv_work *work)
+static void pack_bin(struct cv_fill *fill, uint32_t bin, uint32_t *left,
+                     struct cv_single *single, struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
     const double capacity = cv_wide_double(fill->bins[bin].left);
-    struct cv_single_result result;
 
     single->nitems = 0;
     for (uint32_t s = 0; s < instance->nsizes; s++)
@@ -654,18 +585,15 @@ static bool pack_bin(struct cv_fill *fill, uint32_t bin, uint32_t *left,
     single->floor = 0;
     single->tolerance = 1e-12;
     single->max = FILL_WORK + 4 * (uint64_t)single->nitems;
-    if (!cv_single_solve(single, room, work, &result))
-        return false;
-    for (uint32_t i = 0; i < single->nitems && result.value > 0; i++) {
+    if (!(cv_single_solve(single, work).value > 0))
+        return;
+    for (uint32_t i = 0; i < single->nitems; i++)
         left[single->items[i].tag] -= single->best[i];
-        if (!cv_fill_put(fill, bin, single->items[i].tag, single->best[i]))
-            return false;
-    }
-    return true;
+    put_best(fill, bin, single);
 }
 
-/* Items that were selected and found no bin: the heaviest first, fullest bins first. */
-static bool pack_rest(struct cv_fill *fill, const uint32_t *left, struct cv_work *work)
+/* Selected items without a bin: the heaviest first, fullest bins first. */
+static void pack_rest(struct cv_fill *fill, const uint32_t *left, struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
 
@@ -676,40 +604,29 @@ static bool pack_rest(struct cv_fill *fill, const uint32_t *left, struct cv_work
         for (uint32_t b = 0; b < instance->nbins && wanted > 0; b++) {
             const uint32_t now = cv_wide_times(fill->bins[b].left, weight, wanted);
 
-            if (!cv_fill_put(fill, b, s, now))
-                return false;
+            cv_fill_put(fill, b, s, now);
             wanted -= now;
         }
         (void)cv_work_spend(work, instance->nbins);
     }
-    return true;
 }
 
-bool cv_fill_split(struct cv_fill *fill, const uint32_t *take,
-                   struct cv_single_workspace *room, struct cv_work *work)
+void cv_fill_split(struct cv_fill *fill, const uint32_t *take, struct cv_single *single,
+                   struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
-    uint32_t *left = calloc(instance->nsizes > 0 ? instance->nsizes : 1, sizeof *left);
-    struct cv_single single;
-    bool made = single_for(instance->nsizes, &single) && left != NULL;
+    uint32_t *left = single->sizes;
 
-    if (made) {
-        cv_fill_clear(fill);
-        memcpy(left, take, instance->nsizes * sizeof *left);
-    }
-    for (uint32_t b = 0; made && b < instance->nbins; b++)
-        made = pack_bin(fill, b, left, &single, room, work);
-    made = made && pack_rest(fill, left, work) && cv_fill_greedy(fill, work);
-    single_done(&single);
-    free(left);
-    if (made)
-        cv_fill_count(fill);
-    return made;
+    cv_fill_clear(fill);
+    memcpy(left, take, instance->nsizes * sizeof *left);
+    for (uint32_t b = 0; b < instance->nbins; b++)
+        pack_bin(fill, b, left, single, work);
+    pack_rest(fill, left, work);
+    cv_fill_greedy(fill, work);
+    cv_fill_count(fill);
 }
 
-/* --- bins filled anew --------------------------------------------------------------- */
-
-/* What the parts of a bin, which is empty now, add to the profit. */
+/* Profit of the former parts of a bin that is empty now. */
 static double parts_profit(const struct cv_fill *fill, const struct cv_fill_part *parts,
                            size_t nparts)
 {
@@ -750,86 +667,61 @@ static void take_left(const struct cv_fill *fill, uint32_t bin, struct cv_random
     }
 }
 
-/* Empty a bin and fill it as well as possible; *gained tells whether that was better. */
-static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *single,
-                       struct cv_single_workspace *room, struct cv_work *work,
-                       double *gained)
+/* Empty a bin and fill it again at best profit. Returns the gain. */
+static double refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *single,
+                         struct cv_work *work)
 {
-    const struct cv_instance *instance = fill->instance;
-    const size_t nparts = fill->bins[bin].nparts;
-    struct cv_fill_part *old = malloc((nparts > 0 ? nparts : 1) * sizeof *old);
-    struct cv_single_result result = { .value = -1 };
-    bool made = true;
+    struct cv_fill_bin *now = &fill->bins[bin];
+    const struct cv_fill_bin old = *now;
+    double value;
 
-    if (old == NULL)
-        return false;
-    if (nparts > 0)
-        memcpy(old, fill->bins[bin].parts, nparts * sizeof *old);
     cv_fill_empty_bin(fill, bin);
-    single->floor = parts_profit(fill, old, nparts);
+    now->parts = fill->spare.parts;
+    now->capacity = fill->spare.capacity;
+    fill->spare = old;
+    single->floor = parts_profit(fill, old.parts, old.nparts);
     single->tolerance = 1e-12 * fill->profit;
     take_left(fill, bin, NULL, single);
     single->max = FILL_WORK + 4 * (uint64_t)single->nitems;
-    (void)cv_work_spend(work, instance->nsegments);
-    made = cv_single_solve(single, room, work, &result);
-    if (made && result.value > single->floor + single->tolerance) {
-        *gained += result.value - single->floor;
-        for (uint32_t i = 0; made && i < single->nitems; i++)
-            made = cv_fill_put(fill, bin, single->items[i].tag, single->best[i]);
-    } else {
-        for (size_t i = 0; made && i < nparts; i++)
-            made = cv_fill_put(fill, bin, old[i].size, old[i].count);
+    (void)cv_work_spend(work, fill->instance->nsegments);
+    value = cv_single_solve(single, work).value;
+    if (value > single->floor + single->tolerance) {
+        put_best(fill, bin, single);
+        return value - single->floor;
     }
-    free(old);
-    return made;
+    for (size_t i = 0; i < old.nparts; i++)
+        cv_fill_put(fill, bin, old.parts[i].size, old.parts[i].count);
+    return 0;
 }
 
-static bool noisy_items(const struct cv_fill *fill, uint32_t bin,
-                        struct cv_random *random, struct cv_single *single)
+void cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
+                     struct cv_single *single, struct cv_work *work)
 {
-    take_left(fill, bin, random, single);
-    return cv_single_sort(single->items, single->nitems);
-}
-
-bool cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
-                     struct cv_single_workspace *room, struct cv_work *work)
-{
-    struct cv_single single;
-    bool made = single_for(fill->instance->nsegments, &single);
-
-    for (uint32_t b = 0; made && b < fill->instance->nbins; b++) {
-        struct cv_single_result result;
-
+    for (uint32_t b = 0; b < fill->instance->nbins; b++) {
         if (fill->bins[b].nparts > 0)
             continue;
-        made = noisy_items(fill, b, random, &single);
-        single.floor = 0;
-        single.tolerance = 1e-12;
-        single.max = FILL_WORK / 4;
+        take_left(fill, b, random, single);
+        cv_single_sort(single);
+        single->floor = 0;
+        single->tolerance = 1e-12;
+        single->max = FILL_WORK / 4;
         (void)cv_work_spend(work, fill->instance->nsegments);
-        made = made && cv_single_solve(&single, room, work, &result);
-        for (uint32_t i = 0; made && result.value > 0 && i < single.nitems; i++)
-            made = cv_fill_put(fill, b, single.items[i].tag, single.best[i]);
+        if (cv_single_solve(single, work).value > 0)
+            put_best(fill, b, single);
     }
-    single_done(&single);
-    return made;
 }
 
-bool cv_fill_improve(struct cv_fill *fill, const bool *only,
-                     struct cv_single_workspace *room, struct cv_work *work)
+void cv_fill_improve(struct cv_fill *fill, const bool *only, struct cv_single *single,
+                     struct cv_work *work)
 {
-    struct cv_single single;
-    bool made = single_for(fill->instance->nsegments, &single);
     double gained = 1;
 
     cv_fill_count(fill);
-    while (made && gained > 0 && work->left > 0) {
+    while (gained > 0 && work->left > 0) {
         gained = 0;
-        for (uint32_t b = 0; made && b < fill->instance->nbins; b++)
-            made = (only != NULL && !only[b]) ||
-                   refill_bin(fill, b, &single, room, work, &gained);
+        for (uint32_t b = 0; b < fill->instance->nbins; b++)
+            if (only == NULL || only[b])
+                gained += refill_bin(fill, b, single, work);
         cv_fill_count(fill);
     }
-    single_done(&single);
-    return made;
 }

@@ -1,6 +1,6 @@
 /* knapsack_instance.c -- weights and capacities as wide integers.
  * SPDX-License-Identifier: MIT */
-#include "select/knapsack/knapsack_instance.h"
+#include "select/knapsack/knapsack_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -56,58 +56,48 @@ uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t max)
 
 /* --- one bin: depth-first search in the order of density --------------------------- */
 
-/* Items are taken greedily; then the last ones taken are given back, one at a time, and
- * what follows is tried again, unless filling the rest at the density of the next item
+/* Items are taken greedily; then the last ones taken are given back, one at a time, and the next ones are tried again, unless filling the rest at the density of the next item
  * would not lead beyond the best so far (Horowitz and Sahni, J. ACM 21(2), 1974, with
  * counts). Exponential at worst, so work is limited; the open branches then give the
  * bound. */
 
-/* Items taken, and what there was before. */
+/* Items taken, with the rest and the profit before. */
 struct taken {
     cv_wide rest;
     double profit;
     uint32_t item, count;
 };
 
-struct cv_single_workspace {
-    struct taken *stack;
-    cv_wide *total, *lightest; /* of an item's copies; of it and all after it */
-    double *density;
-    uint32_t *count;
-    size_t stack_capacity, total_capacity, lightest_capacity, density_capacity,
-        count_capacity;
+/* An item whose copies may all fit. */
+struct measured {
+    cv_wide total, lightest; /* weight of all copies; least weight from here */
+    double density;
+    uint32_t count;
 };
-
-struct cv_single_workspace *cv_single_room_new(void)
-{
-    return calloc(1, sizeof(struct cv_single_workspace));
-}
-
-void cv_single_room_free(struct cv_single_workspace *room)
-{
-    if (room == NULL)
-        return;
-    free(room->stack);
-    free(room->total);
-    free(room->lightest);
-    free(room->density);
-    free(room->count);
-    free(room);
-}
-
-static bool room_for(struct cv_single_workspace *room, size_t n)
-{
-    return CV_ROOM(room->stack, &room->stack_capacity, n + 1) &&
-           CV_ROOM(room->total, &room->total_capacity, n + 1) &&
-           CV_ROOM(room->lightest, &room->lightest_capacity, n + 1) &&
-           CV_ROOM(room->density, &room->density_capacity, n + 1) &&
-           CV_ROOM(room->count, &room->count_capacity, n + 1);
-}
 
 struct sort_key {
     double density;
     struct cv_single_item item;
 };
+
+struct cv_single_room {
+    struct taken *stack;
+    struct measured *items;
+    struct sort_key *keys;
+};
+
+bool cv_single_init(struct cv_single *single, const struct cv_instance *instance)
+{
+    const uint32_t a = instance->nsizes, b = instance->nsegments;
+    const size_t n = (size_t)(a > b ? a : b) + 1;
+    struct cv_arena *arena = instance->arena;
+
+    *single = (struct cv_single){ .nitems = 0 };
+    return CV_NEW(arena, single->items, n) && CV_NEW(arena, single->best, n) &&
+           CV_NEW(arena, single->count, n) && CV_NEW(arena, single->sizes, n) &&
+           CV_NEW(arena, single->room, 1) && CV_NEW(arena, single->room->stack, n) &&
+           CV_NEW(arena, single->room->items, n) && CV_NEW(arena, single->room->keys, n);
+}
 
 static int by_density(const void *left, const void *right)
 {
@@ -120,20 +110,20 @@ static int by_density(const void *left, const void *right)
     return (a->item.tag > b->item.tag) - (a->item.tag < b->item.tag);
 }
 
-bool cv_single_sort(struct cv_single_item *items, uint32_t nitems)
+static void sort_items(struct cv_single_item *items, uint32_t nitems,
+                       struct sort_key *keys)
 {
-    struct sort_key *keys = malloc((nitems > 0 ? nitems : 1) * sizeof *keys);
-
-    if (keys == NULL)
-        return false;
     for (uint32_t i = 0; i < nitems; i++)
         keys[i] = (struct sort_key){ items[i].profit / cv_wide_double(items[i].weight),
                                      items[i] };
     qsort(keys, nitems, sizeof *keys, by_density);
     for (uint32_t i = 0; i < nitems; i++)
         items[i] = keys[i].item;
-    free(keys);
-    return true;
+}
+
+void cv_single_sort(struct cv_single *single)
+{
+    sort_items(single->items, single->nitems, single->room->keys);
 }
 
 void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
@@ -151,8 +141,8 @@ void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
 
 struct search {
     const struct cv_single *single;
-    struct cv_single_workspace *room;
-    size_t height; /* of the stack */
+    struct cv_single_room *room;
+    size_t height; /* stack in use */
     cv_wide rest;
     double profit, best;
     uint32_t next; /* item */
@@ -165,12 +155,12 @@ static double relaxed(const struct search *search, uint32_t next, cv_wide rest)
     const struct cv_single *single = search->single;
     double profit = 0;
 
-    for (; next < single->nitems && search->room->total[next] <= rest; next++) {
-        rest -= search->room->total[next];
-        profit += single->items[next].profit * search->room->count[next];
+    for (; next < single->nitems && search->room->items[next].total <= rest; next++) {
+        rest -= search->room->items[next].total;
+        profit += single->items[next].profit * search->room->items[next].count;
     }
     if (next < single->nitems)
-        profit += cv_wide_double(rest) * search->room->density[next];
+        profit += cv_wide_double(rest) * search->room->items[next].density;
     return profit;
 }
 
@@ -195,26 +185,26 @@ static void keep_best(struct search *search)
         search->single->best[search->room->stack[i].item] = search->room->stack[i].count;
 }
 
-/* Take what is best by density, unless that cannot lead beyond the best so far. */
+/* Take items by density, unless that cannot beat the best so far. */
 static void advance(struct search *search, struct cv_work *share)
 {
     const struct cv_single *single = search->single;
-    const struct cv_single_workspace *room = search->room;
+    const struct cv_single_room *room = search->room;
 
     for (;;) {
         const size_t height = search->height;
         uint32_t i = search->next, count;
 
-        while (i < single->nitems && room->total[i] <= search->rest) {
-            if (room->count[i] > 0)
-                take(search, i, room->count[i], room->total[i]);
+        while (i < single->nitems && room->items[i].total <= search->rest) {
+            if (room->items[i].count > 0)
+                take(search, i, room->items[i].count, room->items[i].total);
             i++;
         }
         (void)cv_work_spend(share, i - search->next + 1);
         if (i == single->nitems)
             keep_best(search);
         if (i == single->nitems ||
-            search->profit + cv_wide_double(search->rest) * room->density[i] <=
+            search->profit + cv_wide_double(search->rest) * room->items[i].density <=
                 search->best + single->tolerance) {
             search->height = height;
             /* Fewer of the item before would lead even less far. */
@@ -222,9 +212,10 @@ static void advance(struct search *search, struct cv_work *share)
                 search->height--;
             return;
         }
-        if (search->rest < room->lightest[i])
+        if (search->rest < room->items[i].lightest)
             break;
-        count = cv_wide_times(search->rest, single->items[i].weight, room->count[i]);
+        count =
+            cv_wide_times(search->rest, single->items[i].weight, room->items[i].count);
         if (count > 0)
             take(search, i, count, single->items[i].weight * count);
         search->next = i + 1;
@@ -267,51 +258,47 @@ static double open_bound(struct search *search)
     return bound;
 }
 
-static void measure_items(const struct cv_single *single,
-                          struct cv_single_workspace *room)
+static void measure_items(const struct cv_single *single)
 {
-    room->lightest[single->nitems] = ~(cv_wide)0;
+    struct measured *out = single->room->items;
+
+    out[single->nitems].lightest = ~(cv_wide)0;
     for (uint32_t i = single->nitems; i-- > 0;) {
         const struct cv_single_item *item = &single->items[i];
 
-        room->count[i] = cv_wide_times(single->capacity, item->weight, item->count);
-        room->total[i] = item->weight * room->count[i];
-        room->density[i] = item->profit / cv_wide_double(item->weight);
-        room->lightest[i] =
-            item->weight < room->lightest[i + 1] ? item->weight : room->lightest[i + 1];
+        out[i].count = cv_wide_times(single->capacity, item->weight, item->count);
+        out[i].total = item->weight * out[i].count;
+        out[i].density = item->profit / cv_wide_double(item->weight);
+        out[i].lightest =
+            item->weight < out[i + 1].lightest ? item->weight : out[i + 1].lightest;
     }
 }
 
-bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace *room,
-                     struct cv_work *work, struct cv_single_result *out)
+struct cv_single_result cv_single_solve(const struct cv_single *single,
+                                        struct cv_work *work)
 {
     struct cv_work share = cv_work_share(work, single->max);
-    struct search search = {
-        .single = single, .room = room, .rest = single->capacity, .best = single->floor
-    };
+    struct search search = { .single = single,
+                             .room = single->room,
+                             .rest = single->capacity,
+                             .best = single->floor };
+    struct cv_single_result result;
 
-    if (!room_for(room, single->nitems))
-        return false;
-    measure_items(single, room);
+    measure_items(single);
     for (;;) {
         advance(&search, &share);
         if (search.height == 0 || share.left == 0)
             break;
         give_back(&search);
     }
-    out->complete = search.height == 0;
-    out->value = search.found ? search.best : -1;
-    out->upper = search.best + single->tolerance;
-    if (!out->complete) {
-        const double open = open_bound(&search);
-
-        out->upper = open > out->upper ? open : out->upper;
-    }
+    result.complete = search.height == 0;
+    result.value = search.found ? search.best : -1;
+    result.upper = search.best + single->tolerance;
+    if (!result.complete)
+        result.upper = fmax(result.upper, open_bound(&search));
     cv_work_return(work, &share);
-    return true;
+    return result;
 }
-
-/* --- weights as integers, items by size, bins by capacity -------------------------- */
 
 static double capacity_of(const struct cv_knapsack *problem, uint32_t bin)
 {
@@ -347,8 +334,6 @@ enum cleave_status cv_knapsack_check(const struct cv_knapsack *problem,
     return CLEAVE_OK;
 }
 
-/* --- numbers ------------------------------------------------------------------------ */
-
 /* The power of 2 that all weights are multiples of; capacities are then rounded down
  * without loss. Larger if the bins together would need more than 126 bits. */
 static int choose_unit(const struct cv_knapsack *problem, double largest)
@@ -369,8 +354,6 @@ static int choose_unit(const struct cv_knapsack *problem, double largest)
     (void)frexp(largest, &top);
     return unit == INT32_MAX || top + spare - unit > 126 ? top + spare - 126 : unit;
 }
-
-/* --- bins --------------------------------------------------------------------------- */
 
 struct bin_order {
     double capacity;
@@ -407,8 +390,6 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
     }
     return true;
 }
-
-/* --- items -------------------------------------------------------------------------- */
 
 struct item_order {
     cv_wide weight;
@@ -472,17 +453,18 @@ static void make_sizes(const struct cv_knapsack *problem, const struct item_orde
 
 static bool sort_by_density(struct cv_arena *arena, struct cv_instance *out)
 {
-    struct cv_single_item *items = cv_array(arena, out->nsegments, sizeof *items);
+    struct cv_single_item *items;
+    struct sort_key *keys;
 
-    if (items == NULL || !CV_NEW(arena, out->by_density, out->nsegments))
+    if (!CV_NEW(arena, items, out->nsegments) || !CV_NEW(arena, keys, out->nsegments) ||
+        !CV_NEW(arena, out->by_density, out->nsegments))
         return false;
     for (uint32_t i = 0; i < out->nsegments; i++) {
         items[i].weight = out->sizes[out->segments[i].size].weight;
         items[i].profit = out->segments[i].profit;
         items[i].tag = i;
     }
-    if (!cv_single_sort(items, out->nsegments))
-        return false;
+    sort_items(items, out->nsegments, keys);
     for (uint32_t i = 0; i < out->nsegments; i++)
         out->by_density[i] = items[i].tag;
     return true;
@@ -541,7 +523,7 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
     cv_wide lightest = ~(cv_wide)0;
     uint32_t n = 0;
 
-    *out = (struct cv_instance){ .nsizes = 0 };
+    *out = (struct cv_instance){ .arena = arena };
     if (order == NULL || !CV_NEW(arena, out->sizes, problem->nclasses) ||
         !CV_NEW(arena, out->segments, problem->nclasses))
         return false;
@@ -603,7 +585,7 @@ struct sums {
     cv_wide max, near; /* largest capacity; intervals nearer than this are joined */
 };
 
-/* Add an interval behind all others that begin before it. */
+/* Add an interval that begins after all in the list. */
 static void append(struct sums *sums, size_t *count, struct interval next)
 {
     struct interval *last = sums->then + *count;
@@ -656,7 +638,7 @@ static void add_weight(struct sums *sums, cv_wide weight)
         shorten(sums);
 }
 
-/* The end of what is reached up to `capacity`. */
+/* The largest sum up to `capacity`. */
 static cv_wide reached(const struct sums *sums, cv_wide capacity)
 {
     cv_wide best = 0;
@@ -691,12 +673,12 @@ static void add_size(struct sums *sums, const struct cv_size *size)
 
 bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
 {
-    /* A list of up to MOST_INTERVALS grows to twice that before it is cut. */
-    struct interval *room = malloc(2 * (2 * MOST_INTERVALS + 2) * sizeof *room);
+    struct interval *room;
     struct sums sums;
     bool done = true;
 
-    if (room == NULL)
+    /* A list of up to MOST_INTERVALS grows to twice that before it is cut. */
+    if (!CV_NEW(instance->arena, room, 2 * (2 * MOST_INTERVALS + 2)))
         return false;
     sums = (struct sums){ room, room + 2 * MOST_INTERVALS + 2, 1, 0, 1 };
     if (instance->ngroups > 0)
@@ -710,7 +692,6 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
     /* Not all sizes were added: only a capacity that is reached already is known. */
     for (uint32_t g = 0; g < instance->ngroups && done; g++)
         instance->groups[g].capacity = reached(&sums, instance->groups[g].capacity);
-    free(room);
     return true;
 }
 
@@ -749,45 +730,31 @@ double cv_instance_round(const struct cv_instance *instance, double bound)
     return bound;
 }
 
-bool cv_instance_surrogate_kp(const struct cv_instance *instance, struct cv_work *work,
-                              uint64_t max, uint32_t *take, double *out_bound,
-                              bool *out_exact)
+double cv_instance_surrogate_kp(const struct cv_instance *instance,
+                                struct cv_single *single, struct cv_work *work,
+                                uint64_t max, uint32_t *take, bool *out_exact)
 {
-    const uint32_t n = instance->nsegments;
-    struct cv_single single = { .capacity = total_capacity(instance),
-                                .floor = -1,
-                                .max = max };
-    struct cv_single_workspace *room = cv_single_room_new();
+    const double lp = cv_instance_surrogate_lp(instance);
     struct cv_single_result result;
-    bool made = false;
 
-    single.items = malloc((n > 0 ? n : 1) * sizeof *single.items);
-    single.best = calloc(n > 0 ? n : 1, sizeof *single.best);
-    if (room != NULL && single.items != NULL && single.best != NULL) {
-        for (uint32_t i = 0; i < n; i++) {
-            const struct cv_segment *segment =
-                &instance->segments[instance->by_density[i]];
+    single->nitems = 0;
+    for (uint32_t i = 0; i < instance->nsegments; i++) {
+        const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
 
-            cv_single_append(&single, instance->sizes[segment->size].weight,
-                             segment->profit, segment->count, segment->size);
-        }
-        single.tolerance = 1e-13 * cv_instance_surrogate_lp(instance);
-        made = cv_single_solve(&single, room, work, &result);
+        cv_single_append(single, instance->sizes[segment->size].weight, segment->profit,
+                         segment->count, segment->size);
     }
-    if (made) {
-        const double lp = cv_instance_surrogate_lp(instance);
-
-        *out_exact = result.complete;
-        *out_bound = instance->free_profit +
-                     (result.complete && result.value >= 0 ? result.value : result.upper);
-        *out_bound = *out_bound < lp ? *out_bound : lp;
-        for (uint32_t s = 0; take != NULL && s < instance->nsizes; s++)
-            take[s] = 0;
-        for (uint32_t i = 0; take != NULL && i < single.nitems; i++)
-            take[single.items[i].tag] += single.best[i];
-    }
-    free(single.items);
-    free(single.best);
-    cv_single_room_free(room);
-    return made;
+    single->capacity = total_capacity(instance);
+    single->floor = -1;
+    single->tolerance = 1e-13 * lp;
+    single->max = max;
+    memset(single->best, 0, single->nitems * sizeof *single->best);
+    result = cv_single_solve(single, work);
+    *out_exact = result.complete;
+    memset(take, 0, instance->nsizes * sizeof *take);
+    for (uint32_t i = 0; i < single->nitems; i++)
+        take[single->items[i].tag] += single->best[i];
+    return fmin(lp,
+                instance->free_profit +
+                    (result.complete && result.value >= 0 ? result.value : result.upper));
 }

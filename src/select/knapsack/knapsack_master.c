@@ -1,13 +1,12 @@
 /* knapsack_master.c -- the program over patterns, solved.
  * SPDX-License-Identifier: MIT
  *
- * The inverse of the basis is kept in full: there are few rows, and patterns come and come.
- * simplex.c says what to do with it. Every exchange leaves rounding errors behind, so now
- * and then it is made anew. */
+ * The inverse of the basis is kept in full: there are few rows and many new patterns. Every
+ * exchange (simplex.c) leaves rounding errors, so the inverse is renewed now and then. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "select/knapsack/knapsack_master.h"
+#include "select/knapsack/knapsack_internal.h"
 
 enum { REFRESH = 60, PATIENCE = 200 };
 
@@ -28,13 +27,11 @@ bool cv_master_init(struct cv_master *master, const struct cv_instance *instance
     master->nfixed = master->nrows + instance->nsegments;
     for (uint32_t i = 0; i < instance->nsegments; i++)
         master->scale = fmax(master->scale, instance->segments[i].profit);
-    master->rhs = calloc(4 * m, sizeof *master->rhs);
-    master->inverse = calloc(m * m, sizeof *master->inverse);
-    *simplex = (struct cv_simplex){ .nrows = (uint32_t)m,
-                                    .noise = 1e-9,
-                                    .patience = PATIENCE,
-                                    .basic = calloc(m, sizeof *simplex->basic) };
-    if (master->rhs == NULL || master->inverse == NULL || simplex->basic == NULL ||
+    *simplex =
+        (struct cv_simplex){ .nrows = (uint32_t)m, .noise = 1e-9, .patience = PATIENCE };
+    if (!CV_NEW(instance->arena, master->rhs, 4 * m) ||
+        !CV_NEW(instance->arena, master->inverse, m * m) ||
+        !CV_NEW(instance->arena, simplex->basic, m) ||
         !grow_columns(master, master->nfixed)) {
         cv_master_done(master);
         return false;
@@ -56,40 +53,40 @@ void cv_master_done(struct cv_master *master)
 {
     free(master->count);
     free(master->group);
+    free(master->values);
     free(master->simplex.state);
     free(master->simplex.limit);
-    free(master->simplex.basic);
-    free(master->rhs);
-    free(master->inverse);
     *master = (struct cv_master){ .instance = NULL };
 }
 
-bool cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count)
+void cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count)
 {
     const size_t width = master->instance->nsizes;
 
     for (uint32_t p = 0; p < master->npatterns; p++)
         if (master->group[p] == group &&
             memcmp(cv_master_pattern(master, p), count, width * sizeof *count) == 0)
-            return true;
-    return cv_master_append(master, group, count);
+            return;
+    cv_master_append(master, group, count);
 }
 
-bool cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *count)
+void cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *count)
 {
     const size_t width = master->instance->nsizes;
     const uint32_t n = master->npatterns;
 
-    if (!CV_ROOM(master->count, &master->count_capacity, (n + 1) * width) ||
-        !CV_ROOM(master->group, &master->group_capacity, n + 1) ||
-        !grow_columns(master, master->nfixed + (size_t)n + 1))
-        return false;
+    master->failed = master->failed ||
+                     !CV_ROOM(master->count, &master->count_capacity, (n + 1) * width) ||
+                     !CV_ROOM(master->group, &master->group_capacity, n + 1) ||
+                     !CV_ROOM(master->values, &master->values_capacity, n + 1) ||
+                     !grow_columns(master, master->nfixed + (size_t)n + 1);
+    if (master->failed)
+        return;
     memcpy(master->count + n * width, count, width * sizeof *count);
     master->group[n] = group;
     master->npatterns++;
     *cv_master_limit(master, n) = INFINITY;
     master->simplex.state[master->nfixed + n] = CV_AT_LOWER;
-    return true;
 }
 
 void cv_master_reset(struct cv_master *master)
@@ -106,8 +103,6 @@ void cv_master_reset(struct cv_master *master)
     }
     master->pivots = 0;
 }
-
-/* --- columns ------------------------------------------------------------------------ */
 
 static double column_profit(const struct cv_master *master, uint32_t j)
 {
@@ -137,7 +132,6 @@ static void add_column(const struct cv_master *master, uint32_t j, double factor
     out[width + master->group[j - master->nfixed]] += factor;
 }
 
-/* What a unit of column j adds to the profit at the duals. */
 static double reduced_profit(const struct cv_master *master, uint32_t j)
 {
     const uint32_t width = master->instance->nsizes;
@@ -155,8 +149,6 @@ static double reduced_profit(const struct cv_master *master, uint32_t j)
         profit += master->dual[s] * count[s];
     return profit;
 }
-
-/* --- steps -------------------------------------------------------------------------- */
 
 static void find_duals(struct cv_master *master)
 {
@@ -206,8 +198,8 @@ static void find_column(struct cv_master *master, uint32_t j)
     }
 }
 
-/* Make the inverse anew, column by column of the basis, the largest pivots first in each;
- * false when the basis looks singular. */
+/* Renew the inverse, column by column of the basis, the largest pivots first in each; false when
+ * the basis looks singular. */
 static bool refresh(struct cv_master *master)
 {
     const uint32_t m = master->nrows;
@@ -311,8 +303,10 @@ bool cv_master_solve(struct cv_master *master, struct cv_work *work)
     return solved;
 }
 
-void cv_master_values(const struct cv_master *master, double *values)
+void cv_master_values(struct cv_master *master)
 {
+    double *values = master->values;
+
     for (uint32_t p = 0; p < master->npatterns; p++)
         values[p] = master->simplex.state[master->nfixed + p] == CV_AT_UPPER
                         ? *cv_master_limit(master, p)
@@ -323,44 +317,33 @@ void cv_master_values(const struct cv_master *master, double *values)
                 master->simplex.value[r] > 0 ? master->simplex.value[r] : 0;
 }
 
-/* --- the patterns that linear programming asks for --------------------------------- */
+/* --- patterns on demand ---------------------------------------------------------------------- */
 
-/* Column generation (Gilmore and Gomory, Operations Research 9, 1961): the duals of the
- * program over the patterns known so far are the worth of an item in a bin; the pattern of
- * most worth is a single knapsack. With any worths u >= 0,
- * 
+/* Column generation (Gilmore and Gomory, Operations Research 9, 1961): the duals of the program
+ * over the patterns known so far are the worth of an item in a bin; the pattern of most worth
+ * is a single knapsack. With any worths u >= 0,
+ *
  *     sum_i count_i max(0, profit_i - u_i) + sum_g bins_g max_{patterns of g} u a
- * 
+ *
  * is an upper bound, far better than the surrogate one when bins hold few items. */
 
 bool cv_generator_init(struct cv_generator *generator, const struct cv_instance *instance,
-                       struct cv_single_workspace *room, struct cv_work *work)
+                       struct cv_single *single, struct cv_work *work)
 {
     *generator =
-        (struct cv_generator){ .instance = instance, .room = room, .work = work };
+        (struct cv_generator){ .instance = instance, .single = single, .work = work };
     cv_random_at(&generator->random, 1, instance->nsizes, instance->nbins, 0);
-    generator->single.items = malloc(instance->nsizes * sizeof(struct cv_single_item));
-    generator->single.best = calloc(instance->nsizes, sizeof(uint32_t));
-    generator->count = calloc(instance->nsizes, sizeof(uint32_t));
-    generator->upper = calloc(instance->ngroups, sizeof(double));
-    generator->open = calloc(instance->nbins, sizeof(bool));
-    return generator->single.items != NULL && generator->single.best != NULL &&
-           generator->count != NULL && generator->upper != NULL &&
-           generator->open != NULL && cv_fill_init(&generator->trial, instance) &&
+    return CV_NEW(instance->arena, generator->count, instance->nsizes) &&
+           CV_NEW(instance->arena, generator->upper, instance->ngroups) &&
+           CV_NEW(instance->arena, generator->open, instance->nbins) &&
+           cv_fill_init(&generator->trial, instance) &&
            cv_master_init(&generator->master, instance);
 }
 
 void cv_generator_done(struct cv_generator *generator)
 {
-    free(generator->single.items);
-    free(generator->single.best);
-    free(generator->count);
-    free(generator->upper);
-    free(generator->values);
-    free(generator->open);
     cv_fill_done(&generator->trial);
-    if (generator->master.instance != NULL)
-        cv_master_done(&generator->master);
+    cv_master_done(&generator->master);
 }
 
 uint32_t cv_generator_left(const struct cv_generator *generator, uint32_t size)
@@ -382,15 +365,13 @@ void cv_generator_complete(struct cv_generator *generator, cv_wide rest)
 }
 
 /* Look for a pattern worth more than the dual of its group, and add it. */
-static bool price_group(struct cv_generator *generator, uint32_t group, double tolerance,
-                        bool *added)
+static void price_group(struct cv_generator *generator, uint32_t group, double tolerance)
 {
     const struct cv_instance *instance = generator->instance;
     const double *dual = generator->master.dual;
-    struct cv_single *single = &generator->single;
+    struct cv_single *single = generator->single;
     struct cv_single_result result;
     cv_wide rest = instance->groups[group].capacity;
-    uint32_t known = generator->master.npatterns;
 
     single->nitems = 0;
     for (uint32_t s = 0; s < instance->nsizes; s++)
@@ -398,27 +379,22 @@ static bool price_group(struct cv_generator *generator, uint32_t group, double t
             single->items[single->nitems++] =
                 (struct cv_single_item){ instance->sizes[s].weight, dual[s],
                                          cv_generator_left(generator, s), s };
-    if (!cv_single_sort(single->items, single->nitems))
-        return false;
+    cv_single_sort(single);
     single->capacity = rest;
     single->floor = fmax(dual[instance->nsizes + group], 0);
     single->tolerance = tolerance;
     single->max = generator->price;
-    if (!cv_single_solve(single, generator->room, generator->work, &result))
-        return false;
+    result = cv_single_solve(single, generator->work);
     generator->upper[group] = result.upper;
     if (result.value < 0)
-        return true;
+        return;
     memset(generator->count, 0, instance->nsizes * sizeof *generator->count);
     for (uint32_t i = 0; i < single->nitems; i++) {
         generator->count[single->items[i].tag] = single->best[i];
         rest -= single->items[i].weight * single->best[i];
     }
     cv_generator_complete(generator, rest);
-    if (!cv_master_add(&generator->master, group, generator->count))
-        return false;
-    *added = *added || generator->master.npatterns > known;
-    return true;
+    cv_master_add(&generator->master, group, generator->count);
 }
 
 double cv_generator_bound(const struct cv_generator *generator)
@@ -440,32 +416,30 @@ double cv_generator_bound(const struct cv_generator *generator)
     return bound * master->scale;
 }
 
-bool cv_generate(struct cv_generator *generator, unsigned rounds, double best,
+void cv_generate(struct cv_generator *generator, unsigned rounds, double best,
                  double *bound)
 {
     struct cv_master *master = &generator->master;
     const uint32_t nsizes = generator->instance->nsizes;
 
     for (unsigned round = 0; round < rounds && generator->work->left > 0; round++) {
+        const uint32_t known = master->npatterns;
         double tolerance, min;
-        bool added = false;
 
         generator->priced = false;
         if (!cv_master_solve(master, generator->work))
-            return true;
+            return;
         min = fmax(master->objective, best / master->scale);
         tolerance =
             1e-3 * (*bound / master->scale - min) / (generator->instance->nbins + 1.0);
         tolerance = fmax(tolerance, 1e-10);
         for (uint32_t g = 0; g < generator->instance->ngroups; g++)
-            if (master->rhs[nsizes + g] > 0 &&
-                !price_group(generator, g, tolerance, &added))
-                return false;
+            if (master->rhs[nsizes + g] > 0)
+                price_group(generator, g, tolerance);
         generator->priced = true;
         *bound = fmin(*bound, cv_instance_round(generator->instance,
                                                 cv_generator_bound(generator)));
-        if (!added || cv_reaches(best, *bound))
+        if (master->npatterns == known || cv_reaches(best, *bound))
             break;
     }
-    return true;
 }

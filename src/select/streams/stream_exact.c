@@ -1,19 +1,19 @@
 /* stream_exact.c -- the best clusters, proved, where there are few workers.
  * SPDX-License-Identifier: MIT
  *
- * Workers that are alike form a class; a cluster is a number of each. Classes are gone
+ * Equal workers form a class; a cluster is a number of each. Classes are gone
  * through by decreasing throughput for the time taken, the largest numbers first. Since a
  * worker more never makes the delays shorter, what does not fit need not be looked into,
  * nor what cannot exceed the best cluster so far: in any order the data, the results, and
  * so their mean, take a round at most, and a knapsack of divisible workers bounds what
  * the classes to come may add to each of the three.
  *
- * For several streams all clusters to which nobody can be added are listed first. With
+ * For several streams all clusters to which no worker can be added are listed first. With
  * P(i, c) workers of class c in the i-th of those chosen, and n(c) in all, they give
  * sum over c of profit(c) min(n(c), sum over i of P(i, c)), for clusters that are taken
  * from may only get shorter delays. One cluster more never adds more than it would have
  * added before: that bounds what those to come may add. */
-#include "select/streams/stream_exact.h"
+#include "select/streams/stream_pack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 enum { BOUNDS = 3 };
 
-/* What a class takes of each bound. */
+/* Part of each bound that a class uses. */
 static const double data_part[BOUNDS] = { 1, 0, 0.5 };
 
 struct kind {
@@ -62,7 +62,7 @@ static bool alike(const struct cv_stream_field *field, uint32_t a, uint32_t b)
            x->return_second_s == y->return_second_s;
 }
 
-/* Put workers that are alike next to each other; there are few. */
+/* Put equal workers next to each other; there are few. */
 static void classify(struct search *search, const uint32_t *workers, uint32_t n)
 {
     const struct cv_stream_field *field = search->field;
@@ -187,7 +187,7 @@ static uint32_t fill_up(struct search *search, const struct kind *kind)
     return added;
 }
 
-/* All numbers of kind `at`, the largest first; those of kinds before are chosen. */
+/* All numbers of kind `at`, the largest first; earlier kinds are chosen. */
 static void look_into(struct search *search, uint32_t at)
 {
     const struct kind *kind = &search->kinds[at];
@@ -238,9 +238,7 @@ bool cv_stream_exact(struct cv_stream_field *field, const uint32_t *workers, uin
     return !search.gave_up && !field->no_memory;
 }
 
-/* --- several streams ------------------------------------------------------------ */
-
-/* Nobody can be added to the cluster. */
+/* Whether no worker can be added to the cluster. */
 static bool is_full(struct search *search, const struct pattern *pattern)
 {
     for (uint32_t k = 0; k < search->nkinds; k++) {
@@ -289,7 +287,7 @@ static void list_patterns(struct search *search, uint32_t at, struct pattern *pa
     pattern->of[at] = 0;
 }
 
-/* What a cluster adds to those chosen. */
+/* Throughput that a cluster adds to the chosen ones. */
 static double adds(const struct search *search, const struct pattern *pattern)
 {
     double sum = 0;
@@ -304,7 +302,7 @@ static double adds(const struct search *search, const struct pattern *pattern)
     return sum;
 }
 
-/* Choose clusters for streams from `stream` on among patterns from `first` on. */
+/* Choose clusters for streams from `stream` among patterns from `first`. */
 static void cover(struct search *search, uint32_t stream, size_t first)
 {
     const double profit = search->profit;

@@ -9,8 +9,6 @@
 #include "model/stream/stream_costs.h"
 #include "select/knapsack/knapsack.h"
 
-/* --- workers of one stream while they are being chosen ----------------------------- */
-
 /* Work for one worker in the search of an order: sorting it three times. */
 enum { WORK_PER_MEMBER = 60 };
 
@@ -219,7 +217,7 @@ bool cv_cluster_try_add(struct cv_stream_field *field, struct cv_stream_cluster 
         return false;
     if (cv_cluster_fits(field, cluster))
         return true;
-    /* Adding may have moved the list; all else is as it was. */
+    /* Adding may have moved the list; nothing else changed. */
     *cluster = (struct cv_stream_cluster){
         cluster->members, kept.n,      cluster->room, kept.send_s,
         kept.receive_s,   kept.both_s, kept.least_s,  kept.greatest_s,
@@ -248,8 +246,6 @@ bool cv_cluster_try_replace(struct cv_stream_field *field,
     cluster->members[at] = before;
     return false;
 }
-
-/* --- put workers into clusters by weights that do not depend on the order ---------- */
 
 bool cv_set_init(struct cv_stream_set *set, uint32_t n, struct cv_arena *arena)
 {
@@ -298,7 +294,7 @@ static int by_kind(const void *left, const void *right)
     return (a->worker > b->worker) - (a->worker < b->worker);
 }
 
-/* Workers sorted so that those of a class stand together. */
+/* Workers sorted by class. */
 struct classes {
     struct entry *entries;
     struct cv_item_class *list;

@@ -1,4 +1,4 @@
-/* stream_pack.h -- put workers into clusters by weights that do not depend on the order.
+/* stream_pack.h -- clusters of workers for streams, and ways to fill them.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_STREAM_PACK_H
 #define CV_STREAM_PACK_H
@@ -12,8 +12,8 @@ struct cv_stream_field {
     const double *profit;                /* per worker: units per second              */
     double least_margin, greatest_margin;
     struct cv_arena scratch; /* of the calls below                                    */
-    uint64_t work;           /* what may still be spent on tests of orders            */
-    bool no_memory;          /* a test could not be made for want of memory           */
+    uint64_t work;           /* left for tests of orders            */
+    bool no_memory;          /* memory was short for a test           */
 };
 
 struct cv_stream_cluster {
@@ -48,10 +48,10 @@ double cv_cluster_throughput(const struct cv_stream_field *field,
 /* Whether the members fit; false too when work or memory is at its end. */
 bool cv_cluster_fits(struct cv_stream_field *field,
                      const struct cv_stream_cluster *cluster);
-/* Add a worker if all fit then; else leave the cluster as it was. */
+/* Add a worker if the result fits; else change nothing. */
 bool cv_cluster_try_add(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
                         uint32_t worker);
-/* Put a worker in the place of the member at `at` if all fit then. */
+/* Replace the member at `at` by a worker if the result fits. */
 bool cv_cluster_try_replace(struct cv_stream_field *field,
                             struct cv_stream_cluster *cluster, uint32_t at,
                             uint32_t worker);
@@ -67,7 +67,7 @@ struct cv_stream_set {
     uint32_t n;
 };
 
-/* Done with cv_set_done even when this fails for want of memory. */
+/* False when memory is short; cv_set_done is needed then, too. */
 bool cv_set_init(struct cv_stream_set *set, uint32_t n, struct cv_arena *arena);
 void cv_set_done(struct cv_stream_set *set);
 void cv_set_clear(struct cv_stream_set *set);
@@ -75,7 +75,7 @@ double cv_set_throughput(const struct cv_stream_field *field,
                          const struct cv_stream_set *set);
 
 struct cv_pack {
-    const uint32_t *workers; /* borrowed: who may be packed */
+    const uint32_t *workers; /* borrowed: workers to choose from */
     uint32_t n;
     const double *weight; /* borrowed: per worker of the field, > 0 */
     double capacity;      /* of each cluster                        */
@@ -97,5 +97,33 @@ enum cleave_status cv_stream_pack(struct cv_stream_field *field,
 enum cleave_status cv_stream_pack_bound(struct cv_stream_field *field,
                                         const struct cv_pack *pack, uint32_t nclusters,
                                         double *out, struct cleave_error *err);
+
+/* More workers are not tried, nor more streams. */
+enum { CV_EXACT_WORKERS = 64, CV_EXACT_STREAMS = 64 };
+
+/* Look through all clusters of some of these workers, in their best orders, that give
+ * more than *value; margins are the same for all. The best of them, if there is one, goes
+ * to `best` and its throughput to *value. True when all have been looked through: then no
+ * cluster gives more than *value. False when field->work or memory (field->no_memory) did
+ * not last. */
+bool cv_stream_exact(struct cv_stream_field *field, const uint32_t *workers, uint32_t n,
+                     struct cv_stream_cluster *best, double *value);
+
+/* cv_stream_exact for all clusters of a set. */
+bool cv_stream_exact_set(struct cv_stream_field *field, const uint32_t *workers,
+                         uint32_t n, struct cv_stream_set *best, double *value);
+
+/* Fill the set with the best clusters that were found for these workers, all of which
+ * fit alone, and set an upper bound of the throughput. `work` is spent on
+ * packing and on tests of orders. */
+enum cleave_status cv_stream_search(struct cv_stream_field *field,
+                                    const uint32_t *workers, uint32_t n, uint64_t work,
+                                    struct cv_stream_set *set, double *out_bound,
+                                    struct cleave_error *err);
+
+/* Sort workers by decreasing value / price, both per worker; a NULL price is 1. false
+ * when memory is short. */
+bool cv_sort_by_density(uint32_t *workers, uint32_t n, const double *value,
+                        const double *price);
 
 #endif

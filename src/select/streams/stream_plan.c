@@ -13,7 +13,6 @@
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
 #include "select/streams/stream_select.h"
-#include "select/streams/stream_exact.h"
 #include "select/streams/stream_pack.h"
 
 /* Streams within this part of their shares are served alike. */
@@ -26,8 +25,6 @@ struct owned_plan {
     struct cleave_plan_worker *workers;
     struct cv_arena arena;
 };
-
-/* --- what is asked for -------------------------------------------------------------- */
 
 static enum cleave_status check_task(const struct cleave_stream_task *task,
                                      struct cleave_error *err)
@@ -137,7 +134,7 @@ static void move_theta(struct planning *planning)
         worker.speed_ups = planning->workers[w].speed_ups;
         if (!(request->result_ratio > 0))
             worker.return_latency_s =
-                0; /* what does not come back has no latency either */
+                0; /* without results there is no latency of returns */
         if (cv_stream_load(&worker, tau_s) > 0)
             planning->theta[w] =
                 cv_theta_moved(&worker, request->result_ratio,
@@ -174,7 +171,7 @@ static enum cleave_status choose(struct planning *planning, struct cleave_error 
     const uint32_t m = planning->request->nstreams;
     double *demands;
 
-    /* The published weights know no shares: levelling would fill in what they left. */
+    /* The published weights ignore shares: levelling would add workers that they left out. */
     if (planning->request->shares == CLEAVE_SHARES_ANY || m == 1 ||
         (planning->task.weights == CV_SELECT_RING && planning->request->demands == NULL))
         return cv_stream_select(&planning->task, &planning->arena, &planning->choice,
@@ -235,8 +232,6 @@ static enum cleave_status prove_small(struct planning *planning, struct cleave_e
     return status;
 }
 
-/* --- the result --------------------------------------------------------------------- */
-
 static double gives(const struct planning *planning, uint32_t w)
 {
     return fmax(0, cv_stream_profit(&planning->workers[w], planning->task.ring.tau_s));
@@ -272,7 +267,7 @@ static const char *say_why(const struct planning *planning, uint32_t w,
     return cv_arena_text(arena, text);
 }
 
-/* Whoever is chosen can take what it is to be sent. */
+/* A chosen worker has memory for its chunks. */
 static enum cleave_status check_memory(const struct planning *planning, uint32_t w,
                                        struct cleave_error *err)
 {

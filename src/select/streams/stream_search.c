@@ -1,13 +1,13 @@
 /* stream_search.c -- clusters in any order of service, of most throughput.
  * SPDX-License-Identifier: MIT
  *
- * Trials: pack by the mixture of data and results whose bound is least, in rounds that
- * are made shorter while the clusters turn out not to fit; then by max(data, results)
- * among the workers whose first result is not above a limit, for several limits; then
- * take the densest workers and cut them, by their first result, into bands. After each,
- * clusters that do not fit lose their least dense members, whoever fits is added by
- * density, and exchanges are made. The best trial is kept. */
-#include "select/streams/stream_search.h"
+ * Trials: pack by the mixture of data and results with the least bound, in rounds that become
+ * shorter while the clusters do not fit; then by max(data, results) among the workers whose
+ * first result is not above a limit, for several limits; then cut the densest workers, by
+ * their first result, into bands. After each, clusters that do not fit lose their least
+ * dense members, workers that fit are added by density, and exchanges are made. The best trial
+ * is kept. */
+#include "select/streams/stream_pack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,13 +15,37 @@
 #include "base/compare.h"
 #include "base/fail.h"
 
-/* --- add and exchange workers of clusters that fit --------------------------------- */
-
-/* Workers that are remembered to spare tests of others like them. */
-enum { REMEMBERED = 16 };
-
 /* A throughput this near to the bound is the bound. */
 static const double rounding = 1e-12;
+
+enum {
+    REMEMBERED = 16, /* workers that spare tests of others like them */
+    MIXTURES = 8,    /* mu = 0/8 .. 8/8 are tried for the bound */
+    SHRINKS = 3,     /* packings in shorter and shorter rounds  */
+    LIMITS = 8,      /* on the first results                    */
+    MANY = 20000,    /* workers above which there is one trial of each kind */
+    /* Shares of the work: one for each packing and each finished trial. */
+    BAND_SHARES = 2,
+    IMPROVE_SHARES = 4,
+    PHASES = 2 * (SHRINKS + LIMITS + BAND_SHARES) + IMPROVE_SHARES,
+};
+
+struct search {
+    struct cv_stream_field *field;
+    const uint32_t *workers; /* to choose from                          */
+    uint32_t n;
+    struct cv_stream_set *trial;
+    struct cv_arena *arena;
+    double *weight;  /* per worker of the field: weight in the pack    */
+    double *price;   /* per worker: the best mixture            */
+    uint32_t *dense; /* workers by decreasing profit per price  */
+    bool *taken;     /* per worker: in a cluster of the trial   */
+    uint32_t *list;  /* scratch for n workers                   */
+    double *delays;  /* delays of a cluster                     */
+    uint32_t *best;  /* per worker: its cluster; UINT32_MAX     */
+    double best_ups, bound;
+    uint64_t share; /* work of one phase */
+};
 
 struct density {
     double value;
@@ -54,7 +78,7 @@ struct refused {
     unsigned n, next;
 };
 
-/* Whoever takes at least as long as one that fitted nowhere fits nowhere either. */
+/* A worker that takes at least as long as a refused one fits nowhere either. */
 static bool is_hopeless(const struct refused *refused, const struct cv_stream_times *own)
 {
     for (unsigned i = 0; i < refused->n; i++) {
@@ -76,37 +100,29 @@ static void refuse(struct refused *refused, const struct cv_stream_times *own)
         refused->n++;
 }
 
-/* Add workers to clusters where they fit, in the order given. */
-static void set_fill(struct cv_stream_field *field, struct cv_stream_set *set,
-                     const uint32_t *workers, uint32_t n, bool *taken)
+/* Add workers to clusters where they fit, by density. */
+static void fill(struct search *s)
 {
+    struct cv_stream_field *field = s->field;
     const bool alike = field->least_margin == field->greatest_margin;
     struct refused refused = { .n = 0 };
 
-    for (uint32_t i = 0; i < n && field->work > 0 && !field->no_memory; i++) {
-        const uint32_t w = workers[i];
+    for (uint32_t i = 0; i < s->n && field->work > 0 && !field->no_memory; i++) {
+        const uint32_t w = s->dense[i];
 
-        if (taken[w] || (alike && is_hopeless(&refused, &field->times[w])))
+        if (s->taken[w] || (alike && is_hopeless(&refused, &field->times[w])))
             continue;
-        for (uint32_t m = 0; m < set->n && !taken[w] && field->work > 0; m++) {
+        for (uint32_t m = 0; m < s->trial->n && !s->taken[w] && field->work > 0; m++) {
             field->work--;
-            taken[w] = cv_cluster_try_add(field, &set->clusters[m], w);
+            s->taken[w] = cv_cluster_try_add(field, &s->trial->clusters[m], w);
         }
-        if (!taken[w])
+        if (!s->taken[w])
             refuse(&refused, &field->times[w]);
     }
 }
 
-/* --- exchanges ------------------------------------------------------------------ */
-
-struct improving {
-    struct cv_stream_field *field;
-    struct cv_stream_set *set;
-    bool *taken;
-};
-
-/* Put a worker in the place of the member that gives least of those for which it fits. */
-static bool exchange_in(struct improving *s, struct cv_stream_cluster *cluster,
+/* Replace the member with the least profit for which a worker fits. */
+static bool exchange_in(struct search *s, struct cv_stream_cluster *cluster,
                         uint32_t worker)
 {
     const double *profit = s->field->profit;
@@ -151,10 +167,10 @@ static bool is_remembered(const struct refused *seen, const struct cv_stream_tim
     return false;
 }
 
-/* Put a worker in the place of a member that fits elsewhere. */
-static bool move_on(struct improving *s, uint32_t from, uint32_t worker)
+/* Replace a member that fits elsewhere. */
+static bool move_on(struct search *s, uint32_t from, uint32_t worker)
 {
-    struct cv_stream_cluster *cluster = &s->set->clusters[from];
+    struct cv_stream_cluster *cluster = &s->trial->clusters[from];
     struct refused seen = { .n = 0 };
 
     for (uint32_t at = 0; at < cluster->n && s->field->work > cluster->n; at++) {
@@ -167,8 +183,9 @@ static bool move_on(struct improving *s, uint32_t from, uint32_t worker)
         s->field->work -= cluster->n;
         if (!cv_cluster_try_replace(s->field, cluster, at, worker))
             continue;
-        for (uint32_t to = 0; to < s->set->n; to++)
-            if (to != from && cv_cluster_try_add(s->field, &s->set->clusters[to], out)) {
+        for (uint32_t to = 0; to < s->trial->n; to++)
+            if (to != from &&
+                cv_cluster_try_add(s->field, &s->trial->clusters[to], out)) {
                 s->taken[worker] = true;
                 return true;
             }
@@ -177,87 +194,53 @@ static bool move_on(struct improving *s, uint32_t from, uint32_t worker)
     return false;
 }
 
-/* One worker after the other into any cluster by one kind of step. */
-static bool sweep(struct improving *s, const uint32_t *workers, uint32_t n, bool moving)
+/* Move workers, one after the other, into any cluster by one kind of step. */
+static bool sweep(struct search *s, const uint32_t *workers, bool moving)
 {
     struct refused refused = { .n = 0 };
     bool any = false;
 
-    for (uint32_t i = 0; i < n && s->field->work > 0 && !s->field->no_memory; i++) {
+    for (uint32_t i = 0; i < s->n && s->field->work > 0 && !s->field->no_memory; i++) {
         const uint32_t w = workers[i];
 
         if (s->taken[w] || (moving && is_remembered(&refused, &s->field->times[w])))
             continue;
-        for (uint32_t m = 0; m < s->set->n && !s->taken[w]; m++)
-            any = (moving ? move_on(s, m, w) : exchange_in(s, &s->set->clusters[m], w)) ||
-                  any;
+        for (uint32_t m = 0; m < s->trial->n && !s->taken[w]; m++)
+            any =
+                (moving ? move_on(s, m, w) : exchange_in(s, &s->trial->clusters[m], w)) ||
+                any;
         if (!s->taken[w])
             refuse(&refused, &s->field->times[w]);
     }
     return any;
 }
 
-/* Raise the throughput, until it reaches the bound or no step helps: a worker takes the
- * place of one that gives less, or of one that fits into another cluster. `dense` are all
- * workers that may be chosen, best first. false when memory is short. */
-static bool set_improve(struct cv_stream_field *field, struct cv_stream_set *set,
-                        const uint32_t *dense, uint32_t n, double bound, bool *taken)
+static bool sort_list(struct search *s, uint32_t n, const double *value,
+                      const double *price)
 {
-    struct improving s = { field, set, taken };
-    uint32_t *dear = malloc((n > 0 ? n : 1) * sizeof *dear);
-    bool again = true;
-
-    if (dear == NULL)
-        return false;
-    if (n > 0)
-        memcpy(dear, dense, n * sizeof *dear);
-    if (!cv_sort_by_density(dear, n, field->profit, NULL))
-        field->no_memory = true;
-    while (again && field->work > 0 && !field->no_memory &&
-           cv_set_throughput(field, set) < bound * (1 - rounding)) {
-        again = sweep(&s, dear, n, false);
-        set_fill(field, set, dense, n, taken);
-        again = sweep(&s, dense, n, true) || again;
-    }
-    free(dear);
-    return !field->no_memory;
+    if (!cv_sort_by_density(s->list, n, value, price))
+        s->field->no_memory = true;
+    return !s->field->no_memory;
 }
 
-/* --- clusters in any order of service, of most throughput -------------------------- */
+/* Raise the throughput until it reaches the bound or no step helps: a worker replaces one with
+ * less profit, or one that fits into another cluster. */
+static void exchange(struct search *s)
+{
+    bool again = true;
 
-enum {
-    MIXTURES = 8, /* mu = 0/8 .. 8/8 are tried for the bound */
-    SHRINKS = 3,  /* packings in shorter and shorter rounds  */
-    LIMITS = 8,   /* on the first results                    */
-    MANY = 20000, /* workers: one trial of each kind then    */
-    /* The work is divided: a share for each packing and each trial that is finished. */
-    BAND_SHARES = 2,
-    IMPROVE_SHARES = 4,
-    PHASES = 2 * (SHRINKS + LIMITS + BAND_SHARES) + IMPROVE_SHARES,
-};
+    memcpy(s->list, s->dense, s->n * sizeof *s->list);
+    sort_list(s, s->n, s->field->profit, NULL);
+    while (again && s->field->work > 0 && !s->field->no_memory &&
+           cv_set_throughput(s->field, s->trial) < s->bound * (1 - rounding)) {
+        again = sweep(s, s->list, false);
+        fill(s);
+        again = sweep(s, s->dense, true) || again;
+    }
+}
 
-/* A throughput this near to the bound is the bound. */
-static const double search_rounding = 1e-12;
-
-struct search {
-    struct cv_stream_field *field;
-    const uint32_t *workers; /* who may be chosen                       */
-    uint32_t n;
-    struct cv_stream_set *trial;
-    struct cv_arena *arena;
-    double *weight;  /* per worker of the field: of the pack    */
-    double *price;   /* per worker: the best mixture            */
-    uint32_t *dense; /* workers by decreasing profit per price  */
-    bool *taken;     /* per worker: in a cluster of the trial   */
-    uint32_t *best;  /* per worker: its cluster; UINT32_MAX     */
-    double best_ups, bound;
-    uint64_t share; /* of the work, for one phase */
-};
-
-/* --- one trial --------------------------------------------------------------------- */
-
-/* Fill a cluster with the first of a list, as many as fit together, which are fewer than
- * `fails`. Returns how many. */
+/* Fill a cluster with as many workers of a list as fit together, fewer than `fails`. Returns
+ * how many. */
 static uint32_t fill_with(struct search *s, struct cv_stream_cluster *cluster,
                           const uint32_t *list, uint32_t fails)
 {
@@ -284,18 +267,11 @@ static uint32_t fill_with(struct search *s, struct cv_stream_cluster *cluster,
 static void repair(struct search *s, struct cv_stream_cluster *cluster)
 {
     const uint32_t n = cluster->n;
-    uint32_t *all = malloc((n + (size_t)1) * sizeof *all);
 
-    if (all == NULL) {
-        s->field->no_memory = true;
-        return;
-    }
     if (n > 0)
-        memcpy(all, cluster->members, n * sizeof *all);
-    if (!cv_sort_by_density(all, n, s->field->profit, s->price))
-        s->field->no_memory = true;
-    (void)fill_with(s, cluster, all, n);
-    free(all);
+        memcpy(s->list, cluster->members, n * sizeof *s->list);
+    sort_list(s, n, s->field->profit, s->price);
+    (void)fill_with(s, cluster, s->list, n);
 }
 
 static void mark_taken(struct search *s)
@@ -323,7 +299,7 @@ static void keep_if_better(struct search *s)
 
 static bool is_best(const struct search *s)
 {
-    return s->best_ups >= s->bound * (1 - search_rounding);
+    return s->best_ups >= s->bound * (1 - rounding);
 }
 
 /* Make the packed clusters fit, fill them up, keep them if they are better. */
@@ -334,9 +310,9 @@ static enum cleave_status finish_trial(struct search *s, struct cleave_error *er
         if (!cv_cluster_fits(s->field, &s->trial->clusters[m]))
             repair(s, &s->trial->clusters[m]);
     mark_taken(s);
-    set_fill(s->field, s->trial, s->dense, s->n, s->taken);
+    fill(s);
     if (s->n <= MANY)
-        set_improve(s->field, s->trial, s->dense, s->n, s->bound, s->taken);
+        exchange(s);
     if (s->field->no_memory)
         return cv_fail_memory(err, "the orders of service");
     keep_if_better(s);
@@ -350,21 +326,17 @@ static double greatest_load(struct search *s)
 
     for (uint32_t m = 0; m < s->trial->n; m++) {
         struct cv_stream_cluster *cluster = &s->trial->clusters[m];
-        double *delays = malloc((cluster->n + (size_t)1) * sizeof *delays);
 
-        if (delays == NULL || !cv_cluster_order(s->field, cluster, delays))
+        if (!cv_cluster_order(s->field, cluster, s->delays))
             s->field->no_memory = true;
         else
-            greatest = fmax(greatest, cv_stream_sum(delays, cluster->n));
-        free(delays);
+            greatest = fmax(greatest, cv_stream_sum(s->delays, cluster->n));
     }
     return greatest / s->field->ring.tau_s;
 }
 
-/* --- weights ----------------------------------------------------------------------- */
-
-/* Delays are stretched by the margin of the worker that comes after: what is sent by the
- * least one at least, first results by the own one. */
+/* Delays are stretched by the margin of the next worker: sends by at least the least margin,
+ * first results by the own one. */
 static bool mix(const struct search *s, double mu, double *out)
 {
     const struct cv_stream_field *field = s->field;
@@ -394,7 +366,7 @@ static enum cleave_status mixture_bound(struct search *s, double mu, double *out
     return cv_stream_pack_bound(s->field, &pack, s->trial->n, out, err);
 }
 
-/* The mixture with the least bound becomes the price: a grid, then nearer and nearer. */
+/* The mixture with the least bound becomes the price: a grid, then halved steps. */
 static enum cleave_status find_price(struct search *s, struct cleave_error *err)
 {
     double best = 1, min, step = 1.0 / MIXTURES;
@@ -452,8 +424,6 @@ static enum cleave_status try_price(struct search *s, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
-/* --- own weights ------------------------------------------------------------------- */
-
 static enum cleave_status try_limit(struct search *s, uint32_t *room, double min,
                                     double limit, struct cleave_error *err)
 {
@@ -479,12 +449,12 @@ static enum cleave_status try_limit(struct search *s, uint32_t *room, double min
 static enum cleave_status try_limits(struct search *s, struct cleave_error *err)
 {
     static const double parts[LIMITS] = { 1, 0.95, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2 };
-    uint32_t *room = cv_array(s->arena, s->n, sizeof *room);
-    double *first = cv_array(s->arena, s->n, sizeof *first);
+    uint32_t *room;
+    double *first;
     const int limits = s->n > MANY ? 1 : LIMITS;
     double last = INFINITY;
 
-    if (room == NULL || first == NULL)
+    if (!CV_NEW(s->arena, room, s->n) || !CV_NEW(s->arena, first, s->n))
         return cv_fail_memory(err, "the limits of first results");
     for (uint32_t i = 0; i < s->n; i++)
         first[i] = s->field->times[s->workers[i]].return_first_s;
@@ -499,28 +469,29 @@ static enum cleave_status try_limits(struct search *s, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
-/* --- bands ------------------------------------------------------------------------- */
-
-/* Cut a list of workers, by their first result, into clusters as long as they fit. Then
- * the spreads of all clusters together are that of one. true if all found a place. */
-static bool cut_into_bands(struct search *s, const uint32_t *list, uint32_t n)
+/* Cut the n densest workers, sorted by their first result, into clusters as long as they fit.
+ * Then the spreads of all clusters together are that of one. True if all found a place. */
+static bool cut_into_bands(struct search *s, uint32_t n, const double *first)
 {
     uint32_t from = 0;
 
+    memcpy(s->list, s->dense, n * sizeof *s->list);
+    if (!sort_list(s, n, first, NULL))
+        return false;
+
     cv_set_clear(s->trial);
     for (uint32_t m = 0; m < s->trial->n && from < n; m++)
-        from += fill_with(s, &s->trial->clusters[m], list + from, n + 1 - from);
+        from += fill_with(s, &s->trial->clusters[m], s->list + from, n + 1 - from);
     return from == n && !s->field->no_memory;
 }
 
-/* As many of the densest workers as bands have room for. */
+/* As many of the densest workers as fit into bands. */
 static enum cleave_status try_bands(struct search *s, struct cleave_error *err)
 {
-    uint32_t *list = cv_array(s->arena, s->n, sizeof *list);
     double *first = cv_array(s->arena, s->field->ring.n, sizeof *first);
     uint32_t fits = 0, fails = s->n + 1;
 
-    if (list == NULL || first == NULL)
+    if (first == NULL)
         return cv_fail_memory(err, "the bands of first results");
     for (uint32_t i = 0; i < s->n; i++)
         first[s->workers[i]] = s->field->times[s->workers[i]].return_first_s;
@@ -528,25 +499,17 @@ static enum cleave_status try_bands(struct search *s, struct cleave_error *err)
     while (fails - fits > 1) {
         const uint32_t half = fits + (fails - fits) / 2;
 
-        memcpy(list, s->dense, half * sizeof *list);
-        if (!cv_sort_by_density(list, half, first, NULL))
-            return cv_fail_memory(err, "the bands of first results");
-        if (cut_into_bands(s, list, half)) {
+        if (cut_into_bands(s, half, first)) {
             fits = half;
             keep_if_better(s);
         } else {
             fails = half;
         }
     }
-    memcpy(list, s->dense, fits * sizeof *list);
-    if (!cv_sort_by_density(list, fits, first, NULL))
-        return cv_fail_memory(err, "the bands of first results");
     s->field->work = s->share * BAND_SHARES;
-    cut_into_bands(s, list, fits);
+    cut_into_bands(s, fits, first);
     return finish_trial(s, err);
 }
-
-/* --- all together ------------------------------------------------------------------ */
 
 static enum cleave_status restore_best(struct search *s, struct cleave_error *err)
 {
@@ -575,7 +538,8 @@ static enum cleave_status run(struct search *s, struct cleave_error *err)
     if (is_best(s))
         return CLEAVE_OK;
     s->field->work = s->share * IMPROVE_SHARES;
-    if (!set_improve(s->field, s->trial, s->dense, s->n, s->bound, s->taken))
+    exchange(s);
+    if (s->field->no_memory)
         return cv_fail_memory(err, "the exchanges");
     keep_if_better(s);
     return restore_best(s, err);
@@ -597,21 +561,18 @@ enum cleave_status cv_stream_search(struct cv_stream_field *field,
     if (n == 0)
         return CLEAVE_OK;
     cv_arena_init(&arena);
-    s.weight = cv_array(&arena, field->ring.n, sizeof *s.weight);
-    s.price = cv_array(&arena, field->ring.n, sizeof *s.price);
-    s.dense = cv_array(&arena, n, sizeof *s.dense);
-    s.taken = cv_array(&arena, field->ring.n, sizeof *s.taken);
-    s.best = cv_array(&arena, field->ring.n, sizeof *s.best);
     s.share = work / PHASES + 1;
     for (uint32_t i = 0; i < n; i++)
         s.bound += field->profit[workers[i]];
-    for (uint32_t w = 0; s.best != NULL && w < field->ring.n; w++)
-        s.best[w] = UINT32_MAX;
-    if (s.weight == NULL || s.price == NULL || s.dense == NULL || s.taken == NULL ||
-        s.best == NULL)
-        status = cv_fail_memory(err, "the search for clusters");
-    else
+    if (CV_NEW(&arena, s.weight, field->ring.n) &&
+        CV_NEW(&arena, s.price, field->ring.n) && CV_NEW(&arena, s.dense, n) &&
+        CV_NEW(&arena, s.list, n) && CV_NEW(&arena, s.delays, n) &&
+        CV_NEW(&arena, s.taken, field->ring.n) && CV_NEW(&arena, s.best, field->ring.n)) {
+        memset(s.best, 0xff, field->ring.n * sizeof *s.best);
         status = run(&s, err);
+    } else {
+        status = cv_fail_memory(err, "the search for clusters");
+    }
     *out_bound = fmax(s.bound, s.best_ups);
     cv_arena_done(&arena);
     return status;

@@ -1,4 +1,4 @@
-/* stream_select.c -- which workers serve which of several streams, and who is left out.
+/* stream_select.c -- the workers of several streams.
  * SPDX-License-Identifier: MIT */
 #include "select/streams/stream_select.h"
 
@@ -9,7 +9,7 @@
 #include "base/compare.h"
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
-#include "select/streams/stream_search.h"
+#include "select/streams/stream_pack.h"
 
 /* A throughput this near to the bound is the bound. */
 static const double rounding = 1e-12;
@@ -64,7 +64,7 @@ static enum cleave_status choice_init(const struct cv_stream_task *task,
     return CLEAVE_OK;
 }
 
-/* Who may be chosen at all: gives something, and fits into a round alone. */
+/* Workers with a gain that fit into a round alone. */
 static uint32_t sift(const struct cv_stream_field *field, uint32_t *out,
                      enum cv_left_why *reason)
 {
@@ -84,21 +84,22 @@ static uint32_t sift(const struct cv_stream_field *field, uint32_t *out,
     return n;
 }
 
-/* The published weights: the delay behind the worst of those that may be chosen. */
+/* The published weights: the delay after the worst worker that can be chosen. */
 static enum cleave_status pack_ring(struct cv_stream_field *field,
                                     const uint32_t *workers, uint32_t n, uint64_t work,
                                     struct cv_arena *arena, struct cv_stream_set *set,
                                     double *out_bound, struct cleave_error *err)
 {
-    struct cv_stream_times *times = cv_array(arena, n, sizeof *times);
+    struct cv_stream_times *times;
     double *margin = cv_array(arena, n, sizeof *margin);
-    double *tight = cv_array(arena, n, sizeof *tight);
+    double *tight;
     double *weight = cv_array(arena, field->ring.n, sizeof *weight);
     const struct cv_stream_ring some = { .n = n, .margin = margin };
     const struct cv_pack pack = { workers, n, weight, field->ring.tau_s, work };
     struct cv_pack_answer answer;
 
-    if (times == NULL || margin == NULL || tight == NULL || weight == NULL)
+    if (!CV_NEW(arena, times, n) || !CV_NEW(arena, tight, n) || margin == NULL ||
+        weight == NULL)
         return cv_fail_memory(err, "the weights of workers");
     for (uint32_t i = 0; i < n; i++) {
         times[i] = field->times[workers[i]];
@@ -194,19 +195,19 @@ enum cleave_status cv_stream_select(const struct cv_stream_task *task,
     return status;
 }
 
-/* --- how long rounds should be when nobody says ------------------------------------ */
+/* --- the default length of rounds ------------------------------------ */
 
 /* First with workers that may be divided. In rounds of tau a worker gives
  * p = S (1 - 2 f / tau) and takes w = (1 + margin) max(data, results) / tau of its
  * master's time. Both p and p / w grow with tau, so the best throughput of M masters, to take the
  * densest workers until their time is full, does too: a search by halving finds where it
- * reaches the wanted share. Then, since workers are whole, the period grows until a
+ * reaches the wanted share. Then, since workers are not divisible, the period grows until a
  * selection reaches that share of the selection for rounds FAR times as long. */
 
 /* A period where costs say nothing about time. */
 static const double ANY_PERIOD_S = 1;
 static const double FAR = 1000, STEP = 1.05;
-/* Above so many workers parts of one do not matter; nor when everyone has a master. */
+/* Above this many workers parts of one do not matter, nor with a master for each worker. */
 enum { WHOLE_MATTERS = 5000 };
 
 struct divisible {
@@ -351,7 +352,7 @@ enum cleave_status cv_stream_period(const struct cv_stream_task *task, double *o
     return CLEAVE_OK;
 }
 
-/* --- clusters for streams that do not want the same throughput --------------------- */
+/* --- clusters for unequal demands --------------------- */
 
 /* Giving stream l gain units per second of stream k makes them equally satisfied when
  * gain = (u_k d_l - u_l d_k) / (d_k + d_l), with u the throughputs and d the demands; the
@@ -496,7 +497,7 @@ static uint32_t least_satisfied(const struct levelling *s)
     return min;
 }
 
-/* Work for sorting so many members. */
+/* Count the work of sorting members. */
 static void spend(struct levelling *s, uint64_t members)
 {
     const uint64_t work = 10 * members;
@@ -548,7 +549,7 @@ static void level(struct levelling *s)
     }
 }
 
-/* Who was left out goes where there is room, the least satisfied stream first. */
+/* Add workers that were left out where they fit, to the least satisfied stream first. */
 static void add_left_out(struct levelling *s, const uint32_t *workers, uint32_t n)
 {
     for (uint32_t i = 0; i < n && s->field->work > 0; i++) {
@@ -569,11 +570,11 @@ static void add_left_out(struct levelling *s, const uint32_t *workers, uint32_t 
 /* The cluster of most throughput to the stream of most demand. */
 static bool match_demands(struct levelling *s, struct cv_arena *arena)
 {
-    struct cv_stream_cluster *moved = cv_array(arena, s->set->n, sizeof *moved);
-    uint32_t *by_demand = cv_array(arena, s->set->n, sizeof *by_demand);
-    uint32_t *by_ups = cv_array(arena, s->set->n, sizeof *by_ups);
+    struct cv_stream_cluster *moved;
+    uint32_t *by_demand, *by_ups;
 
-    if (moved == NULL || by_demand == NULL || by_ups == NULL)
+    if (!CV_NEW(arena, moved, s->set->n) || !CV_NEW(arena, by_demand, s->set->n) ||
+        !CV_NEW(arena, by_ups, s->set->n))
         return false;
     for (uint32_t m = 0; m < s->set->n; m++) {
         by_demand[m] = by_ups[m] = m;

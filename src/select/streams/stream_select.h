@@ -1,9 +1,9 @@
-/* stream_select.h -- which workers serve which of several streams, and who is left out.
+/* stream_select.h -- the workers of several streams.
  * SPDX-License-Identifier: MIT
  *
  * Each of M streams has a master, and a cluster of workers that it serves in rounds of
  * tau seconds. A worker in a cluster gives speed (1 - 2 latency / tau) units per second;
- * one whose two compute latencies last tau or longer gives nothing and is never taken.
+ * a worker whose two compute latencies last tau or longer gives nothing and is never taken.
  * The delays of a cluster must sum up to tau at most. To be chosen: the clusters of
  * greatest throughput in all.
  *
@@ -36,9 +36,9 @@ struct cv_stream_task {
 /* Why a worker serves no stream. */
 enum cv_left_why {
     CV_TAKEN,
-    CV_NO_GAIN,    /* its compute latencies take all of the round           */
-    CV_TOO_LONG,   /* its messages alone take longer than the round         */
-    CV_LESS_VALUE, /* those chosen give more for the time of the masters    */
+    CV_NO_GAIN,    /* compute latencies take all of the round           */
+    CV_TOO_LONG,   /* messages alone take longer than the round         */
+    CV_LESS_VALUE, /* the chosen ones give more for the masters' time    */
 };
 
 /* The clusters of the streams; all memory is the arena's. */
@@ -50,15 +50,14 @@ struct cv_stream_choice {
     uint32_t selected, nstreams;
     uint32_t *first;     /* stream m is served by members[first[m] .. first[m+1] - 1] */
     uint32_t *members;   /* workers, in order of service                            */
-    double *delay;       /* per worker, behind the one before; NaN when left out    */
+    double *delay;       /* per worker; NaN when left out    */
     double *delay_sum;   /* per stream, at most tau                                 */
     double *stream_ups;  /* per stream: its throughput                              */
     uint32_t *stream_of; /* per worker; UINT32_MAX when left out                    */
     enum cv_left_why *reason; /* per worker                                          */
 };
 
-/* Fails for want of memory, or with CLEAVE_EINPUT for a tau, ratio, theta or margin that
- * cannot be. That no worker can be used is not a failure. */
+/* Fails when memory is short, or with CLEAVE_EINPUT for a bad tau, ratio, theta or margin. A choice without workers is not a failure. */
 enum cleave_status cv_stream_select(const struct cv_stream_task *task,
                                     struct cv_arena *arena, struct cv_stream_choice *out,
                                     struct cleave_error *err);
