@@ -187,19 +187,6 @@ void cv_engine_line(const char *engine, const struct cv_topology_options *option
     cv_text_add(text, "\n");
 }
 
-/* What only means something on a topology. */
-static const char *needs_topology(const struct cv_topology_options *options)
-{
-    return options->master != NULL      ? "--master"
-           : options->workers != NULL   ? "--worker-hosts"
-           : options->count > 0         ? "--workers"
-           : options->port != NULL      ? "--port"
-           : options->unit_bytes > 0    ? "--unit-bytes"
-           : options->unit_flops > 0    ? "--unit-flops"
-           : options->partial_bytes > 0 ? "--partial"
-                                        : NULL;
-}
-
 static int read_hosts(const char *text, struct cv_arena *arena,
                       struct cleave_simgrid *out)
 {
@@ -240,8 +227,6 @@ static int fill(const struct cv_topology_options *options, struct cv_arena *aren
     out->unit_bytes = options->unit_bytes;
     out->unit_flops = options->unit_flops;
     out->partial_bytes = options->partial_bytes;
-    if (options->count > 0 && options->workers != NULL)
-        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
     out->nworkers = (uint32_t)options->count;
     return options->workers == NULL ? CV_EXIT_DONE
                                     : read_hosts(options->workers, arena, out);
@@ -250,20 +235,16 @@ static int fill(const struct cv_topology_options *options, struct cv_arena *aren
 int cv_topology_open(const char *engine, const struct cv_topology_options *options,
                      struct cv_arena *arena, const struct cleave_simgrid **out)
 {
-    const char *other = needs_topology(options);
     struct cleave_simgrid *simgrid;
-    int status;
 
     *out = NULL;
     engine = cv_engine_used(engine, options);
-    if (options->file == NULL && other != NULL)
-        return cv_refuse("%s is about a topology: see --topology", other);
     if (options->file != NULL && strcmp(engine, "native") == 0)
         return cv_refuse("--engine: a topology is for simgrid; native has only the star "
                          "of the platform file");
-    status = cv_engine_check(engine);
-    if (status != CV_EXIT_DONE || strcmp(engine, "simgrid") != 0)
-        return status;
+    CV_DO(cv_engine_check(engine));
+    if (strcmp(engine, "simgrid") != 0)
+        return CV_EXIT_DONE;
     simgrid = cv_array(arena, 1, sizeof *simgrid);
     if (simgrid == NULL)
         return cv_no_memory("the topology");
@@ -289,7 +270,6 @@ int cv_topology_platform(const struct cv_topology_options *options,
     enum { PORTS = sizeof ports / sizeof *ports };
     char left_out[4096] = "";
     struct cleave_simgrid measured = *simgrid;
-    struct cleave_error err;
     size_t i = 0;
 
     while (options->port != NULL && i < PORTS &&
@@ -300,8 +280,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
                          CV_ECHO(options->port));
     measured.left_out = left_out;
     measured.left_out_size = sizeof left_out;
-    if (cleave_simgrid_measure(&measured, ports[i], out, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simgrid_measure(&measured, ports[i], out, &err));
     say_left_out(left_out);
     return CV_EXIT_DONE;
 }
@@ -345,13 +324,11 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
 {
     struct cleave_job plain = *job;
     struct cleave_schedule *schedule;
-    struct cleave_error err;
     int status;
 
     plain.trace = NULL;
     plain.simgrid = NULL; /* who is left out follows from the declared costs */
-    if (cleave_plan_load(&plain, &schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&plain, &schedule, &err));
     status = cv_trace_add_facts(trace, &(struct cleave_trace_facts){
                                            .picked = schedule->picked,
                                            .why = schedule->why,
@@ -367,10 +344,8 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context)
     struct cleave_error err;
     bool failed;
     /* It holds the command line, which may hold what is nobody's business. */
-    const int status = cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET);
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET));
     failed =
         cv_trace_export(context, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
     if (failed)

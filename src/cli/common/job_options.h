@@ -131,6 +131,12 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context);
     CV_OPTION(0, "--port", TEXT, "one|duplex|multi", where.port, \
         "On a topology, without --platform: how many messages the master handles at a " \
         "time. Default one.")
+/* Rules about these options; `more`: other options that are about topologies. */
+#define CV_TOPOLOGY_RULES(more) \
+    { 0, "--master --worker-hosts --port --unit-bytes --unit-flops" more, CV_NEEDS, \
+      "--topology", "%1 is about a topology: see --topology" }, \
+    { 0, "--workers", CV_EXCLUDES, "--worker-hosts", \
+      "--workers and --worker-hosts cannot both say who takes part" }
 /* Of verbs that simulate. */
 #define CV_TOPOLOGY_ROWS \
     CV_TOPOLOGY_OPTION, CV_TOPOLOGY_MASTER, CV_TOPOLOGY_WORKERS, \

@@ -77,6 +77,15 @@ int cv_print_status(const struct cleave_error *err);
             return cv_status_;          \
     } while (0)
 
+/* Call the library, which fills `err`; print an error and return its exit status from this
+ * function. */
+#define CV_CALL(step)                     \
+    do {                                  \
+        struct cleave_error err;          \
+        if ((step) != CLEAVE_OK)          \
+            return cv_print_status(&err); \
+    } while (0)
+
 /* Print text that was put together, release it and return the exit status. */
 int cv_print_take(struct cv_text *text);
 /* Begin the object that is the whole result, on stdout; end it. Ending returns an exit

@@ -194,6 +194,11 @@ static bool takes(const struct cv_verb *verb, const char *name)
     return find_option(verb, name, strlen(name)) != NULL;
 }
 
+static const void *field_of(const struct cv_call *call, const struct cv_option *option)
+{
+    return (const char *)call->values + option->offset;
+}
+
 static bool is_given(const struct cv_call *call, const struct cv_option *option)
 {
     static const size_t sizes[] = {
@@ -211,7 +216,7 @@ static bool is_given(const struct cv_call *call, const struct cv_option *option)
     static const struct cv_strings none;
     const char *presets = call->verb->presets;
 
-    return memcmp((const char *)call->values + option->offset,
+    return memcmp(field_of(call, option),
                   presets != NULL ? presets + option->offset : (const char *)&none,
                   sizes[option->kind]) != 0;
 }
@@ -243,7 +248,7 @@ void cv_options_add_words(const struct cv_call *call, const char *names,
     const struct cv_option *option;
 
     while ((option = next_given(call, &names)) != NULL) {
-        const void *field = (const char *)call->values + option->offset;
+        const void *field = field_of(call, option);
         struct cv_text text = { NULL, 0, 0, false };
 
         if (option->kind == CV_OPTION_MAYBE && (*(const char *const *)field)[0] != '\0')
@@ -262,16 +267,19 @@ void cv_options_add_words(const struct cv_call *call, const char *names,
     }
 }
 
-static int refuse_rule(const struct cv_option_rule *rule, const char *one,
-                       const char *other)
+static int refuse_rule(const struct cv_call *call, const struct cv_option_rule *rule,
+                       const struct cv_option *one, const struct cv_option *other)
 {
     struct cv_text text = { NULL, 0, 0, false };
 
     for (const char *at = rule->message; *at != '\0'; at++) {
-        const bool named = at[0] == '%' && (at[1] == '1' || at[1] == '2');
+        const char sign = at[0] == '%' ? at[1] : '\0';
 
-        if (named)
-            cv_text_add(&text, "%s", *++at == '1' ? one : other);
+        at += sign != '\0';
+        if (sign == '1' || sign == '2')
+            cv_text_add(&text, "%s", sign == '1' ? one->name : other->name);
+        else if (sign == 'v')
+            cv_text_add(&text, "%s", *(const char *const *)field_of(call, one));
         else
             cv_text_add(&text, "%c", *at);
     }
@@ -284,12 +292,15 @@ int cv_options_check(const struct cv_call *call, const struct cv_option_rule *ru
                      unsigned situation)
 {
     for (; rules->options != NULL; rules++) {
-        const char *one = cv_option_given(call, rules->options);
-        const char *other = one != NULL ? cv_option_given(call, rules->others) : NULL;
+        const char *options = rules->options, *others = rules->others;
+        const struct cv_option *one = next_given(call, &options);
+        const struct cv_option *other = one != NULL ? next_given(call, &others) : NULL;
+        const bool broken = rules->kind == CV_ONE_OF  ? one == NULL
+                            : rules->kind == CV_NEEDS ? one != NULL && other == NULL
+                                                      : one != NULL && other != NULL;
 
-        if (one != NULL && (rules->only & ~situation) == 0 &&
-            (other == NULL) == (rules->kind == CV_NEEDS))
-            return refuse_rule(rules, one, other);
+        if (broken && (rules->only & ~situation) == 0)
+            return refuse_rule(call, rules, one, other);
     }
     return CV_EXIT_DONE;
 }
@@ -354,7 +365,10 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
                                       .nwords = count,
                                       .words = words };
 
-        status = cv_inputs_expand(&call, values);
+        if (verb->rules != NULL)
+            status = cv_options_check(&call, verb->rules, 0);
+        if (status == CV_EXIT_DONE)
+            status = cv_inputs_expand(&call, values);
         if (status == CV_EXIT_DONE && !verb->checks_files)
             status = cv_files_check(&call, NULL, 0);
         if (status == CV_EXIT_DONE)

@@ -34,6 +34,7 @@ struct cv_verb {
     size_t max_operands;
     bool command; /* the operands are a command: its options are not the verb's */
     const struct cv_option_group *groups; /* NULL: only --help */
+    const struct cv_option_rule *rules;   /* NULL: none, or `run` checks them */
     const struct cv_other_tool_option
         *foreign; /* options of other tools; NULL: none are known */
     /* Command lines that work in the source folder, one per line. */
@@ -55,16 +56,20 @@ const char *cv_option_given(const struct cv_call *call, const char *names);
 void cv_options_add_words(const struct cv_call *call, const char *names,
                           struct cv_words *words);
 
-enum cv_rule_kind { CV_NEEDS, CV_EXCLUDES };
+enum cv_rule_kind {
+    CV_NEEDS,    /* one of the options needs one of the others */
+    CV_EXCLUDES, /* one of the options excludes all others     */
+    CV_ONE_OF,   /* one of the options has to be given         */
+};
 
-/* Options that need one of others, or exclude all of them. */
+/* A rule about options of a verb. Names that the verb does not have count as not given. */
 struct cv_option_rule {
-    unsigned only; /* bits of the situation in which the rule applies; 0: always */
-    const char
-        *options; /* the rule applies if one of these is given; NULL ends a table */
+    unsigned only;       /* bits of the situation in which the rule applies; 0: always */
+    const char *options; /* separated by spaces; NULL ends a table */
     enum cv_rule_kind kind;
     const char *others;
-    const char *message; /* %1: the one that is given; %2: the one that is excluded */
+    const char
+        *message; /* %1: the option that is given, %v: its text; %2: the excluded one */
 };
 
 /* Refuse a call that breaks a rule, the first one that is broken. Returns an exit status. */

@@ -54,10 +54,8 @@ static int run(const struct cv_call *call)
 {
     const size_t nwords = (size_t)call->nwords;
     char **words = cv_array(call->arena, nwords + 2, sizeof *words), path[PATH_MAX];
-    struct cleave_error err;
 
-    if (cv_helper_program_find(&program, path, sizeof path, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_helper_program_find(&program, path, sizeof path, &err));
     if (words == NULL)
         return cv_no_memory("the arguments");
     words[0] = path;

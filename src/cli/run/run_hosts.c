@@ -413,11 +413,8 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
                  struct cv_worker_list *out)
 {
-    struct cleave_error err;
-
-    return cv_crew_open(path, reach, arena, out, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_print_status(&err);
+    CV_CALL(cv_crew_open(path, reach, arena, out, &err));
+    return CV_EXIT_DONE;
 }
 
 /* --- workers of hosts that were named in words ------------------------------------- */
@@ -782,13 +779,6 @@ static enum cleave_status open_file(const struct cv_run_options *values,
     struct cv_reach own = *reach;
     struct cv_via via;
 
-    if (values->hosts_file != NULL || values->logins.count > 0)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "--hosts %s is a platform file: expected neither --hosts-file nor --sshlogin",
-            values->hosts);
-    if (values->workers != NULL)
-        return cv_fail(err, CLEAVE_EINPUT, "expected --workers or --hosts, got both");
     if (strchr(values->hosts, '/') != NULL && !hosts_are_text(values->hosts) &&
         access(values->hosts, F_OK) != 0 && errno == ENOENT)
         return cv_fail(err, CLEAVE_EINPUT,

@@ -264,11 +264,9 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
 static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *arena)
 {
     struct cv_sizes log = { .sizes = NULL };
-    struct cleave_error err;
     struct cost *costs;
 
-    if (cv_sizes_read_log(path, NULL, arena, &log, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_sizes_read_log(path, NULL, arena, &log, &err));
     costs = cv_array(arena, (size_t)log.count, sizeof *costs);
     if (costs == NULL)
         return cv_no_memory("the job log");
@@ -324,8 +322,6 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
 
     if (status != CV_EXIT_DONE)
         return status;
-    if (values->weight != NULL && values->costs != NULL)
-        return cv_refuse("expected --weight or --costs, got both");
     out->policy.name = NULL;
     if (!looks || (values->weight == NULL && values->costs == NULL &&
                    !is_worth_it(values, sizes.count, workers)))

@@ -523,13 +523,11 @@ int cv_run_items_show(struct cv_run_items *items)
 {
     struct cv_item_commands *commands = &items->commands;
     int status = show_lines(commands, 0);
-    struct cleave_error err;
 
     for (bool ended = commands->stream == NULL; status == CV_EXIT_DONE && !ended;) {
         const uint64_t from = commands->count;
 
-        if (cv_item_commands_more(commands, &ended, &err) != CLEAVE_OK)
-            return cv_print_status(&err);
+        CV_CALL(cv_item_commands_more(commands, &ended, &err));
         status = show_lines(commands, from);
         fflush(stdout); /* more may come much later */
     }

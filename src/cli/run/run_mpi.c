@@ -508,7 +508,6 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
 {
     const struct cv_mpi_bridge *bridge = mpi->bridge;
     struct cv_words names = { .arena = arena };
-    struct cleave_error err;
     uint32_t *leader;
     const int status = find_leaders(bridge, leaders, arena, &leader);
 
@@ -522,9 +521,8 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
     out->behind = cv_array(arena, names.count, sizeof *out->behind);
     if (out->hosts == NULL || out->behind == NULL || names.failed)
         return cv_no_memory("the workers");
-    if (cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
-                            &out->platform, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
+                                &out->platform, &err));
     for (uint32_t r = 1; r < bridge->size; r++) {
         const uint32_t i = (uint32_t)out->nhosts;
 

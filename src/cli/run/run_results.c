@@ -341,10 +341,6 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
 /* One file for all. */
 static int open_rows(const struct cv_run_options *values, struct cv_run_items *items)
 {
-    if (values->output != NULL || values->files || values->reduce != NULL ||
-        values->journal != NULL)
-        return cv_refuse("--results FILE.csv is all that is written: expected none of "
-                         "--output, --files, --reduce and --journal");
     items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
                                         .commands = &items->commands,
                                         .unordered = values->unordered != 0 };

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The library checks the request again (src/run/request), in terms of its own members. */
+#include "cli/log/job_log.h"
+#include "cli/run/run_hosts.h"
 #include "cli/run/run_options.h"
 
 /* Options that name other machines. */
@@ -68,6 +70,11 @@ static const struct cv_option_rule rules[] = {
       "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with "
       "other machines: here, commands see all files" },
 
+    { CV_RUN_PLATFORM, "--hosts", CV_EXCLUDES, "--hosts-file --sshlogin",
+      "--hosts %v is a platform file: expected neither --hosts-file nor --sshlogin" },
+    { CV_RUN_PLATFORM, "--workers", CV_NEEDS, "",
+      "expected --workers or --hosts, got both" },
+
     /* items: where they come from, how many a command gets, where outputs go */
     { CV_RUN_ITEMS, "--input --split", CV_NEEDS, "--each",
       "expected items or an input, got both: --each makes items of the records of the "
@@ -88,6 +95,12 @@ static const struct cv_option_rule rules[] = {
       "with --many items have no command of their own: expected none of --tag, "
       "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
       "--ungroup and --line-buffer" },
+    { CV_RUN_ITEMS, "--weight", CV_EXCLUDES, "--costs",
+      "expected --weight or --costs, got both" },
+    { CV_RUN_ITEMS | CV_RUN_ROWS, "--results", CV_EXCLUDES,
+      "--output --files --reduce --journal",
+      "--results FILE.csv is all that is written: expected none of --output, --files, "
+      "--reduce and --journal" },
     { CV_RUN_ITEMS, "--block", CV_NEEDS, "",
       "items are done one at a time: expected no --block; -n N gives N of them to a "
       "command" },
@@ -123,5 +136,9 @@ int cv_run_rules_check(const struct cv_call *call, unsigned situation)
         situation |= CV_RUN_RETRIES;
     if (values->max_args == 0)
         situation |= CV_RUN_NO_ARGS;
+    if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE)
+        situation |= CV_RUN_ROWS;
+    if (values->hosts != NULL && cv_hosts_are_file(values->hosts))
+        situation |= CV_RUN_PLATFORM;
     return cv_options_check(call, rules, situation);
 }

@@ -209,7 +209,6 @@ static int add_range(struct reading *reading, const char *name, const char *rang
 static int add_member(struct reading *reading, char *text)
 {
     char *words = strchr(text, ':'), *many, kind, shown[CV_ECHO_ROOM];
-    int status;
 
     if (words != NULL)
         *words++ = '\0';
@@ -219,9 +218,7 @@ static int add_member(struct reading *reading, char *text)
     kind = *many;
     if (kind != '\0')
         *many++ = '\0';
-    status = check_name(text);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(check_name(text));
     if (kind == '*')
         return add_alike(reading, text, many, words);
     if (kind == '[')
@@ -542,10 +539,8 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
     struct cleave_job job;
     struct cleave_error err;
     double bytes;
-    const int status = input_size(execution, &bytes);
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(input_size(execution, &bytes));
     if (!(bytes > 0))
         return cv_refuse("--dry-run: the input is empty");
     if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||

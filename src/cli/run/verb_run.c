@@ -43,24 +43,14 @@ struct whole_run {
 
 /* --- before the run ----------------------------------------------------------------------- */
 
-static int check_mistakes(struct whole_run *run)
+static int check(struct whole_run *run)
 {
-    return cv_run_mistakes_check(run->call, run->has_items);
-}
+    const bool items = run->has_items;
 
-static int check_command(struct whole_run *run)
-{
-    return cv_run_command_check(run->call, run->values->literal || run->values->cat,
-                                run->has_items);
-}
-
-static int check_rules(struct whole_run *run)
-{
-    return cv_run_rules_check(run->call, run->has_items ? CV_RUN_ITEMS : CV_RUN_CHUNKS);
-}
-
-static int check_files(struct whole_run *run)
-{
+    CV_DO(cv_run_mistakes_check(run->call, items));
+    CV_DO(
+        cv_run_command_check(run->call, run->values->literal || run->values->cat, items));
+    CV_DO(cv_run_rules_check(run->call, items ? CV_RUN_ITEMS : CV_RUN_CHUNKS));
     return cv_item_lists_check_files(run->call);
 }
 
@@ -87,7 +77,6 @@ static int find_workers(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
     struct cv_arena *arena = run->call->arena;
-    struct cleave_error err;
 
     CV_DO(cv_run_slurm_check(values));
     if (run->mpi != NULL)
@@ -96,25 +85,18 @@ static int find_workers(struct whole_run *run)
         return cv_run_slurm_crew(&run->reach, false, arena, &run->workers);
     if (!cv_hosts_asked(values))
         return cv_crew_read(values->workers, arena, &run->workers);
-    return cv_crew_find(values, &run->reach, arena, &run->workers, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_print_status(&err);
+    CV_CALL(cv_crew_find(values, &run->reach, arena, &run->workers, &err));
+    return CV_EXIT_DONE;
 }
 
-static int set_priority(struct whole_run *run)
-{
-    return cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena);
-}
-
-static int open_items(struct whole_run *run)
-{
-    return run->has_items
-               ? cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items)
-               : CV_EXIT_DONE;
-}
-
+/* Items, and what is shown of the run. */
 static int open_report(struct whole_run *run)
 {
+    const struct cv_run_options *values = run->values;
+
+    CV_DO(cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena));
+    if (run->has_items)
+        CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
     CV_DO(cv_run_report_open(&run->report, run->values));
     run->report.reach = run->reach;
     run->report.options = run->values;
@@ -123,13 +105,6 @@ static int open_report(struct whole_run *run)
     run->report.workers = &run->workers;
     run->report.items = run->has_items ? &run->items.commands : NULL;
     run->report.rows = run->items.rows_file != NULL ? &run->items.rows : NULL;
-    return CV_EXIT_DONE;
-}
-
-static int check_progress(struct whole_run *run)
-{
-    const struct cv_run_options *values = run->values;
-
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
                          values->progress);
@@ -146,7 +121,6 @@ static int fill_policy(struct whole_run *run)
     const struct cleave_setting *whole;
     const struct cleave_policy *policy;
     struct cv_settings settings;
-    struct cleave_error err;
     size_t count;
 
     CV_DO(cv_settings_open(&settings, &values->params, 1, run->call->arena));
@@ -158,17 +132,16 @@ static int fill_policy(struct whole_run *run)
     if (values->records > 0 && values->block <= 0 && values->policy == NULL)
         out->block = 1; /* the first boundary: a group of records */
     /* Checked now, and not only when there turns out to be input. */
-    if (!(values->block > 0))
-        return cv_run_policy_find(out, &policy, &err) == CLEAVE_OK
-                   ? CV_EXIT_DONE
-                   : cv_print_status(&err);
+    if (!(values->block > 0)) {
+        CV_CALL(cv_run_policy_find(out, &policy, &err));
+        return CV_EXIT_DONE;
+    }
     if (values->block < 1)
         return cv_refuse("--block: expected at least 1 byte, got %g", values->block);
     if (cv_run_policy_find(out, &policy, NULL) != CLEAVE_OK)
         return cv_refuse("expected --policy or --block, got --policy %s and --block",
                          out->name);
-    if (cv_run_policy_settings(out, run->call->arena, &whole, &count, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_run_policy_settings(out, run->call->arena, &whole, &count, &err));
     return CV_EXIT_DONE;
 }
 
@@ -352,15 +325,12 @@ static int fill_items(struct whole_run *run)
 /* Pieces of --framed were cut and decoded by the run that sends them. */
 static int serve_frames(struct whole_run *run)
 {
-    struct cleave_error err;
-
     run->request.input.decode = "none";
     if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
         return cv_refuse("--framed: standard input and output must not be a terminal: "
                          "'cleave run --persistent' speaks to it");
-    return cv_framed_serve(&run->request, STDIN_FILENO, STDOUT_FILENO, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_print_status(&err);
+    CV_CALL(cv_framed_serve(&run->request, STDIN_FILENO, STDOUT_FILENO, &err));
+    return CV_EXIT_DONE;
 }
 
 /* --- after the run ------------------------------------------------------------------------ */
@@ -399,24 +369,16 @@ static int judge_failure(const struct whole_run *run)
     return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
 
-static int judge(struct whole_run *run, int status)
+static int judge(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
 
-    (void)status;
     if (run->done != CLEAVE_OK || result == NULL)
         return judge_failure(run);
     if (result->stopped_by != 0 &&
         result->stopped_by != SIGUSR1) /* too late to stop it */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
-}
-
-static int report_stop(struct whole_run *run, int status)
-{
-    if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
-        cv_run_stopped(run->result, run->values, &run->report);
-    return status;
 }
 
 /* Whether one chunk was done and all that follow it failed. */
@@ -427,7 +389,7 @@ static bool all_but_first_failed(const struct cleave_execution_result *result)
            (double)result->failed_ranges[0].end >= result->input_bytes;
 }
 
-static int give_hints(struct whole_run *run, int status)
+static void give_hints(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
     const bool items = run->has_items, hosts = run->request.hosts.count > 0;
@@ -454,11 +416,9 @@ static int give_hints(struct whole_run *run, int status)
         cv_run_mistakes_form(run->call);
     else if (run->done == CLEAVE_EENGINE && hosts)
         cv_run_mistakes_failed(run->call, items, true);
-    return status;
 }
 
-/* The result comes before other files, as it matters most, and all files before the summary,
- * which shows the exit status. Rows of results name what failed themselves. */
+/* Rows of results name what failed themselves. */
 static int close_output(struct whole_run *run, int status)
 {
     /* A run that continues from a journal makes a new file. */
@@ -468,11 +428,6 @@ static int close_output(struct whole_run *run, int status)
                              run->done == CLEAVE_OK &&
                                  (run->result->failed == 0 || run->report.rows != NULL),
                              status);
-}
-
-static int close_report(struct whole_run *run, int status)
-{
-    return cv_run_report_close(&run->report, status);
 }
 
 /* Whether workers were there to run something. */
@@ -514,14 +469,8 @@ static int save_trace(struct whole_run *run, int status)
     return status == CV_EXIT_DONE ? saved : status;
 }
 
-static int end_page(struct whole_run *run, int status)
-{
-    cv_run_page_end(&run->report, run->result, status);
-    return status;
-}
-
 /* A request that was refused before anything was done has no summary. */
-static int show_summary(struct whole_run *run, int status)
+static void show_summary(struct whole_run *run, int status)
 {
     const struct cleave_execution_result *result = run->result;
     const bool refused = status == CV_EXIT_USAGE && has_begun(run) &&
@@ -529,12 +478,11 @@ static int show_summary(struct whole_run *run, int status)
 
     if (!has_begun(run) || (run->values->quiet && !run->values->json) ||
         result->output_closed || refused)
-        return status;
+        return;
     /* Not before: it takes seconds for a thousand workers. */
     if (run->report.declared)
         run->report.predicted_s = cv_run_predict(&run->request, run->call->arena);
     cv_run_summary(result, run->values, &run->report, status);
-    return status;
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -545,13 +493,11 @@ static int open_trace(struct whole_run *run)
     const struct cv_run_options *values = run->values;
     const struct cleave_trace_facts facts = { .engine = "run" };
     struct cleave_trace **trace = &run->request.listener.trace;
-    struct cleave_error err;
     char url[CV_HTTP_URL_ROOM];
 
     if (values->trace == NULL && values->serve == NULL)
         return CV_EXIT_DONE;
-    if (cleave_trace_new(trace, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_trace_new(trace, &err));
     CV_DO(cv_trace_call(*trace, run->call));
     CV_DO(cv_trace_add_facts(*trace, &facts));
     if (values->serve == NULL)
@@ -559,8 +505,7 @@ static int open_trace(struct whole_run *run)
     run->report.page =
         (struct cv_live_page){ .trace = *trace,
                                .policy = cv_run_policy_name(&run->request.policy) };
-    if (cv_http_open(values->serve, &run->report.page.http, url, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_http_open(values->serve, &run->report.page.http, url, &err));
     fprintf(stderr, "cleave: the run can be followed at %s\n", url);
     return CV_EXIT_DONE;
 }
@@ -590,19 +535,24 @@ static int open_sink(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
+/* The result comes before other files, as it matters most, and all files before the summary,
+ * which shows the exit status. */
 static int execute(struct whole_run *run)
 {
-    static int (*const steps[])(struct whole_run * run, int status) = {
-        judge,        report_stop, give_hints, close_output,
-        close_report, save_trace,  end_page,   show_summary,
-    };
-    int status = CV_EXIT_DONE;
+    int status;
 
     run->form_reported = !run->has_items && cv_run_mistakes_form_early(run->call);
     run->done = cleave_execute(&run->request, &run->result, &run->err);
     cv_run_progress_end(&run->report);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        status = steps[i](run, status);
+    status = judge(run);
+    if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
+        cv_run_stopped(run->result, run->values, &run->report);
+    give_hints(run);
+    status = close_output(run, status);
+    status = cv_run_report_close(&run->report, status);
+    status = save_trace(run, status);
+    cv_run_page_end(&run->report, run->result, status);
+    show_summary(run, status);
     return status;
 }
 
@@ -627,10 +577,9 @@ static int carry_out(struct whole_run *run)
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     static int (*const steps[])(struct whole_run * run) = {
-        check_mistakes, check_command, check_rules,   check_files,  open_reach,
-        find_workers,   set_priority,  open_items,    open_report,  check_progress,
-        fill_policy,    fill_failures, fill_command,  fill_workers, fill_hosts,
-        fill_input,     fill_output,   fill_listener, fill_items,   carry_out,
+        check,         open_reach,    find_workers, open_report, fill_policy,
+        fill_failures, fill_command,  fill_workers, fill_hosts,  fill_input,
+        fill_output,   fill_listener, fill_items,   carry_out,
     };
     struct whole_run run = { .call = call,
                              .values = call->values,

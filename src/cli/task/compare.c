@@ -508,21 +508,11 @@ static int show_page(struct cv_task_call *task, const struct cv_task_kind *kind)
 
 /* --- the flow --------------------------------------------------------------------------- */
 
-static int check_output(const struct cv_task_options *options)
-{
-    if (options->json && options->csv)
-        return cv_refuse("--json and --csv cannot both be written");
-    if (options->page != NULL && (options->json || options->csv))
-        return cv_refuse("--output writes a page: leave out --json and --csv");
-    return CV_EXIT_DONE;
-}
-
 static int compare(struct cv_task_call *task, const struct cv_task_kind *kind)
 {
     const struct cv_task_options *options = task->options;
     struct cv_text text = { NULL, 0, 0, false };
 
-    CV_DO(check_output(options));
     if (kind->compared.check != NULL)
         CV_DO(kind->compared.check(options));
     CV_DO(cv_sweep_read(options->sweep, kind->kind, task->arena, &task->found.sweep));

@@ -96,7 +96,13 @@ static const struct cv_option_group compare_groups[] = {
     CV_GROUPS_END,
 };
 
-/* --- the job ---------------------------------------------------------------------------- */
+static const struct cv_option_rule rules[] = {
+    { 0, "--sizes", CV_EXCLUDES, "--costs", "expected --sizes or --costs, got both" },
+    { 0, "--sizes --costs", CV_ONE_OF, "",
+      "expected --sizes FILE, with a size on each line, or --costs JOBLOG" },
+    { 0, "--weight", CV_NEEDS, "--sizes", "--weight: --sizes FILE is required with it" },
+    { .options = NULL },
+};
 
 static int open_job(struct cv_task_call *task)
 {
@@ -105,13 +111,6 @@ static int open_job(struct cv_task_call *task)
     struct cleave_error err;
     enum cleave_status status;
 
-    if ((options.sizes != NULL) == (options.costs != NULL))
-        return cv_refuse(
-            options.sizes != NULL
-                ? "expected --sizes or --costs, got both"
-                : "expected --sizes FILE, with a size on each line, or --costs JOBLOG");
-    if (options.weight > 0 && options.sizes == NULL)
-        return cv_refuse("--weight: --sizes FILE is required with it");
     if (options.sizes != NULL && strcmp(options.sizes, "-") == 0 &&
         strcmp(options.platform, "-") == 0)
         return cv_refuse("expected - for the sizes or for the platform, got both");
@@ -182,10 +181,8 @@ static int plan(struct cv_task_call *task)
     struct cv_load_job *load = task->job;
     struct cleave_job listed = load->job;
     struct cleave_schedule *schedule;
-    struct cleave_error err;
 
-    if (cleave_plan_load(&load->job, &load->schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&load->job, &load->schedule, &err));
     cv_load_plan_facts(task);
     CV_DO(sum_up(task));
     load->list_order_s = NAN;
@@ -195,8 +192,7 @@ static int plan(struct cv_task_call *task)
     listed.settings = NULL;
     listed.nsettings = 0;
     listed.trace = NULL;
-    if (cleave_plan_load(&listed, &schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&listed, &schedule, &err));
     load->list_order_s = schedule->makespan_s;
     cleave_schedule_free(schedule);
     return CV_EXIT_DONE;
@@ -415,10 +411,8 @@ static void plan_json(struct cv_task_call *task, struct cv_json *json)
 static int simulate(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
 
-    if (cleave_simulate_load(&load->job, &task->trial, &task->stats, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
     cv_load_simulation_facts(task);
     task->traced.policy = policy_of(task->options);
     return CV_EXIT_DONE;

@@ -19,8 +19,6 @@ int cv_price_open(const struct cv_task_options *options, const struct cv_load_jo
     if (options->deadline_s == 0 || options->budget == 0)
         return cv_refuse("%s: expected more than 0",
                          options->budget == 0 ? "--budget" : "--deadline");
-    if (options->deadline_s > 0 && options->budget > 0)
-        return cv_refuse("expected --deadline or --budget, got both");
     if (cleave_rent(&load->job, &out->terms, &out->rental, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
     if (err.status != CLEAVE_EINPUT)

@@ -164,7 +164,25 @@ static const struct cv_option_group compare_groups[] = {
     CV_GROUP("Output", compare_output), CV_GROUPS_END,
 };
 
-/* --- the job ---------------------------------------------------------------------------- */
+/* clang-format off */
+static const struct cv_option_rule rules[] = {
+    { 0, "--load", CV_EXCLUDES, "--lifespan", "expected --load or --lifespan, got both" },
+    { 0, "--hold", CV_NEEDS, "--reads", "--hold: --reads KIND is required with it" },
+    { 0, "--before-round", CV_EXCLUDES, "--in-turn",
+      "--before-round: not with --in-turn: results come back in one way" },
+    { 0, "--via", CV_NEEDS, "--platform", "--via: --platform FILE is required with it" },
+    { 0, "--deadline", CV_EXCLUDES, "--budget",
+      "expected --deadline or --budget, got both" },
+    { 0, "--then-reduce", CV_EXCLUDES,
+      "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
+      "--return-order --topology --engine --trace",
+      "--then-reduce does not go with %2" },
+    CV_RULES_PLATFORM,
+    CV_TOPOLOGY_RULES(" --workers"),
+    CV_RULES_PAGE,
+    { .options = NULL },
+};
+/* clang-format on */
 
 static int read_settings(const struct cv_task_options *options, struct cv_arena *arena,
                          struct cleave_job *job)
@@ -186,23 +204,15 @@ static int read_platform(const struct cv_task_options *options, struct cv_arena 
     const char *path = options->platform;
     struct cv_platform_view how = { .as = NULL };
     struct cv_via via;
-    struct cleave_error err;
 
-    if (path == NULL && options->via.count > 0)
-        return cv_refuse("--via: --platform FILE is required with it");
     if (path == NULL)
         return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
-    if (options->where.port != NULL)
-        return cv_refuse("--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
-    if (cv_via_read_names(options->via.items, options->via.count, arena, &via, &err) !=
-        CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_via_read_names(options->via.items, options->via.count, arena, &via, &err));
     how.rules = via.rules;
     how.nrules = via.count;
-    if (cv_platform_load_as(path, &how, &out->platform, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_platform_load_as(path, &how, &out->platform, &err));
     return CV_EXIT_DONE;
 }
 
@@ -227,27 +237,12 @@ static void check_units(const struct cv_task_options *options,
             CV_ECHO(options->platform), cv_number_short(fastest, number), number);
 }
 
-static int check_options(const struct cv_task_options *options)
-{
-    if (options->platform == NULL && options->where.file == NULL)
-        return cv_refuse("--platform FILE is required");
-    if ((options->load.units > 0) == (options->lifespan_s > 0))
-        return cv_refuse(options->load.units > 0
-                             ? "expected --load or --lifespan, got both"
-                             : "expected --load AMOUNT, or --lifespan TIME to do as much "
-                               "as ends by then");
-    if (options->hold > 0 && options->reads == NULL)
-        return cv_refuse("--hold: --reads KIND is required with it");
-    if (options->in_turn && options->before_round)
-        return cv_refuse(
-            "--before-round: not with --in-turn: results come back in one way");
-    return CV_EXIT_DONE;
-}
-
 int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
                  struct cv_load_job *out)
 {
-    CV_DO(check_options(options));
+    if (!(options->load.units > 0) && !(options->lifespan_s > 0))
+        return cv_refuse(
+            "expected --load AMOUNT, or --lifespan TIME to do as much as ends by then");
     CV_DO(read_settings(options, task->arena, &out->job));
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
                            &out->job.simgrid));
@@ -333,7 +328,6 @@ static void judge_price(const struct cv_price *price, struct cleave_schedule *sc
 static int plan(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
 
     if (load->reduced)
         return CV_EXIT_DONE;
@@ -344,8 +338,7 @@ static int plan(struct cv_task_call *task)
         load->job.settings = load->price.rental->settings;
         load->job.nsettings = load->price.rental->nsettings;
     }
-    if (cleave_plan_load(&load->job, &load->schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&load->job, &load->schedule, &err));
     if (load->price.rental != NULL)
         judge_price(&load->price, load->schedule);
     cv_load_plan_facts(task);
@@ -406,12 +399,10 @@ static const char *policy_of(const struct cv_task_options *options)
 static int simulate(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
 
     if (load->reduced)
         return cv_then_reduce_simulate(task);
-    if (cleave_simulate_load(&load->job, &task->trial, &task->stats, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
     cv_load_simulation_facts(task);
     task->traced.policy = policy_of(task->options);
     return task->trace != NULL ? cv_trace_plan_facts(task->trace, &load->job)

@@ -92,7 +92,6 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     struct cleave_reduction plain = *job;
     struct cleave_pair_costs pairs;
     struct cleave_tree *tree;
-    struct cleave_error err;
     char min[32];
 
     if (ready_is_random(job)) {
@@ -106,14 +105,11 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     plain.simgrid = NULL;
     if (job->simgrid != NULL && job->simgrid->topology != NULL) {
         /* Nothing is faster than the fastest pair when it is alone. */
-        if (cleave_simgrid_measure_pairs(job->simgrid, job->nodes, &pairs, &err) !=
-            CLEAVE_OK)
-            return cv_print_status(&err);
+        CV_CALL(cleave_simgrid_measure_pairs(job->simgrid, job->nodes, &pairs, &err));
         snprintf(min, sizeof min, "%.17g", isnan(pairs.least_s) ? 0 : pairs.least_s);
         plain.transfer = min;
     }
-    if (cleave_plan_reduce(&plain, &tree, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_reduce(&plain, &tree, &err));
     *out = tree->lower_bound_s;
     cleave_tree_free(tree);
     return CV_EXIT_DONE;

@@ -153,7 +153,35 @@ static const struct cv_option_group compare_groups[] = {
     CV_GROUP("Output", compare_output), CV_GROUPS_END,
 };
 
-/* --- ready times ------------------------------------------------------------------------ */
+/* clang-format off */
+static const struct cv_option_rule rules[] = {
+    { 0, "--length-only", CV_EXCLUDES, "--costs",
+      "--length-only does not go with costs that differ; leave out --costs" },
+    { 0, "--length-only", CV_EXCLUDES, "--max-transfers --max-reducers",
+      "--length-only does not go with a limit; leave out --max-transfers and "
+      "--max-reducers" },
+    { 0, "--length-only", CV_EXCLUDES, "--ready",
+      "--length-only does not go with ready times; leave out --ready" },
+    { 0, "--length-only", CV_EXCLUDES, "--param",
+      "--length-only does not go with parameters; leave out --param" },
+    { 0, "--length-only", CV_EXCLUDES, "--trace",
+      "--length-only does not go with a trace; leave out --trace" },
+    { 0, "--topology", CV_EXCLUDES, "--transfer --costs --cluster-size",
+      "--topology: what sending takes follows from the topology and --partial; leave out "
+      "%2" },
+    { 0, "--costs", CV_EXCLUDES, "--nodes --transfer --compute --cluster-size",
+      "--costs: the file has all costs; leave out %2" },
+    { 0, "--ready-model", CV_NEEDS, "--ready",
+      "--ready-model goes with --ready FILE or --ready LAW" },
+    { 0, "--sweep", CV_EXCLUDES, "--costs",
+      "--sweep: the costs of a file do not vary; leave out --costs" },
+    { 0, "--sweep", CV_EXCLUDES, "--ready",
+      "--sweep: compares without ready times; leave out --ready" },
+    CV_TOPOLOGY_RULES(" --partial"),
+    CV_RULES_PAGE,
+    { .options = NULL },
+};
+/* clang-format on */
 
 static int read_ready_model(const char *text, enum cleave_ready_model *out)
 {
@@ -191,9 +219,7 @@ static int read_ready(const struct cv_task_options *options, struct cv_reduce_jo
     if (options->ready_model != NULL)
         CV_DO(read_ready_model(options->ready_model, &out->job.ready_model));
     if (options->ready == NULL)
-        return options->ready_model == NULL
-                   ? CV_EXIT_DONE
-                   : cv_refuse("--ready-model goes with --ready FILE or --ready LAW");
+        return CV_EXIT_DONE;
     if (is_law(options->ready)) {
         if (cv_distribution_parse(options->ready, &distribution, &err) != CLEAVE_OK)
             return cv_refuse("--ready: %s", err.text);
@@ -249,14 +275,12 @@ static int read_transfers(const struct cv_task_options *options, struct cv_arena
                           struct cleave_reduction *job)
 {
     struct cleave_pair_costs pairs;
-    struct cleave_error err;
     char text[32];
 
     if (options->nodes >= UINT32_MAX)
         return cv_refuse("--nodes: expected at most as many as the topology has hosts");
-    if (cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
-                                     &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
+                                         &err));
     snprintf(text, sizeof text, "%.17g", pairs.mean_s);
     job->nodes = pairs.nodes;
     job->transfer = cv_arena_text(arena, text);
@@ -292,10 +316,7 @@ static int read_laws(const struct cv_task_options *options, const char *swept,
 
 static int read_costs(const struct cv_task_options *options, struct cv_reduce_job *out)
 {
-    struct cleave_error err;
-
-    if (cleave_costs_load(options->costs, &out->costs, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_costs_load(options->costs, &out->costs, &err));
     out->job.costs = out->costs;
     return CV_EXIT_DONE;
 }
@@ -309,19 +330,6 @@ static int read_compute_model(const char *text, enum cleave_compute_model *out)
     return CV_EXIT_DONE;
 }
 
-static const struct cv_option_rule length_rules[] = {
-    { 0, "--length-only", CV_EXCLUDES, "--costs",
-      "--length-only does not go with costs that differ; leave out --costs" },
-    { 0, "--length-only", CV_EXCLUDES, "--max-transfers --max-reducers",
-      "--length-only does not go with a limit; leave out --max-transfers and "
-      "--max-reducers" },
-    { 0, "--length-only", CV_EXCLUDES, "--ready",
-      "--length-only does not go with ready times; leave out --ready" },
-    { 0, "--length-only", CV_EXCLUDES, "--param",
-      "--length-only does not go with parameters; leave out --param" },
-    { .options = NULL },
-};
-
 /* --length-only: two means and a number of nodes. */
 static int open_length(struct cv_task_call *task)
 {
@@ -329,11 +337,8 @@ static int open_length(struct cv_task_call *task)
     struct cv_reduce_job *reduce = task->job;
     double d = 0, c = 0;
 
-    CV_DO(cv_options_check(task->call, length_rules, 0));
     if (options->policy != NULL && cv_policy_proof(options->policy) != CV_METHOD_OPTIMAL)
         return cv_refuse("--length-only does not go with another policy than greedy");
-    if (options->trace != NULL)
-        return cv_refuse("--length-only does not go with a trace; leave out --trace");
     if (options->nodes == 0)
         return cv_refuse("--nodes N is required");
     if (options->transfer == NULL)
@@ -351,15 +356,6 @@ static int open_length(struct cv_task_call *task)
     return CV_EXIT_DONE;
 }
 
-static const struct cv_option_rule rules[] = {
-    { 0, "--topology", CV_EXCLUDES, "--transfer --costs --cluster-size",
-      "--topology: what sending takes follows from the topology and --partial; leave out "
-      "%2" },
-    { 0, "--costs", CV_EXCLUDES, "--nodes --transfer --compute --cluster-size",
-      "--costs: the file has all costs; leave out %2" },
-    { .options = NULL },
-};
-
 static int open_job(struct cv_task_call *task)
 {
     const struct cv_task_options *options = task->options;
@@ -367,7 +363,6 @@ static int open_job(struct cv_task_call *task)
 
     if (options->length_only)
         return open_length(task);
-    CV_DO(cv_options_check(task->call, rules, 0));
     CV_DO(read_settings(options, task->arena, &out->job));
     CV_DO(read_compute_model(options->model, &out->job.model));
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
@@ -492,7 +487,6 @@ static int simulate(struct cv_task_call *task)
     const struct cv_task_options *options = task->options;
     const char *engine = cv_engine_used(options->engine, &options->where);
     struct cv_reduce_job *reduce = task->job;
-    struct cleave_error err;
 
     if (reduce->job.policy == NULL)
         reduce->job.policy = "tree-adapt";
@@ -502,9 +496,7 @@ static int simulate(struct cv_task_call *task)
                              "are the same; leave out --runs");
         return make_tree(task, !options->json, engine, "costs at their means");
     }
-    if (cleave_simulate_reduce(&reduce->job, &task->trial, &task->stats, &err) !=
-        CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_reduce(&reduce->job, &task->trial, &task->stats, &err));
     CV_DO(cv_reduce_bound(&reduce->job, &reduce->bound_s));
     task->facts = (struct cleave_trace_facts){
         .engine = engine,
@@ -604,13 +596,9 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
 
 static int check_comparison(const struct cv_task_options *options)
 {
-    if (options->sweep != NULL && options->costs != NULL)
-        return cv_refuse("--sweep: the costs of a file do not vary; leave out --costs");
     if (options->where.file != NULL && options->sweep != NULL &&
         strncmp(options->sweep, "compute=", 8) != 0)
         return cv_refuse("--sweep: on a topology only compute can vary");
-    if (options->sweep != NULL && options->ready != NULL)
-        return cv_refuse("--sweep: compares without ready times; leave out --ready");
     if (options->runs > 1 && options->costs != NULL && options->ready == NULL)
         return cv_refuse("--runs: the costs of a file do not vary, so that all runs are "
                          "the same; leave out --runs");

@@ -118,7 +118,15 @@ static const struct cv_option_group simulate_groups[] = {
     CV_GROUPS_END,
 };
 
-/* --- the job ---------------------------------------------------------------------------- */
+/* clang-format off */
+static const struct cv_option_rule rules[] = {
+    { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
+      "--cip: is about one stream and all workers; leave out %2" },
+    CV_RULES_PLATFORM,
+    CV_TOPOLOGY_RULES(" --workers"),
+    { .options = NULL },
+};
+/* clang-format on */
 
 static int read_period(const char *text, double *out_s)
 {
@@ -263,16 +271,12 @@ static int read_platform(const struct cv_task_options *options,
                          struct cv_streams_job *out)
 {
     const char *path = options->platform;
-    struct cleave_error err;
 
     if (path == NULL)
         return cv_topology_platform(&options->where, out->simgrid, &out->platform);
-    if (options->where.port != NULL)
-        return cv_refuse("--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
-    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_platform_load(path, &out->platform, &err));
     return CV_EXIT_DONE;
 }
 
@@ -287,8 +291,6 @@ static int open_job(struct cv_task_call *task)
 
     if (task->call->verb->run == cv_task_simulate && !(options->horizon_s > 0))
         return cv_refuse("--horizon: expected a positive time, got 0");
-    if (options->platform == NULL && options->where.file == NULL)
-        return cv_refuse("--platform FILE is required");
     streams->nstreams = (uint32_t)options->streams;
     streams->theta = options->theta;
     streams->result_ratio = options->result_ratio;
@@ -318,12 +320,6 @@ static void close_job(struct cv_task_call *task)
 
 /* --- plan ------------------------------------------------------------------------------- */
 
-static const struct cv_option_rule cip_rules[] = {
-    { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
-      "--cip: is about one stream and all workers; leave out %2" },
-    { .options = NULL },
-};
-
 /* --cip: the shortest round for all workers of one master; else the plan has been made. */
 static int plan(struct cv_task_call *task)
 {
@@ -344,7 +340,6 @@ static int plan(struct cv_task_call *task)
 
     if (!options->cip)
         return CV_EXIT_DONE;
-    CV_DO(cv_options_check(task->call, cip_rules, 0));
     if (port == CLEAVE_PORT_MULTI)
         return cv_refuse("--cip: with port: multi links share no port, so that nobody "
                          "has to wait in any round");

@@ -76,14 +76,6 @@ static int read_option(const char *text, struct cv_arena *arena, struct cv_joint
     return status;
 }
 
-static const struct cv_option_rule rules[] = {
-    { 0, "--then-reduce", CV_EXCLUDES,
-      "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
-      "--return-order --topology --engine --trace",
-      "--then-reduce does not go with %2" },
-    { .options = NULL },
-};
-
 /* Sizes are planned unless a policy is named. */
 static int check_policy(const struct cv_call *call, bool compared)
 {
@@ -178,10 +170,8 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
     struct cv_load_job *load = task->job;
     const enum cleave_port port = cleave_platform_port(load->platform);
     struct cv_joint_job *job = &load->joint.job;
-    struct cleave_error err;
 
     load->reduced = true;
-    CV_DO(cv_options_check(task->call, rules, 0));
     CV_DO(check_policy(task->call, task->found.sweep.count > 0));
     CV_DO(read_option(options->then_reduce, task->arena, job));
     CV_DO(check_workers(load->platform));
@@ -192,8 +182,7 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
     job->order = make_order(job->load.workers, job->nworkers, task->arena);
     if (job->order == NULL)
         return cv_no_memory("a plan");
-    if (make_plans(load, task->arena, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(make_plans(load, task->arena, &err));
     return CV_EXIT_DONE;
 }
 

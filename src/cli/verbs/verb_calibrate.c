@@ -172,11 +172,9 @@ static int write_star(const struct cleave_platform *platform,
     struct cv_output_file out;
     struct cleave_error err;
     bool failed;
-    const int status = cv_output_open(&out, "--output", output != NULL ? output : "-",
-                                      force ? 0 : CV_NEW_FILE_ONLY);
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_output_open(&out, "--output", output != NULL ? output : "-",
+                         force ? 0 : CV_NEW_FILE_ONLY));
     snprintf(comment, sizeof comment,
              "What a master on %s sees of each worker by itself,\n"
              "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
@@ -196,13 +194,10 @@ static int calibrate_topology(const struct cv_topology_options *options, uint64_
     const struct cleave_simgrid *found = NULL;
     struct cleave_platform *platform = NULL;
     struct cleave_simgrid simgrid;
-    int status = cv_topology_open(NULL, options, arena, &found);
+    int status;
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_topology_open(NULL, options, arena, &found));
     simgrid = *found;
-    if (workers > 0 && simgrid.workers != NULL)
-        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
     if (workers > 0)
         simgrid.nworkers = (uint32_t)workers;
     status = cv_topology_platform(options, &simgrid, &platform);
@@ -276,6 +271,15 @@ static const struct cv_option_group option_groups[] = {
     CV_GROUP("Instead of a command: a topology", topology_options),
     CV_GROUPS_END,
 };
+
+/* clang-format off */
+static const struct cv_option_rule rules[] = {
+    { 0, "--workers", CV_EXCLUDES, "--hosts", "expected --workers or --hosts, got both" },
+    { 0, "--input --topology", CV_ONE_OF, "", "--input FILE is required" },
+    CV_TOPOLOGY_RULES(""),
+    { .options = NULL },
+};
+/* clang-format on */
 
 /* Why a measurement failed, and the exit status of it. */
 static int complain(const struct cleave_error *err,
@@ -495,12 +499,10 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
     struct cv_worker_list workers = { .platform = NULL };
     struct cv_spread spread;
-    int status = cv_reach_open(&reach, call->arena);
+    int status;
 
-    if (status == CV_EXIT_DONE)
-        status = cv_crew_load(values->hosts, &reach, call->arena, &workers);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_reach_open(&reach, call->arena));
+    CV_DO(cv_crew_load(values->hosts, &reach, call->arena, &workers));
     spread_init(&spread);
     struct cleave_execution execution = {
         .command = command,
@@ -531,20 +533,16 @@ static int measure_here(const struct cv_call *call, const char *const *command,
     static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
     struct cleave_worker worker = { .latency_s = 0 };
     double whole, unused_s;
-    int status = measure(call, command, 1e18, spread);
 
+    CV_DO(measure(call, command, 1e18, spread));
     whole = spread_units(spread);
-    if (status == CV_EXIT_DONE && !(whole > 0))
-        status = cv_refuse("expected a sample with at least one record");
+    if (!(whole > 0))
+        return cv_refuse("expected a sample with at least one record");
     spread_done(spread);
-    for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
-        status = measure(call, command, ceil(whole / part), spread);
-    if (status == CV_EXIT_DONE)
-        status = measure(call, sink, ceil(whole), pipe);
-    if (status == CV_EXIT_DONE)
-        status = measure(call, sink, ceil(whole / 4), pipe);
-    if (status != CV_EXIT_DONE)
-        return status;
+    for (int part = 1; part <= 16; part *= 4)
+        CV_DO(measure(call, command, ceil(whole / part), spread));
+    CV_DO(measure(call, sink, ceil(whole), pipe));
+    CV_DO(measure(call, sink, ceil(whole / 4), pipe));
     if (spread->failed || pipe->failed)
         return cv_no_memory("the measurements");
     worker.speed_ups = spread_fit(spread, &worker.compute_latency_s);
@@ -567,14 +565,8 @@ static int run(const struct cv_call *call)
                                   values->force != 0, call->arena);
     if (command == NULL)
         return cv_no_memory("the command");
-    if (values->inputs.count == 0)
-        return cv_refuse("--input FILE is required");
-    status = cv_run_command_check(call, true, false);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_run_command_check(call, true, false));
     memcpy(command, call->operands, call->noperands * sizeof *command);
-    if (values->hosts != NULL && values->workers > 0)
-        return cv_refuse("expected --workers or --hosts, got both");
     load = spread_load();
     spread_init(&spread);
     spread_init(&pipe);
@@ -604,6 +596,7 @@ const struct cv_verb cv_verb_calibrate = {
     .max_operands = 100000,
     .command = true,
     .groups = option_groups,
+    .rules = rules,
     .examples = "cleave calibrate -i examples/unequal.yaml -- wc -l\n"
                 "cleave calibrate --topology examples/two-sites.xml --workers 16",
     .values_size = sizeof(struct values),

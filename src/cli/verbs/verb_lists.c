@@ -225,12 +225,9 @@ static int run(const struct cv_call *call)
 {
     const struct policies_options *values = call->values;
     const struct cleave_policy *only = NULL;
-    int status = CV_EXIT_DONE;
 
     if (call->noperands > 0)
-        status = find(call->operands[0], &only);
-    if (status != CV_EXIT_DONE)
-        return status;
+        CV_DO(find(call->operands[0], &only));
     if (values->json)
         return show_json(only);
     return only != NULL ? show_one(only) : show_list();

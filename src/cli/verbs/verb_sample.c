@@ -539,10 +539,8 @@ static int write_file(struct choice *choice, size_t index)
         return cv_print_error(CV_EXIT_FAILED, "out of memory");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
         return cv_refuse("--output: %s", err.text);
-    status = cv_output_open(&out, "--output", path,
-                            choice->values->force ? 0 : CV_NEW_FILE_ONLY);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_output_open(&out, "--output", path,
+                         choice->values->force ? 0 : CV_NEW_FILE_ONLY));
     failed = !sample_write(index, &terms, out.file);
     if (failed)
         cv_print_error(CV_EXIT_FAILED, "out of memory");
@@ -585,9 +583,7 @@ static int run(const struct cv_call *call)
     choice.wanted = cv_array(call->arena, choice.count, sizeof *choice.wanted);
     if (choice.wanted == NULL)
         return cv_print_error(CV_EXIT_FAILED, "out of memory");
-    status = choose(call, &choice);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(choose(call, &choice));
     if (choice.values->json) {
         cv_result_open(&choice.json);
         cv_field_list(&choice.json, "samples");

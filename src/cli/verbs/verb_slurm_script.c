@@ -102,34 +102,26 @@ struct job {
     struct cv_run_options options;
 };
 
-/* --- what is run -------------------------------------------------------------------------- */
-
-static int check(const struct cv_run_options *options, bool items, size_t noperands)
-{
-    if (noperands == 0)
-        return cv_refuse("expected a command behind 'cleave run'");
-    if (options->mpi || cv_hosts_asked(options) || options->workers != NULL)
-        return cv_refuse("the tasks of the job are the workers: expected none of "
-                         "--workers, --hosts and --mpi behind 'cleave run'");
-    if (options->inputs.count == 0 && !items)
-        return cv_refuse("expected --input FILE behind 'cleave run': the standard input "
-                         "of a job is empty");
-    if (!cv_run_output_is_file(options))
-        return cv_refuse("expected --output FILE behind 'cleave run': the standard "
-                         "output of a job is its log");
-    if (options->overwrite)
-        return cv_refuse(
-            "--overwrite would forget what the job had done before it was interrupted");
-    return CV_EXIT_DONE;
-}
+/* Rules about the options behind `cleave run`, which checks its own when the job begins. */
+static const struct cv_option_rule run_rules[] = {
+    { 0, "--mpi --workers --hosts --sshlogin --hosts-file --via", CV_NEEDS, "",
+      "the tasks of the job are the workers: expected none of --workers, --hosts and "
+      "--mpi behind 'cleave run'" },
+    { CV_RUN_CHUNKS, "--input", CV_ONE_OF, "",
+      "expected --input FILE behind 'cleave run': the standard input of a job is empty" },
+    { 0, "--overwrite", CV_NEEDS, "",
+      "--overwrite would forget what the job had done before it was interrupted" },
+    { .options = NULL },
+};
 
 /* Mistakes in the words are told now and not when the job has waited for its turn. */
 static int read_words(const struct cv_call *call, struct job *job)
 {
+    static const struct cv_verb run = { .groups = cv_run_groups,
+                                        .presets = &cv_run_presets };
+    struct cv_call inner = { .verb = &run, .values = &job->options };
     struct cv_parsed parsed;
     size_t skip = 0;
-    bool items;
-    int status;
 
     if (skip < call->noperands && strcmp(call->operands[skip], "cleave") == 0)
         skip++;
@@ -141,17 +133,21 @@ static int read_words(const struct cv_call *call, struct job *job)
     job->words = call->operands + skip + 1;
     job->nwords = call->noperands - skip - 1;
     job->options = cv_run_presets;
-    status =
+    CV_DO(
         cv_options_parse(cv_run_groups,
                          &(struct cv_typed){ (int)job->nwords, (char *const *)job->words,
                                              true, cv_run_foreign },
-                         call->arena, &job->options, &parsed);
-    if (status != CV_EXIT_DONE)
-        return status;
-    items = cv_run_items_asked(&(struct cv_call){ .values = &job->options,
-                                                  .operands = parsed.operands,
-                                                  .noperands = parsed.noperands });
-    return check(&job->options, items, parsed.noperands);
+                         call->arena, &job->options, &parsed));
+    if (parsed.noperands == 0)
+        return cv_refuse("expected a command behind 'cleave run'");
+    inner.operands = parsed.operands;
+    inner.noperands = parsed.noperands;
+    CV_DO(cv_options_check(&inner, run_rules,
+                           cv_run_items_asked(&inner) ? CV_RUN_ITEMS : CV_RUN_CHUNKS));
+    return cv_run_output_is_file(&job->options)
+               ? CV_EXIT_DONE
+               : cv_refuse("expected --output FILE behind 'cleave run': the standard "
+                           "output of a job is its log");
 }
 
 /* --- the script --------------------------------------------------------------------------- */
@@ -266,12 +262,9 @@ static int run(const struct cv_call *call)
     const struct values *values = call->values;
     struct cv_text script = { NULL, 0, 0, false };
     struct job job = { .words = NULL };
-    int status = check_lines(values);
 
-    if (status == CV_EXIT_DONE)
-        status = read_words(call, &job);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(check_lines(values));
+    CV_DO(read_words(call, &job));
     add_head(values, &script);
     add_run(values, &job, &script);
     add_tail(&script);

@@ -86,7 +86,16 @@ static const struct cv_option_group groups[] = {
     CV_GROUPS_END,
 };
 
-/* --- what is said ------------------------------------------------------------------------- */
+static const struct cv_option_rule rules[] = {
+    { 0, "--index", CV_EXCLUDES, "--number --size --output --json",
+      "--index: expected neither --number, --size, --output nor --json: no pieces are "
+      "written" },
+    { 0, "--index --output", CV_ONE_OF, "", "--output NAME is required, or --index" },
+    { 0, "--number", CV_EXCLUDES, "--size", "expected --number or --size, got both" },
+    { 0, "--index --number --size --records --together", CV_ONE_OF, "",
+      "expected --number, --size, --records or --together: how large are pieces?" },
+    { .options = NULL },
+};
 
 struct told {
     struct cv_json json;
@@ -197,18 +206,6 @@ static enum cleave_status split(const struct split_options *values, struct told 
 /* Whether what is asked for makes sense. */
 static int check(const struct split_options *values)
 {
-    if (values->index && (values->number > 0 || values->size > 0 ||
-                          values->output != NULL || values->json))
-        return cv_refuse("--index: expected neither --number, --size, --output nor "
-                         "--json: no pieces are written");
-    if (!values->index && values->output == NULL)
-        return cv_refuse("--output NAME is required, or --index");
-    if ((values->number > 0) + (values->size > 0) > 1)
-        return cv_refuse("expected --number or --size, got both");
-    if (!values->index && values->number == 0 && !(values->size > 0) &&
-        values->records == 0 && values->together == NULL)
-        return cv_refuse(
-            "expected --number, --size, --records or --together: how large are pieces?");
     if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))
         return cv_refuse("--size: expected at least 1 byte, got %g", values->size);
     if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
@@ -244,10 +241,9 @@ static int run(const struct cv_call *call)
     struct told told = { .as_json = values->json != 0 };
     struct cleave_error err;
     uint64_t input_bytes = 0;
-    int status = check(values);
+    int status = CV_EXIT_DONE;
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(check(values));
     if (told.as_json) {
         cv_json_init(&told.json, stdout, true);
         cv_json_object(&told.json);
@@ -310,6 +306,7 @@ const struct cv_verb cv_verb_split = {
                 "cleave split -i examples/costs.json --split json --size 1k -o "
                 "costs-{}.json --json",
     .groups = groups,
+    .rules = rules,
     .foreign = foreign,
     .values_size = sizeof(struct split_options),
     .run = run,

@@ -57,11 +57,9 @@ static int read_story(const char *path, struct context *out)
 static int write_page(const struct cv_report *report, const struct report_options *values)
 {
     struct cv_output_file out;
-    const int status = cv_output_open(&out, "--output", values->output,
-                                      values->force ? 0 : CV_NEW_FILE_ONLY);
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_output_open(&out, "--output", values->output,
+                         values->force ? 0 : CV_NEW_FILE_ONLY));
     cv_report_write(report, out.file);
     return cv_output_close(&out, false);
 }

@@ -169,7 +169,6 @@ static int run(const struct cv_call *call)
         .in = -1, .out = -1, .guard = true, .gpus = (uint32_t)values->gpus
     };
     struct cleave_error err;
-    int status;
     bool called;
 
     if (values->through)
@@ -178,11 +177,9 @@ static int run(const struct cv_call *call)
         serve.lead = call->operands;
     else if (call->noperands > 0)
         return cv_refuse("expected no operand, got '%s'", call->operands[0]);
-    status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
-    if (status == CV_EXIT_DONE)
-        status = cv_pin_read(values->pin, &serve.pin);
-    if (status != CV_EXIT_DONE)
-        return status;
+    if (values->hash != NULL)
+        CV_DO(check_hash(values->hash));
+    CV_DO(cv_pin_read(values->pin, &serve.pin));
     called = take_call(&serve);
     if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
         return cv_refuse("a worker is started by 'cleave run --hosts', and speaks to "
@@ -357,16 +354,14 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     struct cleave_error err;
     enum cleave_status served;
     pid_t pid = -1;
-    int fd = -1, ended = 0, status;
+    int fd = -1, ended = 0;
 
     if (host[0] == '-' || host[0] == '\0')
         return cv_refuse("expected PATH or HOST:PATH, got '%s:%s'", host, path);
     words = make_words(call->values, host, path, call->arena);
     if (words == NULL)
         return cv_no_memory("the command");
-    status = start(words, &fd, &pid);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(start(words, &fd, &pid));
     served = serve(call->values, fd, true, &err);
     /* Why there was no connection is for ssh to say. */
     if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
