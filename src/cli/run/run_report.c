@@ -262,16 +262,11 @@ double cv_run_busy_part(const struct cleave_execution_result *result,
 void cv_run_item_workers(const struct cleave_execution_result *result, FILE *file)
 {
     enum { MANY = 32 };
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },
-        { "commands", CV_COLUMN_COUNT },
-        { "failed", CV_COLUMN_COUNT },
-        { "busy", CV_COLUMN_PERCENT },
-    };
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "commands", CV_COLUMN_COUNT },
+             { "failed", CV_COLUMN_COUNT }, { "busy", CV_COLUMN_PERCENT });
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
 

@@ -489,19 +489,17 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
     enum { MANY = 32 };
     double unit;
     const char *speed = speed_unit(result, &unit);
-    const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },      { "chunks", CV_COLUMN_COUNT },
-        { "bytes", CV_COLUMN_UNITS },      { "busy", CV_COLUMN_PERCENT },
-        { speed, CV_COLUMN_NUMBER },       { "start ms", CV_COLUMN_NUMBER },
-        { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER },
-    };
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
     bool remote = false;
 
     for (uint32_t w = 0; w < result->nworkers; w++)
         remote = remote || result->workers[w].remote;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (remote ? 0 : 2));
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "chunks", CV_COLUMN_COUNT },
+             { "bytes", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
+             { speed, CV_COLUMN_NUMBER }, { "start ms", CV_COLUMN_NUMBER },
+             { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER });
+    table.ncolumns -= remote ? 0 : 2;
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
 

@@ -463,16 +463,13 @@ static void add_chunks(const struct cleave_schedule *schedule,
                        struct cv_text *out)
 {
     enum { SHOWN = 6 };
-    static const struct cv_column columns[] = {
-        { "chunk", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
-        { "about bytes", CV_COLUMN_UNITS }, { "starts s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER },
-    };
     double min = INFINITY, max = 0;
     char to[CV_NUMBER_ROOM];
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "chunk", CV_COLUMN_COUNT }, { "worker", CV_COLUMN_TEXT },
+             { "about bytes", CV_COLUMN_UNITS }, { "starts s", CV_COLUMN_NUMBER },
+             { "ends s", CV_COLUMN_NUMBER });
     for (size_t i = 0; i < schedule->nchunks; i++) {
         const struct cleave_chunk *chunk = &schedule->chunks[i];
 

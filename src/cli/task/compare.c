@@ -246,13 +246,9 @@ static void add_rows(const struct cv_comparison *found, const struct cv_task_kin
 static void add_reasons(const struct cv_comparison *found, const struct cv_screen *screen,
                         struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "does not apply", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "does not apply", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (size_t p = 0; p < found->npolicies; p++) {
         if (found->cells[p].reason == NULL)
             continue;

@@ -230,18 +230,15 @@ static void add_workers(const struct cv_load_job *load, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
     enum { WORKERS_SHOWN = 20 };
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },   { "items", CV_COLUMN_COUNT },
-        { "units", CV_COLUMN_UNITS },   { "share", CV_COLUMN_PERCENT },
-        { "largest", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
-        { "ends s", CV_COLUMN_NUMBER },
-    };
     const struct cleave_schedule *schedule = load->schedule;
     const uint32_t nworkers = cleave_platform_nworkers(load->platform);
     const uint32_t shown = all || nworkers < WORKERS_SHOWN ? nworkers : WORKERS_SHOWN;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "items", CV_COLUMN_COUNT },
+             { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
+             { "largest", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
+             { "ends s", CV_COLUMN_NUMBER });
     for (uint32_t w = 0; w < shown; w++) {
         const struct cv_worker_sum *sum = &load->sums[w];
 
@@ -293,12 +290,10 @@ static void add_bounds(const struct cleave_schedule *schedule,
         { "assignment", "if items could be divided between those workers that could do "
                         "the whole of them in time" },
     };
-    static const struct cv_column columns[] = { { "bound", CV_COLUMN_TEXT },
-                                                { "s", CV_COLUMN_NUMBER },
-                                                { "what it says", CV_COLUMN_TEXT } };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "bound", CV_COLUMN_TEXT }, { "s", CV_COLUMN_NUMBER },
+             { "what it says", CV_COLUMN_TEXT });
     for (size_t b = 0; b < schedule->nbounds; b++) {
         const char *says = "";
 

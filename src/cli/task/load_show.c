@@ -214,18 +214,16 @@ static void add_workers(const struct cleave_schedule *schedule,
                         const struct cleave_platform *platform, const struct sum *sums,
                         bool all, const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },   { "units", CV_COLUMN_UNITS },
-        { "share", CV_COLUMN_PERCENT }, { "chunks", CV_COLUMN_COUNT },
-        { "busy", CV_COLUMN_PERCENT },  { "starts s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER }, { "cost", CV_COLUMN_NUMBER },
-    };
     const bool costs = schedule->paid_s != NULL;
     const uint32_t nworkers = cleave_platform_nworkers(platform);
     uint32_t shown = 0, hidden = 0;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (costs ? 0 : 1));
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "units", CV_COLUMN_UNITS },
+             { "share", CV_COLUMN_PERCENT }, { "chunks", CV_COLUMN_COUNT },
+             { "busy", CV_COLUMN_PERCENT }, { "starts s", CV_COLUMN_NUMBER },
+             { "ends s", CV_COLUMN_NUMBER }, { "cost", CV_COLUMN_NUMBER });
+    table.ncolumns -= costs ? 0 : 1;
     for (uint32_t w = 0; w < nworkers; w++) {
         if (sums[w].chunks == 0)
             continue;
@@ -249,11 +247,6 @@ static void add_workers(const struct cleave_schedule *schedule,
 static void add_rounds(const struct cleave_schedule *schedule,
                        const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "round", CV_COLUMN_COUNT },         { "chunks", CV_COLUMN_COUNT },
-        { "units", CV_COLUMN_UNITS },         { "share", CV_COLUMN_PERCENT },
-        { "first sent s", CV_COLUMN_NUMBER }, { "last ends s", CV_COLUMN_NUMBER },
-    };
     struct sum rounds[ROUNDS_SHOWN] = { { 0, 0, 0, 0, 0, 0 } };
     struct cv_table table;
 
@@ -261,7 +254,9 @@ static void add_rounds(const struct cleave_schedule *schedule,
         if (schedule->chunks[k].round < ROUNDS_SHOWN)
             add_to_sum(&rounds[schedule->chunks[k].round], &schedule->chunks[k]);
     }
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "chunks", CV_COLUMN_COUNT },
+             { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
+             { "first sent s", CV_COLUMN_NUMBER }, { "last ends s", CV_COLUMN_NUMBER });
     for (unsigned r = 0; r < ROUNDS_SHOWN && r < schedule->rounds; r++) {
         CV_CELLS(&table, r + 1, (double)rounds[r].chunks, rounds[r].units,
                  rounds[r].units / schedule->load, rounds[r].send_s, rounds[r].last_s);
@@ -276,17 +271,15 @@ static void add_chunks(const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform,
                        const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },       { "round", CV_COLUMN_COUNT },
-        { "units", CV_COLUMN_UNITS },       { "send s", CV_COLUMN_NUMBER },
-        { "sent s", CV_COLUMN_NUMBER },     { "compute s", CV_COLUMN_NUMBER },
-        { "computed s", CV_COLUMN_NUMBER }, { "return s", CV_COLUMN_NUMBER },
-        { "returned s", CV_COLUMN_NUMBER },
-    };
     const bool returns = schedule->result_ratio > 0;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (returns ? 0 : 2));
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "round", CV_COLUMN_COUNT },
+             { "units", CV_COLUMN_UNITS }, { "send s", CV_COLUMN_NUMBER },
+             { "sent s", CV_COLUMN_NUMBER }, { "compute s", CV_COLUMN_NUMBER },
+             { "computed s", CV_COLUMN_NUMBER }, { "return s", CV_COLUMN_NUMBER },
+             { "returned s", CV_COLUMN_NUMBER });
+    table.ncolumns -= returns ? 0 : 2;
     for (size_t k = 0; k < schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &schedule->chunks[k];
 
@@ -305,10 +298,6 @@ static void add_left_out(const struct cleave_schedule *schedule,
                          const struct cv_price *price, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "left out", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
     const size_t shown = all || schedule->nleft_out < LEFT_OUT_SHOWN ? schedule->nleft_out
                                                                      : LEFT_OUT_SHOWN;
     const size_t nunpaid = price_unpaid(price),
@@ -318,7 +307,7 @@ static void add_left_out(const struct cleave_schedule *schedule,
 
     if (schedule->nleft_out + nunpaid == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (size_t i = 0; i < shown; i++) {
         cv_table_text(&table, cleave_platform_worker_name(platform,
                                                           schedule->left_out[i].worker));

@@ -244,16 +244,12 @@ static bool find_shape(const struct cleave_tree *tree, struct cv_arena *arena,
 static void add_receivers(const struct shape *shape, uint32_t n,
                           const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "partials received", CV_COLUMN_COUNT },
-        { "nodes", CV_COLUMN_COUNT },
-        { "share", CV_COLUMN_PERCENT },
-    };
     enum { SHOWN = 12 };
     struct cv_table table;
     uint32_t shown = 0, rows = 0;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "partials received", CV_COLUMN_COUNT },
+             { "nodes", CV_COLUMN_COUNT }, { "share", CV_COLUMN_PERCENT });
     for (uint32_t k = 0; k <= shape->max && rows < SHOWN; k++) {
         if (shape->nodes[k] == 0)
             continue;

@@ -274,17 +274,14 @@ static void add_totals(const struct cv_streams_job *job, struct cv_text *out)
 static void add_streams(const struct cv_streams_job *job, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },    { "workers", CV_COLUMN_COUNT },
-        { "units/s", CV_COLUMN_UNITS },   { "of its share", CV_COLUMN_PERCENT },
-        { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT },
-    };
     const struct cleave_stream_plan *plan = job->plan;
     const uint32_t shown =
         all || plan->nstreams < STREAMS_SHOWN ? plan->nstreams : STREAMS_SHOWN;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
+             { "units/s", CV_COLUMN_UNITS }, { "of its share", CV_COLUMN_PERCENT },
+             { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT });
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_plan_stream *stream = &plan->streams[m];
 
@@ -300,18 +297,15 @@ static void add_streams(const struct cv_streams_job *job, bool all,
 static void add_workers(const struct cv_streams_job *job, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },   { "served", CV_COLUMN_COUNT },
-        { "worker", CV_COLUMN_TEXT },    { "units/s", CV_COLUMN_UNITS },
-        { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER },
-    };
     const struct cleave_stream_plan *plan = job->plan;
     struct cv_table table;
     uint32_t shown = 0;
 
     if (plan->selected == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "served", CV_COLUMN_COUNT },
+             { "worker", CV_COLUMN_TEXT }, { "units/s", CV_COLUMN_UNITS },
+             { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER });
     for (uint32_t m = 0; m < plan->nstreams; m++)
         for (uint32_t i = 0; i < plan->clusters[m].nworkers; i++) {
             const uint32_t w = plan->clusters[m].workers[i];
@@ -331,10 +325,6 @@ static void add_workers(const struct cv_streams_job *job, bool all,
 static void add_left_out(const struct cv_streams_job *job, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "left out", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
     const struct cleave_stream_plan *plan = job->plan;
     const uint32_t left = plan->nworkers - plan->selected;
     struct cv_table table;
@@ -342,7 +332,7 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
 
     if (left == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (uint32_t w = 0; w < plan->nworkers && (all || shown < LEFT_OUT_SHOWN); w++) {
         if (plan->workers[w].reason == NULL)
             continue;
@@ -357,12 +347,6 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
 static void cip_text(const struct cv_streams_job *job, const struct cv_screen *screen,
                      struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },
-        { "sent first", CV_COLUMN_PERCENT },
-        { "first load", CV_COLUMN_UNITS },
-        { "delay s", CV_COLUMN_NUMBER },
-    };
     const uint32_t n = cleave_platform_nworkers(job->platform);
     const struct cv_cip *cip = &job->cip;
     struct cv_table table;
@@ -371,7 +355,8 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
     cv_text_add(out, "period    %s s, the shortest in which nobody waits\n",
                 CV_SHOW_NUMBER(cip->tau_s));
     cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "sent first", CV_COLUMN_PERCENT },
+             { "first load", CV_COLUMN_UNITS }, { "delay s", CV_COLUMN_NUMBER });
     for (uint32_t w = 0; w < n; w++) {
         cv_table_text(&table, name_of(job, w));
         CV_CELLS(&table, cip->theta[w], cip->first_load[w], cip->delay[w]);
@@ -428,18 +413,15 @@ static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
 static void add_results(const struct cv_streams_job *job, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },  { "workers", CV_COLUMN_COUNT },
-        { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
-        { "busy", CV_COLUMN_PERCENT },  { "idle s", CV_COLUMN_NUMBER },
-        { "waited", CV_COLUMN_COUNT },  { "ends s", CV_COLUMN_NUMBER },
-    };
     const struct cleave_streams_result *result = job->result;
     const uint32_t shown =
         all || result->nstreams < STREAMS_SHOWN ? result->nstreams : STREAMS_SHOWN;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
+             { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
+             { "busy", CV_COLUMN_PERCENT }, { "idle s", CV_COLUMN_NUMBER },
+             { "waited", CV_COLUMN_COUNT }, { "ends s", CV_COLUMN_NUMBER });
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_stream_result *stream = &result->streams[m];
 
@@ -454,15 +436,12 @@ static void add_results(const struct cv_streams_job *job, bool all,
 static void add_members(const struct cv_streams_job *job, const struct cv_screen *screen,
                         struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
-        { "rounds", CV_COLUMN_COUNT },       { "units", CV_COLUMN_UNITS },
-        { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "worker", CV_COLUMN_TEXT },
+             { "rounds", CV_COLUMN_COUNT }, { "units", CV_COLUMN_UNITS },
+             { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
+             { "ends s", CV_COLUMN_NUMBER });
     for (uint32_t i = 0; i < job->result->nworkers; i++) {
         const struct cleave_stream_worker *worker = &job->result->workers[i];
 
@@ -477,17 +456,13 @@ static void add_members(const struct cv_streams_job *job, const struct cv_screen
 static void add_rounds(const struct cv_streams_job *job, const struct cv_screen *screen,
                        struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "round", CV_COLUMN_COUNT },
-        { "workers", CV_COLUMN_COUNT },
-        { "known after s", CV_COLUMN_NUMBER },
-        { "mean length s", CV_COLUMN_NUMBER },
-    };
     struct cv_table table;
 
     if (job->nrounds == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
+             { "known after s", CV_COLUMN_NUMBER },
+             { "mean length s", CV_COLUMN_NUMBER });
     for (size_t i = 0; i < job->nrounds; i++) {
         if (i >= ROUNDS_SHOWN && i + 1 < job->nrounds)
             continue;

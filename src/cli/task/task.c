@@ -232,14 +232,11 @@ static void add_spread(const struct cleave_stats *stats, const struct cv_screen 
 void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *screen,
                    struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "mean s", CV_COLUMN_NUMBER },    { "std dev", CV_COLUMN_NUMBER },
-        { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
-        { "median", CV_COLUMN_NUMBER },    { "90%", CV_COLUMN_NUMBER },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "mean s", CV_COLUMN_NUMBER }, { "std dev", CV_COLUMN_NUMBER },
+             { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
+             { "median", CV_COLUMN_NUMBER }, { "90%", CV_COLUMN_NUMBER });
     CV_CELLS(&table, stats->mean_s, stats->stddev_s, stats->stderr_s, stats->q10_s,
              stats->median_s, stats->q90_s);
     cv_add_table(&table, screen, out);

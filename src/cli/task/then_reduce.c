@@ -327,15 +327,12 @@ static void add_workers(const struct cv_then_reduce *joint,
                         const struct cleave_platform *platform,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },    { "units", CV_COLUMN_UNITS },
-        { "ready s", CV_COLUMN_NUMBER }, { "before end s", CV_COLUMN_NUMBER },
-        { "sends to", CV_COLUMN_TEXT },
-    };
     const struct cv_joint_plan *plan = &joint->plan;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "units", CV_COLUMN_UNITS },
+             { "ready s", CV_COLUMN_NUMBER }, { "before end s", CV_COLUMN_NUMBER },
+             { "sends to", CV_COLUMN_TEXT });
     for (uint32_t k = 0; k < plan->used; k++) {
         const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
 
@@ -456,11 +453,6 @@ void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *scree
 void cv_then_reduce_plans(const struct cv_then_reduce *joint,
                           const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "plan", CV_COLUMN_TEXT },       { "makespan s", CV_COLUMN_NUMBER },
-        { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
-        { "workers", CV_COLUMN_COUNT },
-    };
     const struct {
         const char *name;
         double end_s;
@@ -475,7 +467,9 @@ void cv_then_reduce_plans(const struct cv_then_reduce *joint,
 
     cv_text_add(out, "bound     %s s (one round and its reduction)\n",
                 cv_show_number(joint->bound_s, number));
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "plan", CV_COLUMN_TEXT }, { "makespan s", CV_COLUMN_NUMBER },
+             { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
+             { "workers", CV_COLUMN_COUNT });
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cv_table_text(&table, rows[i].name);
         CV_CELLS(&table, rows[i].end_s, rows[i].end_s / joint->bound_s - 1,

@@ -111,13 +111,10 @@ static void add_summary(const struct cleave_policy *policy, struct cv_table *tab
 static void add_list(enum cleave_task task, const char *title,
                      const struct cv_screen *screen, struct cv_text *out)
 {
-    const struct cv_column columns[] = {
-        { title, CV_COLUMN_TEXT },
-        { "what it does [parameters]", CV_COLUMN_TEXT },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { title, CV_COLUMN_TEXT },
+             { "what it does [parameters]", CV_COLUMN_TEXT });
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         if (cleave_policy_at(i)->task != task)
             continue;
@@ -155,16 +152,13 @@ static const char *limit(const struct cleave_param *param, double value,
 
 static void add_params(const struct cleave_param *param, struct cv_text *text)
 {
-    static const struct cv_column columns[] = {
-        { "parameter", CV_COLUMN_TEXT }, { "default", CV_COLUMN_TEXT },
-        { "least", CV_COLUMN_TEXT },     { "most", CV_COLUMN_TEXT },
-        { "meaning", CV_COLUMN_TEXT },
-    };
     char number[CV_NUMBER_ROOM];
     const struct cv_screen screen = cv_screen_facts();
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "parameter", CV_COLUMN_TEXT }, { "default", CV_COLUMN_TEXT },
+             { "least", CV_COLUMN_TEXT }, { "most", CV_COLUMN_TEXT },
+             { "meaning", CV_COLUMN_TEXT });
     for (; param->name != NULL; param++) {
         cv_table_text(&table, param->name);
         cv_table_text(&table, limit(param, param->preset, number));
@@ -283,11 +277,6 @@ static int engines_show_json(void)
 
 static int engines_run(const struct cv_call *call)
 {
-    static const struct cv_column columns[] = {
-        { "engine", CV_COLUMN_TEXT },
-        { "state", CV_COLUMN_TEXT },
-        { "what it is", CV_COLUMN_TEXT },
-    };
     const struct engines_options *values = call->values;
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_screen screen = cv_screen_facts();
@@ -295,7 +284,8 @@ static int engines_run(const struct cv_call *call)
 
     if (values->json)
         return engines_show_json();
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "engine", CV_COLUMN_TEXT }, { "state", CV_COLUMN_TEXT },
+             { "what it is", CV_COLUMN_TEXT });
     for (size_t i = 0; i < cv_engine_count(); i++) {
         cv_table_text(&table, cv_engine_at(i)->name);
         cv_table_text(&table, cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing");

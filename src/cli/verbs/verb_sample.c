@@ -469,13 +469,11 @@ static void tell(struct choice *choice, size_t index, const uint64_t *bytes)
 
 static int show_list(struct choice *choice)
 {
-    const struct cv_column columns[] = { { "name", CV_COLUMN_TEXT },
-                                         { "what it is", CV_COLUMN_TEXT } };
     const struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "name", CV_COLUMN_TEXT }, { "what it is", CV_COLUMN_TEXT });
     for (size_t i = 0; i < choice->count; i++) {
         if (!choice->wanted[i])
             continue;
