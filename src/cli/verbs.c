@@ -157,8 +157,6 @@ void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const
                 "\n'cleave COMMAND --help' explains a command and shows an example.\n");
 }
 
-/* --- man pages, made from the same tables as --help -------------------------------- */
-
 /* `length` bytes as roff text: hyphens that can be copied, no accidental requests. */
 static void add_roff(struct cv_text *out, const char *text, size_t length)
 {
@@ -330,10 +328,6 @@ static void man_page(const struct cv_verb_list *verbs, const struct cv_verb *ver
         cv_text_add(out, ".SH SEE ALSO\n\\fBcleave\\fR(1)\n");
 }
 
-/* --- the table of all verbs, and the two that read it: help and completions -------- */
-
-/* --- cleave help --------------------------------------------------------------------- */
-
 struct help_options {
     int man, verbs;
 };
@@ -397,8 +391,6 @@ static const struct cv_verb cv_verb_help = {
     .run = run_help,
 };
 
-/* --- cleave completions -------------------------------------------------------------- */
-
 static const struct {
     const char *name;
     void (*write)(const struct cv_verb_list *verbs, struct cv_text *out);
@@ -447,8 +439,6 @@ static const struct cv_verb cv_verb_completions = {
     .examples = "cleave completions bash\ncleave completions fish",
     .run = run_completions,
 };
-
-/* --- the table ----------------------------------------------------------------------- */
 
 /* Tasks, each with its verbs plan, simulate and, if COMPARED, compare. */
 #define CV_TASKS(X)     \

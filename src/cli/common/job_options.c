@@ -115,8 +115,6 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
     return status;
 }
 
-/* --- which engines there are, and whether they are here ---------------------------- */
-
 static const struct cv_engine_fact engines[] = {
     { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
       NULL },
@@ -165,8 +163,6 @@ int cv_engine_check(const char *name)
     cv_suggest(shown, ENGINES, engine_name, NULL, hint, sizeof hint);
     return cv_refuse("--engine: unknown engine '%s'%s", shown, hint);
 }
-
-/* --- which engine simulates, and on what topology ---------------------------------- */
 
 const char *cv_engine_used(const char *engine, const struct cv_topology_options *options)
 {
@@ -284,8 +280,6 @@ int cv_topology_platform(const struct cv_topology_options *options,
     say_left_out(left_out);
     return CV_EXIT_DONE;
 }
-
-/* --- what --trace writes, and what a trace should know of its run ------------------ */
 
 void cv_command_line(const struct cv_call *call, struct cv_text *out)
 {

@@ -226,8 +226,6 @@ void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
         screen->width = 40;
 }
 
-/* --- files that the user names, to write results to -------------------------------- */
-
 static int cannot_write(const struct cv_output_file *out, int status, const char *why)
 {
     return cv_print_error(status, "%s: cannot write '%s': %s", out->option,
@@ -293,8 +291,6 @@ void cv_output_drop(struct cv_output_file *out)
     (void)cv_output_close(out, true);
 }
 
-/* --- a bar on stderr while many runs go on ----------------------------------------- */
-
 enum { BAR = 30 };
 
 void cv_progress_init(struct cv_progress *progress, const char *what, uint64_t total)
@@ -333,8 +329,6 @@ void cv_progress_done(struct cv_progress *progress)
         fputs("\r\033[K", stderr);
     progress->drawn = false;
 }
-
-/* --- small words and figures that every text uses ---------------------------------- */
 
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM])
 {

@@ -98,8 +98,6 @@ const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
     return buffer;
 }
 
-/* --- records that are not lines ------------------------------------------------------------ */
-
 struct form {
     const char *end, *option;
     bool header; /* the option is --header */
@@ -229,8 +227,6 @@ void cv_usage_hint_separator(const char *name)
                    strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }
 
-/* --- whether what comes on a descriptor is a list of files ------------------------- */
-
 enum { BEGINNING = 4096 };
 
 /* tee() copies what a pipe has into another pipe, and leaves it there. */
@@ -283,8 +279,6 @@ enum cv_listed_files cv_lists_files(int fd, int wait_ms)
         return CV_LISTS_NO_FILES;
     return nulls ? CV_LISTS_NULLS : CV_LISTS_LINES;
 }
-
-/* --- variables that others set for commands, and cleave does not ------------------- */
 
 /* A shell takes them for empty, so that 'sort {} >out.$PARALLEL_SEQ' writes every output to one
  * file, and nothing is said. */

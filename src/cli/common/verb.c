@@ -11,8 +11,6 @@
 #include "cli/common/usage_hints.h"
 #include "report/terminal/table.h"
 
-/* --- help texts, made from the verbs' tables --------------------------------------- */
-
 enum { OPTION_COLUMN = 25 };
 
 const struct cv_fact cv_environment_facts[] = {
@@ -173,10 +171,6 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
             cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
 }
 
-/* --- from the words behind a verb to its exit status ------------------------------- */
-
-/* --- rules about options ------------------------------------------------------------------ */
-
 /* The option whose name is the first `length` bytes of `name`; NULL: the verb has none. */
 static const struct cv_option *find_option(const struct cv_verb *verb, const char *name,
                                            size_t length)
@@ -304,8 +298,6 @@ int cv_options_check(const struct cv_call *call, const struct cv_option_rule *ru
     }
     return CV_EXIT_DONE;
 }
-
-/* --- calling a verb ----------------------------------------------------------------------- */
 
 /* A word that nobody asked for. */
 static int refuse_operand(const struct cv_verb *verb, const char *word, int count,

@@ -21,8 +21,6 @@
 #include "run/common/nosignal_thread.h"
 #include "run/common/poller.h"
 
-/* --- where a page is served -------------------------------------------------------- */
-
 enum { SHOWN = 64, QUEUE = 16 };
 
 union place {

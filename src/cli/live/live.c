@@ -125,8 +125,6 @@ unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
     return 1 + shown + !fits;
 }
 
-/* --- --serve: the report of a run while it runs ------------------------------------ */
-
 /* Seconds between two pages, at least; and what part of its time the run gives for them. */
 static const double PAUSE_S = 1, PART = 0.02;
 

@@ -17,8 +17,6 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 
-/* --- columns ---------------------------------------------------------------------------- */
-
 /* A command that ended. */
 struct entry {
     const struct cleave_attempt *attempt;

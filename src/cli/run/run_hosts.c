@@ -3,7 +3,7 @@
  * A worker with `ssh:` or `slots:` is another machine, or stands for one: its slots are
  * workers of the run, count times slots of them, over one connection. The others are
  * places on this machine, with `command:` before each command. */
-#include "cli/run/run_hosts.h"
+#include "cli/run/run_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,6 @@
 #include "base/helper_program.h"
 #include "base/shell_word.h"
 #include "cli/common/output.h"
-#include "cli/run/run_slurm.h"
 #include "io/input.h"
 #include "io/platform_leaders.h"
 #include "model/platform/nominal.h"
@@ -23,7 +22,106 @@
 #include "run/common/usable_cores.h"
 #include "run/hosts/via_spec.h"
 
-/* --- copies of cleave that are taken to hosts -------------------------------------- */
+enum {                       /* most bytes */
+       LED_MOST = 96 * 1024, /* of a text that goes with the words of a command */
+       PLATFORM_MOST = 256 * 1024 * 1024,
+};
+
+/* What a worker that leads others is told: who it is, whom it leads, and what this run is
+ * told. */
+static void lead_words(const struct cv_group *group, const struct cv_reach *reach,
+                       const char *const *led, struct cv_words *words)
+{
+    cv_words_split(words, "--lead -- --as");
+    cv_words_add(words, group->name);
+    for (size_t i = 0; led[i] != NULL; i++)
+        cv_words_add(words, led[i]);
+    for (size_t i = 0; reach->lead[i] != NULL; i++)
+        cv_words_add(words, reach->lead[i]);
+}
+
+/* The same for a shell. */
+static void lead_line(const struct cv_group *group, const struct cv_reach *reach,
+                      const char *const *led, struct cv_arena *arena,
+                      struct cv_text *line)
+{
+    struct cv_words words = { .arena = arena };
+    const char *const *list;
+
+    lead_words(group, reach, led, &words);
+    list = cv_words_done(&words);
+    cv_text_add(line, " ");
+    if (list != NULL)
+        cv_sh_words_add(line, list);
+    line->failed = line->failed || list == NULL;
+}
+
+/* The hosts behind a leader, by name. */
+static enum cleave_status list_behind(const char *path, const char *text,
+                                      const char *leader, const struct cv_reach *reach,
+                                      struct cv_arena *arena, const char *const **out,
+                                      struct cleave_error *err)
+{
+    struct cv_platform_view how = reach->view;
+    struct cv_words names = { .arena = arena };
+    struct cleave_platform *view;
+
+    how.as = leader;
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, &view, err));
+    for (uint32_t g = 0; g < view->ngroups; g++)
+        if (strcmp(view->groups[g].name, leader) != 0)
+            cv_words_add(&names, view->groups[g].name);
+    cleave_platform_free(view);
+    *out = cv_words_done(&names);
+    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+}
+
+/* Those behind a leader are its own affair, which has to be known there. */
+static enum cleave_status leads_of_file(const char *path, const char *text,
+                                        const struct cv_group *group,
+                                        const struct cv_reach *reach,
+                                        struct cv_arena *arena,
+                                        const char *const **behind,
+                                        const char *const **led, struct cleave_error *err)
+{
+    struct cv_words words = { .arena = arena };
+
+    if (reach->lead == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads others (via:), which 'cleave run' can do",
+                       path, group->name);
+    if (strlen(text) > LED_MOST)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "%s: expected at most %d bytes, which are sent to leaders, got %zu", path,
+            (int)LED_MOST, strlen(text));
+    cv_words_add(&words, "--hosts");
+    cv_words_add(&words, text);
+    for (size_t i = 0; i < reach->via.count; i++) {
+        cv_words_add(&words, "--via");
+        cv_words_add(&words, reach->via.items[i]);
+    }
+    *led = cv_words_done(&words);
+    if (*led == NULL)
+        return cv_fail_memory(err, "the hosts");
+    return list_behind(path, text, group->name, reach, arena, behind, err);
+}
+
+int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_words words = { .arena = call->arena };
+
+    cv_options_add_words(call,
+                         "--split --header --records --together --max-record --unordered "
+                         "--header-out --reduce --commutative --memory --retries --nice "
+                         "--pin --ssh --remote --push --connect-timeout --host-timeout",
+                         &words);
+    reach->view.as = values->as;
+    reach->via = values->via;
+    reach->lead = cv_words_done(&words);
+    return reach->lead != NULL ? CV_EXIT_DONE : cv_no_memory("those who lead others");
+}
 
 /* Start the copy for the processor over there, or say which one is lacking. */
 static void copies_words(const struct cv_copies *copies, const char *runner,
@@ -125,10 +223,6 @@ int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
                           err.text);
 }
 
-/* --- workers and hosts from a platform file ---------------------------------------- */
-
-enum { PLATFORM_MOST = 256 * 1024 * 1024 };
-
 /* ssh with its options, up to the host. */
 static void ssh_words(const struct cv_group *group, const struct cv_reach *reach,
                       struct cv_words *words)
@@ -176,7 +270,7 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
     if (reach->pin != NULL && led == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
     if (led != NULL)
-        cv_lead_line(group, reach, led, words->arena, &line);
+        lead_line(group, reach, led, words->arena, &line);
     if (reach->push) /* a damaged one says that it is, but not which one it was to be */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     script_add(words, &line);
@@ -201,7 +295,7 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
     }
     cv_words_add(words, "worker");
     if (led != NULL) {
-        cv_lead_words(group, reach, led, words);
+        lead_words(group, reach, led, words);
     } else if (reach->pin != NULL) {
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
@@ -334,8 +428,8 @@ static enum cleave_status add_host(const char *path, const char *text,
     const char *const *led = NULL;
 
     if (group->led > 0)
-        CV_TRY(cv_leads_of_file(path, text, group, reach, arena,
-                                &out->behind[out->nhosts], &led, err));
+        CV_TRY(leads_of_file(path, text, group, reach, arena, &out->behind[out->nhosts],
+                             &led, err));
     return host_describe(group, reach, led, group->first, group->count, arena,
                          &out->hosts[out->nhosts++], err);
 }
@@ -388,9 +482,10 @@ static enum cleave_status read_platform(const char *path, char **out, size_t *le
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
-enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
-                                struct cv_arena *arena, struct cv_worker_list *out,
-                                struct cleave_error *err)
+static enum cleave_status open_platform(const char *path, const struct cv_reach *reach,
+                                        struct cv_arena *arena,
+                                        struct cv_worker_list *out,
+                                        struct cleave_error *err)
 {
     const char *name = hosts_are_text(path) ? "--hosts" : cv_input_name(path);
     struct cleave_platform *file = NULL;
@@ -413,11 +508,9 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
                  struct cv_worker_list *out)
 {
-    CV_CALL(cv_crew_open(path, reach, arena, out, &err));
+    CV_CALL(open_platform(path, reach, arena, out, &err));
     return CV_EXIT_DONE;
 }
-
-/* --- workers of hosts that were named in words ------------------------------------- */
 
 /* Nothing is known of their costs, so all are thought to be alike until they have been
  * measured. A host that does not say how many slots it has is asked for its cores when it is
@@ -426,8 +519,6 @@ int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena
 enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
 
 #define HERE "here" /* what workers of this machine are called */
-
-/* --- which ones --------------------------------------------------------------------------- */
 
 bool cv_hosts_are_file(const char *text)
 {
@@ -494,8 +585,6 @@ static enum cleave_status read_words(const struct cv_run_options *values,
     return cv_host_words_settle(
         out, values->hosts_file != NULL && is_granted(values->hosts_file), "hosts", err);
 }
-
-/* --- who leads whom ----------------------------------------------------------------------- */
 
 /* The hosts of a run, and whom each is behind. */
 struct roster {
@@ -646,11 +735,11 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
         if (roster->leads[i] && is_behind(roster, i, leader))
             add_via(roster, i, &words);
     }
-    if (logins.length > CV_LED_MOST) {
+    if (logins.length > LED_MOST) {
         cv_text_done(&logins);
         return cv_fail(err, CLEAVE_EINPUT,
                        "--via: expected at most %d bytes of hosts behind '%s', got %zu",
-                       (int)CV_LED_MOST, items[leader].name, logins.length);
+                       (int)LED_MOST, items[leader].name, logins.length);
     }
     cv_words_add(&words, "--sshlogin");
     cv_words_take(&words, &logins);
@@ -663,8 +752,6 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     *led = cv_words_done(&words);
     return *behind != NULL && *led != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
-
-/* --- their workers ------------------------------------------------------------------------ */
 
 /* 0: as many as it says when it is reached. One who leads others is one worker. */
 static uint32_t slots_of(const struct roster *roster, uint32_t host)
@@ -788,7 +875,7 @@ static enum cleave_status open_file(const struct cv_run_options *values,
     CV_TRY(cv_via_read_names(values->via.items, values->via.count, arena, &via, err));
     own.view.rules = via.rules;
     own.view.nrules = via.count;
-    return cv_crew_open(values->hosts, &own, arena, out, err);
+    return open_platform(values->hosts, &own, arena, out, err);
 }
 
 enum cleave_status cv_crew_find(const struct cv_run_options *values,

@@ -1,5 +1,5 @@
 /* run_mpi.c -- cleave run among the ranks of an MPI job. SPDX-License-Identifier: MIT */
-#include "cli/run/run_mpi.h"
+#include "cli/run/run_parts.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -15,14 +15,11 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "cli/common/output.h"
-#include "cli/run/run_slurm.h"
 #include "engine/mpi_bridge.h"
 #include "model/platform/nominal.h"
 #include "run/common/guard.h"
 #include "run/hosts/rank_groups.h"
 #include "run/worker/worker_fold.h"
-
-/* --- whether all ranks were started with the same words ---------------------------- */
 
 /* A hash says whether, of words of any length, and the first words say what. */
 
@@ -98,8 +95,6 @@ static bool mpi_words_differ(const struct cv_mpi_words *first,
     return true;
 }
 
-/* --- cleave run among the ranks of an MPI job -------------------------------------- */
-
 /* One MPI library: how its mpirun is known, and what has to be installed. */
 struct flavour {
     const char *name, *title;
@@ -122,8 +117,6 @@ static const char *const places[] = {
     "../lib/*/cleave/%s/libcleave-mpi.so",
     "../lib64/cleave/%s/libcleave-mpi.so",
 };
-
-/* --- which one ---------------------------------------------------------------------------- */
 
 /* The number that mpirun has given to this process; -1: it was not started by one. */
 static int rank_by_name(void)
@@ -170,8 +163,6 @@ static void find_library(const char *name, char *out, size_t size)
         return;
     }
 }
-
-/* --- the library -------------------------------------------------------------------------- */
 
 enum {
     ALONE_MS = 1000, /* until rank 0 has told what all ranks meet */
@@ -359,8 +350,6 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
                                   : status;
 }
 
-/* --- who leads whom ----------------------------------------------------------------------- */
-
 /* The leader of each rank: itself, unless --leaders is given. */
 static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
                         struct cv_arena *arena, uint32_t **out)
@@ -429,8 +418,6 @@ static void await_end(struct cleave_channel *link)
             link->calls->heed(link);
     }
 }
-
-/* --- ranks -------------------------------------------------------------------------------- */
 
 static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
 {

@@ -4,7 +4,7 @@
  * --results DIR has the layout of GNU parallel: DIR/NAME/VALUE for each argument, where NAME is its
  * number, or its name with --header :, and in the last folder stdout, stderr and seq. If DIR has
  * places it is the name of the output itself, or of a folder if it ends in a slash. */
-#include "cli/run/run_results.h"
+#include "cli/run/run_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,6 @@
 #include "base/new_file.h"
 #include "base/write_all.h"
 #include "cli/common/output.h"
-
-/* --- names -------------------------------------------------------------------------------- */
 
 /* A value as the name of a folder. */
 static void add_value(struct cv_text *out, const char *value)
@@ -121,8 +119,6 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
     return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
 static enum cleave_status make_folders(const char *path, struct cleave_error *err)
 {
     struct cleave_error why;
@@ -175,8 +171,6 @@ static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int
 
     return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
 }
-
-/* --- what the run asks -------------------------------------------------------------------- */
 
 static enum cleave_status open_errors(void *context, uint64_t item, int *out,
                                       struct cleave_error *err)
@@ -310,8 +304,6 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
     return CLEAVE_OK;
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
-
 /* A text with places; they are filled without quotes. Returns an exit status. */
 static int run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                              const char *text, struct cv_item_template *out)
@@ -339,67 +331,14 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
 }
 
 /* One file for all. */
-static int open_rows(const struct cv_run_options *values, struct cv_run_items *items)
+static void open_rows(const struct cv_run_options *values, struct cv_run_items *items)
 {
     items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
                                         .commands = &items->commands,
                                         .unordered = values->unordered != 0 };
     items->rows_file = strncmp(items->results, "-.", 2) == 0 ? "-" : items->results;
     items->results = NULL;
-    return CV_EXIT_DONE;
 }
-
-int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
-{
-    const struct cv_run_options *values = call->values;
-    const char *tmpdir = getenv("TMPDIR");
-    int status = CV_EXIT_DONE;
-
-    items->results = values->results;
-    items->names_files = values->files != 0;
-    items->tags = (values->tag || values->tagstring != NULL) && items->results == NULL &&
-                  !items->names_files;
-    if (items->names_files && items->results == NULL)
-        items->folder = values->directory != NULL             ? values->directory
-                        : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
-                                                              : "/tmp";
-    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE)
-        return open_rows(values, items);
-    if (items->results != NULL) {
-        status = run_template_read(call, items, items->results, &items->place);
-        items->in_place = items->place.places;
-    }
-    if (status == CV_EXIT_DONE && items->tags)
-        status = run_template_read(call, items,
-                                   values->tagstring != NULL ? values->tagstring : "{}",
-                                   &items->tag);
-    return status;
-}
-
-void cv_run_results_done(struct cv_run_items *items)
-{
-    cv_run_rows_done(&items->rows);
-    cv_item_taken_done(&items->taken);
-    cv_item_template_done(&items->tag);
-    cv_item_template_done(&items->place);
-    cv_item_commands_done(&items->commands);
-}
-
-void cv_run_results_fill(const struct cv_run_items *items, struct cleave_items *out)
-{
-    if (items->rows_file != NULL) {
-        out->errors = open_row_errors;
-        out->keep = make_row;
-    }
-    if (items->results != NULL)
-        out->errors = open_errors;
-    if (items->results != NULL || items->names_files)
-        out->keep = keep;
-    if (items->tags)
-        out->tag = tag;
-}
-
-/* --- files that go to other machines with items, and come back --------------------- */
 
 static int read_templates(const struct cv_call *call, struct cv_run_items *items,
                           const char *const *texts, size_t count,
@@ -419,12 +358,12 @@ static int read_templates(const struct cv_call *call, struct cv_run_items *items
     return status;
 }
 
-int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
+/* Names of files that go to other machines, and that come back. */
+static int open_files(const struct cv_call *call, struct cv_run_items *items)
 {
     const struct cv_run_options *values = call->values;
     const size_t count = values->transfers.count;
     const char **sent = cv_array(call->arena, count + 1, sizeof *sent);
-    int status;
 
     if (sent == NULL)
         return cv_no_memory("the items");
@@ -432,15 +371,39 @@ int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
         memcpy(sent, values->transfers.items, count * sizeof *sent);
     if (values->transfer)
         sent[count] = values->replace != NULL ? values->replace : "{}";
-    status = read_templates(call, items, sent, count + (values->transfer != 0),
-                            &items->sends, &items->nsends);
-    if (status == CV_EXIT_DONE)
-        status = read_templates(call, items, values->returns.items, values->returns.count,
-                                &items->returns, &items->nreturns);
-    return status;
+    CV_DO(read_templates(call, items, sent, count + (values->transfer != 0),
+                         &items->sends, &items->nsends));
+    return read_templates(call, items, values->returns.items, values->returns.count,
+                          &items->returns, &items->nreturns);
 }
 
-void cv_item_files_done(struct cv_run_items *items)
+int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
+{
+    const struct cv_run_options *values = call->values;
+    const char *tmpdir = getenv("TMPDIR");
+
+    items->results = values->results;
+    items->names_files = values->files != 0;
+    items->tags = (values->tag || values->tagstring != NULL) && items->results == NULL &&
+                  !items->names_files;
+    if (items->names_files && items->results == NULL)
+        items->folder = values->directory != NULL             ? values->directory
+                        : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
+                                                              : "/tmp";
+    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE)
+        open_rows(values, items);
+    if (items->results != NULL) {
+        CV_DO(run_template_read(call, items, items->results, &items->place));
+        items->in_place = items->place.places;
+    }
+    if (items->tags)
+        CV_DO(run_template_read(call, items,
+                                values->tagstring != NULL ? values->tagstring : "{}",
+                                &items->tag));
+    return open_files(call, items);
+}
+
+void cv_run_items_done(struct cv_run_items *items)
 {
     for (size_t i = 0; i < items->nsends; i++)
         cv_item_template_done(&items->sends[i]);
@@ -448,6 +411,11 @@ void cv_item_files_done(struct cv_run_items *items)
         cv_item_template_done(&items->returns[i]);
     free(items->sends);
     free(items->returns);
+    cv_run_rows_done(&items->rows);
+    cv_item_taken_done(&items->taken);
+    cv_item_template_done(&items->tag);
+    cv_item_template_done(&items->place);
+    cv_item_commands_done(&items->commands);
 }
 
 /* The names that templates make of an item. */
@@ -520,8 +488,8 @@ static int name_folder(const struct cv_call *call, const char **folder)
     return *folder != NULL ? CV_EXIT_DONE : cv_no_memory("the items");
 }
 
-int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *items,
-                       struct cleave_execution *out)
+int cv_run_results_fill(const struct cv_call *call, const struct cv_run_items *items,
+                        struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
     const char **base = cv_array(call->arena, values->basefiles.count + 1, sizeof *base);
@@ -530,6 +498,16 @@ int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *it
         return cv_no_memory("the items");
     if (values->basefiles.count > 0)
         memcpy(base, values->basefiles.items, values->basefiles.count * sizeof *base);
+    if (items->rows_file != NULL) {
+        out->items.errors = open_row_errors;
+        out->items.keep = make_row;
+    }
+    if (items->results != NULL)
+        out->items.errors = open_errors;
+    if (items->results != NULL || items->names_files)
+        out->items.keep = keep;
+    if (items->tags)
+        out->items.tag = tag;
     out->items.sends = items->nsends > 0 ? get_sends : NULL;
     out->items.returns = items->nreturns > 0 ? get_returns : NULL;
     out->hosts.base_files = base;

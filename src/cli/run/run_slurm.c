@@ -1,5 +1,5 @@
 /* run_slurm.c -- the nodes of a Slurm job as hosts. SPDX-License-Identifier: MIT */
-#include "cli/run/run_slurm.h"
+#include "cli/run/run_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +38,6 @@ bool cv_is_srun(const char *words, const char **rest)
     return end - name == 4 && strncmp(name, "srun", 4) == 0;
 }
 
-/* --- the environment ---------------------------------------------------------------------- */
-
 /* A variable of the job, or of one of the parts of a heterogeneous one. */
 static const char *job_variable(const char *name, int part)
 {
@@ -74,8 +72,6 @@ static uint32_t next_count(const char **list, uint32_t *left)
         *list = end + (*end == ',');
     return (uint32_t)value;
 }
-
-/* --- nodes -------------------------------------------------------------------------------- */
 
 static const char *own_program(struct cv_arena *arena)
 {
@@ -282,8 +278,6 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     out->nhosts = nodes.count;
     return status;
 }
-
-/* --- what cannot be ----------------------------------------------------------------------- */
 
 /* Processes that srun has started with these words; 1 for one, and for a shell that somebody
  * types into. */

@@ -18,7 +18,7 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "cli/task/load_task.h"
 #include "model/platform/nominal.h"
 #include "report/terminal/table.h"
@@ -31,8 +31,6 @@ struct cv_members {
     const char **names, **prefixes; /* of the arena */
     uint32_t count;
 };
-
-/* --- workers of this machine by their names ---------------------------------------- */
 
 /* Members of a list are "name", "name*14" or "name[0-3,6]", and each may go on with ':' and
  * the words that stand before its command, where {i} is the number of each of several
@@ -130,8 +128,6 @@ static int add_one(struct reading *reading, const char *name, const char *words,
     return CV_EXIT_DONE;
 }
 
-/* --- several alike ------------------------------------------------------------------------ */
-
 /* A whole number of at most six digits; -1: there is none. `text` is left behind it. */
 static long take_number(const char **text, int *out_digits)
 {
@@ -204,8 +200,6 @@ static int add_range(struct reading *reading, const char *name, const char *rang
     return status;
 }
 
-/* --- lists -------------------------------------------------------------------------------- */
-
 static int add_member(struct reading *reading, char *text)
 {
     char *words = strchr(text, ':'), *many, kind, shown[CV_ECHO_ROOM];
@@ -271,8 +265,6 @@ static int members_read(const char *text, struct cv_arena *arena, struct cv_memb
     return status;
 }
 
-/* --- the workers that --workers names or counts ------------------------------------ */
-
 enum {
     MOST_POSSIBLE = 256, /* what 0 stands for: more cost more than they could gain unless
                           * somebody knows that they do not */
@@ -280,8 +272,6 @@ enum {
                      * of its output */
     FILES_ELSE = 64,
 };
-
-/* --- counts ------------------------------------------------------------------------------- */
 
 /* As many as the descriptors of this process suffice for. */
 static uint32_t most_possible(void)
@@ -329,8 +319,6 @@ static int read_count(const char *text, uint32_t *out)
         *out = (uint32_t)number;
     return CV_EXIT_DONE;
 }
-
-/* --- crews --------------------------------------------------------------------------------- */
 
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out)
 {
@@ -380,8 +368,6 @@ int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_are
     return prefixes != NULL ? CV_EXIT_DONE : cv_no_memory("the workers");
 }
 
-/* --- what a run would do with its workers ------------------------------------------ */
-
 static int input_size(const struct cleave_execution *execution, double *out)
 {
     *out = 0;
@@ -424,8 +410,6 @@ static enum cleave_status describe(const struct cleave_execution *execution, dou
     return cv_run_policy_settings(&execution->policy, arena, &out->settings,
                                   &out->nsettings, err);
 }
-
-/* --- --dry-run ---------------------------------------------------------------------------- */
 
 /* The command as a shell would take it; of workers that put words before it, some. */
 static void add_commands(const struct cleave_execution *execution, struct cv_text *out)

@@ -11,15 +11,17 @@
 #include "cli/common/job_options.h"
 #include "cli/common/output.h"
 #include "cli/common/run_foreign.h"
-#include "cli/run/run_command.h"
-#include "cli/run/run_hosts.h"
-#include "cli/run/run_items.h"
-#include "cli/run/run_mistakes.h"
-#include "cli/run/run_mpi.h"
-#include "cli/run/run_report.h"
-#include "cli/run/run_slurm.h"
+#include "cli/run/run_parts.h"
 #include "run/framed.h"
 #include "run/master/run_policy.h"
+
+struct sink {
+    const char *option; /* borrowed: that asked for it                                 */
+    const char *path; /* borrowed; NULL: standard output                               */
+    struct cv_new_file file;
+    bool kept; /* a journal has all of it: nothing stays beside that is not whole   */
+    bool on_stdout; /* outputs come on standard output, by whatever name               */
+};
 
 /* One call of cleave run. */
 struct whole_run {
@@ -28,7 +30,7 @@ struct whole_run {
     const struct cv_run_mpi *mpi;        /* NULL: not among ranks */
     struct cleave_execution request;
     struct cv_run_report report;
-    struct cv_run_sink sink;
+    struct sink sink;
     struct cv_worker_list workers;
     struct cv_reach reach;
     struct cv_run_items items;
@@ -40,6 +42,84 @@ struct whole_run {
     struct cleave_execution_result *result; /* owned; NULL: nothing was run */
     struct cleave_error err;
 };
+
+/* A result that lacks the output of a chunk looks like one that does not: so a file has the
+ * name that was asked for only if nothing is missing, as with a target of make. What a run
+ * got done before it failed or was stopped is not thrown away either. */
+
+static int cannot_write(const struct sink *sink, int status,
+                        const struct cleave_error *err)
+{
+    return cv_print_error(status, "%s: cannot write '%s': %s", sink->option,
+                          CV_ECHO(sink->path), err->text);
+}
+
+static bool names_file(const char *path)
+{
+    return path != NULL && strcmp(path, "-") != 0;
+}
+
+bool cv_run_output_is_file(const struct cv_run_options *values)
+{
+    return names_file(values->output);
+}
+
+/* `path` is the argument of the option: NULL and "-" are standard output. *out_descriptor is where
+ * to write. Returns an exit status. */
+static int sink_open(struct sink *sink, const char *option, const char *path,
+                     int *out_descriptor)
+{
+    struct cleave_error err;
+
+    *sink = (struct sink){ .option = option, .file.fd = -1, .on_stdout = true };
+    *out_descriptor = STDOUT_FILENO;
+    if (!names_file(path))
+        return CV_EXIT_DONE;
+    sink->path = path;
+    if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
+        return cannot_write(sink, CV_EXIT_USAGE, &err);
+    *out_descriptor = sink->file.fd;
+    sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
+    return CV_EXIT_DONE;
+}
+
+/* Say where what there is of a result can be found. */
+static void tell_part(const struct sink *sink)
+{
+    if (sink->file.replaces)
+        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
+                       CV_ECHO(sink->path), sink->file.beside);
+    else
+        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
+                       CV_ECHO(sink->path), sink->file.beside);
+}
+
+/* If all outputs were written, in order, the file gets its name; else what there is of it stays
+ * next to it, unless it is kept elsewhere or empty, and its name is printed. Returns `status`, or
+ * that of a result that could not be written. Does nothing the second time. */
+static int sink_close(struct sink *sink, bool whole, int status)
+{
+    struct cleave_error err;
+    bool placed = false;
+
+    if (sink->file.fd < 0)
+        return status;
+    if (whole && sink->file.beside != NULL) {
+        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
+        if (!placed)
+            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    }
+    if (!placed && sink->file.beside != NULL &&
+        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
+        cv_new_file_drop(&sink->file);
+        return status;
+    }
+    if (!placed && sink->file.beside != NULL)
+        tell_part(sink);
+    if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
+        status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    return status;
+}
 
 /* --- before the run ----------------------------------------------------------------------- */
 
@@ -311,6 +391,30 @@ static int fill_listener(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
+/* Whether what is asked for can be had with hosts that lead others. Returns an exit status. */
+static int check_leaders(const struct cv_worker_list *workers,
+                         const struct cleave_execution *execution,
+                         const struct cv_run_options *values)
+{
+    const char *what = execution->items.words != NULL   ? "items"
+                       : execution->input.pairs != NULL ? "--pairs"
+                       : execution->tell_records && !values->cat
+                           ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
+                             "which leaders have numbers of their own"
+                           : NULL;
+
+    const char *request = values->leaders != NULL ? "--leaders"
+                          : values->via.count > 0 ? "--via"
+                                                  : "via:";
+
+    for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
+        if (workers->hosts[i].leads)
+            return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
+                             "leave %s out, so that all are reached from here",
+                             workers->hosts[i].name, request, what, request);
+    return CV_EXIT_DONE;
+}
+
 static int fill_items(struct whole_run *run)
 {
     if (run->has_items && !run->values->dry_run) {
@@ -319,7 +423,7 @@ static int fill_items(struct whole_run *run)
                                 cv_crew_count(&run->workers), &run->request));
     }
     run->report.command = run->request.command;
-    return cv_leads_check(&run->workers, &run->request, run->values);
+    return check_leaders(&run->workers, &run->request, run->values);
 }
 
 /* Pieces of --framed were cut and decoded by the run that sends them. */
@@ -424,10 +528,10 @@ static int close_output(struct whole_run *run, int status)
     /* A run that continues from a journal makes a new file. */
     run->sink.kept =
         run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
-    return cv_run_sink_close(&run->sink,
-                             run->done == CLEAVE_OK &&
-                                 (run->result->failed == 0 || run->report.rows != NULL),
-                             status);
+    return sink_close(&run->sink,
+                      run->done == CLEAVE_OK &&
+                          (run->result->failed == 0 || run->report.rows != NULL),
+                      status);
 }
 
 /* Whether workers were there to run something. */
@@ -482,7 +586,7 @@ static void show_summary(struct whole_run *run, int status)
     /* Not before: it takes seconds for a thousand workers. */
     if (run->report.declared)
         run->report.predicted_s = cv_run_predict(&run->request, run->call->arena);
-    cv_run_summary(result, run->values, &run->report, status);
+    cv_run_summary(result, &run->report, status);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -523,13 +627,12 @@ static int open_sink(struct whole_run *run)
     if (run->items.rows_file != NULL)
         output->name = run->items.rows_file;
     CV_DO(run->items.rows_file != NULL
-              ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,
-                                 &output->descriptor)
-              : cv_run_sink_open(&run->sink, "--output", values->output,
-                                 &output->descriptor));
+              ? sink_open(&run->sink, "--results", run->items.rows_file,
+                          &output->descriptor)
+              : sink_open(&run->sink, "--output", values->output, &output->descriptor));
     run->report.result_on_stdout = run->sink.on_stdout;
     if ((run->report.bar || run->report.live) && isatty(output->descriptor)) {
-        output->before = cv_run_make_room;
+        output->before = cv_run_progress_end;
         output->context = &run->report;
     }
     return CV_EXIT_DONE;
@@ -546,7 +649,7 @@ static int execute(struct whole_run *run)
     cv_run_progress_end(&run->report);
     status = judge(run);
     if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
-        cv_run_stopped(run->result, run->values, &run->report);
+        cv_run_stopped(run->result, &run->report);
     give_hints(run);
     status = close_output(run, status);
     status = cv_run_report_close(&run->report, status);
@@ -591,14 +694,13 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
-    status = cv_run_sink_close(&run.sink, false, status); /* if nothing was run */
+    status = sink_close(&run.sink, false, status); /* if nothing was run */
     status = cv_run_report_close(&run.report, status);
     cleave_trace_free(run.request.listener.trace);
     cleave_execution_free(run.result);
     cleave_platform_free(run.report.again.platform);
     cleave_platform_free(run.workers.platform);
-    cv_item_files_done(&run.items);
-    cv_run_results_done(&run.items);
+    cv_run_items_done(&run.items);
     return status;
 }
 

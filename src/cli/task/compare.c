@@ -9,8 +9,6 @@
 #include "cli/task/task.h"
 #include "report/page/html_compare.h"
 
-/* --- values ----------------------------------------------------------------------------- */
-
 bool cv_compare_is_sweep(const struct cv_comparison *found)
 {
     return found->sweep.what != CV_SWEEP_NONE;
@@ -66,8 +64,6 @@ double cv_compare_over_best(const struct cv_comparison *found, size_t index,
 {
     return over(found, cell, value_of(found, best_of(found, index)));
 }
-
-/* --- measuring -------------------------------------------------------------------------- */
 
 /* Best first, policies that do not apply last. */
 static int by_value(const void *a, const void *b)
@@ -163,8 +159,6 @@ static int measure(struct cv_task_call *task, const struct cv_task_kind *kind)
         qsort(found->cells, found->npolicies, sizeof *found->cells, by_value);
     return CV_EXIT_DONE;
 }
-
-/* --- text ------------------------------------------------------------------------------- */
 
 /* One row per value, one column per policy. */
 static void add_sweep(const struct cv_comparison *found, const struct cv_screen *screen,
@@ -280,8 +274,6 @@ static void add_text(struct cv_task_call *task, const struct cv_task_kind *kind,
     add_reasons(found, &screen, out);
 }
 
-/* --- CSV and JSON ----------------------------------------------------------------------- */
-
 static void csv_number(struct cv_text *out, double value)
 {
     char number[CV_NUMBER_SIZE];
@@ -387,8 +379,6 @@ static int show_json(struct cv_task_call *task, const struct cv_task_kind *kind)
         json_cells(task, kind, &json, 0);
     return cv_result_close(&json);
 }
-
-/* --- the page --------------------------------------------------------------------------- */
 
 static bool applies(const struct cv_comparison *found, size_t policy)
 {
@@ -501,8 +491,6 @@ static int show_page(struct cv_task_call *task, const struct cv_task_kind *kind)
     cv_text_done(&command);
     return status;
 }
-
-/* --- the flow --------------------------------------------------------------------------- */
 
 static int compare(struct cv_task_call *task, const struct cv_task_kind *kind)
 {

@@ -153,8 +153,6 @@ static void add_words(const struct cv_load_job *load, struct cv_text *out)
                 CV_COUNTED(cleave_platform_nworkers(load->platform), "worker"));
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
 static int sum_up(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
@@ -401,8 +399,6 @@ static void plan_json(struct cv_task_call *task, struct cv_json *json)
     cv_json_end(json);
 }
 
-/* --- simulate --------------------------------------------------------------------------- */
-
 static int simulate(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
@@ -454,8 +450,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
                 cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
     cv_times_text(stats, screen, out);
 }
-
-/* --- compare ---------------------------------------------------------------------------- */
 
 static void json_head(struct cv_task_call *task, struct cv_json *json)
 {

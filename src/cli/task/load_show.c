@@ -6,8 +6,6 @@
 #include "model/platform/platform_internal.h"
 #include "report/terminal/terminal_gantt.h"
 
-/* --- plans for a deadline or a budget, and what plans cost ------------------------- */
-
 int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
                   struct cv_price *out)
 {
@@ -112,8 +110,6 @@ static void price_json_left_out(struct cv_json *json, const struct cv_price *pri
         cv_field_reason(json, "worker", price_unpaid_name(price, i),
                         price_unpaid_reason(price));
 }
-
-/* --- a schedule as text for people ------------------------------------------------- */
 
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };
@@ -368,8 +364,6 @@ void cv_schedule_text(const struct cleave_schedule *schedule,
     cv_schedule_chart(schedule, platform, options, screen, out);
     free(sums);
 }
-
-/* --- plans and simulations as JSON on stdout --------------------------------------- */
 
 static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
                        const struct cleave_platform *platform)

@@ -291,8 +291,6 @@ static int open_job(struct cv_task_call *task)
                                        : cv_then_reduce_open(task, &options);
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
 void cv_load_plan_facts(struct cv_task_call *task)
 {
     const struct cv_load_job *load = task->job;
@@ -372,8 +370,6 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
         cv_schedule_text(load->schedule, load->job.platform, price_of(load),
                          task->options, screen, out);
 }
-
-/* --- simulate --------------------------------------------------------------------------- */
 
 void cv_load_simulation_facts(struct cv_task_call *task)
 {
@@ -474,8 +470,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
                 stats->chunks == floor(stats->chunks) ? "" : " on average");
     cv_times_text(stats, screen, out);
 }
-
-/* --- compare ---------------------------------------------------------------------------- */
 
 static bool sweeps(const struct cv_task_options *options, const char *what)
 {

@@ -13,8 +13,6 @@
 #include "policy/compound/registry.h"
 #include "report/terminal/terminal_tree.h"
 
-/* --- costs ------------------------------------------------------------------------------ */
-
 const char *cv_ready_model_name(enum cleave_ready_model model)
 {
     static const char *const models[] = {
@@ -134,8 +132,6 @@ bool cv_reduce_closed_form(const struct cleave_reduction *job, struct cv_markov 
            cv_markov_both(job->nodes, 1 / transfer.mean, 1 / compute.mean, out, NULL) ==
                CLEAVE_OK;
 }
-
-/* --- text ------------------------------------------------------------------------------- */
 
 void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out)
 {
@@ -313,8 +309,6 @@ void cv_tree_text(struct cv_task_call *task, bool drawn, const struct cv_screen 
     }
 }
 
-/* --- JSON ------------------------------------------------------------------------------- */
-
 void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
 {
     cv_field_number(json, "lower_bound", tree->lower_bound_s);
@@ -379,8 +373,6 @@ void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree)
     }
     cv_json_end(json);
 }
-
-/* --- what is proved --------------------------------------------------------------------- */
 
 /* The ready times as a plan takes them; NULL when memory is short. */
 static double *planned_times(const struct cv_reduce_job *reduce)

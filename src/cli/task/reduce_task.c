@@ -237,8 +237,6 @@ static int read_ready(const struct cv_task_options *options, struct cv_reduce_jo
     return CV_EXIT_DONE;
 }
 
-/* --- the job ---------------------------------------------------------------------------- */
-
 static int read_settings(const struct cv_task_options *options, struct cv_arena *arena,
                          struct cleave_reduction *job)
 {
@@ -389,8 +387,6 @@ static void close_job(struct cv_task_call *task)
     free(reduce->ready_s);
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
 /* Plan a tree; a small one is drawn from its events. */
 static int make_tree(struct cv_task_call *task, bool drawn, const char *engine,
                      const char *bound)
@@ -478,8 +474,6 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_screen_narrow(screen, task->options->width);
     cv_tree_text(task, task->options->tree, screen, out);
 }
-
-/* --- simulate --------------------------------------------------------------------------- */
 
 /* Costs of a file do not vary: there is one run, and its tree is shown. */
 static int simulate(struct cv_task_call *task)
@@ -591,8 +585,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
         cv_text_add(out, "compute   drawn once per node and run\n");
     cv_times_text(stats, screen, out);
 }
-
-/* --- compare ---------------------------------------------------------------------------- */
 
 static int check_comparison(const struct cv_task_options *options)
 {

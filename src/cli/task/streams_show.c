@@ -124,8 +124,6 @@ void cv_streams_plan_json(struct cv_task_call *task, struct cv_json *json)
     put_workers(json, job);
 }
 
-/* --- simulations -------------------------------------------------------------------- */
-
 static void put_use(struct cv_json *json, const struct cleave_stream_use *use)
 {
     cv_field_number(json, "throughput", use->throughput_ups);
@@ -228,8 +226,6 @@ void cv_streams_result_json(struct cv_task_call *task, struct cv_json *json)
     put_members(json, job);
 }
 
-/* --- plans and simulations of streams as text for people --------------------------- */
-
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, STREAMS_SHOWN = 20, LEFT_OUT_SHOWN = 5, ROUNDS_SHOWN = 6 };
 
@@ -246,8 +242,6 @@ static void add_headline(const struct cv_streams_job *job, double horizon_s,
         cv_text_add(out, ", for %.6g s", horizon_s);
     cv_text_add(out, "%s\n", CV_PLAIN(screen));
 }
-
-/* --- plans -------------------------------------------------------------------------- */
 
 static void add_totals(const struct cv_streams_job *job, struct cv_text *out)
 {
@@ -380,8 +374,6 @@ void cv_streams_plan_text(struct cv_task_call *task, struct cv_screen *screen,
     add_workers(job, all, screen, out);
     add_left_out(job, all, screen, out);
 }
-
-/* --- simulations -------------------------------------------------------------------- */
 
 static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
 {

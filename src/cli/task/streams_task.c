@@ -318,8 +318,6 @@ static void close_job(struct cv_task_call *task)
     cleave_platform_free(job->platform);
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
 /* --cip: the shortest round for all workers of one master; else the plan has been made. */
 static int plan(struct cv_task_call *task)
 {
@@ -354,8 +352,6 @@ static int plan(struct cv_task_call *task)
         return cv_refuse("--cip: %s", err.text);
     return CV_EXIT_DONE;
 }
-
-/* --- simulate --------------------------------------------------------------------------- */
 
 static int add_setting(struct cv_settings *settings, const char *key, double value,
                        struct cv_arena *arena)

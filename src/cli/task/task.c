@@ -23,8 +23,6 @@ const struct cv_task_options cv_task_presets = {
     .declared = 1,
 };
 
-/* --- flows ------------------------------------------------------------------------------ */
-
 int cv_task_open(const struct cv_call *call, const struct cv_task_kind *kind,
                  struct cv_task_call *out)
 {
@@ -147,8 +145,6 @@ int cv_task_simulate(const struct cv_call *call)
     return run_part(call, task, &task->simulated);
 }
 
-/* --- texts ------------------------------------------------------------------------------ */
-
 double cv_over(double time_s, double bound_s)
 {
     const double over = bound_s > 0 ? time_s / bound_s - 1 : 0;
@@ -242,8 +238,6 @@ void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *scr
     cv_add_table(&table, screen, out);
     add_spread(stats, screen, out);
 }
-
-/* --- JSON ------------------------------------------------------------------------------- */
 
 void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
 {

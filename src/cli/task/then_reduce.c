@@ -9,8 +9,6 @@
 #include "sim/reduce/joint_runs.h"
 #include "sim/reduce/reduced_load.h"
 
-/* --- reading ---------------------------------------------------------------------------- */
-
 static int bad_part(const char *part)
 {
     return cv_refuse(
@@ -125,8 +123,6 @@ static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
     return order;
 }
 
-/* --- planning --------------------------------------------------------------------------- */
-
 /* The bound of one round and any tree, or of the load alone where that is larger; at the
  * master the last partial has to be sent after the load. */
 static enum cleave_status find_bound(struct cv_load_job *load, double *room,
@@ -185,8 +181,6 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
     CV_CALL(make_plans(load, task->arena, &err));
     return CV_EXIT_DONE;
 }
-
-/* --- plans of a load whose results are reduced, as text and JSON ------------------- */
 
 void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
 {
@@ -364,8 +358,6 @@ void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *scree
     add_workers(joint, load->platform, screen, out);
 }
 
-/* --- many runs of the plan for both, or of a policy that plans the load alone ------------- */
-
 int cv_then_reduce_simulate(struct cv_task_call *task)
 {
     static const struct cleave_trial once = { .runs = 1 };
@@ -447,8 +439,6 @@ void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *scree
     }
     cv_times_text(&task->stats, screen, out);
 }
-
-/* --- plans side by side ----------------------------------------------------------------- */
 
 void cv_then_reduce_plans(const struct cv_then_reduce *joint,
                           const struct cv_screen *screen, struct cv_text *out)

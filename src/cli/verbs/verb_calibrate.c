@@ -12,8 +12,7 @@
 #include "base/text.h"
 #include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/run/run_command.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
 #include "run/common/usable_cores.h"
@@ -28,8 +27,6 @@ struct cv_spread {
     size_t count, room;
     bool failed; /* there was no memory for one: nothing is said          */
 };
-
-/* --- how far measurements are from the costs that were made of them ---------------- */
 
 /* Eight of ten measurements should lie within such a factor. */
 static const double WIDE = 1.5;
@@ -162,8 +159,6 @@ static void spread_warn_busy(double load)
                        load, cores, cores == 1 ? "" : "s");
 }
 
-/* --- cleave calibrate --topology --------------------------------------------------- */
-
 static int write_star(const struct cleave_platform *platform,
                       const struct cv_topology_options *options, const char *output,
                       bool force)
@@ -206,8 +201,6 @@ static int calibrate_topology(const struct cv_topology_options *options, uint64_
     cleave_platform_free(platform);
     return status;
 }
-
-/* --- cleave calibrate -------------------------------------------------------------- */
 
 struct values {
     struct cv_strings inputs;
@@ -393,8 +386,6 @@ static int write_platform(const struct values *values, const struct cleave_worke
     return save_take(values, platform, bytes, &text);
 }
 
-/* --- hosts -------------------------------------------------------------------------------- */
-
 static void note(void *context, const char *text)
 {
     (void)context;
@@ -523,8 +514,6 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     spread_done(&spread);
     return status;
 }
-
-/* --- this machine ------------------------------------------------------------------------- */
 
 /* Once to warm up and to learn how large the sample is, then in parts and whole. */
 static int measure_here(const struct cv_call *call, const char *const *command,

@@ -240,8 +240,6 @@ const struct cv_verb cv_verb_policies = {
     .run = run,
 };
 
-/* --- cleave engines ---------------------------------------------------------------- */
-
 struct engines_options {
     int json;
 };
@@ -307,8 +305,6 @@ const struct cv_verb cv_verb_engines = {
     .values_size = sizeof(struct engines_options),
     .run = engines_run,
 };
-
-/* --- cleave version ---------------------------------------------------------------- */
 
 struct version_table {
     int json;

@@ -37,8 +37,6 @@ struct cv_sample_data {
 /* Ends with a NULL name. */
 extern const struct cv_sample_data cv_sample_data[];
 
-/* --- samples that are made of random numbers --------------------------------------- */
-
 struct cv_sample_pen {
     FILE *file;
     struct cv_random random;
@@ -81,8 +79,6 @@ static void sentence(struct cv_sample_pen *pen, unsigned count)
 
 /* Draws are made one after the other, in an order that every compiler keeps: not more than one
  * among the arguments of a call. */
-
-/* --- records ------------------------------------------------------------------------------ */
 
 static void log_record(struct cv_sample_pen *pen, uint64_t number)
 {
@@ -203,8 +199,6 @@ static void text_record(struct cv_sample_pen *pen, uint64_t number)
     fputc('\n', pen->file);
 }
 
-/* --- the list ----------------------------------------------------------------------------- */
-
 #define LOGS(number, day, part)                                                    \
     {                                                                              \
         .name = "logs/" #day ".log", .what = "one of seven logs of unequal sizes", \
@@ -247,8 +241,6 @@ const struct cv_sample_data cv_sample_data[] = {
     { .name = NULL },
 };
 /* clang-format on */
-
-/* --- files -------------------------------------------------------------------------------- */
 
 /* Write what was collected as a frame, and begin again. */
 static bool put_frame(const char *bytes, size_t length, FILE *out)
@@ -312,8 +304,6 @@ static bool sample_data_write(const struct cv_sample_data *data,
     return true;
 }
 
-/* --- data for the examples of the documents ---------------------------------------- */
-
 static size_t data_count(void)
 {
     size_t count = 0;
@@ -373,8 +363,6 @@ static bool sample_write(size_t index, const struct cv_sample_terms *terms, FILE
         fprintf(out, "%s\n", *line);
     return true;
 }
-
-/* --- cleave sample ----------------------------------------------------------------- */
 
 struct sample_options {
     const char *output;
@@ -465,8 +453,6 @@ static void tell(struct choice *choice, size_t index, const uint64_t *bytes)
     cv_json_end(&choice->json);
 }
 
-/* --- the list ----------------------------------------------------------------------------- */
-
 static int show_list(struct choice *choice)
 {
     const struct cv_screen screen = cv_screen_facts();
@@ -486,8 +472,6 @@ static int show_list(struct choice *choice)
     cv_table_done(&table);
     return cv_print_take(&text);
 }
-
-/* --- files -------------------------------------------------------------------------------- */
 
 /* Where the sample goes, in the arena of the call; NULL: no memory. */
 static char *path_of(const struct choice *choice, size_t index)

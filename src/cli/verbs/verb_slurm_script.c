@@ -11,9 +11,7 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/common/run_foreign.h"
-#include "cli/run/run_items.h"
-#include "cli/run/run_options.h"
-#include "cli/run/run_report.h"
+#include "cli/run/run_parts.h"
 
 struct values {
     uint64_t nodes, tasks, cpus;
@@ -149,8 +147,6 @@ static int read_words(const struct cv_call *call, struct job *job)
                : cv_refuse("expected --output FILE behind 'cleave run': the standard "
                            "output of a job is its log");
 }
-
-/* --- the script --------------------------------------------------------------------------- */
 
 static void add_line(struct cv_text *out, const char *name, const char *value)
 {

@@ -6,7 +6,7 @@
 #include "cli/common/usage_hints.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "io/json_out.h"
 #include "run/decode/codec.h"
 #include "run/decode/decoder.h"
@@ -120,8 +120,6 @@ static void written(void *context, const struct cv_piece_file *file)
     cv_field_count(&told->json, "bytes", file->bytes);
     cv_json_end(&told->json);
 }
-
-/* --- what is done ------------------------------------------------------------------------- */
 
 static enum cleave_status open_splitter(const struct split_options *values,
                                         struct cv_splitter **out,

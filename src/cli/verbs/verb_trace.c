@@ -117,8 +117,6 @@ const struct cv_verb cv_verb_report = {
     .run = run,
 };
 
-/* --- cleave replay ----------------------------------------------------------------- */
-
 struct replay_values {
     int json;
 };

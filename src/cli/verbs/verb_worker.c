@@ -16,7 +16,7 @@
 #include "base/write_all.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "run/common/content_hash.h"
 #include "run/hosts/host_spec.h"
 #include "run/hosts/join_port.h"
@@ -211,8 +211,6 @@ const struct cv_verb cv_verb_worker = {
     .run = run,
 };
 
-/* --- cleave join ------------------------------------------------------------------- */
-
 enum { AT_A_TIME = 64 * 1024 };
 
 struct join_values {
@@ -244,8 +242,6 @@ static const struct cv_option_group join_groups[] = {
     CV_GROUPS_END,
 };
 
-/* --- at the end of ssh -------------------------------------------------------------------- */
-
 static void copy_all(int from, int to)
 {
     static char bytes[AT_A_TIME];
@@ -273,8 +269,6 @@ static int pump(int fd)
     waitpid(child, NULL, 0);
     return CV_EXIT_DONE;
 }
-
-/* --- by ssh ------------------------------------------------------------------------------- */
 
 /* ssh and its words, and what runs there; NULL: there was no memory. */
 static const char *const *make_words(const struct join_values *join_values,
@@ -326,8 +320,6 @@ static int start(const char *const *words, int *out, pid_t *pid)
     return cv_print_error(CV_EXIT_ENGINE, "cannot run '%s': %s", words[0],
                           strerror(failed));
 }
-
-/* --- serving ------------------------------------------------------------------------------ */
 
 /* Work until the run is over; `fd` is taken over. */
 static enum cleave_status serve(const struct join_values *join_values, int fd,
