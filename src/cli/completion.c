@@ -10,10 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
-#include "cli/common/verb.h"
 #include "cli/task/task.h"
 #include "cli/figures/figure_names.h"
-#include "cli/verbs.h"
 
 static const struct {
     const char *option, *words;

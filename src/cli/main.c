@@ -1,7 +1,6 @@
 /* main.c -- the command line: words to verb, verb to exit status.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "cli/common/output.h"
 #include "cli/verbs.h"
 
 static int call(const char *name, int count, char *const *words)

@@ -6,11 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <cleave/version.h>
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "cli/completion.h"
 #include "cli/task/task.h"
-#include "report/terminal/table.h"
 #include "run/items/item_shell.h"
 
 /* Does the verb's name start with these words? */

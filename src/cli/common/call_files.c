@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file_target.h"
-#include "base/new_file.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
 
 /* The role of the file of an option: FILE and TRACE are read unless the table says otherwise. */

@@ -8,8 +8,6 @@
 #include <unistd.h>
 #include <cleave/simgrid.h>
 #include "base/shell_word.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 
 int cv_settings_add(struct cv_settings *settings, const char *text,
                     struct cv_arena *arena)

@@ -14,8 +14,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "cli/common/fields.h"
-#include "io/json_out.h"
-#include "report/terminal/table.h"
 
 void cv_guard_streams(void)
 {

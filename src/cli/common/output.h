@@ -13,6 +13,7 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "io/json_out.h"
+#include "report/terminal/table.h"
 
 /* X(name, status, verb, meaning), in the order of the statuses; `verb` is the only one that
  * answers so, or NULL. */
@@ -46,8 +47,6 @@ struct cv_fact {
     const char *verb; /* the only one it is true of; NULL: all are */
 };
 extern const struct cv_fact cv_exit_facts[];
-
-struct cv_json;
 
 /* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
  * mistaken for one of them. Writing to one that was closed fails, as it should, and so

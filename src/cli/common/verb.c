@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/common/call_files.h"
-#include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
 #include "report/terminal/table.h"
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/helper_program.h"
-#include "cli/common/output.h"
 
 #define CV_VALUES struct cv_figures_options
 

@@ -16,7 +16,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "base/fail.h"
 #include "base/text.h"
 #include "run/common/nosignal_thread.h"
 #include "run/common/poller.h"

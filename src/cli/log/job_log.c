@@ -13,9 +13,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fail.h"
 #include "base/shell_word.h"
-#include "base/text.h"
 
 /* A command that ended. */
 struct entry {

@@ -15,11 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/fail.h"
 #include "base/quantity.h"
 #include "cli/common/call_files.h"
-#include "cli/common/output.h"
-#include "cli/log/job_log.h"
 #include "io/sizes_file.h"
 #include "policy/compound/registry.h"
 #include "run/items/item_read.h"

@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file_target.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
 #include "run/items/item_shell.h"
 

@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/text.h"
-#include "base/words.h"
-#include "cli/common/output.h"
-#include "engine/mpi_bridge.h"
 #include "model/platform/nominal.h"
 #include "run/common/guard.h"
 #include "run/hosts/rank_groups.h"

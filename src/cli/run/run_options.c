@@ -7,8 +7,6 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/log/job_log.h"
 #include "run/common/usable_cores.h"
 #include "run/decode/codec.h"
 #include "run/split/split.h"

@@ -8,12 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/fail.h"
 #include "base/signal_name.h"
 #include "cli/common/fields.h"
-#include "cli/common/output.h"
-#include "cli/live/live.h"
-#include "io/json_out.h"
 #include "report/terminal/bar.h"
 #include "report/terminal/limit_text.h"
 #include "report/terminal/table.h"

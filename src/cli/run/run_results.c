@@ -13,10 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/fail.h"
-#include "base/new_file.h"
 #include "base/write_all.h"
-#include "cli/common/output.h"
 
 /* A value as the name of a folder. */
 static void add_value(struct cv_text *out, const char *value)

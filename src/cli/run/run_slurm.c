@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/helper_program.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "model/platform/nominal.h"
 #include "run/hosts/host_range.h"
 #include "run/common/process.h"

@@ -14,14 +14,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include "base/arena.h"
 #include "base/shell_word.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/run/run_parts.h"
 #include "cli/task/load_task.h"
 #include "model/platform/nominal.h"
-#include "report/terminal/table.h"
 #include "run/common/usable_cores.h"
 #include "run/master/run_policy.h"
 

@@ -7,9 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cleave/trace.h>
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
 #include "cli/common/run_foreign.h"
 #include "cli/run/run_parts.h"
 #include "run/framed.h"

@@ -7,11 +7,8 @@
 #include <unistd.h>
 #include <cleave/execute.h>
 #include <cleave/platform.h>
-#include "base/arena.h"
 #include "base/compare.h"
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
 #include "cli/run/run_parts.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"

@@ -3,11 +3,7 @@
 #include <string.h>
 #include <cleave/policy.h>
 #include <cleave/version.h>
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
-#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 struct policies_options {

@@ -3,10 +3,7 @@
 #include <string.h>
 #include <cleave/platform.h>
 #include <cleave/version.h>
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "io/platform_writer.h"
 #include "model/platform/generate.h"
 #include "model/platform/literature_platforms.h"

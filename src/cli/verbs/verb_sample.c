@@ -11,11 +11,8 @@
 #include <sys/stat.h>
 #include <zstd.h>
 #include "base/random.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/verbs/sample_files.h"
-#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 struct cv_sample_terms {

@@ -8,8 +8,6 @@
 #include <strings.h>
 #include "base/helper_program.h"
 #include "base/shell_word.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "cli/common/run_foreign.h"
 #include "cli/run/run_parts.h"
 

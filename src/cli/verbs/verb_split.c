@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/common/usage_hints.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "cli/run/run_parts.h"
-#include "io/json_out.h"
 #include "run/decode/codec.h"
 #include "run/decode/decoder.h"
 #include "run/common/usable_cores.h"

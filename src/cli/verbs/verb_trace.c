@@ -2,10 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "io/input.h"
-#include "io/json_out.h"
 #include "io/trace_export.h"
 #include "io/trace_file.h"
 #include "io/trace_line.h"

@@ -11,11 +11,7 @@
 #include <cleave/execute.h>
 #include "base/dev_null.h"
 #include "base/shell_word.h"
-#include "base/text.h"
-#include "base/words.h"
 #include "base/write_all.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "cli/run/run_parts.h"
 #include "run/common/content_hash.h"
 #include "run/hosts/host_spec.h"
