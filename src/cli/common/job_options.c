@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <cleave/simgrid.h>
 #include "base/shell_word.h"
+#include "io/platform_writer.h"
 
 int cv_settings_add(struct cv_settings *settings, const char *text,
                     struct cv_arena *arena)
@@ -111,6 +112,22 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
     *out = policies;
     *out_count = count;
     return status;
+}
+
+int cv_platform_save(const struct cleave_platform *platform, const char *comment,
+                     const char *output, bool force)
+{
+    struct cv_output_file out;
+    struct cleave_error err;
+    bool failed;
+
+    CV_DO(cv_output_open(&out, "--output", output != NULL ? output : "-",
+                         force ? 0 : CV_NEW_FILE_ONLY));
+    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    if (failed &&
+        out.file != stdout) /* an error of stdout is printed when it is closed */
+        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
+    return cv_output_close(&out, failed);
 }
 
 static const struct cv_engine_fact engines[] = {

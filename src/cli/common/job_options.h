@@ -40,6 +40,11 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
                        struct cv_arena *arena, const struct cleave_policy ***out,
                        size_t *out_count);
 
+/* Write a platform file with a comment to `output`, NULL for standard output; an older file is
+ * replaced only with `force`. Returns an exit status. */
+int cv_platform_save(const struct cleave_platform *platform, const char *comment,
+                     const char *output, bool force);
+
 struct cv_engine_fact {
     const char *name, *summary;
     /* Whether it can be used; NULL: always. On failure err says what to do about it. */

@@ -21,7 +21,8 @@ struct reader {
     char *values;
     struct cv_parsed *out;
     const struct cv_other_tool_option *foreign;
-    bool seen[64]; /* by position in the tables: which options were given */
+    const struct cv_option
+        *seen; /* the required option, of which a verb has one at most; NULL: none */
 };
 
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index)
@@ -29,6 +30,28 @@ const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_
     for (; groups != NULL && groups->title != NULL; index -= groups++->count)
         if (index < groups->count)
             return &groups->options[index];
+    return NULL;
+}
+
+const struct cv_option *cv_option_find(const struct cv_option_group *groups,
+                                       const char *name, size_t length)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
+        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
+            return option;
+    return NULL;
+}
+
+static const struct cv_option *find_letter(const struct cv_option_group *groups,
+                                           char letter)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
+        if (option->letter == letter)
+            return option;
     return NULL;
 }
 
@@ -180,6 +203,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
 {
     void *field = reader->values + option->offset;
 
+    if (option->required)
+        reader->seen = option;
     assert(text != NULL || !cv_option_takes(option));
     switch (option->kind) {
     case CV_OPTION_FLAG:
@@ -256,14 +281,9 @@ static int read_long(struct reader *reader, const char *word)
 {
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-    const struct cv_option *option;
-    const char *text = NULL;
-    size_t index = 0;
-    int status;
+    const struct cv_option *option = cv_option_find(reader->groups, word, length);
+    const char *text = equals != NULL ? equals + 1 : NULL;
 
-    while ((option = cv_option_at(reader->groups, index)) != NULL &&
-           (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
-        index++;
     if (option == NULL && length == strlen("--help") &&
         strncmp(word, "--help", length) == 0)
         return cv_refuse("--help: takes no argument");
@@ -273,19 +293,13 @@ static int read_long(struct reader *reader, const char *word)
         snprintf(name, sizeof name, "%.*s", (int)(length < 76 ? length : 76), word);
         return unknown_option(reader, name);
     }
-    if (index < sizeof reader->seen / sizeof *reader->seen)
-        reader->seen[index] = true;
     if (option->kind == CV_OPTION_FLAG && equals != NULL)
         return cv_refuse("%s: takes no argument", option->name);
-    if (option->kind != CV_OPTION_FLAG) {
-        text = equals != NULL ? equals + 1 : NULL;
-        if (option->kind == CV_OPTION_MAYBE && text == NULL &&
-            reader->next < reader->count && fits_maybe(reader->words[reader->next]))
-            text = reader->words[reader->next++];
-        if (text == NULL && cv_option_takes(option) &&
-            (status = take_argument(reader, option, &text)) != 0)
-            return status;
-    }
+    if (option->kind == CV_OPTION_MAYBE && text == NULL && reader->next < reader->count &&
+        fits_maybe(reader->words[reader->next]))
+        text = reader->words[reader->next++];
+    if (text == NULL && cv_option_takes(option))
+        CV_DO(take_argument(reader, option, &text));
     return store(reader, option, text);
 }
 
@@ -294,26 +308,17 @@ static int read_letters(struct reader *reader, const char *word)
     if (word[2] != '\0') /* -np, -exec: one option elsewhere, letters here */
         CV_DO(refuse_foreign(reader, word, false));
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
-        const struct cv_option *option;
-        const char *text = NULL;
-        size_t index = 0;
-        int status;
+        const struct cv_option *option = find_letter(reader->groups, *letter);
+        const char *text = letter + 1;
 
-        while ((option = cv_option_at(reader->groups, index)) != NULL &&
-               option->letter != *letter)
-            index++;
         if (option == NULL)
             return unknown_option(reader, word);
-        if (index < sizeof reader->seen / sizeof *reader->seen)
-            reader->seen[index] = true;
         if (!cv_option_takes(option)) {
             store(reader, option, NULL);
             continue;
         }
-        if (letter[1] != '\0')
-            text = letter + 1;
-        else if ((status = take_argument(reader, option, &text)) != 0)
-            return status;
+        if (*text == '\0')
+            CV_DO(take_argument(reader, option, &text));
         return store(reader, option, text);
     }
     return CV_EXIT_DONE;
@@ -327,7 +332,7 @@ static int check_required(const struct reader *reader)
         const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
         char shown[CV_ECHO_ROOM];
 
-        if (!option->required || reader->seen[i])
+        if (!option->required || reader->seen == option)
             continue;
         if (word != NULL && option->file == CV_FILE_NONE &&
             strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
@@ -341,19 +346,12 @@ static int check_required(const struct reader *reader)
 /* Whether the word is an option whose argument is the next word: "--load", "-l", "-ql". */
 static bool wants_argument(const struct cv_option_group *groups, const char *word)
 {
-    const struct cv_option *option;
-    size_t index = 0;
+    const struct cv_option *option = cv_option_find(groups, word, strlen(word));
 
-    if (word[1] == '-') {
-        while ((option = cv_option_at(groups, index)) != NULL &&
-               strcmp(option->name, word) != 0)
-            index++;
+    if (word[1] == '-')
         return option != NULL && cv_option_takes(option);
-    }
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
-        for (index = 0;
-             (option = cv_option_at(groups, index)) != NULL && option->letter != *letter;)
-            index++;
+        option = find_letter(groups, *letter);
         if (option != NULL && cv_option_takes(option))
             return letter[1] == '\0';
     }
@@ -401,9 +399,8 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
                      struct cv_arena *arena, void *values, struct cv_parsed *out)
 {
     const int count = typed->count;
-    struct reader reader = { groups,       count,          0,
-                             typed->words, arena,          values,
-                             out,          typed->foreign, { false } };
+    struct reader reader = { groups, count,          0,   typed->words, arena, values,
+                             out,    typed->foreign, NULL };
     bool ended = false;
 
     *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };

@@ -95,6 +95,9 @@ struct cv_option_group {
 
 /* Option number `index` of all groups, or NULL past the end. */
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index);
+/* The option whose name is the first `length` bytes of `name`; NULL: there is none. */
+const struct cv_option *cv_option_find(const struct cv_option_group *groups,
+                                       const char *name, size_t length);
 
 /* Operands and values of one call of a verb. */
 struct cv_parsed {

@@ -170,21 +170,9 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
             cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
 }
 
-/* The option whose name is the first `length` bytes of `name`; NULL: the verb has none. */
-static const struct cv_option *find_option(const struct cv_verb *verb, const char *name,
-                                           size_t length)
-{
-    const struct cv_option *option;
-
-    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
-        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
-            return option;
-    return NULL;
-}
-
 static bool takes(const struct cv_verb *verb, const char *name)
 {
-    return find_option(verb, name, strlen(name)) != NULL;
+    return cv_option_find(verb->groups, name, strlen(name)) != NULL;
 }
 
 static const void *field_of(const struct cv_call *call, const struct cv_option *option)
@@ -219,7 +207,8 @@ static const struct cv_option *next_given(const struct cv_call *call, const char
 {
     while (**names != '\0') {
         const size_t length = strcspn(*names, " ");
-        const struct cv_option *option = find_option(call->verb, *names, length);
+        const struct cv_option *option =
+            cv_option_find(call->verb->groups, *names, length);
 
         *names += length + ((*names)[length] == ' ');
         if (option != NULL && is_given(call, option))

@@ -1,11 +1,38 @@
 /* live.h -- what every worker does, while it does it. SPDX-License-Identifier: MIT */
 #ifndef CV_LIVE_H
 #define CV_LIVE_H
+#include <cleave/error.h>
 #include <cleave/execute.h>
 #include <cleave/trace.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include "base/text.h"
-#include "cli/live/http.h"
+
+enum { CV_HTTP_URL_ROOM = 40 };
+
+struct cv_http;
+
+/* Listen as http_listen does. */
+enum cleave_status cv_http_open(const char *text, struct cv_http **out,
+                                char url[CV_HTTP_URL_ROOM], struct cleave_error *err);
+
+enum cv_http_wish {
+    CV_HTTP_MORE,    /* the request is not whole yet                                  */
+    CV_HTTP_PAGE,    /* the page after number `after`                                 */
+    CV_HTTP_BAD,     /* no request of HTTP                                            */
+    CV_HTTP_FOREIGN, /* for a machine of another name: a page from elsewhere asks     */
+    CV_HTTP_ABSENT,  /* for what is not there                                         */
+    CV_HTTP_METHOD,  /* to do something else than to get it                           */
+};
+
+struct cv_http_request {
+    enum cv_http_wish wish;
+    uint64_t after; /* UINT64_MAX: whichever is the newest */
+};
+
+/* Read a request of which `length` bytes have come. */
+struct cv_http_request cv_http_request_read(const char *text, size_t length);
 
 /* "720.8 kB", with as many digits as do not make the rest of a line tremble. */
 void cv_run_add_bytes(struct cv_text *text, double bytes);

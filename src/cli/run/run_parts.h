@@ -47,6 +47,7 @@ struct cv_run_options {
 
 extern const struct cv_run_options cv_run_presets;
 extern const struct cv_option_group cv_run_groups[];
+extern const struct cv_other_tool_option cv_run_foreign[]; /* run_foreign.c */
 
 /* Situations in which rules about options apply. */
 enum cv_run_situation {

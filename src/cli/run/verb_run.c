@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include <cleave/trace.h>
 #include "cli/common/job_options.h"
-#include "cli/common/run_foreign.h"
 #include "cli/run/run_parts.h"
 #include "run/framed.h"
 #include "run/master/run_policy.h"

@@ -156,45 +156,28 @@ static void spread_warn_busy(double load)
                        load, cores, cores == 1 ? "" : "s");
 }
 
-static int write_star(const struct cleave_platform *platform,
-                      const struct cv_topology_options *options, const char *output,
-                      bool force)
-{
-    char comment[600];
-    struct cv_output_file out;
-    struct cleave_error err;
-    bool failed;
-
-    CV_DO(cv_output_open(&out, "--output", output != NULL ? output : "-",
-                         force ? 0 : CV_NEW_FILE_ONLY));
-    snprintf(comment, sizeof comment,
-             "What a master on %s sees of each worker by itself,\n"
-             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
-             CV_ECHO(options->file), options->unit_bytes > 0 ? options->unit_bytes : 1e6,
-             options->unit_flops > 0 ? options->unit_flops : 1e9);
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
-    if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_output_close(&out, failed);
-}
-
 /* Measure and write the platform file of so many workers (0: all hosts) to `output`, NULL
  * for standard output; an older file is replaced only with `force`. Returns an exit status. */
 static int calibrate_topology(const struct cv_topology_options *options, uint64_t workers,
                               const char *output, bool force, struct cv_arena *arena)
 {
     const struct cleave_simgrid *found = NULL;
-    struct cleave_platform *platform = NULL;
+    struct cleave_platform *platform;
     struct cleave_simgrid simgrid;
+    char comment[600];
     int status;
 
     CV_DO(cv_topology_open(NULL, options, arena, &found));
     simgrid = *found;
     if (workers > 0)
         simgrid.nworkers = (uint32_t)workers;
-    status = cv_topology_platform(options, &simgrid, &platform);
-    if (status == CV_EXIT_DONE)
-        status = write_star(platform, options, output, force);
+    CV_DO(cv_topology_platform(options, &simgrid, &platform));
+    snprintf(comment, sizeof comment,
+             "What a master on %s sees of each worker by itself,\n"
+             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
+             CV_ECHO(options->file), options->unit_bytes > 0 ? options->unit_bytes : 1e6,
+             options->unit_flops > 0 ? options->unit_flops : 1e9);
+    status = cv_platform_save(platform, comment, output, force);
     cleave_platform_free(platform);
     return status;
 }
@@ -331,30 +314,17 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
 static int save_take(const struct values *values, struct cleave_platform *platform,
                      double bytes, struct cv_text *spread)
 {
-    struct cleave_error err;
     struct cv_text comment = { NULL, 0, 0, false };
-    struct cv_output_file out;
-    bool failed;
     int status;
 
     cv_text_add(&comment, CV_MEASURED_MARK " on %.0f bytes; units are bytes.%s", bytes,
                 spread->bytes != NULL ? spread->bytes : "");
+    status = cv_platform_save(platform, comment.failed ? "" : comment.bytes,
+                              values->output, values->force != 0);
     cv_text_done(spread);
-    status =
-        cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
-                       values->force ? 0 : CV_NEW_FILE_ONLY);
-    if (status != CV_EXIT_DONE) {
-        cleave_platform_free(platform);
-        cv_text_done(&comment);
-        return status;
-    }
-    failed = cv_platform_write(platform, comment.failed ? "" : comment.bytes, out.file,
-                               &err) != CLEAVE_OK;
-    cleave_platform_free(platform);
     cv_text_done(&comment);
-    if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_output_close(&out, failed);
+    cleave_platform_free(platform);
+    return status;
 }
 
 static int write_platform(const struct values *values, const struct cleave_worker *worker,

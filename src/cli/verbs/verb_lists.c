@@ -1,4 +1,4 @@
-/* verb_lists.c -- cleave policies. SPDX-License-Identifier: MIT */
+/* verb_lists.c -- cleave policies, cleave engines and cleave version. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
@@ -6,11 +6,11 @@
 #include "cli/common/job_options.h"
 #include "report/terminal/table.h"
 
-struct policies_options {
+struct list_options {
     int json;
 };
 
-#define CV_VALUES struct policies_options
+#define CV_VALUES struct list_options
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_FLAG(0, "--json", 1, json,
@@ -213,7 +213,7 @@ static int find(const char *name, const struct cleave_policy **out)
 
 static int run(const struct cv_call *call)
 {
-    const struct policies_options *values = call->values;
+    const struct list_options *values = call->values;
     const struct cleave_policy *only = NULL;
 
     if (call->noperands > 0)
@@ -232,16 +232,10 @@ const struct cv_verb cv_verb_policies = {
     .max_operands = 1,
     .groups = groups,
     .examples = "cleave policies\ncleave policies greedy",
-    .values_size = sizeof(struct policies_options),
+    .values_size = sizeof(struct list_options),
     .run = run,
 };
 
-struct engines_options {
-    int json;
-};
-
-#undef CV_VALUES
-#define CV_VALUES struct engines_options
 /* clang-format off */
 static const struct cv_option engines_table[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON: name, built and summary of each engine."),
@@ -271,7 +265,7 @@ static int engines_show_json(void)
 
 static int engines_run(const struct cv_call *call)
 {
-    const struct engines_options *values = call->values;
+    const struct list_options *values = call->values;
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_screen screen = cv_screen_facts();
     struct cv_table table;
@@ -298,16 +292,10 @@ const struct cv_verb cv_verb_engines = {
         "program of its own, cleave-simgrid, which is built where SimGrid is installed.",
     .groups = engines_groups,
     .examples = "cleave engines",
-    .values_size = sizeof(struct engines_options),
+    .values_size = sizeof(struct list_options),
     .run = engines_run,
 };
 
-struct version_table {
-    int json;
-};
-
-#undef CV_VALUES
-#define CV_VALUES struct version_table
 /* clang-format off */
 static const struct cv_option version_options[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON."),
@@ -320,7 +308,7 @@ static const struct cv_option_group version_groups[] = {
 
 static int version_run(const struct cv_call *call)
 {
-    const struct version_table *values = call->values;
+    const struct list_options *values = call->values;
 
     if (values->json)
         printf("{\"version\": \"%s\"}\n", cleave_version());
@@ -335,6 +323,6 @@ const struct cv_verb cv_verb_version = {
     .description = "Shows the version of the program. 'cleave --version' does the same.",
     .groups = version_groups,
     .examples = "cleave version",
-    .values_size = sizeof(struct version_table),
+    .values_size = sizeof(struct list_options),
     .run = version_run,
 };

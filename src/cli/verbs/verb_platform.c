@@ -132,23 +132,6 @@ static void describe(const struct platform_options *values, char *buffer, size_t
              values->port, (unsigned long long)values->seed);
 }
 
-static int write_platform(const struct cleave_platform *platform,
-                          const struct platform_options *values)
-{
-    struct cleave_error err;
-    char comment[512];
-    struct cv_output_file out;
-    bool failed;
-
-    CV_DO(cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
-                         values->force ? 0 : CV_NEW_FILE_ONLY));
-    describe(values, comment, sizeof comment);
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
-    if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_output_close(&out, failed);
-}
-
 static int run(const struct cv_call *call)
 {
     const struct platform_options *values = call->values;
@@ -163,6 +146,7 @@ static int run(const struct cv_call *call)
     };
     struct cleave_platform *platform;
     struct cleave_error err;
+    char comment[512];
     int status;
 
     CV_DO(read_port(values->port, &wanted.port));
@@ -174,7 +158,8 @@ static int run(const struct cv_call *call)
                                       values->until_s, &platform, &err)
              : cv_generate_platform(&wanted, &platform, &err)) != CLEAVE_OK)
         return cv_print_status(&err);
-    status = write_platform(platform, values);
+    describe(values, comment, sizeof comment);
+    status = cv_platform_save(platform, comment, values->output, values->force != 0);
     cleave_platform_free(platform);
     return status;
 }

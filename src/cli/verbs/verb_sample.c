@@ -15,26 +15,23 @@
 #include "cli/verbs/sample_files.h"
 #include "report/terminal/table.h"
 
-struct cv_sample_terms {
+struct terms {
     uint64_t seed, records;
 };
 
-struct cv_sample_pen;
+struct pen;
 
-struct cv_sample_data {
+struct sample_kind {
     const char *name, *what;
     unsigned stream; /* of random numbers: those of the same one are alike       */
     bool compressed; /* by zstd, in several frames                               */
     double share;    /* how many records, of those asked for                     */
-    void (*head)(struct cv_sample_pen *pen); /* NULL: none                        */
-    void (*record)(struct cv_sample_pen *pen, uint64_t number); /* from 1 on      */
-    void (*tail)(struct cv_sample_pen *pen);
+    void (*head)(struct pen *pen); /* NULL: none                        */
+    void (*record)(struct pen *pen, uint64_t number); /* from 1 on      */
+    void (*tail)(struct pen *pen);
 };
 
-/* Ends with a NULL name. */
-extern const struct cv_sample_data cv_sample_data[];
-
-struct cv_sample_pen {
+struct pen {
     FILE *file;
     struct cv_random random;
     uint64_t count; /* records there will be */
@@ -44,20 +41,19 @@ struct cv_sample_pen {
 enum { FRAME_RECORDS = 2000 };
 
 /* A whole number from 0 to most - 1. */
-static unsigned below(struct cv_sample_pen *pen, unsigned max)
+static unsigned below(struct pen *pen, unsigned max)
 {
     return (unsigned)(cv_random_uniform(&pen->random) * max);
 }
 
-static const char *one_of(struct cv_sample_pen *pen, const char *const *words,
-                          unsigned count)
+static const char *one_of(struct pen *pen, const char *const *words, unsigned count)
 {
     return words[below(pen, count)];
 }
 
 #define ONE_OF(pen, words) one_of(pen, words, (unsigned)(sizeof(words) / sizeof *(words)))
 
-static void bases(struct cv_sample_pen *pen, unsigned count)
+static void bases(struct pen *pen, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         fputc("ACGT"[below(pen, 4)], pen -> file);
@@ -68,7 +64,7 @@ static const char *const words[] = {
     "house", "under", "half",  "split", "grain", "water", "hold",  "fast", "together",
 };
 
-static void sentence(struct cv_sample_pen *pen, unsigned count)
+static void sentence(struct pen *pen, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         fprintf(pen->file, "%s%s", i > 0 ? " " : "", ONE_OF(pen, words));
@@ -77,7 +73,7 @@ static void sentence(struct cv_sample_pen *pen, unsigned count)
 /* Draws are made one after the other, in an order that every compiler keeps: not more than one
  * among the arguments of a call. */
 
-static void log_record(struct cv_sample_pen *pen, uint64_t number)
+static void log_record(struct pen *pen, uint64_t number)
 {
     static const char *const codes[] = { "200", "200", "200", "200",
                                          "200", "304", "404", "500" };
@@ -93,18 +89,18 @@ static void log_record(struct cv_sample_pen *pen, uint64_t number)
         (unsigned)(number % 60), path, code, below(pen, 50000));
 }
 
-static void number_record(struct cv_sample_pen *pen, uint64_t number)
+static void number_record(struct pen *pen, uint64_t number)
 {
     (void)number;
     fprintf(pen->file, "%u\n", below(pen, 1000000));
 }
 
-static void table_head(struct cv_sample_pen *pen)
+static void table_head(struct pen *pen)
 {
     fputs("id,name,note\n", pen->file);
 }
 
-static void table_record(struct cv_sample_pen *pen, uint64_t number)
+static void table_record(struct pen *pen, uint64_t number)
 {
     const char *word = ONE_OF(pen, words);
 
@@ -112,7 +108,7 @@ static void table_record(struct cv_sample_pen *pen, uint64_t number)
             number % 10 == 0 ? "two\nlines, quoted" : "one line");
 }
 
-static void json_record(struct cv_sample_pen *pen, uint64_t number)
+static void json_record(struct pen *pen, uint64_t number)
 {
     static const char *const languages[] = { "de", "en", "fr" };
     const char *language = ONE_OF(pen, languages);
@@ -124,12 +120,12 @@ static void json_record(struct cv_sample_pen *pen, uint64_t number)
     fputs("\"}\n", pen->file);
 }
 
-static void array_head(struct cv_sample_pen *pen)
+static void array_head(struct pen *pen)
 {
     fputs("[\n", pen->file);
 }
 
-static void array_record(struct cv_sample_pen *pen, uint64_t number)
+static void array_record(struct pen *pen, uint64_t number)
 {
     const char *language = below(pen, 3) > 0 ? "en" : "de";
     const unsigned tag = below(pen, 10);
@@ -141,12 +137,12 @@ static void array_record(struct cv_sample_pen *pen, uint64_t number)
             number, language, tag, below(pen, 10));
 }
 
-static void array_tail(struct cv_sample_pen *pen)
+static void array_tail(struct pen *pen)
 {
     fputs("\n]\n", pen->file);
 }
 
-static void fasta_record(struct cv_sample_pen *pen, uint64_t number)
+static void fasta_record(struct pen *pen, uint64_t number)
 {
     fprintf(pen->file, ">read%" PRIu64 "\n", number);
     bases(pen, 60);
@@ -155,7 +151,7 @@ static void fasta_record(struct cv_sample_pen *pen, uint64_t number)
     fputc('\n', pen->file);
 }
 
-static void fastq_record(struct cv_sample_pen *pen, uint64_t number)
+static void fastq_record(struct pen *pen, uint64_t number)
 {
     const unsigned length = 40 + below(pen, 20);
 
@@ -167,14 +163,14 @@ static void fastq_record(struct cv_sample_pen *pen, uint64_t number)
     fputc('\n', pen->file);
 }
 
-static void calls_head(struct cv_sample_pen *pen)
+static void calls_head(struct pen *pen)
 {
     fputs("##fileformat=VCFv4.2\n##contig=<ID=1,length=1000000000>\n"
           "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n",
           pen->file);
 }
 
-static void calls_record(struct cv_sample_pen *pen, uint64_t number)
+static void calls_record(struct pen *pen, uint64_t number)
 {
     const unsigned from = below(pen, 4), to = (from + 1 + below(pen, 3)) % 4;
 
@@ -182,14 +178,14 @@ static void calls_record(struct cv_sample_pen *pen, uint64_t number)
             "ACGT"[from], "ACGT"[to], below(pen, 60));
 }
 
-static void paragraph_record(struct cv_sample_pen *pen, uint64_t number)
+static void paragraph_record(struct pen *pen, uint64_t number)
 {
     fprintf(pen->file, "paragraph %" PRIu64 "\n", number);
     sentence(pen, 4 + below(pen, 12));
     fputs(number < pen->count ? "\n\n" : "\n", pen->file);
 }
 
-static void text_record(struct cv_sample_pen *pen, uint64_t number)
+static void text_record(struct pen *pen, uint64_t number)
 {
     (void)number;
     sentence(pen, 5 + below(pen, 10));
@@ -203,7 +199,7 @@ static void text_record(struct cv_sample_pen *pen, uint64_t number)
     }
 
 /* clang-format off */
-const struct cv_sample_data cv_sample_data[] = {
+static const struct sample_kind sample_data[] = {
     { .name = "access.log", .what = "lines: a log of a web server", .stream = 1, .share = 1,
       .record = log_record },
     { .name = "numbers", .what = "lines: a number each", .stream = 2, .share = 5,
@@ -256,8 +252,8 @@ static bool put_frame(const char *bytes, size_t length, FILE *out)
 }
 
 /* Records `first` to `last` - 1. */
-static void put_records(const struct cv_sample_data *data, struct cv_sample_pen *pen,
-                        uint64_t first, uint64_t last)
+static void put_records(const struct sample_kind *data, struct pen *pen, uint64_t first,
+                        uint64_t last)
 {
     if (first == 1 && data->head != NULL)
         data->head(pen);
@@ -267,8 +263,7 @@ static void put_records(const struct cv_sample_data *data, struct cv_sample_pen 
         data->tail(pen);
 }
 
-static bool put_compressed(const struct cv_sample_data *data, struct cv_sample_pen *pen,
-                           FILE *out)
+static bool put_compressed(const struct sample_kind *data, struct pen *pen, FILE *out)
 {
     bool well = true;
 
@@ -288,10 +283,10 @@ static bool put_compressed(const struct cv_sample_data *data, struct cv_sample_p
 }
 
 /* As sample_write. */
-static bool sample_data_write(const struct cv_sample_data *data,
-                              const struct cv_sample_terms *terms, FILE *out)
+static bool sample_data_write(const struct sample_kind *data, const struct terms *terms,
+                              FILE *out)
 {
-    struct cv_sample_pen pen = { .file = out };
+    struct pen pen = { .file = out };
 
     pen.count = (uint64_t)ceil((double)terms->records * data->share);
     cv_random_at(&pen.random, terms->seed, data->stream, 0, 0);
@@ -301,62 +296,32 @@ static bool sample_data_write(const struct cv_sample_data *data,
     return true;
 }
 
-static size_t data_count(void)
+/* One of the samples: made of random numbers, or a file of examples/ that the program carries. */
+struct sample {
+    const char *name, *what;
+    const struct sample_kind *data; /* NULL: a file */
+    const struct cv_sample_file *file;
+};
+
+/* The sample at `index`; its name is NULL behind the last. */
+static struct sample sample_at(size_t index)
 {
-    size_t count = 0;
+    const struct sample_kind *data = sample_data;
 
-    while (cv_sample_data[count].name != NULL)
-        count++;
-    return count;
-}
-
-/* The file of examples/ at `index`; NULL: it is made of random numbers. */
-static const struct cv_sample_file *kept_at(size_t index)
-{
-    const size_t made = data_count();
-
-    return index < made ? NULL : &cv_sample_files[index - made];
-}
-
-static size_t sample_count(void)
-{
-    size_t count = 0;
-
-    while (cv_sample_files[count].name != NULL)
-        count++;
-    return data_count() + count;
-}
-
-static const char *sample_name(size_t index)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    return kept != NULL ? kept->name : cv_sample_data[index].name;
-}
-
-static const char *sample_what(size_t index)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    return kept != NULL ? kept->what : cv_sample_data[index].what;
-}
-
-/* Is it a command, to be started? */
-static bool sample_program(size_t index)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    return kept != NULL && kept->program;
+    for (; data->name != NULL; data++)
+        if (index-- == 0)
+            return (struct sample){ data->name, data->what, data, NULL };
+    return (struct sample){ cv_sample_files[index].name, cv_sample_files[index].what,
+                            NULL, &cv_sample_files[index] };
 }
 
 /* Write it; false: there was no memory. Whether all was taken, ferror() tells. */
-static bool sample_write(size_t index, const struct cv_sample_terms *terms, FILE *out)
+static bool sample_write(const struct sample *sample, const struct terms *terms,
+                         FILE *out)
 {
-    const struct cv_sample_file *kept = kept_at(index);
-
-    if (kept == NULL)
-        return sample_data_write(&cv_sample_data[index], terms, out);
-    for (const char *const *line = kept->lines; *line != NULL; line++)
+    if (sample->data != NULL)
+        return sample_data_write(sample->data, terms, out);
+    for (const char *const *line = sample->file->lines; *line != NULL; line++)
         fprintf(out, "%s\n", *line);
     return true;
 }
@@ -414,7 +379,7 @@ struct choice {
 static const char *name_at(const void *context, size_t index)
 {
     (void)context;
-    return sample_name(index);
+    return sample_at(index).name;
 }
 
 static int choose(const struct cv_call *call, struct choice *choice)
@@ -426,7 +391,7 @@ static int choose(const struct cv_call *call, struct choice *choice)
     for (size_t k = 0; k < call->noperands; k++) {
         size_t i = 0;
 
-        while (i < choice->count && strcmp(sample_name(i), call->operands[k]) != 0)
+        while (i < choice->count && strcmp(sample_at(i).name, call->operands[k]) != 0)
             i++;
         if (i == choice->count) {
             cv_echo(call->operands[k], shown);
@@ -440,11 +405,13 @@ static int choose(const struct cv_call *call, struct choice *choice)
 
 static void tell(struct choice *choice, size_t index, const uint64_t *bytes)
 {
+    const struct sample sample = sample_at(index);
+
     if (!choice->values->json)
         return;
     cv_field_line(&choice->json, NULL);
-    cv_field_text(&choice->json, "name", sample_name(index));
-    cv_field_text(&choice->json, "what", sample_what(index));
+    cv_field_text(&choice->json, "name", sample.name);
+    cv_field_text(&choice->json, "what", sample.what);
     if (bytes != NULL)
         cv_field_count(&choice->json, "bytes", *bytes);
     cv_json_end(&choice->json);
@@ -461,8 +428,8 @@ static int show_list(struct choice *choice)
         if (!choice->wanted[i])
             continue;
         tell(choice, i, NULL);
-        cv_table_text(&table, sample_name(i));
-        cv_table_text(&table, sample_what(i));
+        cv_table_text(&table, sample_at(i).name);
+        cv_table_text(&table, sample_at(i).what);
     }
     if (!choice->values->json)
         cv_table_write(&table, screen.colour, screen.width, &text);
@@ -473,7 +440,7 @@ static int show_list(struct choice *choice)
 /* Where the sample goes, in the arena of the call; NULL: no memory. */
 static char *path_of(const struct choice *choice, size_t index)
 {
-    const char *folder = choice->values->output, *name = sample_name(index);
+    const char *folder = choice->values->output, *name = sample_at(index).name;
     const size_t room = strlen(folder) + strlen(name) + 2;
     char *path = cv_array(choice->arena, room, 1);
 
@@ -494,7 +461,7 @@ static int check_files(const struct choice *choice)
         const char *path = choice->wanted[i] ? path_of(choice, i) : "";
 
         if (path == NULL)
-            return cv_print_error(CV_EXIT_FAILED, "out of memory");
+            return cv_no_memory("the samples");
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
             return cv_refuse("--output: '%s' exists; use --force to replace it, or -o "
                              "DIR to write elsewhere",
@@ -505,8 +472,9 @@ static int check_files(const struct choice *choice)
 
 static int write_file(struct choice *choice, size_t index)
 {
-    const struct cv_sample_terms terms = { .seed = choice->values->seed,
-                                           .records = choice->values->records };
+    const struct terms terms = { .seed = choice->values->seed,
+                                 .records = choice->values->records };
+    const struct sample sample = sample_at(index);
     char *path = path_of(choice, index);
     struct cv_output_file out;
     struct cleave_error err;
@@ -515,18 +483,19 @@ static int write_file(struct choice *choice, size_t index)
     int status;
 
     if (path == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory");
+        return cv_no_memory("the samples");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
         return cv_refuse("--output: %s", err.text);
     CV_DO(cv_output_open(&out, "--output", path,
                          choice->values->force ? 0 : CV_NEW_FILE_ONLY));
-    failed = !sample_write(index, &terms, out.file);
+    failed = !sample_write(&sample, &terms, out.file);
     if (failed)
-        cv_print_error(CV_EXIT_FAILED, "out of memory");
+        cv_no_memory("the samples");
     fflush(out.file);
     bytes = cv_new_file_size(&out.made);
     status = cv_output_close(&out, failed);
-    if (status == CV_EXIT_DONE && sample_program(index) && chmod(path, 0755) != 0)
+    if (status == CV_EXIT_DONE && sample.file != NULL && sample.file->program &&
+        chmod(path, 0755) != 0)
         status =
             cv_print_error(CV_EXIT_FAILED, "--output: cannot make '%s' a command: %s",
                            path, strerror(errno));
@@ -558,10 +527,11 @@ static int run(const struct cv_call *call)
     struct choice choice = { .values = call->values, .arena = call->arena };
     int status, closed;
 
-    choice.count = sample_count();
+    while (sample_at(choice.count).name != NULL)
+        choice.count++;
     choice.wanted = cv_array(call->arena, choice.count, sizeof *choice.wanted);
     if (choice.wanted == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory");
+        return cv_no_memory("the samples");
     CV_DO(choose(call, &choice));
     if (choice.values->json) {
         cv_result_open(&choice.json);

@@ -8,7 +8,6 @@
 #include <strings.h>
 #include "base/helper_program.h"
 #include "base/shell_word.h"
-#include "cli/common/run_foreign.h"
 #include "cli/run/run_parts.h"
 
 struct values {
@@ -48,39 +47,31 @@ static const struct cv_option run_options[] = {
 /* clang-format on */
 
 /* Options of sbatch that most jobs have; any other is given in the same way. */
-#define AS_SBATCH(option) "--sbatch=" option
-
 /* clang-format off */
 static const struct cv_other_tool_option foreign[] = {
-    { "-A", AS_SBATCH("--account=NAME") }, { "--account", AS_SBATCH("--account=NAME") },
-    { "-q", AS_SBATCH("--qos=NAME") }, { "--qos", AS_SBATCH("--qos=NAME") },
-    { "-G", AS_SBATCH("--gpus=N") }, { "--gpus", AS_SBATCH("--gpus=N") },
-    { "--gres", AS_SBATCH("--gres=gpu:N") },
-    { "--gpus-per-node", AS_SBATCH("--gpus-per-node=N") },
-    { "--gpus-per-task", AS_SBATCH("--gpus-per-task=N") },
-    { "--mem", AS_SBATCH("--mem=SIZE") },
-    { "--mem-per-cpu", AS_SBATCH("--mem-per-cpu=SIZE") },
-    { "--ntasks-per-node", AS_SBATCH("--ntasks-per-node=N") },
-    { "-w", AS_SBATCH("--nodelist=NODES") }, { "--nodelist", AS_SBATCH("--nodelist=NODES") },
-    { "-x", AS_SBATCH("--exclude=NODES") }, { "--exclude", AS_SBATCH("--exclude=NODES") },
-    { "-C", AS_SBATCH("--constraint=NAME") },
-    { "--constraint", AS_SBATCH("--constraint=NAME") },
-    { "-d", AS_SBATCH("--dependency=LIST") },
-    { "--dependency", AS_SBATCH("--dependency=LIST") },
-    { "-D", AS_SBATCH("--chdir=DIR") }, { "--chdir", AS_SBATCH("--chdir=DIR") },
-    { "-e", AS_SBATCH("--error=FILE") }, { "--error", AS_SBATCH("--error=FILE") },
-    { "-L", AS_SBATCH("--licenses=NAMES") },
-    { "--licenses", AS_SBATCH("--licenses=NAMES") },
-    { "--reservation", AS_SBATCH("--reservation=NAME") },
-    { "--mail-type", AS_SBATCH("--mail-type=END") },
-    { "--mail-user", AS_SBATCH("--mail-user=NAME") },
+    { "-A --account", "--sbatch=--account=NAME" },
+    { "-q --qos", "--sbatch=--qos=NAME" },
+    { "-G --gpus", "--sbatch=--gpus=N" },
+    { "--gres", "--sbatch=--gres=gpu:N" },
+    { "--gpus-per-node", "--sbatch=--gpus-per-node=N" },
+    { "--gpus-per-task", "--sbatch=--gpus-per-task=N" },
+    { "--mem", "--sbatch=--mem=SIZE" },
+    { "--mem-per-cpu", "--sbatch=--mem-per-cpu=SIZE" },
+    { "--ntasks-per-node", "--sbatch=--ntasks-per-node=N" },
+    { "-w --nodelist", "--sbatch=--nodelist=NODES" },
+    { "-x --exclude", "--sbatch=--exclude=NODES" },
+    { "-C --constraint", "--sbatch=--constraint=NAME" },
+    { "-d --dependency", "--sbatch=--dependency=LIST" },
+    { "-D --chdir", "--sbatch=--chdir=DIR" },
+    { "-e --error", "--sbatch=--error=FILE" },
+    { "-L --licenses", "--sbatch=--licenses=NAMES" },
+    { "--reservation", "--sbatch=--reservation=NAME" },
+    { "--mail-type", "--sbatch=--mail-type=END" },
+    { "--mail-user", "--sbatch=--mail-user=NAME" },
     { "--exclusive", "nothing: whole nodes are asked for unless there is -n" },
-    { "-o", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
-    { "--output", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
-    { "-a", "nothing: one job shares its input over all its nodes" },
-    { "--array", "nothing: one job shares its input over all its nodes" },
-    { "-i", "-i FILE behind 'cleave run'" },
-    { "--input", "-i FILE behind 'cleave run'" },
+    { "-o --output", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
+    { "-a --array", "nothing: one job shares its input over all its nodes" },
+    { "-i --input", "-i FILE behind 'cleave run'" },
     { NULL, NULL },
 };
 /* clang-format on */
