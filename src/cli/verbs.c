@@ -228,8 +228,7 @@ static void add_option(struct cv_text *out, const struct cv_option *o)
     cv_text_add(out, "\n");
     cv_option_help(o, &help);
     add_text(out, help.failed ? "" : help.bytes);
-    out->failed = out->failed || help.failed;
-    cv_text_done(&help);
+    cv_text_end(&help, out);
     cv_text_add(out, "\n");
 }
 
@@ -262,8 +261,7 @@ static void add_examples(struct cv_text *out, const char *examples)
             cv_text_add(out, "\n");
             line += length + (line[length] == '\n');
         }
-        out->failed = out->failed || lines.failed;
-        cv_text_done(&lines);
+        cv_text_end(&lines, out);
     }
     cv_text_add(out, ".fi\n");
 }
@@ -276,8 +274,7 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
     cv_text_add(out, ".SH SYNOPSIS\n");
     cv_help_usage(verb, &usage);
     add_text(out, usage.bytes != NULL ? usage.bytes : "");
-    out->failed = out->failed || usage.failed;
-    cv_text_done(&usage);
+    cv_text_end(&usage, out);
     cv_text_add(out, "\n.SH DESCRIPTION\n");
     add_text(out, verb->description);
     cv_text_add(out, "\n.SH OPTIONS\n");

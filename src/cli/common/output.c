@@ -112,6 +112,12 @@ int cv_print_status(const struct cleave_error *err)
     return CV_EXIT_FAILED;
 }
 
+void cv_text_end(struct cv_text *part, struct cv_text *out)
+{
+    out->failed = out->failed || part->failed;
+    cv_text_done(part);
+}
+
 int cv_print_take(struct cv_text *text)
 {
     const bool failed = text->failed;
@@ -119,9 +125,7 @@ int cv_print_take(struct cv_text *text)
     if (!failed && text->length > 0)
         fwrite(text->bytes, 1, text->length, stdout);
     cv_text_done(text);
-    if (failed)
-        return cv_no_memory("the output");
-    return CV_EXIT_DONE;
+    return failed ? cv_no_memory("the output") : CV_EXIT_DONE;
 }
 
 void cv_result_open(struct cv_json *json)
@@ -138,15 +142,11 @@ int cv_result_close(struct cv_json *json)
 
 int cv_finish_output(int status)
 {
-    const bool failed_before = ferror(stdout) != 0;
-    const int before = errno;
-    int error = 0;
+    int error = ferror(stdout) != 0 ? errno : -1;
 
     if (fclose(stdout) != 0)
         error = errno;
-    else if (failed_before)
-        error = before;
-    else
+    if (error < 0)
         return status;
     if (error == EPIPE)
         return CV_EXIT_FAILED;
@@ -175,37 +175,27 @@ static bool locale_is_utf8(void)
     return false;
 }
 
-static unsigned screen_width(int fd)
+/* The number in COLUMNS; 80 without. */
+static unsigned usual_width(void)
 {
-    struct winsize size;
     const char *columns = getenv("COLUMNS");
+    char *end;
+    const unsigned long value = columns != NULL && columns[0] >= '1' && columns[0] <= '9'
+                                    ? strtoul(columns, &end, 10)
+                                    : 0;
 
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    if (columns != NULL && columns[0] >= '1' && columns[0] <= '9') {
-        char *end;
-        const unsigned long value = strtoul(columns, &end, 10);
-
-        if (*end == '\0' && value <= 1000)
-            return (unsigned)value;
-    }
-    return 80;
-}
-
-static unsigned screen_height(int fd)
-{
-    struct winsize size;
-
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+    return value > 0 && *end == '\0' && value <= 1000 ? (unsigned)value : 80;
 }
 
 struct cv_screen cv_screen_of(int fd)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    struct cv_screen screen = { .width = screen_width(fd),
-                                .height = screen_height(fd),
-                                .utf8 = locale_is_utf8() };
+    struct winsize size = { .ws_col = 0 };
+    struct cv_screen screen = { .utf8 = locale_is_utf8() };
 
+    (void)ioctl(fd, TIOCGWINSZ, &size);
+    screen.width = size.ws_col > 0 ? size.ws_col : usual_width();
+    screen.height = size.ws_row > 0 ? size.ws_row : 24;
     screen.colour = isatty(fd) && (no_colour == NULL || no_colour[0] == '\0') &&
                     terminal != NULL && strcmp(terminal, "dumb") != 0;
     return screen;

@@ -85,6 +85,8 @@ int cv_print_status(const struct cleave_error *err);
             return cv_print_status(&err); \
     } while (0)
 
+/* Release a part of `out`, which has failed if memory was too short for the part. */
+void cv_text_end(struct cv_text *part, struct cv_text *out);
 /* Print text that was put together, release it and return the exit status. */
 int cv_print_take(struct cv_text *text);
 /* Begin the object that is the whole result, on stdout; end it. Ending returns an exit

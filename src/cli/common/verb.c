@@ -81,8 +81,7 @@ static void list_option(const struct cv_option *o, struct cv_text *out)
         cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
     cv_option_help(o, &help);
     wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
-    out->failed = out->failed || help.failed;
-    cv_text_done(&help);
+    cv_text_end(&help, out);
 }
 
 /* How much of a command line of `length` bytes stands in the first of several lines: up to a
@@ -138,8 +137,7 @@ static void list_examples(const char *examples, struct cv_text *out)
             cv_text_add(out, "  %.*s\n", (int)length, line);
             line += length + (line[length] == '\n');
         }
-        out->failed = out->failed || lines.failed;
-        cv_text_done(&lines);
+        cv_text_end(&lines, out);
     }
 }
 

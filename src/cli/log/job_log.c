@@ -445,8 +445,7 @@ static void add_row(const struct row *row, char between, struct cv_text *out)
         add_value(i, &row->entry, &value);
         add_column(out, value.bytes, value.length, between);
         cv_text_add(out, "%c", between);
-        out->failed = out->failed || value.failed;
-        cv_text_done(&value);
+        cv_text_end(&value, out);
     }
     for (size_t i = 0; i < row->arguments.count; i++) {
         add_column(out, row->arguments.items[i], strlen(row->arguments.items[i]),
@@ -472,8 +471,7 @@ static void add_object(const struct row *row, struct cv_text *out)
         else
             add_bytes(out, value.bytes, value.length);
         cv_text_add(out, ",");
-        out->failed = out->failed || value.failed;
-        cv_text_done(&value);
+        cv_text_end(&value, out);
     }
     cv_text_add(out, " \"V\": [ ");
     for (size_t i = 0; i < row->arguments.count; i++) {

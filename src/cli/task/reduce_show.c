@@ -300,8 +300,7 @@ void cv_tree_text(struct cv_task_call *task, bool drawn, const struct cv_screen 
         cv_text_add(out, "\n");
         cv_wrap(out, explanation.failed ? "" : explanation.bytes, 0, 0, screen->width);
         cv_text_add(out, "\n");
-        out->failed = out->failed || explanation.failed;
-        cv_text_done(&explanation);
+        cv_text_end(&explanation, out);
     }
     if (drawn && task->trace != NULL && tree->nodes > 1 && tree->nodes <= CV_TREE_DRAWN) {
         cv_text_add(out, "\n");

@@ -187,8 +187,7 @@ static void add_run(const struct values *values, const struct job *job,
         cv_text_add(out, " ");
         cv_shell_word_add(out, job->words[i]);
     }
-    out->failed = out->failed || journal.failed;
-    cv_text_done(&journal);
+    cv_text_end(&journal, out);
 }
 
 static void add_tail(struct cv_text *out)
