@@ -1,8 +1,10 @@
-/* run_hosts.c -- workers and hosts from a platform file. SPDX-License-Identifier: MIT
+/* run_hosts.c -- workers and hosts that options and platform files name.
+ * SPDX-License-Identifier: MIT
  *
- * A worker with `ssh:` or `slots:` is another machine, or stands for one: its slots are
- * workers of the run, count times slots of them, over one connection. The others are
- * places on this machine, with `command:` before each command. */
+ * A worker with `ssh:` or `slots:` is another machine: its slots are workers of the run,
+ * over one connection. Other workers are on this machine, with `command:` before each
+ * command. Nothing is known of the costs of hosts in lists: all are alike until they are
+ * measured. */
 #include "cli/run/run_parts.h"
 
 #include <errno.h>
@@ -21,12 +23,12 @@
 #include "run/hosts/via_spec.h"
 
 enum {                       /* most bytes */
-       LED_MOST = 96 * 1024, /* of a text that goes with the words of a command */
+       LED_MOST = 96 * 1024, /* of a text passed as words of a command */
        PLATFORM_MOST = 256 * 1024 * 1024,
 };
 
-/* What a worker that leads others is told: who it is, whom it leads, and what this run is
- * told. */
+/* Words for a worker that leads others: its name, the hosts it leads, and the options
+ * of this run. */
 static void lead_words(const struct cv_group *group, const struct cv_reach *reach,
                        const char *const *led, struct cv_words *words)
 {
@@ -38,7 +40,6 @@ static void lead_words(const struct cv_group *group, const struct cv_reach *reac
         cv_words_add(words, reach->lead[i]);
 }
 
-/* The same for a shell. */
 static void lead_line(const struct cv_group *group, const struct cv_reach *reach,
                       const char *const *led, struct cv_arena *arena,
                       struct cv_text *line)
@@ -54,7 +55,6 @@ static void lead_line(const struct cv_group *group, const struct cv_reach *reach
     line->failed = line->failed || list == NULL;
 }
 
-/* The hosts behind a leader, by name. */
 static enum cleave_status list_behind(const char *path, const char *text,
                                       const char *leader, const struct cv_reach *reach,
                                       struct cv_arena *arena, const char *const **out,
@@ -74,7 +74,7 @@ static enum cleave_status list_behind(const char *path, const char *text,
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
-/* Those behind a leader are its own affair, which has to be known there. */
+/* The words that tell a leader its hosts; *behind: their names. */
 static enum cleave_status leads_of_file(const char *path, const char *text,
                                         const struct cv_group *group,
                                         const struct cv_reach *reach,
@@ -121,7 +121,8 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
     return reach->lead != NULL ? CV_EXIT_DONE : cv_no_memory("those who lead others");
 }
 
-/* Start the copy for the processor over there, or say which one is lacking. */
+/* A script that starts the copy for the processor there, or exits with the status of
+ * the one that is missing. */
 static void copies_words(const struct cv_copies *copies, const char *runner,
                          struct cv_text *line)
 {
@@ -139,7 +140,8 @@ static void copies_words(const struct cv_copies *copies, const char *runner,
                 CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
 }
 
-/* A script for sh as the last word of ssh, whatever shell reads it there; it is taken. */
+/* Add a script for sh as the last word of ssh, for any login shell; `script` is
+ * released. */
 static void script_add(struct cv_words *words, struct cv_text *script)
 {
     struct cv_text line = { NULL, 0, 0, false };
@@ -151,7 +153,7 @@ static void script_add(struct cv_words *words, struct cv_text *script)
     cv_words_take(words, &line);
 }
 
-/* Standard input becomes the program there, if all of it has come. */
+/* The program arrives on standard input; an incomplete one is removed. */
 static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
                         const struct cv_copy *copy, struct cv_words *words)
 {
@@ -169,7 +171,7 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
     script_add(words, &line);
 }
 
-/* What can be taken to a host, by processor, and what is said where there is nothing. */
+/* Copies of cleave by processor, with the message for a processor that has none. */
 static enum cleave_status copies_offer(const struct cv_group *group,
                                        const struct cv_reach *reach,
                                        struct cv_arena *arena, struct cleave_host *out,
@@ -221,7 +223,6 @@ int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
                           err.text);
 }
 
-/* ssh with its options, up to the host. */
 static void ssh_words(const struct cv_group *group, const struct cv_reach *reach,
                       struct cv_words *words)
 {
@@ -236,7 +237,7 @@ static void ssh_words(const struct cv_group *group, const struct cv_reach *reach
     cv_words_add(words, group->ssh);
 }
 
-/* What stands before `cleave worker`; srun is told to pass on what comes as it comes. */
+/* The words before `cleave worker`; srun is told not to buffer. */
 static const char *runner_of(const struct cv_group *group, struct cv_arena *arena)
 {
     const char *command = group->command != NULL ? group->command : "", *rest;
@@ -269,7 +270,7 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
         cv_text_add(&line, " --pin %s", reach->pin);
     if (led != NULL)
         lead_line(group, reach, led, words->arena, &line);
-    if (reach->push) /* a damaged one says that it is, but not which one it was to be */
+    if (reach->push) /* a damaged copy does not know its processor */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     script_add(words, &line);
 }
@@ -300,8 +301,8 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
     }
 }
 
-/* How `group`, of which the name, ssh and command are read, is reached; its workers are
- * [first, first + slots). `led`: words that tell it whom it leads; NULL: nobody. */
+/* How `group` is reached; its workers are [first, first + slots). `led`: words about
+ * the hosts it leads, or NULL. */
 static enum cleave_status host_describe(const struct cv_group *group,
                                         const struct cv_reach *reach,
                                         const char *const *led, uint32_t first,
@@ -340,7 +341,7 @@ static uint32_t members(const struct cv_group *group)
     return group->count * (each > 0 ? each : 1);
 }
 
-/* How many GPUs there are, where the file leaves it open. */
+/* Count the GPUs of this machine for `gpus: auto`. */
 static enum cleave_status count_gpus(const char *path, struct cv_group *group,
                                      struct cleave_error *err)
 {
@@ -361,7 +362,6 @@ static enum cleave_status count_gpus(const char *path, struct cv_group *group,
                      path, group->name);
 }
 
-/* One that leads others is a machine, and one worker to this run. */
 static enum cleave_status check_leader(const char *path, const struct cv_group *group,
                                        struct cleave_error *err)
 {
@@ -379,7 +379,7 @@ static enum cleave_status check_leader(const char *path, const struct cv_group *
     return CLEAVE_OK;
 }
 
-/* The same with a worker for every slot. */
+/* A platform with a worker for every slot. */
 static enum cleave_status expand(const char *path, const struct cleave_platform *file,
                                  struct cv_arena *arena, struct cleave_platform **out,
                                  struct cleave_error *err)
@@ -400,7 +400,7 @@ static enum cleave_status expand(const char *path, const struct cleave_platform 
     return cv_platform_build(file->port, kinds, groups, file->ngroups, out, NULL, err);
 }
 
-/* What stands before the commands of worker `index` of those alike on this machine. */
+/* The words before commands of worker `index` of a group on this machine. */
 static enum cleave_status words_here(const struct cv_group *group, uint32_t index,
                                      struct cv_arena *arena, const char **out,
                                      struct cleave_error *err)
@@ -461,15 +461,14 @@ static enum cleave_status fill_crew(const char *path, const char *text,
     return CLEAVE_OK;
 }
 
-/* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
- * and workers. A file whose name has several lines is a file. */
+/* Whether --hosts is the text of a platform file and not the name of one. */
 static bool hosts_are_text(const char *text)
 {
     return text[0] == '{' ||
            (strchr(text, '\n') != NULL && strstr(text, "workers:") != NULL);
 }
 
-/* All of a platform file, or the text itself. *out is for free(). */
+/* *out is for free(). */
 static enum cleave_status read_platform(const char *path, char **out, size_t *length,
                                         struct cleave_error *err)
 {
@@ -510,13 +509,9 @@ int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena
     return CV_EXIT_DONE;
 }
 
-/* Nothing is known of their costs, so all are thought to be alike until they have been
- * measured. A host that does not say how many slots it has is asked for its cores when it is
- * reached; until then one worker stands for it. */
-
 enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
 
-#define HERE "here" /* what workers of this machine are called */
+#define HERE "here" /* names of workers on this machine */
 
 bool cv_hosts_are_file(const char *text)
 {
@@ -541,7 +536,6 @@ const char *cv_hosts_file(const struct cv_run_options *values)
                                                                              : NULL;
 }
 
-/* Whether it is the file in which PBS says what it has granted. */
 static bool is_granted(const char *path)
 {
     const char *granted = getenv("PBS_NODEFILE");
@@ -584,17 +578,16 @@ static enum cleave_status read_words(const struct cv_run_options *values,
         out, values->hosts_file != NULL && is_granted(values->hosts_file), "hosts", err);
 }
 
-/* The hosts of a run, and whom each is behind. */
+/* The hosts of a run in lists, and their leaders. */
 struct roster {
     struct cv_host_spec words; /* its array is owned                                 */
-    uint32_t *leader;          /* of the arena: per host                             */
-    bool *leads;               /* the same                                           */
-    uint32_t usual;            /* slots of a host that does not say; 0: its cores    */
+    uint32_t *leader;          /* per host */
+    bool *leads;               /* per host */
+    uint32_t usual;            /* slots of a host without a number; 0: its cores */
     const struct cv_reach *reach;
     struct cv_arena *arena;
 };
 
-/* Whether it is this machine. */
 static bool is_here(const struct roster *roster, const struct cv_host_spec_item *word)
 {
     const char *as = roster->reach->view.as;
@@ -602,7 +595,7 @@ static bool is_here(const struct roster *roster, const struct cv_host_spec_item 
     return word->name == NULL || (as != NULL && strcmp(word->name, as) == 0);
 }
 
-/* A host that --via names is one of those that there are, or one more. */
+/* Add a host of --via, unless another option has named it. */
 static enum cleave_status meet(struct cv_host_spec *words,
                                const struct cv_host_spec_item *host,
                                struct cleave_error *err)
@@ -659,7 +652,7 @@ static enum cleave_status find_leaders(struct roster *roster, struct cleave_erro
     return CLEAVE_OK;
 }
 
-/* Whether a host is behind `leader`, or behind one that is. */
+/* Whether `leader` leads the host, directly or not. */
 static bool is_behind(const struct roster *roster, uint32_t host, uint32_t leader)
 {
     while (roster->leader[host] != CV_NO_LEADER) {
@@ -670,8 +663,7 @@ static bool is_behind(const struct roster *roster, uint32_t host, uint32_t leade
     return false;
 }
 
-/* What ssh is told, or the name of workers, as a list of hosts has it: an address of IPv6 is
- * in brackets there. */
+/* Add a login as lists of hosts have it: IPv6 in brackets. */
 static void words_add_host(const char *login, struct cv_text *out)
 {
     const char *at = strrchr(login, '@');
@@ -683,7 +675,6 @@ static void words_add_host(const char *login, struct cv_text *out)
         cv_text_add(out, "%s", login);
 }
 
-/* A host as --sshlogin takes it. */
 static void add_login(const struct cv_host_spec_item *word, struct cv_text *out)
 {
     if (out->length > 0)
@@ -695,7 +686,6 @@ static void add_login(const struct cv_host_spec_item *word, struct cv_text *out)
     words_add_host(word->login, out);
 }
 
-/* --via for one who is behind the leader and leads others. */
 static void add_via(const struct roster *roster, uint32_t leader, struct cv_words *out)
 {
     struct cv_text text = { NULL, 0, 0, false };
@@ -712,7 +702,7 @@ static void add_via(const struct roster *roster, uint32_t leader, struct cv_word
     cv_words_take(out, &text);
 }
 
-/* Whom a host leads: their names, and the words that tell it. */
+/* The hosts that a host leads: their names, and the words that tell it. */
 static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
                                    const char *const **behind, const char *const **led,
                                    struct cleave_error *err)
@@ -751,7 +741,7 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     return *behind != NULL && *led != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
-/* 0: as many as it says when it is reached. One who leads others is one worker. */
+/* 0: the host reports its cores when it is reached. A leader is one worker. */
 static uint32_t slots_of(const struct roster *roster, uint32_t host)
 {
     const struct cv_host_spec_item *word = &roster->words.items[host];
@@ -762,8 +752,8 @@ static uint32_t slots_of(const struct roster *roster, uint32_t host)
     return said > 0 || !is_here(roster, word) ? said : (uint32_t)cv_usable_cores();
 }
 
-/* A worker for every slot that is known of, and one for a host of which it is not, in groups
- * of which *of says what host each is. */
+/* A worker for every slot, or one if the number is not known yet; *of: the host of
+ * each group. */
 static enum cleave_status build(const struct roster *roster, uint32_t **of,
                                 struct cleave_platform **out, struct cleave_error *err)
 {
@@ -835,7 +825,7 @@ static enum cleave_status make_crew(struct roster *roster, struct cv_worker_list
     return words_fill_crew(roster, of, out, err);
 }
 
-/* -j beside hosts: what each has that does not say. */
+/* -j with hosts: slots of each host without a number. */
 static enum cleave_status read_usual(const char *text, uint32_t *out,
                                      struct cleave_error *err)
 {
@@ -856,7 +846,6 @@ static enum cleave_status read_usual(const char *text, uint32_t *out,
     return CLEAVE_OK;
 }
 
-/* The crew of a platform file, beside which nothing else may name hosts. */
 static enum cleave_status open_file(const struct cv_run_options *values,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     struct cv_worker_list *out, struct cleave_error *err)

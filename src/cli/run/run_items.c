@@ -25,7 +25,6 @@
 
 enum mark { NO_MARK, ITEMS, FILES };
 
-/* ":::" and "::::", with '+' if what follows is linked to the list before. */
 static enum mark mark_of(const char *word, bool *linked)
 {
     const size_t colons = strspn(word, ":");
@@ -36,8 +35,7 @@ static enum mark mark_of(const char *word, bool *linked)
     return colons == 3 ? ITEMS : FILES;
 }
 
-/* Operands before the first of ":::" and the like; all if there is none, or if they are another
- * program's. */
+/* The number of operands that are the command. 'parallel' has its own ":::". */
 static size_t item_lists_words(const struct cv_call *call)
 {
     size_t count = 0;
@@ -54,7 +52,6 @@ static size_t item_lists_words(const struct cv_call *call)
     return count;
 }
 
-/* The files of '::::'; room for all operands. */
 static size_t find_files(const struct cv_call *call, struct cv_other_file *out)
 {
     const size_t noperands = call->noperands;
@@ -89,7 +86,7 @@ int cv_item_lists_check_files(const struct cv_call *call)
     return cv_files_check(call, others, count);
 }
 
-/* What --delimiter says; false: it is not one byte. */
+/* Read --delimiter; false: it is not one byte. */
 static bool item_delimiter(const char *text, char *out)
 {
     static const char letters[] = "nt0\\", bytes[] = "\n\t\0\\";
@@ -101,7 +98,6 @@ static bool item_delimiter(const char *text, char *out)
     return at != NULL || text[1] == '\0';
 }
 
-/* Whether a place needs the number of all items. */
 static bool counts_all(const struct cv_call *call, size_t nwords)
 {
     const struct cv_run_options *values = call->values;
@@ -113,7 +109,7 @@ static bool counts_all(const struct cv_call *call, size_t nwords)
     return values->plus && counts;
 }
 
-/* Whether something has to know all items before the first is begun. */
+/* Whether all items must be known before the first one starts. */
 static bool needs_all(const struct cv_run_options *values)
 {
     return values->shuffle || values->fill || values->fill_words ||
@@ -121,7 +117,7 @@ static bool needs_all(const struct cv_run_options *values)
            values->delimiter != NULL || values->policy != NULL;
 }
 
-/* The only list there is, if it is a file that is to be read as it comes; NULL: it is not. */
+/* The list, if it is the only one and is read while commands run; NULL otherwise. */
 static const char *find_stream(const struct cv_call *call, size_t nwords)
 {
     const struct cv_run_options *values = call->values;
@@ -148,7 +144,6 @@ static const char *find_stream(const struct cv_call *call, size_t nwords)
                : NULL;
 }
 
-/* Records of inputs that are items: those of --each, or the lines of a list. */
 static enum cleave_status open_stream(const struct cv_run_options *values,
                                       const char *const *paths, size_t npaths,
                                       struct cv_item_stream **out,
@@ -170,7 +165,7 @@ static enum cleave_status open_stream(const struct cv_run_options *values,
         splitter, out, err);
 }
 
-/* Names of columns have to be there before a command can be made. */
+/* Read names of columns, which commands need. */
 static enum cleave_status begin_stream(const struct cv_run_options *values,
                                        struct cv_item_lists *lists,
                                        struct cv_item_stream **stream,
@@ -210,7 +205,7 @@ static enum cleave_status read_file(const struct cv_run_options *values, const c
     return cv_item_read_file(lists, path, mark, err);
 }
 
-/* What stands behind the command: marks, and behind each its items or files. */
+/* Read the marks after the command, and the items or files after each. */
 static enum cleave_status read_operands(const struct cv_call *call, size_t from,
                                         struct cv_item_lists *lists,
                                         struct cleave_error *err)
@@ -243,8 +238,8 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
     return CLEAVE_OK;
 }
 
-/* All lists; or *stream, from which the only one is to come, in whole or in part. It is the
- * caller's also when that fails. */
+/* Read all lists, or open *stream for the only one. *stream is the caller's even after
+ * a failure. */
 static enum cleave_status item_lists_read(const struct cv_call *call,
                                           struct cv_item_lists *lists,
                                           struct cv_item_stream **stream,
@@ -289,7 +284,6 @@ static int check_values(const struct cv_run_options *values)
     return CV_EXIT_DONE;
 }
 
-/* A seed of its own for each run that is shuffled. */
 static uint64_t new_seed(void)
 {
     struct timespec now;
@@ -373,7 +367,6 @@ static enum cleave_status count_fitting(void *context, uint64_t first, uint64_t 
     return cv_item_commands_fit(&items->commands, first, count, out, err);
 }
 
-/* As many items for a command as a policy says, and fit. */
 static void fill_many(struct cleave_execution *out)
 {
     out->items.max = UINT32_MAX;
@@ -383,7 +376,6 @@ static void fill_many(struct cleave_execution *out)
     out->policy.block = 0;
 }
 
-/* Arguments may be names of files. */
 static enum cleave_status get_files(void *context, uint64_t item, char ***out,
                                     struct cleave_error *err)
 {
@@ -406,7 +398,7 @@ static enum cleave_status get_files(void *context, uint64_t item, char ***out,
     return status;
 }
 
-/* The command as it was run, cut where it is too long for a line. */
+/* The command line, cut to fit a message. */
 static void describe(void *context, uint64_t first, uint64_t count, char *out,
                      size_t size)
 {
@@ -446,7 +438,6 @@ static void item_over(void *context, uint64_t item)
     cv_item_commands_over(&items->commands, item);
 }
 
-/* The program that all commands have, so that it is looked for once. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out)
 {
@@ -478,7 +469,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->output.direct = values->ungroup != 0;
     out->output.lines = out->output.lines && !values->ungroup;
     out->output.early = false;
-    /* As in a shell: a command is run once, whatever comes of it. */
+    /* As in a shell, a command runs once. */
     out->failures.strict = true;
     if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
         out->failures.halt = CLEAVE_HALT_NEVER;
@@ -487,7 +478,6 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     return cv_run_results_fill(call, items, out);
 }
 
-/* Lines from `from` on. */
 static int show_lines(struct cv_item_commands *commands, uint64_t from)
 {
     struct cleave_error err;
@@ -523,12 +513,10 @@ int cv_run_items_show(struct cv_run_items *items)
     return status;
 }
 
-/* Of more items than this nobody looks at the files: so many even out by themselves. To look at
- * one takes a microsecond, and to begin it out of order some 30 us and 100 bytes, in the policy's
- * lists and as a range of its own in the books. */
+/* Files of more items are not measured. A stat() takes 1 us; an item out of order
+ * costs 30 us and 100 bytes. */
 enum { MANY = 300000 };
 
-/* The sizes that are looked for. */
 struct sizes {
     const struct cv_item_commands *commands;
     double *items; /* in the arena */
@@ -552,7 +540,7 @@ static int read_size(const char *option, uint64_t item, const char *text, double
                      : fail_item(option, item, "expected a size of 0 or more", text);
 }
 
-/* All bytes of the regular files among the arguments; below 0: there is none. */
+/* The bytes of the regular files among the arguments; below 0: none is one. */
 static double bytes_of(const struct cv_item_arguments *arguments)
 {
     double bytes = -1;
@@ -564,7 +552,7 @@ static double bytes_of(const struct cv_item_arguments *arguments)
     return bytes;
 }
 
-/* *out_all is false if some command is about no file. */
+/* *out_all is false if a command has no file. */
 static int measure_files(struct sizes *sizes, bool *out_all)
 {
     struct cv_item_arguments arguments = { .items = NULL };
@@ -602,7 +590,7 @@ static int read_column(struct sizes *sizes, uint64_t column)
     return status;
 }
 
-/* The items, a line each with tabs between columns, in a file that has no name. */
+/* Write the items to a temporary file, columns separated by tabs. */
 static FILE *write_items(const struct sizes *sizes)
 {
     struct cv_item_arguments arguments = { .items = NULL };
@@ -623,7 +611,6 @@ static FILE *write_items(const struct sizes *sizes)
     return file;
 }
 
-/* What the command writes, a number for each item. */
 static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
 {
     char *line = NULL;
@@ -646,14 +633,13 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
                       (unsigned long long)sizes->count,
                       sizes->count == 1 ? "item" : "items", command,
                       count < sizes->count ? "fewer" : "more");
-    while (getc(answers) != EOF) /* so that it can end */
+    while (getc(answers) != EOF) /* let the command end */
         continue;
     free(line);
     return status;
 }
 
-/* Start a shell with the command, which reads `input`. Returns what it writes; NULL: errno
- * says why not. */
+/* Run a shell command with `input` as standard input; NULL: errno. */
 static FILE *start(const char *command, int input, pid_t *out)
 {
     char *const words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char *)command, NULL };
@@ -681,7 +667,6 @@ static FILE *start(const char *command, int input, pid_t *out)
     return answers;
 }
 
-/* The command reads the items on its standard input. */
 static int ask_command(struct sizes *sizes, const char *command)
 {
     FILE *items = write_items(sizes), *answers = NULL;
@@ -729,7 +714,7 @@ static int by_command(const void *left, const void *right)
                   ((const struct cost *)right)->command);
 }
 
-/* What is not in the log takes as long as others do on average. */
+/* Commands that the log does not have get the mean. */
 static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
                  const char *path)
 {
@@ -776,7 +761,6 @@ static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *ar
     return match(sizes, costs, log.count, path);
 }
 
-/* Is it for items, and does it look at sizes? */
 static int check_policy(const char *name, bool *out_sizes)
 {
     const struct cleave_policy *policy = cv_policy_of_items();
@@ -797,7 +781,6 @@ static bool are_alike(const struct sizes *sizes)
     return true;
 }
 
-/* Whether files are worth a look where nobody asks for it. */
 static bool is_worth_it(const struct cv_run_options *values, uint64_t count,
                         uint32_t workers)
 {
@@ -813,7 +796,8 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     bool looks = true, all = true;
     int status = CV_EXIT_DONE;
 
-    /* A policy for loads shares several out, and those that come, in the order of the list. */
+    /* Policies for loads give out several items, and streams of items, in the order of
+     * the list. */
     if (out->items.max > 1 || out->items.more != NULL)
         return CV_EXIT_DONE;
     status = check_policy(values->policy, &looks);

@@ -1,9 +1,8 @@
-/* run_mistakes.c -- commands that would run, and do something else than was meant.
- * SPDX-License-Identifier: MIT
+/* run_mistakes.c -- commands that would run, but not as meant. SPDX-License-Identifier:
+ * MIT
  *
- * What a shell has made of a line is all that is known: quotes that were forgotten show by the
- * words that stand alone. Only what cannot have been meant is refused; where it might have been,
- * a line below the result tells. */
+ * A command is refused only if it cannot have been meant; else a hint follows the
+ * result. */
 #include "cli/run/run_parts.h"
 
 #include <inttypes.h>
@@ -18,10 +17,10 @@
 
 enum {
     LINE_ROOM = 200,
-    LARGE = 1 << 16, /* bytes of which several chunks are made, if they can be cut */
+    LARGE = 1 << 16, /* bytes of an input with several chunks */
 };
 
-/* Words with blanks between, up to `end` or the last one; cut if they are many. */
+/* Words with spaces between, up to `end` or the last one; cut if they are long. */
 static void join(const char *const *words, size_t count, const char *end,
                  char line[LINE_ROOM])
 {
@@ -62,8 +61,8 @@ static int check_sign(const struct cv_call *call)
     return CV_EXIT_DONE;
 }
 
-/* sh -c wc -l: the shell runs wc, and -l is its own name. A line that looks at what stands
- * behind it has a $ in it. */
+/* sh -c wc -l: the shell runs wc, and -l is its $0. A line that uses its arguments has
+ * a $. */
 static int check_shell_line(const struct cv_call *call)
 {
     static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ash" };
@@ -116,7 +115,7 @@ static int check_merge(const char *reduce)
                      line, line);
 }
 
-/* Two files for a command that reads them: they are descriptors of this process. */
+/* {1} and {2} are descriptors of this process. */
 static int check_proc(const char *reduce)
 {
     if (strstr(reduce, "{1}") == NULL || access("/proc/self/fd", F_OK) == 0)
@@ -125,7 +124,7 @@ static int check_proc(const char *reduce)
                      "here: mount it, or let CMD read both on standard input");
 }
 
-/* "--pin nodes": what may be left out stands behind a '='. */
+/* --pin nodes: an optional argument needs a '='. */
 static int check_pin(const struct cv_call *call, const char *pin)
 {
     static const char *const cores[] = { "core", "cores" };
@@ -165,7 +164,7 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     return status;
 }
 
-/* An option of cleave that the command got, as it stands behind it; NULL: none. */
+/* An option of cleave among the arguments of the command; NULL: none. */
 static const char *find_option_behind(const struct cv_call *call)
 {
     const struct cv_option *option;
@@ -177,13 +176,11 @@ static const char *find_option_behind(const struct cv_call *call)
     return NULL;
 }
 
-/* A relative name of something that is here. */
 static bool is_here(const char *name)
 {
     return name[0] != '/' && name[0] != '-' && access(name, F_OK) == 0;
 }
 
-/* A list whose lines end in a carriage return, and so do its items. */
 static bool hint_carriage(const struct cv_run_options *values)
 {
     char line[PATH_MAX] = "", shown[CV_ECHO_ROOM];
@@ -204,8 +201,8 @@ static bool hint_carriage(const struct cv_run_options *values)
     return true;
 }
 
-/* Programs that take arguments and never read standard input, as users of xargs and GNU parallel
- * may expect. Some are content with none. */
+/* Programs that never read standard input, though users of xargs and GNU parallel may
+ * expect it. */
 static bool hint_deaf(const struct cv_call *call, int status)
 {
     static const char *const deaf[] = {
@@ -268,8 +265,8 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     return false;
 }
 
-/* The input as an argument, too: each command has read all of it instead of its chunk. One that
- * has a '-' or a {} in it reads both. */
+/* The input is an argument as well: each command has read all of it. A command with
+ * '-' reads both. */
 static bool hint_argument(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
@@ -292,8 +289,8 @@ static bool hint_argument(const struct cv_call *call)
     return true;
 }
 
-/* The command that makes one of what this one wrote for each chunk; "" if there is none that is
- * as simple; NULL: outputs one after the other are what it would have written. */
+/* The command that combines the outputs of chunks; "": no simple one; NULL:
+ * concatenation is right. */
 static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
 {
     static const char *const alone[] = { "head",    "tail",   "tac",       "shuf",
@@ -301,7 +298,7 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
                                          "cksum",   "b2sum",  "sha512sum", "sum",
                                          "datamash" };
     static const char *const counts[] = { "-l", "-c", "-w", "-m" };
-    /* What they write depends on the place of a byte, unless they are asked for something else. */
+    /* their output depends on the offset in the input */
     static const char *const places[] = { "base64", "base32", "xxd", "od", "hexdump" };
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
@@ -325,7 +322,6 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     return line;
 }
 
-/* One large value, as of an object that has the array in one of its members. */
 static void hint_value(const struct cv_run_options *values)
 {
     if (values->split == NULL || strcmp(values->split, "json") != 0 ||
@@ -337,7 +333,6 @@ static void hint_value(const struct cv_run_options *values)
         "inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
 }
 
-/* Outputs have headers that were not asked to be written once, or not all of them. */
 static void run_mistakes_headers(const struct cv_call *call,
                                  const struct cleave_execution_result *result)
 {
@@ -363,8 +358,8 @@ static void run_mistakes_headers(const struct cv_call *call,
                    shown, marked ? option : "");
 }
 
-/* All chunks are done: say it where the outputs of this command do not make one of the whole
- * input, or where it has not read its chunks. */
+/* The outputs do not combine to the output of the whole input, or the command did not
+ * read its chunks. */
 static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes)
 {
     const struct cv_run_options *values = call->values;
@@ -390,8 +385,8 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
 }
 
 enum {
-    SURELY_CUT = 1 << 24, /* bytes of which several workers get some */
-    NAMES_WAIT_MS = 1000, /* for whoever lists them; nothing else could be done before */
+    SURELY_CUT = 1 << 24, /* bytes of an input for several workers */
+    NAMES_WAIT_MS = 1000, /* nothing else can be done before */
 };
 
 void cv_run_mistakes_form(const struct cv_call *call)
@@ -406,7 +401,6 @@ void cv_run_mistakes_form(const struct cv_call *call)
         cv_usage_hint_separator(values->inputs.items[0]);
 }
 
-/* The same of what the input itself begins with, where its name tells nothing. */
 static void run_mistakes_seeming(const struct cv_call *call,
                                  const struct cleave_execution_result *result)
 {
@@ -422,8 +416,8 @@ static void run_mistakes_seeming(const struct cv_call *call,
                               result->seems_headed && values->header != NULL);
 }
 
-/* find | cleave run gzip: who thinks of xargs wants the files compressed, not their names. Told
- * only of programs that take files as arguments and make nothing of use out of a list of them. */
+/* find | cleave run gzip: the files should be compressed, not their names. Only for
+ * programs that take files and make nothing useful of a list. */
 static void hint_names(const struct cv_call *call)
 {
     static const char *const takers[] = {
@@ -468,13 +462,8 @@ bool cv_run_mistakes_form_early(const struct cv_call *call)
     return true;
 }
 
-/* A chunk comes on standard input: only of items something is put between the words of a
- * command. Those who forgot to say what the items are are told what to type, because a brace
- * that is passed on as it is ends in a file of that name, or in nothing done and no word of
- * it. */
-
-/* "{3}", "{3.}", "{-1/}" and the like, and nothing else: inside of a word it is rather how
- * often a pattern repeats. */
+/* "{3}", "{3.}", "{-1/}" as a whole word: inside of a word it may be a regular
+ * expression. */
 static bool is_position(const char *word)
 {
     static const char *const ends[] = { "}", ".}", "/}", "//}", "/.}" };
@@ -488,8 +477,7 @@ static bool is_position(const char *word)
                         sizeof ends / sizeof *ends);
 }
 
-/* Where in a word a place for an item is, and how long; NULL: nowhere. A shell's own
- * ${#} is none. */
+/* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
 static const char *find_place(const char *word, size_t *length)
 {
     static const char *const forms[] = {
@@ -512,7 +500,7 @@ static const char *find_place(const char *word, size_t *length)
     return NULL;
 }
 
-/* Whether the command itself knows what to put in their place: xargs, find, parallel. */
+/* Whether the command has places itself: xargs, find, parallel. */
 static bool knows_places(const struct cv_call *call)
 {
     static const char *const programs[] = { "xargs", "parallel", "-exec" };
@@ -554,7 +542,7 @@ static bool is_plain_file(const char *name)
     return stat(name, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-/* "-i a b -- wc", also as "-i *.txt -- wc": b is no command, but another input. */
+/* "-i a b -- wc", or "-i *.txt -- wc": b is another input. */
 static int check_inputs(const struct cv_call *call)
 {
     char shown[CV_ECHO_ROOM];
@@ -566,7 +554,7 @@ static int check_inputs(const struct cv_call *call)
     if (files == 0)
         return CV_EXIT_DONE;
     cv_echo(call->operands[0], shown);
-    /* The shell has put names in the place of a pattern. */
+    /* The shell has expanded a pattern. */
     several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
     if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
         return cv_refuse(
@@ -581,14 +569,13 @@ static int check_inputs(const struct cv_call *call)
         shown, shown, several);
 }
 
-/* Whether it has what the shell of POSIX lacks and people type all the same. */
 static bool needs_bash(const char *line)
 {
     return strstr(line, "<(") != NULL || strstr(line, ">(") != NULL ||
            strstr(line, "<<<") != NULL || strstr(line, "[[") != NULL;
 }
 
-/* A whole line in one word, as shells and GNU parallel take it. */
+/* A whole line in one word, as for shells and GNU parallel. */
 static int check_line(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
@@ -603,7 +590,6 @@ static int check_line(const struct cv_call *call)
         return cv_refuse("'%s' is one word, and no program is called so: without quotes "
                          "around all of it, it is a command and its arguments: %s",
                          shown, shown);
-    /* A quote inside would end one outside. */
     return cv_refuse("'%s' is one word, and no program is called so: as a line for a "
                      "shell it is %s -c %s%s%s",
                      shown, needs_bash(line) ? "bash" : "sh",
@@ -611,7 +597,6 @@ static int check_line(const struct cv_call *call)
                      strchr(line, '\'') != NULL ? "\"" : "'");
 }
 
-/* parallel <commands: the lines are commands. */
 static int complain_of_none(const struct cv_call *call)
 {
     const bool run = strcmp(call->verb->name, "run") == 0; /* the only one with items */
@@ -642,7 +627,6 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
     return status;
 }
 
-/* Whether a word is among the words of the command, or of a line in it for a shell. */
 static bool has_word(const struct cv_call *call, const char *word)
 {
     static const char ends[] = " \t\n|;&()'\"";
@@ -656,7 +640,7 @@ static bool has_word(const struct cv_call *call, const char *word)
     return false;
 }
 
-/* The program in the command that undoes what has been undone already; NULL: none. */
+/* The program in the command that decodes inputs, which cleave has done; NULL: none. */
 static const char *find_decoder(const struct cv_call *call)
 {
     static const char *const programs[] = { "zcat",  "gunzip",  "gzcat",  "bzcat",
@@ -675,7 +659,7 @@ static const char *find_decoder(const struct cv_call *call)
     return NULL;
 }
 
-/* A sign that only a shell makes something of, as a word of its own; NULL: none. */
+/* An argument that only a shell understands; NULL: none. */
 static const char *find_sign(const struct cv_call *call)
 {
     static const char *const signs[] = { "|", "||", "&&", ">", ">>", "<" };
@@ -686,7 +670,6 @@ static const char *find_sign(const struct cv_call *call)
     return NULL;
 }
 
-/* The most likely reason why no command could do anything with its chunk. */
 static void hint_all_failed(const struct cv_call *call, bool several)
 {
     const char *decoder = find_decoder(call), *sign = find_sign(call);
@@ -744,8 +727,7 @@ static void hint_empty(const struct cv_call *call)
         cv_print_error(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
 }
 
-/* The program whose status is that of the line: the first word behind its last pipe. What is in
- * quotes may hold other bars, and then it is none that is known. */
+/* The program that sets the status of a line: the first word after the last pipe. */
 static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
 {
     const char *bar = strrchr(line, '|');
@@ -779,7 +761,7 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
     if (how->items && how->empty && !values->quiet)
         cv_print_error(CV_EXIT_DONE, "there are no items, so no command was started");
     if (how->items)
-        return; /* each of them has been told */
+        return; /* each failure was printed */
     if (how->rest && how->failed > 1 && values->header == NULL && !searched)
         cv_print_error(CV_EXIT_FAILED, "all chunks but the first failed: has the input a "
                                        "header? --header gives it to every command");
@@ -804,7 +786,7 @@ bool cv_run_command_asks(const char *const *words)
     if (program != NULL &&
         (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))
         return true;
-    /* Who works has a name before it is known what he does. */
+    /* Variables of the worker do not depend on the chunk. */
     for (; *words != NULL; words++)
         for (const char *at = *words; (at = strstr(at, "CLEAVE")) != NULL; at++)
             if (strncmp(at, "CLEAVE_WORKER", 13) != 0 &&
@@ -813,11 +795,9 @@ bool cv_run_command_asks(const char *const *words)
     return false;
 }
 
-/* A shell where the command runs, be it on another machine, puts it there: so nothing else has to
- * know. The words of the command are one line for it, as with items. */
+/* The shell runs where the command runs. $1 is the line; {} in it becomes the file.
+ * TMPDIR must not have characters that are special to a shell. */
 
-/* $1 is the line. The name is put in as it is, as mktemp makes it, unless TMPDIR has characters
- * that a shell would see something in: those are refused by their one word. */
 static const char script[] =
     "f=$(mktemp \"${TMPDIR:-/tmp}/cleave-cat.XXXXXXXXXX\") || exit 125\n"
     "trap 'rm -f \"$f\"' EXIT\n"

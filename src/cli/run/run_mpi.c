@@ -17,8 +17,6 @@
 #include "run/hosts/rank_groups.h"
 #include "run/worker/worker_fold.h"
 
-/* A hash says whether, of words of any length, and the first words say what. */
-
 static int end(struct cv_run_mpi *mpi, int status);
 
 /* FNV-1a, 64 bits. */
@@ -31,7 +29,7 @@ static uint64_t hash_on(uint64_t hash, const char *bytes, size_t length)
 
 static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t count)
 {
-    memset(out, 0, sizeof *out); /* it travels as it is */
+    memset(out, 0, sizeof *out); /* it is sent as bytes */
     out->count = count;
     out->hash = UINT64_C(0xCBF29CE484222325);
     for (size_t i = 0; i < count; i++) {
@@ -45,8 +43,7 @@ static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t 
     }
 }
 
-/* The word at *at and its length, up to where the text was cut; *at goes behind it. False:
- * there is none. */
+/* The next word of a text that may be cut; false: none. */
 static bool next_word(const struct cv_mpi_words *words, size_t *at, const char **out,
                       size_t *out_length)
 {
@@ -62,8 +59,7 @@ static bool next_word(const struct cv_mpi_words *words, size_t *at, const char *
     return true;
 }
 
-/* Whether `other` has other words than `first`; out says which: "word 4 behind 'run' is
- * 'wc' and not 'cat'". */
+/* Compare words by their hash; `out` describes the first difference. */
 static bool mpi_words_differ(const struct cv_mpi_words *first,
                              const struct cv_mpi_words *other, char *out, size_t size)
 {
@@ -91,22 +87,22 @@ static bool mpi_words_differ(const struct cv_mpi_words *first,
     return true;
 }
 
-/* One MPI library: how its mpirun is known, and what has to be installed. */
+/* An MPI library, and the package to install. */
 struct flavour {
     const char *name, *title;
-    const char *rank; /* variable that its mpirun sets: the number of the process      */
+    const char *rank; /* variable of its mpirun with the rank */
     const char *package;
 };
 
 static const struct flavour flavours[] = {
     { "openmpi", "Open MPI", "OMPI_COMM_WORLD_RANK", "libopenmpi-dev" },
     { "mpich", "MPICH", "PMI_RANK", "libmpich-dev" },
-    { "openmpi", "Open MPI", "PMIX_RANK", "libopenmpi-dev" }, /* as srun --mpi=pmix     */
+    { "openmpi", "Open MPI", "PMIX_RANK", "libopenmpi-dev" }, /* srun --mpi=pmix */
 };
 
 enum { NFLAVOURS = sizeof flavours / sizeof *flavours };
 
-/* Where the libraries are, from the folder of this program: in a build, and installed. */
+/* Libraries relative to this program: in a build, and installed. */
 static const char *const places[] = {
     "lib/%s/libcleave-mpi.so",
     "../lib/cleave/%s/libcleave-mpi.so",
@@ -135,7 +131,7 @@ static const struct flavour *find_flavour(const char *library)
     return NULL;
 }
 
-/* The first file that fits a place; "" if there is none. */
+/* The first file that matches a place; "": none. */
 static void find_library(const char *name, char *out, size_t size)
 {
     const char *given = getenv("CLEAVE_MPI_LIBRARY");
@@ -161,11 +157,11 @@ static void find_library(const char *name, char *out, size_t size)
 }
 
 enum {
-    ALONE_MS = 1000, /* until rank 0 has told what all ranks meet */
-    READ_MS = 100,   /* until mpirun has read what was told       */
+    ALONE_MS = 1000, /* for rank 0 to print an error of all ranks */
+    READ_MS = 100,   /* for mpirun to read a message */
 };
 
-/* All ranks meet the same trouble: one of them tells it. */
+/* An error that all ranks meet is printed by rank 0. */
 #define TELL(rank, code, ...) ((rank) == 0 ? cv_print_error(code, __VA_ARGS__) : (code))
 
 static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi *out,
@@ -179,7 +175,7 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
                        "this cleave was built without %s: install %s and build it again, "
                        "or say where lib/%s/libcleave-mpi.so is by CLEAVE_MPI_LIBRARY",
                        flavour->title, flavour->package, flavour->name);
-    /* Parts that the MPI library loads later look for its names. */
+    /* MPI loads parts later that need its symbols. */
     out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (out->module == NULL)
         return cv_fail(err, CLEAVE_EENGINE, "cannot load the library for %s: %s",
@@ -191,8 +187,7 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
     return CLEAVE_OK;
 }
 
-/* Who was started with other words would do other work than rank 0 asks for, or none. All
- * ranks come to the same end. */
+/* A rank with other words would do other work. All ranks come to the same result. */
 static int check_words(const struct cv_mpi_bridge *bridge)
 {
     char what[250];
@@ -206,9 +201,8 @@ static int check_words(const struct cv_mpi_bridge *bridge)
     return CV_EXIT_DONE;
 }
 
-/* A rank that has gone before MPI began is nothing to the mpirun of MPICH, and the others wait for
- * it for ever: it is told to end them, in the words by which MPICH itself does so (PMI). That of Open
- * MPI does it by the status. */
+/* A rank that exits before MPI_Init is not noticed by the mpirun of MPICH, and the
+ * others wait forever: abort them by PMI. The mpirun of Open MPI uses the exit status. */
 static void end_all(const struct flavour *flavour, int status)
 {
     const char *text = getenv("PMI_FD");
@@ -222,7 +216,7 @@ static void end_all(const struct flavour *flavour, int status)
     (void)poll(NULL, 0, READ_MS);
     length = snprintf(word, sizeof word, "cmd=abort exitcode=%d\n", status);
     put = write((int)strtol(text, NULL, 10), word, (size_t)length);
-    (void)put; /* if nobody is there, nobody waits */
+    (void)put;
 }
 
 void cv_run_mpi_refused(int count, char *const *words, int status)
@@ -236,8 +230,8 @@ void cv_run_mpi_refused(int count, char *const *words, int status)
         end_all(flavour, status);
 }
 
-/* MPI does not work. What all ranks meet rank 0 tells, and mpirun ends the others with it: who
- * is still there after a moment has met it alone. */
+/* Print why MPI does not work. mpirun ends the other ranks with rank 0: a rank that is
+ * left after a moment has its own error. */
 static int tell_why(const struct flavour *flavour, int rank,
                     const struct cleave_error *err)
 {
@@ -251,7 +245,7 @@ static int tell_why(const struct flavour *flavour, int rank,
     return CV_EXIT_ENGINE;
 }
 
-/* Commands end with a rank that is killed. To fork is safe only before MPI has begun. */
+/* Commands end with a rank that is killed. fork() is safe only before MPI_Init. */
 static struct cv_guard *make_guard(int rank)
 {
     struct cv_guard *guard = NULL;
@@ -304,7 +298,7 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
         status = check_words(out->bridge);
         return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);
     }
-    /* Two MPIs that do not know each other start as many jobs of one rank each. */
+    /* Two MPIs that do not know each other start jobs of one rank. */
     return cv_run_mpi_close(
         out, cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
                        rank == 0 ? ""
@@ -312,7 +306,6 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
                                    "--mpi-library openmpi or mpich says which"));
 }
 
-/* Nothing more is said or heard here. */
 static void hang_up(const struct cv_mpi_bridge *bridge)
 {
     for (uint32_t r = 0; r < bridge->size; r++)
@@ -329,17 +322,17 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
     uint32_t rank;
     bool master;
 
-    end(mpi, status); /* no command runs any more */
+    end(mpi, status); /* no command runs now */
     if (bridge == NULL)
         return status;
     mpi->bridge = NULL;
     rank = bridge->rank;
     master = rank == 0;
     hang_up(bridge);
-    fflush(stdout); /* it may be the last chance */
+    fflush(stdout);
     if (mpi->calls->close(bridge, status, &err) == CLEAVE_OK)
         return master ? status : CV_EXIT_DONE;
-    /* It goes without the others, and mpirun may end rank 0 before that can say why. */
+    /* mpirun may end rank 0 before it can print why. */
     if (!master)
         return cv_print_error(CV_EXIT_FAILED, "--mpi: rank %u: %s", rank, err.text);
     return status == CV_EXIT_DONE ? cv_print_error(CV_EXIT_FAILED, "--mpi: %s", err.text)
@@ -362,8 +355,8 @@ static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
     return CV_EXIT_DONE;
 }
 
-/* The processors of all whom this rank leads are its own: a launcher may have given each rank
- * some of them only. */
+/* A leader uses the processors of the ranks it leads: a launcher may have bound each
+ * rank to some. */
 static void take_processors(const struct cv_mpi_bridge *bridge, const uint32_t *leader)
 {
     cpu_set_t all;
@@ -374,10 +367,10 @@ static void take_processors(const struct cv_mpi_bridge *bridge, const uint32_t *
         for (size_t i = 0; leader[r] == bridge->rank && i < sizeof all; i++)
             bits[i] |= bridge->cpus[r]->bits[i];
     if (CPU_COUNT(&all) > 0)
-        (void)sched_setaffinity(0, sizeof all, &all); /* else it keeps what it has */
+        (void)sched_setaffinity(0, sizeof all, &all); /* on failure it keeps its own */
 }
 
-/* What the run of a leader is told: its name, and how many work at a time. */
+/* Words for the run of a leader: its name, and its number of workers. */
 static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
                                      uint32_t slots)
 {
@@ -398,7 +391,7 @@ static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
     return cv_words_done(&words);
 }
 
-/* Another rank works instead: wait until rank 0 says that all is over. */
+/* Wait until rank 0 ends the run. */
 static void await_end(struct cleave_channel *link)
 {
     struct pollfd events = { .fd = link->fd, .events = POLLIN };
@@ -425,7 +418,7 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
-    /* The master says what went wrong; whatever it was, it is its status that counts. */
+    /* The status of rank 0 counts, and it prints the error. */
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return;
     cv_worker_fold_attach(fold, &options);
@@ -440,7 +433,7 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
     const char *const *lead = NULL;
     uint32_t *leader, slots;
 
-    /* Rank 0 finds the same wrong, and says it. */
+    /* Rank 0 prints the error. */
     if (values->leaders != NULL &&
         cv_rank_groups_read(values->leaders, &slots, NULL) != CLEAVE_OK)
         return CV_EXIT_DONE;
@@ -461,7 +454,7 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
     return CV_EXIT_DONE;
 }
 
-/* The name of a rank: host:rank. NULL: there was no memory. */
+/* host:rank; NULL: no memory. */
 static const char *name_rank(const struct cv_mpi_bridge *bridge, uint32_t rank,
                              struct cv_arena *arena)
 {
@@ -473,7 +466,7 @@ static const char *name_rank(const struct cv_mpi_bridge *bridge, uint32_t rank,
     return name;
 }
 
-/* The names of the other ranks that `rank` leads; NULL: there was no memory. */
+/* The names of the ranks that `rank` leads; NULL: no memory. */
 static const char *const *name_led(const struct cv_mpi_bridge *bridge,
                                    const uint32_t *leader, uint32_t rank,
                                    struct cv_arena *arena)

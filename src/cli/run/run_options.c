@@ -1,4 +1,5 @@
-/* run_options.c -- what cleave run is told. SPDX-License-Identifier: MIT */
+/* run_options.c -- the options of cleave run, and their rules. SPDX-License-Identifier:
+ * MIT */
 #include "cli/run/run_parts.h"
 
 #include <ctype.h>
@@ -471,7 +472,7 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failure_opt
     return CV_EXIT_DONE;
 }
 
-/* "soon,fail=", "now,success=", "soon,done=": where the number begins; NULL: it is none. */
+/* Read "soon,fail=" and the like; returns the number after it, or NULL. */
 static const char *read_halt_words(const char *text, struct cleave_failure_options *out)
 {
     static const struct {
@@ -503,7 +504,7 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
 
     if (text == NULL)
         return CV_EXIT_DONE;
-    /* 0, 1 and 2 are what GNU parallel had at first. */
+    /* Old forms of GNU parallel. */
     text = strcmp(text, "0") == 0   ? "never"
            : strcmp(text, "1") == 0 ? "soon,fail=1"
            : strcmp(text, "2") == 0 ? "now,fail=1"
@@ -563,9 +564,8 @@ int cv_pin_read(const char *text, enum cleave_pin *out)
 
 /* --- options of cleave run that need or exclude others ----------------------------- */
 
-/* The library checks the request again (src/run/request), in terms of its own members. */
+/* The library checks the request as well (src/run/request), by its members. */
 
-/* Options that name other machines. */
 #define HOSTS "--hosts --sshlogin --hosts-file --via"
 #define NEED_ITEMS                                                                     \
     "%1 is for items, and there are none: say which behind the command, as in ... {} " \
@@ -578,7 +578,7 @@ int cv_pin_read(const char *text, enum cleave_pin *out)
 #define LINES \
     "with --line-buffer lines of a chunk are gone before it is done: expected no "
 
-/* A rule that needs nothing ("") is broken by its options alone. */
+/* A rule with CV_NEEDS and no others is broken by its options alone. */
 static const struct cv_option_rule rules[] = {
     /* items are missing */
     { CV_RUN_CHUNKS, "--null", CV_NEEDS, "",
@@ -591,7 +591,7 @@ static const struct cv_option_rule rules[] = {
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
-    /* outputs as a whole, and as they come */
+    /* complete outputs, and outputs as they come */
     { 0, "--group", CV_EXCLUDES, "--ungroup --line-buffer",
       "expected --group, for outputs as a whole, or %2, got both" },
     { CV_RUN_CHUNKS | CV_RUN_RETRIES, "--line-buffer", CV_NEEDS, "",
@@ -634,7 +634,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_PLATFORM, "--workers", CV_NEEDS, "",
       "expected --workers or --hosts, got both" },
 
-    /* items: where they come from, how many a command gets, where outputs go */
+    /* items: their source, how many a command gets, where outputs go */
     { CV_RUN_ITEMS, "--input --split", CV_NEEDS, "--each",
       "expected items or an input, got both: --each makes items of the records of the "
       "input" },

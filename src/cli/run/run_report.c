@@ -1,4 +1,4 @@
-/* run_report.c -- what cleave run says while it runs.
+/* run_report.c -- progress, notes and the summary of cleave run.
  * SPDX-License-Identifier: MIT */
 #include "cli/run/run_parts.h"
 
@@ -15,12 +15,12 @@
 #include "report/terminal/table.h"
 #include "run/common/usable_cores.h"
 
-/* Seconds between two lines of plain progress, and between two looks of the bar. */
+/* Seconds between lines of plain progress, and between updates of the bar. */
 static const double PLAIN_S = 10, BAR_S = 0.2;
 
 enum {
-    LEAST_BAR = 8,   /* columns; a shorter one says nothing        */
-    FACTS_WIDE = 70, /* what facts beside the bar need most of the time */
+    LEAST_BAR = 8,   /* columns */
+    FACTS_WIDE = 70, /* usual width of the facts next to the bar */
 };
 
 int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
@@ -61,7 +61,7 @@ static void add_time(struct cv_text *text, double seconds)
         cv_text_add(text, "%.1fs", seconds);
 }
 
-/* What matters most comes first: a line that is too long is cut off. */
+/* The most important facts are first: a long line is cut. */
 static void add_facts(struct cv_text *text, const struct cleave_progress *progress,
                       double done, double left_s, bool items)
 {
@@ -92,8 +92,8 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
         cv_text_add(text, "  %llu failed", (unsigned long long)progress->failed);
 }
 
-/* The bar takes the columns that the facts leave. It gets shorter when they need more, but
- * does not tremble with them; where too few are left there is none. */
+/* The bar uses the columns that the facts leave. It gets shorter, but never longer
+ * again. */
 static void draw_bar(struct cv_run_report *report, double part, const char *facts,
                      const struct cleave_progress *progress)
 {
@@ -157,7 +157,6 @@ void cv_run_page_end(struct cv_run_report *report,
     cv_text_done(&text);
 }
 
-/* Whether anything is said on standard error while it runs. */
 static bool is_told(const struct cv_run_report *report)
 {
     return report->bar || report->live || report->plain;
@@ -171,13 +170,13 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     struct cv_text text = { NULL, 0, 0, false };
     double part = NAN, left_s = NAN;
 
-    /* A chunk that is tried again is read again; what was shown stays. */
+    /* A retried chunk is read again; the bar never goes back. */
     report->done = fmax(report->done, progress->done + progress->read);
     if (known) {
         report->done = fmin(report->done, progress->total);
         left_s = cv_eta_left(&report->pace, progress->elapsed_s, report->done,
                              progress->total);
-        /* What is read is not done. */
+        /* Input that is read is not done. */
         part = fmin(report->done / progress->total,
                     progress->done < progress->total ? 0.99 : 1);
     }
@@ -214,7 +213,7 @@ void cv_run_note(void *context, const char *text)
     struct cv_text named = { NULL, 0, 0, false };
 
     cv_run_progress_end(context);
-    /* Several of them are heard at the same place. */
+    /* Notes of several leaders arrive at one place. */
     if (report->reach.view.as != NULL)
         cv_text_add(&named, "%s: %s", report->reach.view.as, text);
     cv_print_line(named.bytes != NULL && !named.failed ? named.bytes : text);
@@ -230,7 +229,7 @@ static bool same_words(const char *const *a, const char *const *b)
     return *a == *b; /* both have ended */
 }
 
-/* Note each leader of whom it is known now that others are behind it than there were. */
+/* Note leaders that lead other hosts now: they are not told. */
 static void compare_leaders(struct cv_run_report *report)
 {
     const struct cv_worker_list *before = report->workers, *now = &report->again;
@@ -269,8 +268,7 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     return CLEAVE_OK;
 }
 
-/* From when all that were waited for could be given something, and how much of it a worker
- * was busy. */
+/* From when all awaited hosts could get work. */
 static double run_makespan(const struct cleave_execution_result *result)
 {
     return fmax(0, result->seconds - result->connect_s);
@@ -284,7 +282,7 @@ static double run_busy_part(const struct cleave_execution_result *result,
     return makespan_s > 0 ? fmin(1, worker->busy_s / makespan_s) : 0;
 }
 
-/* A row for each worker; of many, only those that did something. */
+/* Of many workers, only those that did something are shown. */
 static void run_item_workers(const struct cleave_execution_result *result)
 {
     enum { MANY = 32 };
@@ -355,13 +353,8 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     cv_text_done(&line);
 }
 
-/* A prediction is the plan for the declared costs, from when hosts are ready. Where it was
- * wrong, either the costs were, or the work was shared out otherwise than planned: of the
- * first it is known how much. */
-
-static const double NEAR = 0.05; /* a prediction that is wrong by more needs a reason  */
-static const double SMALL_COST =
-    0.02; /* and costs that are wrong by less are none         */
+static const double NEAR = 0.05; /* relative error of a prediction that needs a reason */
+static const double SMALL_COST = 0.02; /* smaller errors of costs are not a reason */
 
 static const struct cleave_worker *declared_of(const struct cleave_platform *platform,
                                                const char *name)
@@ -372,7 +365,7 @@ static const struct cleave_worker *declared_of(const struct cleave_platform *pla
     return NULL;
 }
 
-/* How much longer commands and links took than declared, as a part of it; 0: no links. */
+/* How much longer commands and links took than declared, relative to it; 0: no links. */
 static void compare_costs(const struct cleave_execution_result *result,
                           const struct cleave_platform *platform, double *out_commands,
                           double *out_links)
@@ -399,7 +392,7 @@ static void compare_costs(const struct cleave_execution_result *result,
     *out_links = said_sent_s > 0 ? sent_s / said_sent_s - 1 : 0;
 }
 
-/* Links that take little of the time explain nothing, however wrong they are. */
+/* Links that take little time explain nothing. */
 static bool links_matter(const struct cleave_execution_result *result)
 {
     double busy_s = 0, sent_s = 0;
@@ -424,13 +417,12 @@ static void put_cost(const char *name, double over)
                 100 * fabs(over), over > 0 ? "longer" : "less");
 }
 
-/* Whether costs that are off by `cost` are a reason for a time that is by `over`. */
 static bool explains(double cost, double over)
 {
     return fabs(cost) > SMALL_COST && (cost > 0) == (over > 0);
 }
 
-/* Why it took longer or less than predicted, if it did by much. */
+/* Why a prediction was wrong: the costs, or the way the work was shared out. */
 static void run_predicted_text(const struct cleave_execution_result *result,
                                const struct cv_run_report *report)
 {
@@ -462,9 +454,9 @@ static void run_predicted_text(const struct cleave_execution_result *result,
     fprintf(stderr, "\n");
 }
 
-/* By how much a run has to be slower than an estimate, so that it is worth a word. */
+/* Factor over an estimate that is worth a line. */
 static const double SURELY = 1.05;
-/* In less, nothing can be gained whatever it was spent on. */
+/* In less time nothing can be gained. */
 static const double SHORT_S = 0.1;
 
 static void put_measured(struct cv_json *json, const char *name, double value)
@@ -534,7 +526,6 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
     cv_json_end(json);
 }
 
-/* Hosts that lead others, and whom. */
 static void put_leaders(struct cv_json *json, const struct cv_worker_list *workers)
 {
     bool any = false;
@@ -638,7 +629,7 @@ static void summary_json(const struct cleave_execution_result *result,
     fflush(file);
 }
 
-/* What is neither done nor failed; the first ranges of it. */
+/* The input that is neither done nor failed. */
 static void left_text(const struct cleave_execution_result *result, bool items)
 {
     enum { SHOWN = 5 };
@@ -662,7 +653,6 @@ static void left_text(const struct cleave_execution_result *result, bool items)
             result->left_unread ? ", and what was not read of the input" : "");
 }
 
-/* The first line: how much in what time, and what else is worth a word. */
 static void head_text(const struct cleave_execution_result *result, double predicted_s,
                       bool items)
 {
@@ -695,7 +685,6 @@ static void head_text(const struct cleave_execution_result *result, double predi
     fprintf(stderr, "\n");
 }
 
-/* One part of the time of all workers; none of it needs no word unless `always`. */
 static void part_text(const char *name, double part_s, double whole_s, bool always,
                       bool *any)
 {
@@ -706,7 +695,6 @@ static void part_text(const char *name, double part_s, double whole_s, bool alwa
     *any = true;
 }
 
-/* Where the time went: the parts are all of it. */
 static void parts_text(const struct cleave_execution_result *result)
 {
     const double whole_s = result->seconds * result->there;
@@ -724,8 +712,7 @@ static void parts_text(const struct cleave_execution_result *result)
     fprintf(stderr, "\n");
 }
 
-/* What starts less often, where starting took long. No chunk has parts of two files, whatever its
- * size. */
+/* No chunk has parts of two files. */
 static void starts_text(const struct cleave_execution_result *result, size_t inputs)
 {
     if (inputs > 1 && 2 * inputs > result->chunks)
@@ -741,7 +728,7 @@ static void starts_text(const struct cleave_execution_result *result, size_t inp
                 (unsigned long long)result->chunks, result->starts_s);
 }
 
-/* Why a run gained nothing from its workers: what cost them most, by the clock. */
+/* Why the workers did not help: their largest cost. */
 static void reason_text(const struct cleave_execution_result *result, size_t inputs)
 {
     enum { SMALL, CONNECTING, STARTS, FOLDS };
@@ -749,7 +736,7 @@ static void reason_text(const struct cleave_execution_result *result, size_t inp
         [SMALL] = fmax(0, result->waiting_s / result->there - result->input_first_s),
         [CONNECTING] = result->connect_s,
         [STARTS] = isnan(result->starts_s) ? 0 : result->starts_s / result->there,
-        [FOLDS] = result->folds_s, /* one waits for the other */
+        [FOLDS] = result->folds_s, /* folds run one after the other */
     };
     int max = SMALL;
 
@@ -772,16 +759,15 @@ static void reason_text(const struct cleave_execution_result *result, size_t inp
     }
 }
 
-/* What one worker alone would have taken, and plainly if that is less. Where workers are
- * more than cores, or starts are not known, it is too much rather than too little. */
+/* The time of one worker alone, which is an upper limit if there are more workers than
+ * cores or starts are not known. */
 static void alone_text(const struct cleave_execution_result *result, size_t inputs)
 {
     uint32_t here = 0;
     bool at_most;
 
     if (isnan(result->alone_s) || result->failed > 0 || result->left_bytes > 0 ||
-        result->left_unread || result->resumed > 0 ||
-        result->there <= 1) /* it was one worker alone */
+        result->left_unread || result->resumed > 0 || result->there <= 1)
         return;
     for (uint32_t w = 0; w < result->nworkers; w++)
         here += !result->workers[w].remote;
@@ -805,7 +791,6 @@ static void alone_text(const struct cleave_execution_result *result, size_t inpu
     }
 }
 
-/* The unit in which speeds can be read, and how many bytes a second it is. */
 static const char *speed_unit(const struct cleave_execution_result *result, double *out)
 {
     static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s" };
@@ -819,7 +804,7 @@ static const char *speed_unit(const struct cleave_execution_result *result, doub
     return units[unit];
 }
 
-/* A row for each worker; of many, only those that did something. */
+/* Of many workers, only those that did something are shown. */
 static void workers_text(const struct cleave_execution_result *result)
 {
     enum { MANY = 32 };
@@ -871,7 +856,7 @@ static void limit_text(const struct cleave_execution_result *result)
     cv_text_done(&text);
 }
 
-/* A run that failed before anything was done has nothing to sum up but what is left. */
+/* A run that failed at the start only has what is left. */
 static void summary_text(const struct cleave_execution_result *result,
                          const struct cv_run_report *report, int exit_status)
 {
@@ -884,7 +869,7 @@ static void summary_text(const struct cleave_execution_result *result,
     if (empty)
         return;
     parts_text(result);
-    /* Of a list that came as it was done, nobody knows how long it was waited for. */
+    /* The wait for a list that arrives during the run is not known. */
     if (report->items == NULL || report->items->stream == NULL)
         alone_text(result, report->options->inputs.count);
     limit_text(result);

@@ -15,7 +15,6 @@
 #include <unistd.h>
 #include "base/write_all.h"
 
-/* A value as the name of a folder. */
 static void add_value(struct cv_text *out, const char *value)
 {
     for (; *value != '\0'; value++)
@@ -25,7 +24,6 @@ static void add_value(struct cv_text *out, const char *value)
             cv_text_add(out, "%c", *value);
 }
 
-/* By number, then by name. */
 static bool comes_before(const char *a, const char *b)
 {
     const double first = strtod(a, NULL), second = strtod(b, NULL);
@@ -33,7 +31,7 @@ static bool comes_before(const char *a, const char *b)
     return first < second || (!(second < first) && strcmp(a, b) < 0);
 }
 
-/* The arguments, with their names, in the order of these. */
+/* NAME/VALUE/ for each argument, sorted by name. */
 static enum cleave_status add_folders(const struct cv_item_commands *commands,
                                       const struct cv_item_arguments *arguments,
                                       struct cv_text *out, struct cleave_error *err)
@@ -82,7 +80,6 @@ static enum cleave_status run_template_fill(const struct cv_run_items *items,
     return status;
 }
 
-/* What names of files of an item begin with. */
 static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t item,
                                      struct cv_text *out, struct cleave_error *err)
 {
@@ -99,7 +96,7 @@ static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t 
     return status;
 }
 
-/* The name of one of its files: 0 stdout, 1 stderr, 2 seq. */
+/* `which`: 0 stdout, 1 stderr, 2 seq. */
 static enum cleave_status name_file(const struct cv_run_items *items, uint64_t item,
                                     int which, struct cv_text *out,
                                     struct cleave_error *err)
@@ -131,7 +128,7 @@ static enum cleave_status fail_file(const char *path, const char *why,
                    why);
 }
 
-/* Its name, which is its own, in a folder that is there. */
+/* Reserve the name of a file, and make its directory. */
 static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, int which,
                                      struct cv_text *path, struct cleave_error *err)
 {
@@ -141,7 +138,7 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
     return make_folders(path->bytes, err);
 }
 
-/* Above 2, so that a command does not lose it while it gets its own. */
+/* *out is above 2, as commands replace their standard streams. */
 static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, int which,
                                     int *out, struct cleave_error *err)
 {
@@ -175,7 +172,7 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
     return make_file(context, item, 1, out, err);
 }
 
-/* The output; one of before stays until this one is whole. */
+/* An older file stays until the new one is complete. */
 static enum cleave_status keep_output(struct cv_run_items *items, uint64_t item, int fd,
                                       uint64_t begin, uint64_t end,
                                       struct cleave_error *err)
@@ -219,7 +216,7 @@ static enum cleave_status keep_in_folder(struct cv_run_items *items, uint64_t it
                                 strerror(wrong));
 }
 
-/* In a file of any name, in the folder for such. */
+/* --files: a temporary file with any name. */
 static enum cleave_status keep_somewhere(const struct cv_run_items *items, int fd,
                                          uint64_t begin, uint64_t end,
                                          struct cv_text *name, struct cleave_error *err)
@@ -238,7 +235,7 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
     status = copy_range(fd, begin, end, file, err);
     if (close(file) != 0 && status == CLEAVE_OK)
         status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
-    if (status != CLEAVE_OK) { /* half of it is of no use */
+    if (status != CLEAVE_OK) { /* a part is of no use */
         (void)unlink(name->bytes);
         cv_fail(&why, status, "%s", err != NULL ? err->text : "");
         return cv_fail(err, status, "--files: cannot write '%.200s': %.200s", name->bytes,
@@ -301,7 +298,7 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
     return CLEAVE_OK;
 }
 
-/* A text with places; they are filled without quotes. Returns an exit status. */
+/* Read a text with placeholders, which are filled without quotes. */
 static int run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                              const char *text, struct cv_item_template *out)
 {
@@ -327,7 +324,6 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
     return CV_EXIT_DONE;
 }
 
-/* One file for all. */
 static void open_rows(const struct cv_run_options *values, struct cv_run_items *items)
 {
     items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
@@ -355,7 +351,6 @@ static int read_templates(const struct cv_call *call, struct cv_run_items *items
     return status;
 }
 
-/* Names of files that go to other machines, and that come back. */
 static int open_files(const struct cv_call *call, struct cv_run_items *items)
 {
     const struct cv_run_options *values = call->values;
@@ -415,7 +410,6 @@ void cv_run_items_done(struct cv_run_items *items)
     cv_item_commands_done(&items->commands);
 }
 
-/* The names that templates make of an item. */
 static enum cleave_status fill_names(const struct cv_run_items *items,
                                      const struct cv_item_template *templates,
                                      size_t count, uint64_t item, uint32_t slot,
@@ -459,7 +453,7 @@ static enum cleave_status get_returns(void *context, uint64_t item, uint32_t slo
     return fill_names(items, items->returns, items->nreturns, item, slot, out, err);
 }
 
-/* "." is this folder, below the home there if it is below the home here. */
+/* "." is this directory, relative to the home if it is below it here. */
 static int name_folder(const struct cv_call *call, const char **folder)
 {
     const char *home = getenv("HOME");

@@ -13,18 +13,17 @@
 #include "run/master/run_policy.h"
 
 struct sink {
-    const char *option; /* borrowed: that asked for it                                 */
+    const char *option; /* for messages */
     const char *path; /* borrowed; NULL: standard output                               */
     struct cv_new_file file;
-    bool kept; /* a journal has all of it: nothing stays beside that is not whole   */
-    bool on_stdout; /* outputs come on standard output, by whatever name               */
+    bool kept;      /* a journal has all outputs: no partial file is kept */
+    bool on_stdout; /* outputs go to standard output, under any name */
 };
 
-/* One call of cleave run. */
 struct whole_run {
     const struct cv_call *call;
-    const struct cv_run_options *values; /* of the call */
-    const struct cv_run_mpi *mpi;        /* NULL: not among ranks */
+    const struct cv_run_options *values;
+    const struct cv_run_mpi *mpi; /* NULL: not among ranks */
     struct cleave_execution request;
     struct cv_run_report report;
     struct sink sink;
@@ -40,9 +39,8 @@ struct whole_run {
     struct cleave_error err;
 };
 
-/* A result that lacks the output of a chunk looks like one that does not: so a file has the
- * name that was asked for only if nothing is missing, as with a target of make. What a run
- * got done before it failed or was stopped is not thrown away either. */
+/* A file gets its name only if no output is missing, like a target of make. Partial
+ * results are kept next to it. */
 
 static int cannot_write(const struct sink *sink, int status,
                         const struct cleave_error *err)
@@ -61,8 +59,7 @@ bool cv_run_output_is_file(const struct cv_run_options *values)
     return names_file(values->output);
 }
 
-/* `path` is the argument of the option: NULL and "-" are standard output. *out_descriptor is where
- * to write. Returns an exit status. */
+/* `path` NULL and "-" are standard output. */
 static int sink_open(struct sink *sink, const char *option, const char *path,
                      int *out_descriptor)
 {
@@ -80,7 +77,6 @@ static int sink_open(struct sink *sink, const char *option, const char *path,
     return CV_EXIT_DONE;
 }
 
-/* Say where what there is of a result can be found. */
 static void tell_part(const struct sink *sink)
 {
     if (sink->file.replaces)
@@ -91,9 +87,8 @@ static void tell_part(const struct sink *sink)
                        CV_ECHO(sink->path), sink->file.beside);
 }
 
-/* If all outputs were written, in order, the file gets its name; else what there is of it stays
- * next to it, unless it is kept elsewhere or empty, and its name is printed. Returns `status`, or
- * that of a result that could not be written. Does nothing the second time. */
+/* Give the file its name if it is complete; else print where the partial file is.
+ * Returns `status`, or the status of a failed write. Does nothing the second time. */
 static int sink_close(struct sink *sink, bool whole, int status)
 {
     struct cleave_error err;
@@ -149,7 +144,6 @@ static int open_reach(struct whole_run *run)
     return cv_reach_lead(&run->reach, run->call);
 }
 
-/* Other ranks, hosts, or workers of this machine. */
 static int find_workers(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -166,7 +160,6 @@ static int find_workers(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
-/* Items, and what is shown of the run. */
 static int open_report(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -208,7 +201,7 @@ static int fill_policy(struct whole_run *run)
     out->block = values->block;
     if (values->records > 0 && values->block <= 0 && values->policy == NULL)
         out->block = 1; /* the first boundary: a group of records */
-    /* Checked now, and not only when there turns out to be input. */
+    /* Checked even if there is no input. */
     if (!(values->block > 0)) {
         CV_CALL(cv_run_policy_find(out, &policy, &err));
         return CV_EXIT_DONE;
@@ -272,7 +265,7 @@ static int fill_workers(struct whole_run *run)
     return cv_load_read(run->values->load, &out->max_load);
 }
 
-/* Variables for commands on hosts: NAME=VALUE, or NAME with the value it has here. */
+/* NAME=VALUE, or NAME with the value it has here. */
 static int read_environment(const struct cv_call *call, const struct cv_strings *names,
                             const char *const **out)
 {
@@ -345,8 +338,8 @@ static int fill_input(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
-/* Whether lines of the first chunk may be written before it ends: nothing needs outputs as a
- * whole, and they do not go to a file. */
+/* Lines of the first chunk are written before its end unless an option needs complete
+ * outputs, or they go to a file. */
 static bool shows_early(const struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -388,7 +381,6 @@ static int fill_listener(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
-/* Whether what is asked for can be had with hosts that lead others. Returns an exit status. */
 static int check_leaders(const struct cv_worker_list *workers,
                          const struct cleave_execution *execution,
                          const struct cv_run_options *values)
@@ -423,7 +415,7 @@ static int fill_items(struct whole_run *run)
     return check_leaders(&run->workers, &run->request, run->values);
 }
 
-/* Pieces of --framed were cut and decoded by the run that sends them. */
+/* Pieces of --framed are already cut and decoded. */
 static int serve_frames(struct whole_run *run)
 {
     run->request.input.decode = "none";
@@ -436,8 +428,8 @@ static int serve_frames(struct whole_run *run)
 
 /* --- after the run ------------------------------------------------------------------------ */
 
-/* A signal has stopped it. SIGUSR1 is the notice of a time limit: the status then tells whether
- * another run would get further. */
+/* SIGUSR1 announces a time limit: the status then tells whether another run would get
+ * further. */
 static int judge_stop(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -448,7 +440,6 @@ static int judge_stop(const struct whole_run *run)
                : CV_EXIT_BY_SIGNAL + result->stopped_by;
 }
 
-/* The exit status of a run that failed; without a result nothing was run. */
 static int judge_failure(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -464,8 +455,8 @@ static int judge_failure(const struct whole_run *run)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* as asked for */
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_print_error(CV_EXIT_FAILED, "%s", run->err.text);
-    /* A run that has begun stops because the work failed, not because an engine is missing: a
-     * full disk, a file that was truncated meanwhile. */
+    /* A run that has begun failed in its work, not for a missing engine: a full disk,
+     * a truncated file. */
     code = cv_print_status(&run->err);
     return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
@@ -482,7 +473,6 @@ static int judge(const struct whole_run *run)
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
-/* Whether one chunk was done and all that follow it failed. */
 static bool all_but_first_failed(const struct cleave_execution_result *result)
 {
     return result->failed + 1 == result->chunks && result->resumed == 0 &&
@@ -519,7 +509,7 @@ static void give_hints(const struct whole_run *run)
         cv_run_mistakes_failed(run->call, items, true);
 }
 
-/* Rows of results name what failed themselves. */
+/* Rows of results name failed items themselves. */
 static int close_output(struct whole_run *run, int status)
 {
     /* A run that continues from a journal makes a new file. */
@@ -531,13 +521,11 @@ static int close_output(struct whole_run *run, int status)
                       status);
 }
 
-/* Whether workers were there to run something. */
 static bool has_begun(const struct whole_run *run)
 {
     return run->result != NULL && run->result->platform != NULL;
 }
 
-/* The bound is that of the summary: all workers at their measured speed to the end. */
 static int write_trace(struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -557,7 +545,7 @@ static int write_trace(struct whole_run *run)
                                 .platform = result->platform,
                                 .policy = cv_run_policy_name(&run->request.policy),
                                 .load = result->input_bytes });
-    /* The name was checked before the run: its directory was removed since. */
+    /* The name was checked before the run: its directory was removed since then. */
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
 
@@ -570,7 +558,7 @@ static int save_trace(struct whole_run *run, int status)
     return status == CV_EXIT_DONE ? saved : status;
 }
 
-/* A request that was refused before anything was done has no summary. */
+/* A request that was refused at the start has no summary. */
 static void show_summary(struct whole_run *run, int status)
 {
     const struct cleave_execution_result *result = run->result;
@@ -580,7 +568,7 @@ static void show_summary(struct whole_run *run, int status)
     if (!has_begun(run) || (run->values->quiet && !run->values->json) ||
         result->output_closed || refused)
         return;
-    /* Not before: it takes seconds for a thousand workers. */
+    /* This takes seconds for a thousand workers. */
     if (run->report.declared)
         run->report.predicted_s = cv_run_predict(&run->request, run->call->arena);
     cv_run_summary(result, &run->report, status);
@@ -588,7 +576,6 @@ static void show_summary(struct whole_run *run, int status)
 
 /* --- the run ------------------------------------------------------------------------------ */
 
-/* --trace keeps all events, --serve shows them. */
 static int open_trace(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -635,7 +622,7 @@ static int open_sink(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
-/* The result comes before other files, as it matters most, and all files before the summary,
+/* The result is closed first, as it matters most, and all files before the summary,
  * which shows the exit status. */
 static int execute(struct whole_run *run)
 {
@@ -656,7 +643,6 @@ static int execute(struct whole_run *run)
     return status;
 }
 
-/* Run it, or only show what would be done. */
 static int carry_out(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
