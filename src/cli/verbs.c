@@ -338,9 +338,6 @@ static const struct cv_option help_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group help_groups[] = { CV_GROUP("Output", help_options),
-                                                      CV_GROUPS_END };
-
 static int run_help(const struct cv_call *call)
 {
     const struct help_options *values = call->values;
@@ -379,7 +376,7 @@ static const struct cv_verb cv_verb_help = {
     .description = "Explains a command, as COMMAND --help does, or lists the commands.",
     .operands = "[COMMAND...]",
     .max_operands = 8,
-    .groups = help_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", help_options)),
     .examples = "cleave help plan load",
     .values_size = sizeof(struct help_options),
     .run = run_help,

@@ -76,22 +76,16 @@ struct cv_option {
 #define CV_FLAG(letter_, name_, value_, field_, ...) \
     { .name = name_, .letter = letter_, .value = value_, \
       .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
-/* clang-format on */
 
-/* Options under one heading; a table of groups ends with CV_GROUPS_END. */
+/* Options under one heading; a list of groups ends with a NULL title. */
 struct cv_option_group {
     const char *title; /* "Job" */
     const struct cv_option *options;
     size_t count;
 };
-#define CV_GROUP(title_, table)                     \
-    {                                               \
-        title_, table, sizeof table / sizeof *table \
-    }
-#define CV_GROUPS_END \
-    {                 \
-        NULL, NULL, 0 \
-    }
+#define CV_GROUP(title_, table) { title_, table, sizeof table / sizeof *table }
+#define CV_GROUPS(...) (const struct cv_option_group[]){ __VA_ARGS__, { NULL, NULL, 0 } }
+/* clang-format on */
 
 /* Option number `index` of all groups, or NULL past the end. */
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index);

@@ -37,12 +37,6 @@ static const struct cv_option output[] = {
             "Write JSON: columns, rows and judged claims of each figure."),
 };
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Making", making),
-    CV_GROUP("Output", output),
-    CV_GROUPS_END,
-};
-
 static const struct cv_helper_program program = {
     .program = "cleave-figures",
     .what = "'cleave figures'",
@@ -71,7 +65,7 @@ const struct cv_verb cv_verb_figures = {
                    "All of them take some minutes, with --quick some seconds.",
     .operands = "[NAME]...",
     .max_operands = CV_MOST_FIGURES,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Making", making), CV_GROUP("Output", output)),
     .examples = "cleave figures --list\ncleave figures umr-table3 --quick",
     .values_size = sizeof(struct cv_figures_options),
     .run = run,

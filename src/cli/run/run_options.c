@@ -380,7 +380,7 @@ const struct cv_option_group cv_run_groups[] = {
     CV_GROUP("Input", input_options),      CV_GROUP("Items", item_options),
     CV_GROUP("Workers", worker_options),   CV_GROUP("Other machines", host_options),
     CV_GROUP("Output", output_options),    CV_GROUP("Failures", failure_options),
-    CV_GROUP("Reporting", report_options), CV_GROUPS_END,
+    CV_GROUP("Reporting", report_options), { NULL, NULL, 0 },
 };
 
 void cv_split_list(struct cv_text *out)

@@ -75,27 +75,6 @@ static const struct cv_option compare_output[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group compare_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policies", compared_policies),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", compare_output),
-    CV_GROUPS_END,
-};
-
 static const struct cv_option_rule rules[] = {
     { 0, "--sizes", CV_EXCLUDES, "--costs", "expected --sizes or --costs, got both" },
     { 0, "--sizes --costs", CV_ONE_OF, "",
@@ -508,7 +487,9 @@ const struct cv_task_kind cv_task_items = {
             "order of the list would take. An item takes a worker its compute_latency and "
             "its size by its speed, as the platform file declares them; 'cleave simulate "
             "items' shows what happens when sizes are wrong.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Output", plan_output)),
         .examples =
             "cleave plan items --sizes examples/files.txt --platform "
             "examples/two-kinds.yaml\n"
@@ -524,7 +505,10 @@ const struct cv_task_kind cv_task_items = {
             "time than its size says, and shows how the makespan is spread. The same policy "
             "code decides as in a plan and in a real run. With --param trust=0 it is not "
             "told what workers cost, and finds out.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples = "cleave simulate items --sizes examples/files.txt --platform "
                     "examples/two-kinds.yaml --noise gamma:0.5\n"
                     "cleave simulate items --sizes examples/files.txt -p "
@@ -539,7 +523,10 @@ const struct cv_task_kind cv_task_items = {
             "each is from the bound that no schedule can beat and from the best of them. "
             "With --error or --noise each policy makes many runs, and items turn out the "
             "same for all; without, one exact run each.",
-        .groups = compare_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policies", compared_policies),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", compare_output)),
         .examples = "cleave compare items --sizes examples/files.txt --platform "
                     "examples/two-kinds.yaml\n"
                     "cleave compare items --sizes examples/files.txt -p "

@@ -55,7 +55,6 @@
         "them: 0.2 for 20%. Policies may plan for it. Default 0.", .min = 0, .max = 10), \
     CV_ROW_SEED
 
-
 static const struct cv_option plan_job_options[] = {
     CV_ROW_PLATFORM("", .required = true),
     REST_OF_JOB,
@@ -142,29 +141,7 @@ static const struct cv_option compare_output[] = {
     CV_ROW_JSON("load, bound, rows and not_applicable."),
     CV_ROW_PAGE,
 };
-/* clang-format on */
 
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Job", plan_job_options),
-    CV_GROUP("Price", price_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group compare_groups[] = {
-    CV_GROUP("Job", job_options),       CV_GROUP("Policies", compared_policies),
-    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", compare_output), CV_GROUPS_END,
-};
-
-/* clang-format off */
 static const struct cv_option_rule rules[] = {
     { 0, "--load", CV_EXCLUDES, "--lifespan", "expected --load or --lifespan, got both" },
     { 0, "--hold", CV_NEEDS, "--reads", "--hold: --reads KIND is required with it" },
@@ -774,7 +751,10 @@ const struct cv_task_kind cv_task_load = {
             "and why a worker is left out. Costs are taken as the platform file declares "
             "them; 'cleave simulate load' shows what happens when they vary. With --deadline "
             "or --budget it looks for the workers that are worth their price.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", plan_job_options),
+                            CV_GROUP("Price", price_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Output", plan_output)),
         .examples = "cleave plan load --platform examples/unequal.yaml --load 2000\n"
                     "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds "
                     "3 --json\n"
@@ -793,7 +773,10 @@ const struct cv_task_kind cv_task_load = {
                        "how the makespan is spread. The same policy code decides as in a "
                        "plan. All policies meet the same random factors for the same seed, "
                        "and the result does not depend on the number of threads.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples =
             "cleave simulate load --platform examples/unequal.yaml --load 2000 --error 0.2\n"
             "cleave simulate load -p examples/unequal.yaml -l 2000 --policy factoring "
@@ -813,7 +796,11 @@ const struct cv_task_kind cv_task_load = {
             "many runs and all meet the same random factors; without, one exact run each. "
             "With --sweep it does so for many values of one thing, and with --output it "
             "draws the result.",
-        .groups = compare_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policies", compared_policies),
+                            CV_GROUP("Sweep", sweep_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", compare_output)),
         .examples = "cleave compare load --platform examples/unequal.yaml --load 2000\n"
                     "cleave compare load -p examples/unequal.yaml -l 2000 --policies "
                     "umr,factoring --error 0.3\n"

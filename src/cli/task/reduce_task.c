@@ -131,29 +131,7 @@ static const struct cv_option compare_output[] = {
     CV_ROW_JSON("the rows, and what does not apply."),
     CV_ROW_PAGE,
 };
-/* clang-format on */
 
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Reduction", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Random numbers", seed_option),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Reduction", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group compare_groups[] = {
-    CV_GROUP("Reduction", job_options), CV_GROUP("Policies", compared_policies),
-    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", compare_output), CV_GROUPS_END,
-};
-
-/* clang-format off */
 static const struct cv_option_rule rules[] = {
     { 0, "--length-only", CV_EXCLUDES, "--costs",
       "--length-only does not go with costs that differ; leave out --costs" },
@@ -731,7 +709,10 @@ const struct cv_task_kind cv_task_reduce = {
             "partial at a time, combines one at a time, may do both at once, and sends its "
             "own when it has combined all it receives. Laws are taken at their means; "
             "'cleave simulate reduce' shows what happens when costs vary.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Random numbers", seed_option),
+                            CV_GROUP("Output", plan_output)),
         .examples =
             "cleave plan reduce --nodes 16 --transfer 1 --compute 500ms\n"
             "cleave plan reduce -N 1e6 -d 1 -c 1 --max-transfers 1000 --no-tree\n"
@@ -749,7 +730,10 @@ const struct cv_task_kind cv_task_reduce = {
             "depends on the seed, the run and the nodes alone: all policies meet the same "
             "platform in the same run, and the result does not depend on the number of "
             "threads. With --costs there is one run, and the tree that came about is shown.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples =
             "cleave simulate reduce --nodes 64 --transfer gamma:1,0.5 --compute gamma:1,0.5\n"
             "cleave simulate reduce -N 64 -d exp:1 -c 0 --policy tree-dyn --runs 10000\n"
@@ -765,7 +749,11 @@ const struct cv_task_kind cv_task_reduce = {
             "far each is over what no tree can beat and over the best of them. When costs "
             "vary each policy makes many runs and all meet the same costs; exact costs need "
             "one. With --sweep the costs or the number of nodes take many values.",
-        .groups = compare_groups,
+        .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
+                            CV_GROUP("Policies", compared_policies),
+                            CV_GROUP("Sweep", sweep_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", compare_output)),
         .examples =
             "cleave compare reduce --nodes 64 --transfer gamma:1,0.5 --compute gamma:1,0.5\n"
             "cleave compare reduce --costs examples/costs.json\n"

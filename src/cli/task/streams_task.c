@@ -101,24 +101,7 @@ static const struct cv_option simulate_output[] = {
         "Write JSON: throughput, CPU efficiency, rounds, contentions, idle time."),
     CV_ROW_TRACE("With one stream: write every event and order"),
 };
-/* clang-format on */
 
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Streams", plan_job_options),
-    CV_GROUP("Choice", choice_options),
-    CV_GROUP("Period", period_options),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Streams", job_options),
-    CV_GROUP("Choice", choice_options),
-    CV_GROUP("Run", run_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-
-/* clang-format off */
 static const struct cv_option_rule rules[] = {
     { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
       "--cip: is about one stream and all workers; leave out %2" },
@@ -522,7 +505,10 @@ const struct cv_task_kind cv_task_streams = {
             "get the most: no worker waits for a port of its master, and a worker that would "
             "give too little for the time it takes is left out, with the reason. What no "
             "choice can beat is printed beside it.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Streams", plan_job_options),
+                            CV_GROUP("Choice", choice_options),
+                            CV_GROUP("Period", period_options),
+                            CV_GROUP("Output", plan_output)),
         .examples =
             "cleave plan streams --platform examples/streams.yaml --streams 2\n"
             "cleave plan streams -p examples/streams.yaml -M 3 --period 2 --demand 3,1,1\n"
@@ -541,7 +527,10 @@ const struct cv_task_kind cv_task_streams = {
             "made up for. With --period auto the period follows, too. Shows throughput, the "
             "part of the time that the CPUs compute, how long rounds were, and how often a "
             "port had to be waited for.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Streams", job_options),
+                            CV_GROUP("Choice", choice_options),
+                            CV_GROUP("Run", run_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples = "cleave simulate streams --platform examples/streams.yaml --streams 2 "
                     "--horizon 600\n"
                     "cleave simulate streams -p examples/streams.yaml -M 2 -T 600 --period 2 "

@@ -237,15 +237,7 @@ static const struct cv_option topology_options[] = {
     CV_TOPOLOGY_PORT,
     CV_TOPOLOGY_UNITS,
 };
-/* clang-format on */
 
-static const struct cv_option_group option_groups[] = {
-    CV_GROUP("Measuring", options),
-    CV_GROUP("Instead of a command: a topology", topology_options),
-    CV_GROUPS_END,
-};
-
-/* clang-format off */
 static const struct cv_option_rule rules[] = {
     { 0, "--workers", CV_EXCLUDES, "--hosts", "expected --workers or --hosts, got both" },
     { 0, "--input --topology", CV_ONE_OF, "", "--input FILE is required" },
@@ -551,7 +543,8 @@ const struct cv_verb cv_verb_calibrate = {
     .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
     .command = true,
-    .groups = option_groups,
+    .groups = CV_GROUPS(CV_GROUP("Measuring", options),
+                        CV_GROUP("Instead of a command: a topology", topology_options)),
     .rules = rules,
     .examples = "cleave calibrate -i examples/unequal.yaml -- wc -l\n"
                 "cleave calibrate --topology examples/two-sites.xml --workers 16",

@@ -18,9 +18,6 @@ static const struct cv_option options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = { CV_GROUP("Output", options),
-                                                 CV_GROUPS_END };
-
 static const struct {
     unsigned bit;
     const char *name, *text;
@@ -230,7 +227,7 @@ const struct cv_verb cv_verb_policies = {
                    "needs, its parameters with their ranges, and where it comes from.",
     .operands = "[NAME]",
     .max_operands = 1,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", options)),
     .examples = "cleave policies\ncleave policies greedy",
     .values_size = sizeof(struct list_options),
     .run = run,
@@ -241,10 +238,6 @@ static const struct cv_option engines_table[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON: name, built and summary of each engine."),
 };
 /* clang-format on */
-
-static const struct cv_option_group engines_groups[] = {
-    CV_GROUP("Output", engines_table), CV_GROUPS_END
-};
 
 static int engines_show_json(void)
 {
@@ -290,7 +283,7 @@ const struct cv_verb cv_verb_engines = {
     .description =
         "Lists the engines that --engine takes, and whether they are here. simgrid is a "
         "program of its own, cleave-simgrid, which is built where SimGrid is installed.",
-    .groups = engines_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", engines_table)),
     .examples = "cleave engines",
     .values_size = sizeof(struct list_options),
     .run = engines_run,
@@ -301,10 +294,6 @@ static const struct cv_option version_options[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON."),
 };
 /* clang-format on */
-
-static const struct cv_option_group version_groups[] = {
-    CV_GROUP("Output", version_options), CV_GROUPS_END
-};
 
 static int version_run(const struct cv_call *call)
 {
@@ -321,7 +310,7 @@ const struct cv_verb cv_verb_version = {
     .name = "version",
     .summary = "show the version",
     .description = "Shows the version of the program. 'cleave --version' does the same.",
-    .groups = version_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", version_options)),
     .examples = "cleave version",
     .values_size = sizeof(struct list_options),
     .run = version_run,

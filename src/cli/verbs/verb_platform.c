@@ -71,13 +71,6 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Platform", platform_options),
-    CV_GROUP("Published workers", published_options),
-    CV_GROUP("Output", output_options),
-    CV_GROUPS_END,
-};
-
 static const struct cv_option_rule rules[] = {
     { 0, "--drop", CV_NEEDS, "--population",
       "--drop: --population table1 is required with it" },
@@ -169,7 +162,9 @@ const struct cv_verb cv_verb_platform = {
     .summary = "generate a platform file",
     .description = "Writes a platform file of workers whose numbers are drawn around the "
                    "means given, to try policies on or to edit by hand.",
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Platform", platform_options),
+                        CV_GROUP("Published workers", published_options),
+                        CV_GROUP("Output", output_options)),
     .rules = rules,
     .examples = "cleave platform --workers 20 --heterogeneity 4 --seed 7\n"
                 "cleave platform --population table1 --workers 1000 --drop 0.5\n"

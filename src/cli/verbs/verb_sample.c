@@ -360,12 +360,6 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Samples", sample_options),
-    CV_GROUP("Output", output_options),
-    CV_GROUPS_END,
-};
-
 /* What of all that there is was asked for, and what became of it. */
 struct choice {
     const struct sample_options *values;
@@ -555,7 +549,8 @@ const struct cv_verb cv_verb_sample = {
         "examples/. All of them, or those that are named.",
     .operands = "[NAME]...",
     .max_operands = 100,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Samples", sample_options),
+                        CV_GROUP("Output", output_options)),
     .examples = "cleave sample --list\n"
                 "cleave sample access.log logs/mon.log -o try",
     .presets = &presets,

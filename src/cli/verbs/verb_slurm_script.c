@@ -76,12 +76,6 @@ static const struct cv_other_tool_option foreign[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("The job", job_options),
-    CV_GROUP("The run", run_options),
-    CV_GROUPS_END,
-};
-
 /* What runs: words behind `cleave run`, and what was read of them. */
 struct job {
     const char *const *words;
@@ -266,7 +260,8 @@ const struct cv_verb cv_verb_slurm_script = {
     .operands = "[--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,
-    .groups = groups,
+    .groups =
+        CV_GROUPS(CV_GROUP("The job", job_options), CV_GROUP("The run", run_options)),
     .foreign = foreign,
     .examples = "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o "
                 "out -- wc -l\n"

@@ -76,13 +76,6 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Input", input_options),
-    CV_GROUP("Pieces", piece_options),
-    CV_GROUP("Output", output_options),
-    CV_GROUPS_END,
-};
-
 static const struct cv_option_rule rules[] = {
     { 0, "--index", CV_EXCLUDES, "--number --size --output --json",
       "--index: expected neither --number, --size, --output nor --json: no pieces are "
@@ -291,7 +284,9 @@ const struct cv_verb cv_verb_split = {
     .examples = "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
                 "cleave split -i examples/costs.json --split json --size 1k -o "
                 "costs-{}.json --json",
-    .groups = groups,
+    .groups =
+        CV_GROUPS(CV_GROUP("Input", input_options), CV_GROUP("Pieces", piece_options),
+                  CV_GROUP("Output", output_options)),
     .rules = rules,
     .foreign = foreign,
     .values_size = sizeof(struct split_options),

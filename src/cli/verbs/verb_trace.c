@@ -28,9 +28,6 @@ static const struct cv_option options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = { CV_GROUP("Page", options),
-                                                 CV_GROUPS_END };
-
 /* A trace that was read, and what it comes to. */
 struct context {
     struct cv_trace_file file;
@@ -105,7 +102,7 @@ const struct cv_verb cv_verb_report = {
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Page", options)),
     .examples = "cleave plan load -p examples/unequal.yaml -l 2000 --trace plan.jsonl\n"
                 "cleave report plan.jsonl -o plan.html\n"
                 "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
@@ -126,10 +123,6 @@ static const struct cv_option replay_options[] = {
     CV_FLAG(0, "--json", 1, json, "Write one JSON object."),
 };
 /* clang-format on */
-
-static const struct cv_option_group replay_groups[] = {
-    CV_GROUP("Output", replay_options), CV_GROUPS_END
-};
 
 /* A worker as the trace names it: by name or, in a reduction, by number. */
 static void add_worker(struct cv_text *out, const struct cv_trace_header *header,
@@ -343,7 +336,7 @@ const struct cv_verb cv_verb_replay = {
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,
-    .groups = replay_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", replay_options)),
     .examples = "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
                 "--trace run.jsonl\n"
                 "cleave replay run.jsonl",

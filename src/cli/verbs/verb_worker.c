@@ -57,13 +57,6 @@ static const struct cv_option way_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Checks", options),
-    CV_GROUP("Slots", slot_options),
-    CV_GROUP("Ways", way_options),
-    CV_GROUPS_END,
-};
-
 /* What the other side takes for "there is no cleave that could be used". */
 _Static_assert((int)CV_EXIT_LACKS == (int)CLEAVE_HOST_LACKS, "one status, one meaning");
 
@@ -201,7 +194,8 @@ const struct cv_verb cv_verb_worker = {
     .operands = "[--through COMMAND... | --lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Checks", options), CV_GROUP("Slots", slot_options),
+                        CV_GROUP("Ways", way_options)),
     .examples = "cleave worker </dev/null",
     .values_size = sizeof(struct values),
     .run = run,
@@ -232,11 +226,6 @@ static const struct cv_option join_options[] = {
         "end of ssh."),
 };
 /* clang-format on */
-
-static const struct cv_option_group join_groups[] = {
-    CV_GROUP("Joining", join_options),
-    CV_GROUPS_END,
-};
 
 static void copy_all(int from, int to)
 {
@@ -393,7 +382,7 @@ const struct cv_verb cv_verb_join = {
         "What is not done when it is ended by a signal goes to others.",
     .operands = "[HOST:]PATH",
     .max_operands = 1,
-    .groups = join_groups,
+    .groups = CV_GROUPS(CV_GROUP("Joining", join_options)),
     .examples = "cleave run -q -i examples/plan.c --join-socket run.socket -- wc -l",
     .values_size = sizeof(struct join_values),
     .run = join_run,
