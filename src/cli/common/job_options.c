@@ -10,65 +10,50 @@
 #include "base/shell_word.h"
 #include "io/platform_writer.h"
 
-int cv_settings_add(struct cv_settings *settings, const char *text,
-                    struct cv_arena *arena)
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value)
 {
-    const char *equals = strchr(text, '=');
-    char *key;
-
-    if (equals == NULL || equals == text || equals[1] == '\0')
-        return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(text));
-    key = cv_arena_text(arena, text);
-    if (key == NULL)
-        return cv_no_memory("the parameters");
-    key[equals - text] = '\0';
-    for (size_t i = 0; i < settings->count; i++) {
+    if (value == NULL)
+        return CV_EXIT_DONE;
+    for (size_t i = 0; i < settings->count; i++)
         if (strcmp(settings->items[i].key, key) == 0)
             return cv_refuse("parameter '%s' is given twice", CV_ECHO(key));
-    }
-    settings->items[settings->count].key = key;
-    settings->items[settings->count++].value = key + (equals - text) + 1;
+    settings->items[settings->count++] = (struct cleave_setting){ key, value };
     return CV_EXIT_DONE;
 }
 
-int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t value,
-                      struct cv_arena *arena)
+int cv_settings_number(struct cv_settings *settings, const char *key, double value)
 {
-    char text[64];
+    char text[40];
+    const char *kept;
 
     if (value == 0)
         return CV_EXIT_DONE;
-    snprintf(text, sizeof text, "%s=%llu", key, (unsigned long long)value);
-    return cv_settings_add(settings, text, arena);
-}
-
-int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
-                     struct cv_arena *arena)
-{
-    struct cv_text line = { NULL, 0, 0, false };
-    int status;
-
-    if (value == NULL)
-        return CV_EXIT_DONE;
-    cv_text_add(&line, "%s=%s", key, value);
-    status = line.failed ? cv_no_memory("the parameters")
-                         : cv_settings_add(settings, line.bytes, arena);
-    cv_text_done(&line);
-    return status;
+    snprintf(text, sizeof text, "%.17g", value);
+    kept = cv_arena_text(settings->arena, text);
+    return kept != NULL ? cv_settings_text(settings, key, kept)
+                        : cv_no_memory("the parameters");
 }
 
 int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
                      size_t more, struct cv_arena *arena)
 {
-    int status = CV_EXIT_DONE;
-
-    settings->count = 0;
-    settings->items = cv_array(arena, params->count + more, sizeof *settings->items);
+    *settings = (struct cv_settings){
+        cv_array(arena, params->count + more, sizeof *settings->items), 0, arena
+    };
     if (settings->items == NULL)
         return cv_no_memory("the parameters");
-    for (size_t i = 0; i < params->count && status == CV_EXIT_DONE; i++)
-        status = cv_settings_add(settings, params->items[i], arena);
-    return status;
+    for (size_t i = 0; i < params->count; i++) {
+        char *key = cv_arena_text(arena, params->items[i]);
+        char *equals = key != NULL ? strchr(key, '=') : NULL;
+
+        if (key == NULL)
+            return cv_no_memory("the parameters");
+        if (equals == NULL || equals == key || equals[1] == '\0')
+            return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(key));
+        *equals = '\0';
+        CV_DO(cv_settings_text(settings, key, equals + 1));
+    }
+    return CV_EXIT_DONE;
 }
 
 static int add_named(enum cleave_task task, const char *name,
@@ -263,36 +248,27 @@ int cv_topology_open(const char *engine, const struct cv_topology_options *optio
     return options->file == NULL ? CV_EXIT_DONE : fill(options, arena, simgrid);
 }
 
-/* One line for each host that was left out. */
-static void say_left_out(char *lines)
-{
-    char *line;
-
-    while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
-        (void)cv_print_error(CV_EXIT_DONE, "left out %s", line);
-}
-
 int cv_topology_platform(const struct cv_topology_options *options,
                          const struct cleave_simgrid *simgrid,
                          struct cleave_platform **out)
 {
-    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
-                                              CLEAVE_PORT_MULTI };
-    enum { PORTS = sizeof ports / sizeof *ports };
+    static const char *const ports[] = {
+        [CLEAVE_PORT_ONE] = "one",
+        [CLEAVE_PORT_DUPLEX] = "duplex",
+        [CLEAVE_PORT_MULTI] = "multi",
+    };
     char left_out[4096] = "";
     struct cleave_simgrid measured = *simgrid;
-    size_t i = 0;
+    char *lines = left_out, *line;
+    int port = CLEAVE_PORT_ONE;
 
-    while (options->port != NULL && i < PORTS &&
-           strcmp(options->port, cleave_port_name(ports[i])) != 0)
-        i++;
-    if (i == PORTS)
-        return cv_refuse("--port: expected one, duplex or multi, got '%s'",
-                         CV_ECHO(options->port));
+    if (options->port != NULL)
+        CV_DO(cv_word_read("--port", options->port, ports, 3, &port));
     measured.left_out = left_out;
     measured.left_out_size = sizeof left_out;
-    CV_CALL(cleave_simgrid_measure(&measured, ports[i], out, &err));
-    say_left_out(left_out);
+    CV_CALL(cleave_simgrid_measure(&measured, (enum cleave_port)port, out, &err));
+    while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
+        (void)cv_print_error(CV_EXIT_DONE, "left out %s", line);
     return CV_EXIT_DONE;
 }
 

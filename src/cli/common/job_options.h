@@ -14,25 +14,20 @@
 #include "cli/common/verb.h"
 #include "io/trace_export.h"
 
-/* Settings that grow; texts live in the arena of the call. */
+/* Parameters of a policy; texts live in the arena of the call. */
 struct cv_settings {
     struct cleave_setting *items;
     size_t count;
+    struct cv_arena *arena;
 };
 
-/* Room for all of `params` and `more` others. Returns an exit status, as all here. */
+/* Read the arguments of --param, with room for `more` others. Returns an exit status, as all
+ * here. */
 int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
                      size_t more, struct cv_arena *arena);
-/* Add "key=value", from an option of its own or from --param. */
-int cv_settings_add(struct cv_settings *settings, const char *text,
-                    struct cv_arena *arena);
-/* The option that stands for --param key=value; 0 means that it was not given. */
-int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t value,
-                      struct cv_arena *arena);
-
-/* The same with a text; NULL means that it was not given. */
-int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
-                     struct cv_arena *arena);
+/* Add an option that stands for --param key=value; NULL and 0 mean that it was not given. */
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value);
+int cv_settings_number(struct cv_settings *settings, const char *key, double value);
 
 /* The policies that a list of --policies names, or all for the task when it is NULL.
  * *out lives in the arena. `example` goes into the complaint about an empty list. */

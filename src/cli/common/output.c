@@ -159,6 +159,26 @@ const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM])
     return cv_shown(text, strlen(text), buffer, CV_ECHO_ROOM);
 }
 
+int cv_word_read(const char *option, const char *text, const char *const *words,
+                 size_t count, int *out)
+{
+    struct cv_text list = { NULL, 0, 0, false };
+    int status;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *out = (int)i;
+            cv_text_done(&list);
+            return CV_EXIT_DONE;
+        }
+        cv_text_add(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+    }
+    status = cv_refuse("%s: expected %s, got '%s'", option,
+                       list.failed ? "another word" : list.bytes, CV_ECHO(text));
+    cv_text_done(&list);
+    return status;
+}
+
 /* The locale by its name: setlocale() would need it to be installed, and would bring a
  * decimal comma to some users. */
 static bool locale_is_utf8(void)

@@ -167,9 +167,9 @@ static int read_settings(const struct cv_task_options *options, struct cv_arena 
     struct cv_settings settings;
 
     CV_DO(cv_settings_open(&settings, &options->params, 3, arena));
-    CV_DO(cv_settings_count(&settings, "rounds", options->rounds, arena));
-    CV_DO(cv_settings_text(&settings, "send-order", options->send_order, arena));
-    CV_DO(cv_settings_text(&settings, "return-order", options->return_order, arena));
+    CV_DO(cv_settings_number(&settings, "rounds", (double)options->rounds));
+    CV_DO(cv_settings_text(&settings, "send-order", options->send_order));
+    CV_DO(cv_settings_text(&settings, "return-order", options->return_order));
     job->settings = settings.items;
     job->nsettings = settings.count;
     return CV_EXIT_DONE;

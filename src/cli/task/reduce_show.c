@@ -13,16 +13,11 @@
 #include "policy/compound/registry.h"
 #include "report/terminal/terminal_tree.h"
 
-const char *cv_ready_model_name(enum cleave_ready_model model)
-{
-    static const char *const models[] = {
-        [CLEAVE_READY_ABSENT] = "absent",
-        [CLEAVE_READY_EARLY] = "early",
-        [CLEAVE_READY_MERGE] = "merge",
-    };
-
-    return models[model];
-}
+const char *const cv_ready_models[] = {
+    [CLEAVE_READY_ABSENT] = "absent",
+    [CLEAVE_READY_EARLY] = "early",
+    [CLEAVE_READY_MERGE] = "merge",
+};
 
 uint32_t cv_reduce_nodes(const struct cv_reduce_job *reduce)
 {
@@ -146,10 +141,10 @@ void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out)
                     cv_echo(reduce->job.compute, compute));
     if (reduce->job.ready != NULL)
         cv_text_add(out, ", ready %s (%s)", cv_echo(reduce->job.ready, transfer),
-                    cv_ready_model_name(reduce->job.ready_model));
+                    cv_ready_models[reduce->job.ready_model]);
     else if (reduce->job.ready_s != NULL)
         cv_text_add(out, ", ready at times from a file (%s)",
-                    cv_ready_model_name(reduce->job.ready_model));
+                    cv_ready_models[reduce->job.ready_model]);
 }
 
 static bool is_limited(const struct cleave_reduction *job)
@@ -407,7 +402,7 @@ void cv_field_ready(struct cv_json *json, const struct cv_reduce_job *reduce)
 
     if (reduce->job.ready == NULL && reduce->job.ready_s == NULL)
         return;
-    cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+    cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
     if (cv_reduce_means(&reduce->job, &d, &c))
         cv_field_number(json, "kraft_bound", kraft_bound(reduce, d, c));
 }

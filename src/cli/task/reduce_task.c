@@ -161,17 +161,6 @@ static const struct cv_option_rule rules[] = {
 };
 /* clang-format on */
 
-static int read_ready_model(const char *text, enum cleave_ready_model *out)
-{
-    for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
-        if (strcmp(text, cv_ready_model_name((enum cleave_ready_model)i)) == 0) {
-            *out = (enum cleave_ready_model)i;
-            return CV_EXIT_DONE;
-        }
-    return cv_refuse("--ready-model: expected absent, early or merge, got '%s'",
-                     CV_ECHO(text));
-}
-
 /* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
 static bool is_law(const char *text)
 {
@@ -190,12 +179,15 @@ static int read_ready(const struct cv_task_options *options, struct cv_reduce_jo
 {
     struct cleave_error err;
     struct cv_distribution distribution;
+    int model = CLEAVE_READY_ABSENT;
     size_t count = 0;
     const uint64_t nodes =
         out->costs != NULL ? cleave_costs_nodes(out->costs) : options->nodes;
 
     if (options->ready_model != NULL)
-        CV_DO(read_ready_model(options->ready_model, &out->job.ready_model));
+        CV_DO(cv_word_read("--ready-model", options->ready_model, cv_ready_models, 3,
+                           &model));
+    out->job.ready_model = (enum cleave_ready_model)model;
     if (options->ready == NULL)
         return CV_EXIT_DONE;
     if (is_law(options->ready)) {
@@ -221,10 +213,10 @@ static int read_settings(const struct cv_task_options *options, struct cv_arena 
     struct cv_settings settings;
 
     CV_DO(cv_settings_open(&settings, &options->params, 4, arena));
-    CV_DO(cv_settings_count(&settings, "max_transfers", options->max_transfers, arena));
-    CV_DO(cv_settings_count(&settings, "max_reducers", options->max_reducers, arena));
-    CV_DO(cv_settings_count(&settings, "ordered", (uint64_t)options->ordered, arena));
-    CV_DO(cv_settings_text(&settings, "root", options->root, arena));
+    CV_DO(cv_settings_number(&settings, "max_transfers", (double)options->max_transfers));
+    CV_DO(cv_settings_number(&settings, "max_reducers", (double)options->max_reducers));
+    CV_DO(cv_settings_number(&settings, "ordered", (double)options->ordered));
+    CV_DO(cv_settings_text(&settings, "root", options->root));
     job->settings = settings.items;
     job->nsettings = settings.count;
     return CV_EXIT_DONE;
@@ -290,22 +282,6 @@ static int read_laws(const struct cv_task_options *options, const char *swept,
     return CV_EXIT_DONE;
 }
 
-static int read_costs(const struct cv_task_options *options, struct cv_reduce_job *out)
-{
-    CV_CALL(cleave_costs_load(options->costs, &out->costs, &err));
-    out->job.costs = out->costs;
-    return CV_EXIT_DONE;
-}
-
-static int read_compute_model(const char *text, enum cleave_compute_model *out)
-{
-    if (strcmp(text, "fresh") != 0 && strcmp(text, "fixed") != 0)
-        return cv_refuse("--compute-model: expected fresh or fixed, got '%s'",
-                         CV_ECHO(text));
-    *out = strcmp(text, "fresh") == 0 ? CLEAVE_COMPUTE_FRESH : CLEAVE_COMPUTE_FIXED;
-    return CV_EXIT_DONE;
-}
-
 /* --length-only: two means and a number of nodes. */
 static int open_length(struct cv_task_call *task)
 {
@@ -334,19 +310,26 @@ static int open_length(struct cv_task_call *task)
 
 static int open_job(struct cv_task_call *task)
 {
+    static const char *const models[] = {
+        [CLEAVE_COMPUTE_FRESH] = "fresh",
+        [CLEAVE_COMPUTE_FIXED] = "fixed",
+    };
     const struct cv_task_options *options = task->options;
     struct cv_reduce_job *out = task->job;
+    int model;
 
     if (options->length_only)
         return open_length(task);
     CV_DO(read_settings(options, task->arena, &out->job));
-    CV_DO(read_compute_model(options->model, &out->job.model));
+    CV_DO(cv_word_read("--compute-model", options->model, models, 2, &model));
+    out->job.model = (enum cleave_compute_model)model;
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
                            &out->job.simgrid));
     if (options->where.file != NULL)
         CV_DO(read_transfers(options, task->arena, &out->job));
     if (options->costs != NULL)
-        CV_DO(read_costs(options, out));
+        CV_CALL(cleave_costs_load(options->costs, &out->costs, &err));
+    out->job.costs = out->costs;
     CV_DO(read_ready(options, out));
     if (options->costs == NULL)
         CV_DO(read_laws(options, task->found.sweep.name, &out->job));
@@ -510,7 +493,7 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
     cv_field_text(json, "compute_model", options->costs != NULL ? NULL : options->model);
     if (options->ready != NULL) {
         cv_field_text(json, "ready", options->ready);
-        cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+        cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
     }
     cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
     if (options->where.file != NULL)
@@ -621,7 +604,7 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
     cv_field_text(json, "compute_model", reduce->costs != NULL ? NULL : options->model);
     if (options->ready != NULL) {
         cv_field_text(json, "ready", options->ready);
-        cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+        cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
     }
     cv_field_count(json, "runs", task->found.runs);
     cv_field_count(json, "seed", options->seed);

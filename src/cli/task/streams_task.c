@@ -223,11 +223,12 @@ static int read_margins(const char *text, const struct cleave_platform *platform
 static int read_choice(const struct cv_task_options *options, struct cv_arena *arena,
                        struct cleave_stream_task *task)
 {
-    if (strcmp(options->weights, "ring") == 0)
+    static const char *const words[] = { "own", "ring" };
+    int weights;
+
+    CV_DO(cv_word_read("--weights", options->weights, words, 2, &weights));
+    if (weights == 1)
         task->weights = CLEAVE_WEIGHTS_RING;
-    else if (strcmp(options->weights, "own") != 0)
-        return cv_refuse("--weights: expected own or ring, got '%s'",
-                         CV_ECHO(options->weights));
     if (options->demand == NULL)
         return CV_EXIT_DONE;
     if (strcmp(options->demand, "any") == 0) {
@@ -336,15 +337,6 @@ static int plan(struct cv_task_call *task)
     return CV_EXIT_DONE;
 }
 
-static int add_setting(struct cv_settings *settings, const char *key, double value,
-                       struct cv_arena *arena)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%s=%.17g", key, value);
-    return cv_settings_add(settings, text, arena);
-}
-
 /* Options that are parameters of the policy as well. */
 static int read_settings(struct cv_task_call *task)
 {
@@ -353,12 +345,10 @@ static int read_settings(struct cv_task_call *task)
     struct cv_settings settings;
 
     CV_DO(cv_settings_open(&settings, &task->options->params, 3, task->arena));
-    if (streams->period_s > 0)
-        CV_DO(add_setting(&settings, "period", streams->period_s, task->arena));
+    CV_DO(cv_settings_number(&settings, "period", streams->period_s));
     if (streams->theta != cv_task_presets.theta)
-        CV_DO(add_setting(&settings, "theta", streams->theta, task->arena));
-    if (streams->margin > 0)
-        CV_DO(add_setting(&settings, "lambda", streams->margin, task->arena));
+        CV_DO(cv_settings_number(&settings, "theta", streams->theta));
+    CV_DO(cv_settings_number(&settings, "lambda", streams->margin));
     job->job.settings = settings.items;
     job->job.nsettings = settings.count;
     return CV_EXIT_DONE;

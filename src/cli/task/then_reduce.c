@@ -44,8 +44,7 @@ static int read_part(char *part, struct cv_joint_job *job)
         return CV_EXIT_DONE;
     }
     for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
-        if (strcmp(part, "model") == 0 &&
-            strcmp(value, cv_ready_model_name((enum cleave_ready_model)i)) == 0) {
+        if (strcmp(part, "model") == 0 && strcmp(value, cv_ready_models[i]) == 0) {
             job->costs.model = (enum cleave_ready_model)i;
             return CV_EXIT_DONE;
         }
@@ -189,8 +188,7 @@ void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joi
     cv_field_number(json, "compute", joint->job.costs.c);
     cv_field_text(json, "at", joint->job.at_master ? "master" : "workers");
     cv_field_text(json, "model",
-                  joint->job.at_master ? NULL
-                                       : cv_ready_model_name(joint->job.costs.model));
+                  joint->job.at_master ? NULL : cv_ready_models[joint->job.costs.model]);
     cv_json_end(json);
 }
 
