@@ -104,6 +104,10 @@ const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
 /* The same with a buffer of the block in which it is used. */
 #define CV_ECHO(text) cv_echo(text, (char[CV_ECHO_ROOM]){ 0 })
 
+/* Whether a word is one of the others. */
+#define CV_IS_ONE_OF(word, ...)                              \
+    cv_is_one_of(word, (const char *const[]){ __VA_ARGS__ }, \
+                 sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
 /* Read one of `count` words into *out, by number. Returns an exit status. */
 int cv_word_read(const char *option, const char *text, const char *const *words,
                  size_t count, int *out);

@@ -285,6 +285,15 @@ int cv_options_check(const struct cv_call *call, const struct cv_option_rule *ru
     return CV_EXIT_DONE;
 }
 
+const char **cv_call_words(const struct cv_call *call, size_t count)
+{
+    const char **words = cv_array(call->arena, count + 1, sizeof *words);
+
+    if (words != NULL && count > 0)
+        memcpy(words, call->operands, count * sizeof *words);
+    return words;
+}
+
 /* A word that nobody asked for. */
 static int refuse_operand(const struct cv_verb *verb, const char *word, int count,
                           char *const *words)

@@ -76,6 +76,9 @@ struct cv_option_rule {
 int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
                      unsigned situation);
 
+/* The first `count` operands and a NULL, in the arena of the call; NULL: no memory. */
+const char **cv_call_words(const struct cv_call *call, size_t count);
+
 /* Call a verb with the words typed behind its name: they are checked, and --help is
  * answered here. Returns an exit status. */
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words);

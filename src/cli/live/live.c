@@ -34,17 +34,11 @@ union place {
 /* A port is a number and nothing else. */
 static bool read_port(const char *text, uint16_t *port)
 {
-    unsigned long value = 0;
+    const size_t digits = strspn(text, "0123456789");
+    const unsigned long value = strtoul(text, NULL, 10);
 
-    if (*text == '\0' || strlen(text) > 5)
-        return false;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        value = value * 10 + (unsigned long)(*text - '0');
-    }
     *port = (uint16_t)value;
-    return value <= 65535;
+    return digits > 0 && digits <= 5 && text[digits] == '\0' && value <= 65535;
 }
 
 /* Whether `text` begins with the name of this machine and a colon. */
@@ -553,12 +547,6 @@ static void ring(struct cv_http *http)
         ;
 }
 
-/* Whether somebody waits for a page. */
-static bool http_wanted(struct cv_http *http)
-{
-    return atomic_load(&http->wanted);
-}
-
 /* Give the page to who waits and who comes. `bytes` are from malloc and taken over; `last`:
  * there will be no other. */
 static void http_show(struct cv_http *http, char *bytes, size_t length, bool last)
@@ -613,23 +601,17 @@ void cv_run_add_bytes(struct cv_text *text, double bytes)
 /* What a worker does or waits for, in the words of who looks at it. */
 static const char *state_text(enum cleave_worker_state state, bool items)
 {
-    switch (state) {
-    case CLEAVE_WORKER_BUSY:
-        return "works";
-    case CLEAVE_WORKER_ABSENT:
-        return "waits: its host is not there";
-    case CLEAVE_WORKER_RESTS:
-        return "waits: others did what it failed with";
-    case CLEAVE_WORKER_HELD:
-        return "waits for --delay, --load or --memfree";
-    case CLEAVE_WORKER_STARVES:
-        return items ? "waits for items" : "waits for input";
-    case CLEAVE_WORKER_UNASKED:
-        return "waits: the policy gives it nothing now";
-    case CLEAVE_WORKER_OVER:
-        return "waits for the others: all is given out";
-    }
-    return "";
+    static const char *const texts[] = {
+        [CLEAVE_WORKER_BUSY] = "works",
+        [CLEAVE_WORKER_ABSENT] = "waits: its host is not there",
+        [CLEAVE_WORKER_RESTS] = "waits: others did what it failed with",
+        [CLEAVE_WORKER_HELD] = "waits for --delay, --load or --memfree",
+        [CLEAVE_WORKER_STARVES] = "waits for input",
+        [CLEAVE_WORKER_UNASKED] = "waits: the policy gives it nothing now",
+        [CLEAVE_WORKER_OVER] = "waits for the others: all is given out",
+    };
+
+    return items && state == CLEAVE_WORKER_STARVES ? "waits for items" : texts[state];
 }
 
 /* As wide as the longest name, within reason. */
@@ -801,7 +783,7 @@ void cv_live_page_look(struct cv_live_page *live, const struct cleave_progress *
     const double from_s = cv_clock_s();
     struct scene scene;
 
-    if (progress->elapsed_s < live->next_s || !http_wanted(live->http))
+    if (progress->elapsed_s < live->next_s || !atomic_load(&live->http->wanted))
         return;
     open_scene(live, progress->workers,
                isfinite(progress->total) ? progress->total

@@ -297,7 +297,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
 {
     const struct cv_run_options *values = call->values;
     const size_t nwords = item_lists_words(call);
-    const char **words = cv_array(call->arena, nwords + 1, sizeof *words);
+    const char **words = cv_call_words(call, nwords);
     struct cv_item_lists lists = { .items = NULL };
     struct cv_item_stream *stream = NULL;
     struct cleave_error err;
@@ -306,7 +306,6 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     CV_DO(check_values(values));
     if (words == NULL)
         return cv_no_memory("the command");
-    memcpy(words, call->operands, nwords * sizeof *words);
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);

@@ -65,12 +65,12 @@ static int check_sign(const struct cv_call *call)
  * a $. */
 static int check_shell_line(const struct cv_call *call)
 {
-    static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ash" };
     const char *const *words = call->operands;
     char line[LINE_ROOM];
 
     if (call->noperands < 4 || strcmp(words[1], "-c") != 0 ||
-        !cv_is_one_of(cv_file_name(words[0]), shells, sizeof shells / sizeof *shells) ||
+        !CV_IS_ONE_OF(cv_file_name(words[0]), "sh", "bash", "dash", "zsh", "ksh",
+                      "ash") ||
         strpbrk(words[2], " \t\n$;|&") != NULL)
         return CV_EXIT_DONE;
     join(words + 2, call->noperands - 2, NULL, line);
@@ -142,26 +142,23 @@ static int check_pin(const struct cv_call *call, const char *pin)
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
 {
     const struct cv_run_options *values = call->values;
-    int status = CV_EXIT_DONE;
 
-    if (values->reduce != NULL)
-        status = check_merge(values->reduce);
-    if (values->reduce != NULL && status == CV_EXIT_DONE)
-        status = check_proc(values->reduce);
-    if (status == CV_EXIT_DONE && !values->literal)
-        status = cv_foreign_variables_check(call->operands, call->noperands);
-    if (call->noperands == 0 || status != CV_EXIT_DONE || items || values->literal)
-        return status;
-    status = check_unit(call);
-    if (status == CV_EXIT_DONE)
-        status = check_pin(call, values->pin);
-    if (status == CV_EXIT_DONE)
-        status = check_sign(call);
-    if (status == CV_EXIT_DONE && !values->cat)
-        status = check_shell_line(call);
-    if (status == CV_EXIT_DONE && values->reduce != NULL)
-        status = check_reduce_words(call, values->reduce);
-    return status;
+    if (values->reduce != NULL) {
+        CV_DO(check_merge(values->reduce));
+        CV_DO(check_proc(values->reduce));
+    }
+    if (values->literal)
+        return CV_EXIT_DONE;
+    CV_DO(cv_foreign_variables_check(call->operands, call->noperands));
+    if (call->noperands == 0 || items)
+        return CV_EXIT_DONE;
+    CV_DO(check_unit(call));
+    CV_DO(check_pin(call, values->pin));
+    CV_DO(check_sign(call));
+    if (!values->cat)
+        CV_DO(check_shell_line(call));
+    return values->reduce != NULL ? check_reduce_words(call, values->reduce)
+                                  : CV_EXIT_DONE;
 }
 
 /* An option of cleave among the arguments of the command; NULL: none. */
@@ -205,16 +202,13 @@ static bool hint_carriage(const struct cv_run_options *values)
  * expect it. */
 static bool hint_deaf(const struct cv_call *call, int status)
 {
-    static const char *const deaf[] = {
-        "basename", "chmod",  "chown", "cp",    "dirname", "dig",   "du",    "echo",
-        "file",     "host",   "kill",  "ln",    "ls",      "man",   "mkdir", "mv",
-        "ping",     "printf", "rm",    "rmdir", "stat",    "touch", "unzip",
-    };
     const struct cv_run_options *values = call->values;
     const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
 
     if (values->cat || values->json ||
-        !cv_is_one_of(program, deaf, sizeof deaf / sizeof *deaf))
+        !CV_IS_ONE_OF(program, "basename", "chmod", "chown", "cp", "dirname", "dig", "du",
+                      "echo", "file", "host", "kill", "ln", "ls", "man", "mkdir", "mv",
+                      "ping", "printf", "rm", "rmdir", "stat", "touch", "unzip"))
         return false;
     for (size_t i = 1; i < call->noperands; i++)
         if (strcmp(call->operands[i], "-") == 0 ||
@@ -293,26 +287,22 @@ static bool hint_argument(const struct cv_call *call)
  * concatenation is right. */
 static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
 {
-    static const char *const alone[] = { "head",    "tail",   "tac",       "shuf",
-                                         "nl",      "md5sum", "sha1sum",   "sha256sum",
-                                         "cksum",   "b2sum",  "sha512sum", "sum",
-                                         "datamash" };
-    static const char *const counts[] = { "-l", "-c", "-w", "-m" };
     /* their output depends on the offset in the input */
-    static const char *const places[] = { "base64", "base32", "xxd", "od", "hexdump" };
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 
-    if (cv_is_one_of(program, alone, sizeof alone / sizeof *alone))
+    if (CV_IS_ONE_OF(program, "head", "tail", "tac", "shuf", "nl", "md5sum", "sha1sum",
+                     "sha256sum", "cksum", "b2sum", "sha512sum", "sum", "datamash"))
         return "";
     if (strcmp(program, "wc") == 0)
-        return call->noperands == 2 && cv_is_one_of(call->operands[1], counts, 4)
+        return call->noperands == 2 &&
+                       CV_IS_ONE_OF(call->operands[1], "-l", "-c", "-w", "-m")
                    ? "\"awk '{ n += \\$1 } END { print n }'\""
                    : "";
     if (strcmp(program, "uniq") == 0)
         return call->noperands == 1 ? "uniq" : "";
     if (call->noperands == 1 &&
-        cv_is_one_of(program, places, sizeof places / sizeof *places))
+        CV_IS_ONE_OF(program, "base64", "base32", "xxd", "od", "hexdump"))
         return "";
     if (strcmp(program, "sort") != 0)
         return NULL;
@@ -420,19 +410,16 @@ static void run_mistakes_seeming(const struct cv_call *call,
  * programs that take files and make nothing useful of a list. */
 static void hint_names(const struct cv_call *call)
 {
-    static const char *const takers[] = {
-        "b2sum",     "bgzip",     "brotli",    "bunzip2", "bzcat",  "bzip2",
-        "cksum",     "gunzip",    "gzip",      "jq",      "lz4",    "lzop",
-        "md5sum",    "pbzip2",    "pigz",      "sha1sum", "sum",    "sha224sum",
-        "sha256sum", "sha384sum", "sha512sum", "unxz",    "unzstd", "xmllint",
-        "xxhsum",    "xz",        "xzcat",     "zcat",    "zstd",   "zstdcat",
-    };
     const struct cv_run_options *values = call->values;
     const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
     enum cv_listed_files listed;
 
     if (values->fetch != NULL || values->cat || values->quiet || values->json ||
-        !cv_is_one_of(program, takers, sizeof takers / sizeof *takers))
+        !CV_IS_ONE_OF(program, "b2sum", "bgzip", "brotli", "bunzip2", "bzcat", "bzip2",
+                      "cksum", "gunzip", "gzip", "jq", "lz4", "lzop", "md5sum", "pbzip2",
+                      "pigz", "sha1sum", "sum", "sha224sum", "sha256sum", "sha384sum",
+                      "sha512sum", "unxz", "unzstd", "xmllint", "xxhsum", "xz", "xzcat",
+                      "zcat", "zstd", "zstdcat"))
         return;
     for (size_t i = 1; i < call->noperands; i++)
         if (call->operands[i][0] != '-' || call->operands[i][1] == '\0')
@@ -466,15 +453,13 @@ bool cv_run_mistakes_form_early(const struct cv_call *call)
  * expression. */
 static bool is_position(const char *word)
 {
-    static const char *const ends[] = { "}", ".}", "/}", "//}", "/.}" };
 
     if (word[0] != '{')
         return false;
     word += word[1] == '-' ? 2 : 1;
     if (*word < '0' || *word > '9')
         return false;
-    return cv_is_one_of(word + strspn(word, "0123456789"), ends,
-                        sizeof ends / sizeof *ends);
+    return CV_IS_ONE_OF(word + strspn(word, "0123456789"), "}", ".}", "/}", "//}", "/.}");
 }
 
 /* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
@@ -512,15 +497,6 @@ static bool knows_places(const struct cv_call *call)
     return false;
 }
 
-static int refuse_place(const char *place, size_t length)
-{
-    return cv_refuse(
-        "'%.*s' in the command stands for an item, and there are none: say which behind "
-        "the command, as in ... {} ::: *.txt, or --each for the records of the input. A "
-        "chunk comes on standard input. --literal passes braces on",
-        (int)length, place);
-}
-
 static int check_items(const struct cv_call *call)
 {
     const bool places = !knows_places(call);
@@ -530,7 +506,12 @@ static int check_items(const struct cv_call *call)
         const char *place = find_place(call->operands[i], &length);
 
         if (place != NULL)
-            return refuse_place(place, length);
+            return cv_refuse(
+                "'%.*s' in the command stands for an item, and there are none: say which "
+                "behind the command, as in ... {} ::: *.txt, or --each for the records "
+                "of "
+                "the input. A chunk comes on standard input. --literal passes braces on",
+                (int)length, place);
     }
     return CV_EXIT_DONE;
 }
@@ -614,17 +595,14 @@ static int complain_of_none(const struct cv_call *call)
 
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
 {
-    int status = CV_EXIT_DONE;
-
     if (call->noperands == 0 && !items)
         return complain_of_none(call);
     if (!call->marked)
-        status = check_inputs(call);
-    if (status == CV_EXIT_DONE && !literal && !items)
-        status = check_items(call);
-    if (status == CV_EXIT_DONE && !literal && !items)
-        status = check_line(call);
-    return status;
+        CV_DO(check_inputs(call));
+    if (literal || items)
+        return CV_EXIT_DONE;
+    CV_DO(check_items(call));
+    return check_line(call);
 }
 
 static bool has_word(const struct cv_call *call, const char *word)
@@ -662,10 +640,9 @@ static const char *find_decoder(const struct cv_call *call)
 /* An argument that only a shell understands; NULL: none. */
 static const char *find_sign(const struct cv_call *call)
 {
-    static const char *const signs[] = { "|", "||", "&&", ">", ">>", "<" };
 
     for (size_t i = 1; i < call->noperands; i++)
-        if (cv_is_one_of(call->operands[i], signs, sizeof signs / sizeof *signs))
+        if (CV_IS_ONE_OF(call->operands[i], "|", "||", "&&", ">", ">>", "<"))
             return call->operands[i];
     return NULL;
 }
@@ -741,14 +718,12 @@ static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
 
 void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
 {
-    static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
     const struct cv_run_options *values = call->values;
     char word[CV_ECHO_ROOM];
     const char *program =
         call->noperands > 0 ? last_program(call->operands[0], word) : "";
-    const bool searched =
-        how->failed > 0 && how->by_one &&
-        cv_is_one_of(program, searching, sizeof searching / sizeof *searching);
+    const bool searched = how->failed > 0 && how->by_one &&
+                          CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg");
 
     if (searched)
         cv_print_error(CV_EXIT_FAILED,

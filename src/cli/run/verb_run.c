@@ -238,13 +238,10 @@ static int fill_command(struct whole_run *run)
     const struct cv_run_options *values = run->values;
     const struct cv_call *call = run->call;
     struct cleave_execution *out = &run->request;
-    const char **command =
-        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
 
-    if (command == NULL)
+    out->command = cv_call_words(call, call->noperands);
+    if (out->command == NULL)
         return cv_no_memory("the command");
-    memcpy(command, call->operands, call->noperands * sizeof *command);
-    out->command = command;
     if (values->cat)
         CV_DO(cv_run_cat(call, &out->command));
     /* The file of --cat is complete when its command begins. */

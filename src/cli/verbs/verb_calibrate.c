@@ -30,17 +30,12 @@ static const double WIDE = 1.5;
 
 enum { FEW = 3 }; /* measurements that differ by chance as likely as not */
 
-static void spread_init(struct cv_spread *spread)
-{
-    *spread = (struct cv_spread){ .items = NULL };
-}
-
 static void spread_done(struct cv_spread *spread)
 {
     for (size_t i = 0; i < spread->count; i++)
         free(spread->items[i].worker);
     free(spread->items);
-    spread_init(spread);
+    *spread = (struct cv_spread){ .items = NULL };
 }
 
 /* What a command took; failed ones do not count. Fits cleave_listener.attempted. */
@@ -136,52 +131,6 @@ static void spread_tell(const struct cv_spread *spread, const char *const *names
     free(parts);
 }
 
-/* How many processes wanted to run on this machine of late. Warn, once something has been
- * measured, if those were more than it has cores. */
-static double spread_load(void)
-{
-    double load;
-
-    return getloadavg(&load, 1) == 1 ? load : 0;
-}
-
-static void spread_warn_busy(double load)
-{
-    const unsigned cores = cv_usable_cores();
-
-    if (load > cores)
-        cv_print_error(CV_EXIT_DONE,
-                       "this machine was busy: load average %.1f on %u core%s. What was "
-                       "measured may be too slow",
-                       load, cores, cores == 1 ? "" : "s");
-}
-
-/* Measure and write the platform file of so many workers (0: all hosts) to `output`, NULL
- * for standard output; an older file is replaced only with `force`. Returns an exit status. */
-static int calibrate_topology(const struct cv_topology_options *options, uint64_t workers,
-                              const char *output, bool force, struct cv_arena *arena)
-{
-    const struct cleave_simgrid *found = NULL;
-    struct cleave_platform *platform;
-    struct cleave_simgrid simgrid;
-    char comment[600];
-    int status;
-
-    CV_DO(cv_topology_open(NULL, options, arena, &found));
-    simgrid = *found;
-    if (workers > 0)
-        simgrid.nworkers = (uint32_t)workers;
-    CV_DO(cv_topology_platform(options, &simgrid, &platform));
-    snprintf(comment, sizeof comment,
-             "What a master on %s sees of each worker by itself,\n"
-             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
-             CV_ECHO(options->file), options->unit_bytes > 0 ? options->unit_bytes : 1e6,
-             options->unit_flops > 0 ? options->unit_flops : 1e9);
-    status = cv_platform_save(platform, comment, output, force);
-    cleave_platform_free(platform);
-    return status;
-}
-
 struct values {
     struct cv_strings inputs;
     const char *split, *output, *hosts, *ssh, *program, *decode;
@@ -245,6 +194,30 @@ static const struct cv_option_rule rules[] = {
     { .options = NULL },
 };
 /* clang-format on */
+
+static int calibrate_topology(const struct values *values, struct cv_arena *arena)
+{
+    const struct cv_topology_options *where = &values->where;
+    const struct cleave_simgrid *found;
+    struct cleave_platform *platform;
+    struct cleave_simgrid simgrid;
+    char comment[600];
+    int status;
+
+    CV_DO(cv_topology_open(NULL, where, arena, &found));
+    simgrid = *found;
+    if (values->workers > 0)
+        simgrid.nworkers = (uint32_t)values->workers;
+    CV_DO(cv_topology_platform(where, &simgrid, &platform));
+    snprintf(comment, sizeof comment,
+             "What a master on %s sees of each worker by itself,\n"
+             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
+             CV_ECHO(where->file), where->unit_bytes > 0 ? where->unit_bytes : 1e6,
+             where->unit_flops > 0 ? where->unit_flops : 1e9);
+    status = cv_platform_save(platform, comment, values->output, values->force != 0);
+    cleave_platform_free(platform);
+    return status;
+}
 
 /* Why a measurement failed, and the exit status of it. */
 static int complain(const struct cleave_error *err,
@@ -448,12 +421,11 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
                               .push_from = values->push_from,
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
     struct cv_worker_list workers = { .platform = NULL };
-    struct cv_spread spread;
+    struct cv_spread spread = { .items = NULL };
     int status;
 
     CV_DO(cv_reach_open(&reach, call->arena));
     CV_DO(cv_crew_load(values->hosts, &reach, call->arena, &workers));
-    spread_init(&spread);
     struct cleave_execution execution = {
         .command = command,
         .workers.platform = workers.platform,
@@ -502,28 +474,28 @@ static int measure_here(const struct cv_call *call, const char *const *command,
 static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
-    const char **command =
-        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
-    struct cv_spread spread, pipe;
+    const char **command = cv_call_words(call, call->noperands);
+    struct cv_spread spread = { .items = NULL }, pipe = spread;
+    const unsigned cores = cv_usable_cores();
     double load;
     int status;
 
     if (values->where.file != NULL)
-        return calibrate_topology(&values->where, values->workers, values->output,
-                                  values->force != 0, call->arena);
+        return calibrate_topology(values, call->arena);
     if (command == NULL)
         return cv_no_memory("the command");
     CV_DO(cv_run_command_check(call, true, false));
-    memcpy(command, call->operands, call->noperands * sizeof *command);
-    load = spread_load();
-    spread_init(&spread);
-    spread_init(&pipe);
+    if (getloadavg(&load, 1) != 1)
+        load = 0;
     status = values->hosts != NULL ? measure_hosts(call, command)
                                    : measure_here(call, command, &spread, &pipe);
     spread_done(&spread);
     spread_done(&pipe);
-    if (status == CV_EXIT_DONE)
-        spread_warn_busy(load);
+    if (status == CV_EXIT_DONE && load > cores)
+        cv_print_error(CV_EXIT_DONE,
+                       "this machine was busy: load average %.1f on %u core%s. What was "
+                       "measured may be too slow",
+                       load, cores, cores == 1 ? "" : "s");
     return status;
 }
 
