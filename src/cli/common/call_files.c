@@ -97,12 +97,10 @@ static void add_option(struct uses *uses, const struct cv_call *call,
     paths = texts_of(call, option, &one);
     for (size_t i = 0; i < paths.count; i++) {
         add_file(uses, option->name, paths.items[i], role, how);
-        for (size_t k = 0; role == CV_FILE_JOURNAL && k < 3; k++) {
-            struct cv_text name = { NULL, 0, 0, false };
-
-            cv_text_add(&name, "%s%s", paths.items[i], companions[k]);
-            add_file(uses, option->name, cv_text_take(&name, call->arena), role, 0);
-        }
+        for (size_t k = 0; role == CV_FILE_JOURNAL && k < 3; k++)
+            add_file(uses, option->name,
+                     cv_arena_print(call->arena, "%s%s", paths.items[i], companions[k]),
+                     role, 0);
     }
     if (paths.count == 0 && (role == CV_FILE_INPUT || role == CV_FILE_RESULT))
         add_file(uses, option->name, NULL, role, 0);

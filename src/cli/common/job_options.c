@@ -23,13 +23,11 @@ int cv_settings_text(struct cv_settings *settings, const char *key, const char *
 
 int cv_settings_number(struct cv_settings *settings, const char *key, double value)
 {
-    char text[40];
     const char *kept;
 
     if (value == 0)
         return CV_EXIT_DONE;
-    snprintf(text, sizeof text, "%.17g", value);
-    kept = cv_arena_text(settings->arena, text);
+    kept = cv_arena_print(settings->arena, "%.17g", value);
     return kept != NULL ? cv_settings_text(settings, key, kept)
                         : cv_no_memory("the parameters");
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "base/arena.h"
 #include "cli/common/fields.h"
 
 void cv_guard_streams(void)
@@ -110,6 +111,20 @@ int cv_print_status(const struct cleave_error *err)
         break;
     }
     return CV_EXIT_FAILED;
+}
+
+char *cv_arena_print(struct cv_arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    char *text, *kept = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) >= 0) {
+        kept = cv_arena_text(arena, text);
+        free(text);
+    }
+    va_end(arguments);
+    return kept;
 }
 
 void cv_text_end(struct cv_text *part, struct cv_text *out)

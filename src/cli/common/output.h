@@ -85,6 +85,8 @@ int cv_print_status(const struct cleave_error *err);
             return cv_print_status(&err); \
     } while (0)
 
+/* A formatted text in the arena; NULL: no memory. */
+char *cv_arena_print(struct cv_arena *arena, const char *format, ...) CV_PRINTF(2, 3);
 /* Release a part of `out`, which has failed if memory was too short for the part. */
 void cv_text_end(struct cv_text *part, struct cv_text *out);
 /* Print text that was put together, release it and return the exit status. */

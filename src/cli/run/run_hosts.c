@@ -8,6 +8,7 @@
 #include "cli/run/run_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,6 @@ static enum cleave_status copies_offer(const struct cv_group *group,
                                        struct cleave_error *err)
 {
     struct cleave_copy *copies = cv_array(arena, CV_PROCESSORS + 1, sizeof *copies);
-    char absent[300];
 
     if (copies == NULL)
         return cv_fail_memory(err, "the copies of cleave");
@@ -187,12 +187,13 @@ static enum cleave_status copies_offer(const struct cv_group *group,
         const char *processor = cv_processor_name(i);
         struct cv_words push = { .arena = arena };
 
-        snprintf(absent, sizeof absent,
-                 "its processor is %s, and --push has no copy for that: put one beside "
-                 "this program as cleave-%s, or name it with --push-from FILE; 'make "
-                 "release' makes them",
-                 processor, processor);
-        copies[i].absent = cv_arena_text(arena, absent);
+        copies[i].absent = cv_arena_print(
+            arena,
+            "its processor is %s, and --push has no copy for that: put one beside this "
+            "program as cleave-%s, or name it with --push-from FILE; 'make release' "
+            "makes "
+            "them",
+            processor, processor);
         if (copies[i].absent == NULL)
             return cv_fail_memory(err, "the copies of cleave");
         if (copy->file == NULL)
@@ -226,13 +227,10 @@ int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
 static void ssh_words(const struct cv_group *group, const struct cv_reach *reach,
                       struct cv_words *words)
 {
-    char timeout[64];
-
     cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
-    snprintf(timeout, sizeof timeout, "ConnectTimeout=%.0f",
-             reach->connect_timeout_s >= 1 ? reach->connect_timeout_s : 1);
     cv_words_split(words, "-T -o BatchMode=yes -o");
-    cv_words_add(words, timeout);
+    cv_words_add(words, cv_arena_print(words->arena, "ConnectTimeout=%.0f",
+                                       fmax(reach->connect_timeout_s, 1)));
     cv_words_add(words, "--");
     cv_words_add(words, group->ssh);
 }
@@ -241,12 +239,11 @@ static void ssh_words(const struct cv_group *group, const struct cv_reach *reach
 static const char *runner_of(const struct cv_group *group, struct cv_arena *arena)
 {
     const char *command = group->command != NULL ? group->command : "", *rest;
-    struct cv_text text = { NULL, 0, 0, false };
 
     if (!cv_is_srun(command, &rest))
         return command;
-    cv_text_add(&text, "%.*s --unbuffered%s", (int)(rest - command), command, rest);
-    return cv_text_take(&text, arena);
+    return cv_arena_print(arena, "%.*s --unbuffered%s", (int)(rest - command), command,
+                          rest);
 }
 
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
@@ -405,16 +402,14 @@ static enum cleave_status words_here(const struct cv_group *group, uint32_t inde
                                      struct cv_arena *arena, const char **out,
                                      struct cleave_error *err)
 {
-    struct cv_text text = { NULL, 0, 0, false };
     char gpu[256];
 
     *out = group->command;
     if (group->gpus == 0)
         return CLEAVE_OK;
     CV_TRY(cv_gpu_name(index % group->gpus, gpu, sizeof gpu, err));
-    cv_text_add(&text, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
-                group->command != NULL ? group->command : "");
-    *out = cv_text_take(&text, arena);
+    *out = cv_arena_print(arena, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
+                          group->command != NULL ? group->command : "");
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
@@ -710,7 +705,6 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     const struct cv_host_spec_item *items = roster->words.items;
     struct cv_words names = { .arena = roster->arena }, words = names;
     struct cv_text logins = { NULL, 0, 0, false };
-    char usual[16];
 
     add_login(&(struct cv_host_spec_item){ .login = items[leader].name,
                                            .slots = items[leader].slots },
@@ -732,9 +726,8 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     cv_words_add(&words, "--sshlogin");
     cv_words_take(&words, &logins);
     if (roster->usual > 0) {
-        snprintf(usual, sizeof usual, "%u", roster->usual);
         cv_words_add(&words, "--workers");
-        cv_words_add(&words, usual);
+        cv_words_add(&words, cv_arena_print(roster->arena, "%u", roster->usual));
     }
     *behind = cv_words_done(&names);
     *led = cv_words_done(&words);

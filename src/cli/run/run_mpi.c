@@ -376,16 +376,13 @@ static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
 {
     struct cv_reach reach = { .ssh = NULL };
     struct cv_words words = { .arena = call->arena };
-    char text[64];
 
     if (cv_reach_lead(&reach, call) != CV_EXIT_DONE)
         return NULL;
     cv_words_add(&words, "--as");
-    snprintf(text, sizeof text, "rank%u", rank);
-    cv_words_add(&words, text);
+    cv_words_add(&words, cv_arena_print(call->arena, "rank%u", rank));
     cv_words_add(&words, "--sshlogin");
-    snprintf(text, sizeof text, "%u/rank%u", slots, rank);
-    cv_words_add(&words, text);
+    cv_words_add(&words, cv_arena_print(call->arena, "%u/rank%u", slots, rank));
     for (size_t i = 0; reach.lead[i] != NULL; i++)
         cv_words_add(&words, reach.lead[i]);
     return cv_words_done(&words);
@@ -454,16 +451,10 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
     return CV_EXIT_DONE;
 }
 
-/* host:rank; NULL: no memory. */
 static const char *name_rank(const struct cv_mpi_bridge *bridge, uint32_t rank,
                              struct cv_arena *arena)
 {
-    const size_t room = strlen(bridge->hosts[rank]) + 16;
-    char *name = cv_array(arena, room, 1);
-
-    if (name != NULL)
-        snprintf(name, room, "%s:%u", bridge->hosts[rank], rank);
-    return name;
+    return cv_arena_print(arena, "%s:%u", bridge->hosts[rank], rank);
 }
 
 /* The names of the ranks that `rank` leads; NULL: no memory. */

@@ -467,14 +467,10 @@ static int name_folder(const struct cv_call *call, const char **folder)
         return cv_print_error(CV_EXIT_FAILED,
                               "--workdir: cannot tell which folder this is: %s",
                               strerror(errno));
-    if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/') {
-        struct cv_text text = { NULL, 0, 0, false };
-
-        cv_text_add(&text, "~%s", here + length);
-        *folder = cv_text_take(&text, call->arena);
-    } else {
+    if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/')
+        *folder = cv_arena_print(call->arena, "~%s", here + length);
+    else
         *folder = cv_arena_text(call->arena, here);
-    }
     free(here);
     return *folder != NULL ? CV_EXIT_DONE : cv_no_memory("the items");
 }

@@ -10,14 +10,14 @@
 #include "run/hosts/host_range.h"
 #include "run/common/process.h"
 
-enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };
+enum { MOST_NODES = 4096, MOST_SLOTS = 65536 };
 
 /* The nodes of the job; texts are in the arena. */
 struct nodes {
     struct cleave_host *hosts;
     const char **workers; /* a name for each slot */
-    size_t count, room;
-    uint32_t slots, slots_room;
+    size_t count;
+    uint32_t slots;
     struct cv_arena *arena;
     const char *self, *program; /* cleave, here and on the nodes               */
     bool again;                 /* ask for the nodes that the job has now */
@@ -83,42 +83,29 @@ static const char *own_program(struct cv_arena *arena)
 static const char *const *srun_words(const struct nodes *nodes, const char *node,
                                      int part)
 {
-    static const char *const fixed[] = {
-        "worker",       "--through",  "srun",       "--quiet",
-        "--unbuffered", "--nodes=1",  "--ntasks=1", "--ntasks-per-node=1",
-        "--overlap",    "--mpi=none", "--mem=0",    "--job-name=cleave"
-    };
-    const char **words = cv_array(nodes->arena, MOST_WORDS, sizeof *words);
-    size_t count = sizeof fixed / sizeof *fixed + 1;
-    char text[64];
+    struct cv_words words = { .arena = nodes->arena };
 
-    if (words == NULL)
-        return NULL;
-    words[0] = nodes->self;
-    memcpy(words + 1, fixed, sizeof fixed);
+    cv_words_add(&words, nodes->self);
+    cv_words_split(&words, "worker --through srun --quiet --unbuffered --nodes=1 "
+                           "--ntasks=1 --ntasks-per-node=1 --overlap --mpi=none --mem=0 "
+                           "--job-name=cleave");
     if (nodes->binds)
-        words[count++] = "--cpu-bind=none"; /* slots share the processors */
-    if (part >= 0) {
-        snprintf(text, sizeof text, "--het-group=%d", part);
-        words[count++] = cv_arena_text(nodes->arena, text);
-    }
-    words[count++] = "--nodelist";
-    words[count++] = node;
-    words[count++] = nodes->program;
-    words[count++] = "worker";
-    for (size_t i = 0; i < count; i++)
-        if (words[i] == NULL)
-            return NULL;
-    return words;
+        cv_words_add(&words, "--cpu-bind=none"); /* slots share the processors */
+    if (part >= 0)
+        cv_words_add(&words, cv_arena_print(nodes->arena, "--het-group=%d", part));
+    cv_words_add(&words, "--nodelist");
+    cv_words_add(&words, node);
+    cv_words_add(&words, nodes->program);
+    cv_words_add(&words, "worker");
+    return cv_words_done(&words);
 }
 
 /* Add a node with workers NAME, or NAME.0, NAME.1, ... */
 static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int part)
 {
     struct cleave_host *host;
-    char worker[300];
 
-    if (nodes->count >= nodes->room || nodes->slots_room - nodes->slots < slots)
+    if (nodes->count >= MOST_NODES || MOST_SLOTS - nodes->slots < slots)
         return false;
     host = &nodes->hosts[nodes->count++];
     *host = (struct cleave_host){ .name = cv_arena_text(nodes->arena, name),
@@ -128,8 +115,8 @@ static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int 
                                   .shared_input = true };
     host->connect = host->name != NULL ? srun_words(nodes, host->name, part) : NULL;
     for (uint32_t i = 0; i < slots; i++) {
-        snprintf(worker, sizeof worker, slots > 1 ? "%.250s.%u" : "%.250s", name, i);
-        nodes->workers[nodes->slots] = cv_arena_text(nodes->arena, worker);
+        nodes->workers[nodes->slots] =
+            slots > 1 ? cv_arena_print(nodes->arena, "%s.%u", name, i) : host->name;
         if (nodes->workers[nodes->slots++] == NULL)
             return false;
     }
@@ -241,20 +228,17 @@ static int look_for_srun(void)
 int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
                       struct cv_worker_list *out)
 {
-    struct nodes nodes = { .again = again,
-                           .room = MOST_NODES,
-                           .slots_room = MOST_SLOTS,
-                           .arena = arena,
-                           .self = own_program(arena),
-                           .binds = binds_tasks() };
+    struct nodes nodes = {
+        .again = again, .arena = arena, .self = own_program(arena), .binds = binds_tasks()
+    };
     const unsigned long parts = number_of("SLURM_HET_SIZE", -1);
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
     *out = (struct cv_worker_list){ 0 };
     nodes.program = reach->program != NULL ? reach->program : nodes.self;
-    nodes.hosts = cv_array(arena, nodes.room, sizeof *nodes.hosts);
-    nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
+    nodes.hosts = cv_array(arena, MOST_NODES, sizeof *nodes.hosts);
+    nodes.workers = cv_array(arena, MOST_SLOTS, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
         return cv_no_memory("the workers");
     forget_other_steps();

@@ -338,11 +338,9 @@ int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_are
         return CV_EXIT_DONE;
     for (uint32_t w = 0; prefixes != NULL && w < count; w++) {
         const char *own = workers->prefixes != NULL ? workers->prefixes[w] : NULL;
-        struct cv_text text = { NULL, 0, 0, false };
 
-        cv_text_add(&text, "nice -n %llu %s", (unsigned long long)nice,
-                    own != NULL ? own : "");
-        prefixes[w] = cv_text_take(&text, arena);
+        prefixes[w] = cv_arena_print(arena, "nice -n %llu %s", (unsigned long long)nice,
+                                     own != NULL ? own : "");
         if (prefixes[w] == NULL)
             prefixes = NULL;
     }

@@ -272,15 +272,13 @@ static int read_environment(const struct cv_call *call, const struct cv_strings 
         return cv_no_memory("the variables");
     for (size_t i = 0; i < names->count; i++) {
         const char *value = getenv(names->items[i]);
-        struct cv_text text = { NULL, 0, 0, false };
 
         texts[i] = names->items[i];
         if (strchr(names->items[i], '=') != NULL)
             continue;
         if (value == NULL)
             return cv_refuse("--env: there is no variable '%s'", names->items[i]);
-        cv_text_add(&text, "%s=%s", names->items[i], value);
-        texts[i] = cv_text_take(&text, call->arena);
+        texts[i] = cv_arena_print(call->arena, "%s=%s", names->items[i], value);
         if (texts[i] == NULL)
             return cv_no_memory("the variables");
     }

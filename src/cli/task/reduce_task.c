@@ -243,15 +243,13 @@ static int read_transfers(const struct cv_task_options *options, struct cv_arena
                           struct cleave_reduction *job)
 {
     struct cleave_pair_costs pairs;
-    char text[32];
 
     if (options->nodes >= UINT32_MAX)
         return cv_refuse("--nodes: expected at most as many as the topology has hosts");
     CV_CALL(cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
                                          &err));
-    snprintf(text, sizeof text, "%.17g", pairs.mean_s);
     job->nodes = pairs.nodes;
-    job->transfer = cv_arena_text(arena, text);
+    job->transfer = cv_arena_print(arena, "%.17g", pairs.mean_s);
     return job->transfer != NULL ? CV_EXIT_DONE : cv_no_memory("the costs");
 }
 
