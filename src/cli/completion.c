@@ -1,9 +1,8 @@
-/* completion.c -- what all shells complete: above all, what may stand behind an option.
- * SPDX-License-Identifier: MIT
+/* completion.c -- completion scripts for bash, zsh and fish. SPDX-License-Identifier:
+ * MIT
  *
- * Most follows from the tables of options: FILE and DIR say so, "own|ring" lists words.
- * The words of the others are here or come from the lists that the options are checked
- * against. */
+ * Most follows from the tables of options: FILE and DIR, "own|ring" lists words. Other
+ * words are here, or come from the lists that check the options. */
 #include "cli/completion.h"
 
 #include <ctype.h>
@@ -12,6 +11,16 @@
 #include <cleave/policy.h>
 #include "cli/task/task.h"
 #include "cli/figures/figure_names.h"
+#include "cli/verbs.h"
+
+/* What may follow an option. */
+enum completes {
+    COMPLETE_NOTHING, /* a number or any text */
+    COMPLETE_FILES,
+    COMPLETE_FOLDERS,
+    COMPLETE_WORDS, /* one of some words */
+    COMPLETE_LIST,  /* several of them, with commas between */
+};
 
 static const struct {
     const char *option, *words;
@@ -32,8 +41,8 @@ static enum cleave_task task_of(const char *task)
                                         : CLEAVE_TASK_LOAD;
 }
 
-/* Add the first `length` bytes of a word and `after` to a list with spaces between, unless it is
- * there. */
+/* Add the first `length` bytes of a word, and `after`, to a list with spaces, unless
+ * it is there. */
 static void add_word(struct cv_text *out, const char *word, size_t length,
                      const char *after)
 {
@@ -67,7 +76,7 @@ static void add_parameters(enum cleave_task task, struct cv_text *out)
     }
 }
 
-/* The words of "own|ring" or "TIME|auto" that are to be typed as they stand. */
+/* The words of "own|ring" or "TIME|auto" to type literally. */
 static void add_choices(const char *argument, struct cv_text *out)
 {
     while (*argument != '\0') {
@@ -80,20 +89,22 @@ static void add_choices(const char *argument, struct cv_text *out)
     }
 }
 
-enum cv_completes cv_completes(const struct cv_option *option, const char *task,
-                               struct cv_text *out_words)
+/* What completes the argument of an option; words are added to `out_words`. `task` is the second
+ * word of the verb, or "". */
+static enum completes find_completion(const struct cv_option *option, const char *task,
+                                      struct cv_text *out_words)
 {
     const char *argument = option->argument;
 
     if (strcmp(argument, "FILE") == 0 || strcmp(argument, "TRACE") == 0)
-        return CV_COMPLETES_FILES;
+        return COMPLETE_FILES;
     if (strcmp(argument, "DIR") == 0)
-        return CV_COMPLETES_FOLDERS;
+        return COMPLETE_FOLDERS;
     if (strcmp(option->name, "--policy") == 0)
         add_policies(task_of(task), out_words);
     else if (strcmp(option->name, "--policies") == 0) {
         add_policies(task_of(task), out_words);
-        return CV_COMPLETES_LIST;
+        return COMPLETE_LIST;
     } else if (strcmp(option->name, "--param") == 0)
         add_parameters(task_of(task), out_words);
     else if (strcmp(option->name, "--sweep") == 0)
@@ -102,43 +113,39 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
         option->add_words(out_words);
     else
         add_choices(argument, out_words);
-    /* Of some verbs the argument lists the words itself. */
+    /* For some verbs the argument lists the words itself. */
     for (size_t i = 0; out_words->length == 0 && i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(option->name, fixed[i].option) == 0)
             cv_text_add(out_words, "%s", fixed[i].words);
-    return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;
+    return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 
 /* First words of all verbs, each once. */
-static void add_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
+static void add_first_words(struct cv_text *out)
 {
-    for (size_t i = 0; i < verbs->count; i++)
-        add_word(out, verbs->items[i]->name, strcspn(verbs->items[i]->name, " "), "");
+    for (size_t i = 0; i < cv_verbs.count; i++)
+        add_word(out, cv_verbs.items[i]->name, strcspn(cv_verbs.items[i]->name, " "), "");
 }
 
-/* Second words of the verbs that begin with the first word of `name`; of all, each once, if
- * `name` is NULL. */
-static void add_second_words(const struct cv_verb_list *verbs, const char *name,
-                             struct cv_text *out)
+/* Second words of verbs with the first word of `name`; of all verbs if it is NULL. */
+static void add_second_words(const char *name, struct cv_text *out)
 {
     const size_t length = name != NULL ? strcspn(name, " ") + 1 : 0;
 
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *second = strchr(verbs->items[i]->name, ' ');
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const char *second = strchr(cv_verbs.items[i]->name, ' ');
 
         if (second != NULL &&
-            (name == NULL || strncmp(verbs->items[i]->name, name, length) == 0))
+            (name == NULL || strncmp(cv_verbs.items[i]->name, name, length) == 0))
             add_word(out, second + 1, SIZE_MAX, "");
     }
 }
 
-/* The words that name a first operand, such as the policies of 'cleave policies'; files
- * for the verbs that read one. */
-static enum cv_completes operand_completes(const struct cv_verb_list *verbs,
-                                           const char *verb, struct cv_text *out_words)
+/* Words for the first operand; files for verbs that read one. */
+static enum completes operand_completes(const char *verb, struct cv_text *out_words)
 {
     if (strcmp(verb, "report") == 0 || strcmp(verb, "replay") == 0)
-        return CV_COMPLETES_FILES;
+        return COMPLETE_FILES;
     if (strcmp(verb, "completions") == 0)
         cv_text_add(out_words, "bash zsh fish");
     if (strcmp(verb, "policies") == 0) {
@@ -149,12 +156,12 @@ static enum cv_completes operand_completes(const struct cv_verb_list *verbs,
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);
     if (strcmp(verb, "help") == 0)
-        add_first_words(verbs, out_words);
-    return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;
+        add_first_words(out_words);
+    return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 
-/* Bytes of the first sentence of a help text, without its full stop, or of as many words of it
- * as a line has room for. */
+/* The length of the first sentence of a help text, without full stop, or of the words
+ * that fit. */
 static size_t sentence_length(const char *help)
 {
     const size_t max = 72;
@@ -171,11 +178,11 @@ static size_t sentence_length(const char *help)
 }
 
 /* Whether verb `index` is the first with its first word. */
-static bool verb_begins(const struct cv_verb_list *verbs, size_t index)
+static bool verb_begins(size_t index)
 {
-    const char *name = verbs->items[index]->name;
+    const char *name = cv_verbs.items[index]->name;
     const size_t length = strcspn(name, " ");
-    const char *before = index > 0 ? verbs->items[index - 1]->name : "";
+    const char *before = index > 0 ? cv_verbs.items[index - 1]->name : "";
 
     return strncmp(before, name, length) != 0 ||
            (before[length] != ' ' && before[length] != '\0');
@@ -183,8 +190,7 @@ static bool verb_begins(const struct cv_verb_list *verbs, size_t index)
 
 /* --- the completion script for bash ------------------------------------------------ */
 
-/* It needs no other script. Bash splits words at = and :, so "--policy=u" comes as three
- * words and is put together again. */
+/* Bash splits words at = and :, so "--policy=u" arrives as three words. */
 
 static const char head[] =
     "# Completion of cleave for bash. Made by 'cleave completions bash': edit the "
@@ -245,32 +251,31 @@ static void add_option(struct cv_text *out, const struct cv_option *option,
     if (option->letter != 0)
         cv_text_add(out, " | -%c", option->letter);
     cv_text_add(out, ") ");
-    switch (cv_completes(option, task, &words)) {
-    case CV_COMPLETES_FILES:
+    switch (find_completion(option, task, &words)) {
+    case COMPLETE_FILES:
         cv_text_add(out, "_cleave_files -f; return ;;\n");
         break;
-    case CV_COMPLETES_FOLDERS:
+    case COMPLETE_FOLDERS:
         cv_text_add(out, "_cleave_files -d; return ;;\n");
         break;
-    case CV_COMPLETES_WORDS:
+    case COMPLETE_WORDS:
         cv_text_add(out, "_cleave_words '%s'; return ;;\n", words.bytes);
         break;
-    case CV_COMPLETES_LIST:
+    case COMPLETE_LIST:
         cv_text_add(out, "_cleave_list '%s'; return ;;\n", words.bytes);
         break;
-    case CV_COMPLETES_NOTHING:
+    case COMPLETE_NOTHING:
         cv_text_add(out, "return ;;\n");
         break;
     }
     cv_text_end(&words, out);
 }
 
-static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
-                     const struct cv_verb *verb)
+static void add_verb(struct cv_text *out, const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const enum completes operands = operand_completes(verb->name, &words);
     const struct cv_option *o;
 
     cv_text_add(out, "    '%s%s)\n        options='--help -h", verb->name,
@@ -278,9 +283,9 @@ static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         cv_text_add(out, " %s", o->name);
     cv_text_add(out, "'\n");
-    if (operands == CV_COMPLETES_FILES)
+    if (operands == COMPLETE_FILES)
         cv_text_add(out, "        operands=-f\n");
-    else if (operands == CV_COMPLETES_WORDS)
+    else if (operands == COMPLETE_WORDS)
         cv_text_add(out, "        operands='%s'\n", words.bytes);
     cv_text_add(out, "        case $option in\n");
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
@@ -289,31 +294,31 @@ static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     cv_text_end(&words, out);
 }
 
-void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out)
+void cv_completion_bash(struct cv_text *out)
 {
     struct cv_text words = { NULL, 0, 0, false };
 
-    add_first_words(verbs, &words);
+    add_first_words(&words);
     cv_text_add(out,
                 "%s    if ((COMP_CWORD == 1)); then\n        _cleave_words ' %s --help "
                 "--version'\n        return\n    fi\n"
                 "    if ((COMP_CWORD == 2)); then\n        case ${COMP_WORDS[1]} in\n",
                 head, words.bytes != NULL ? words.bytes : "");
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *name = verbs->items[i]->name;
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const char *name = cv_verbs.items[i]->name;
 
-        if (strchr(name, ' ') == NULL || !verb_begins(verbs, i))
+        if (strchr(name, ' ') == NULL || !verb_begins(i))
             continue;
         cv_text_done(&words);
-        add_second_words(verbs, name, &words);
+        add_second_words(name, &words);
         cv_text_add(out, "        %.*s) _cleave_words ' %s'; return ;;\n",
                     (int)strcspn(name, " "), name, words.bytes);
     }
     cv_text_end(&words, out);
     cv_text_add(out, "        esac\n    fi\n"
                      "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
-    for (size_t i = 0; i < verbs->count; i++)
-        add_verb(verbs, out, verbs->items[i]);
+    for (size_t i = 0; i < cv_verbs.count; i++)
+        add_verb(out, cv_verbs.items[i]);
     cv_text_add(out, "    esac\n"
                      "    if [[ $cur == -* || -z $operands ]]; then\n"
                      "        _cleave_words \"$options\"\n"
@@ -328,7 +333,6 @@ void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out)
 
 /* --- the completion script for fish ------------------------------------------------ */
 
-/* The condition under which a line for the verb holds. */
 static void fish_condition(struct cv_text *out, const char *name)
 {
     const size_t length = strcspn(name, " ");
@@ -340,7 +344,6 @@ static void fish_condition(struct cv_text *out, const char *name)
     cv_text_add(out, "'");
 }
 
-/* The end of a line: what the word is for. */
 static void fish_describe(struct cv_text *out, const char *text, size_t length)
 {
     cv_text_add(out, " -d '");
@@ -359,18 +362,18 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     if (option->letter != 0)
         cv_text_add(out, " -s %c", option->letter);
     if (cv_option_takes(option)) {
-        switch (cv_completes(option, task, &words)) {
-        case CV_COMPLETES_FILES:
+        switch (find_completion(option, task, &words)) {
+        case COMPLETE_FILES:
             cv_text_add(out, " -r -F");
             break;
-        case CV_COMPLETES_FOLDERS:
+        case COMPLETE_FOLDERS:
             cv_text_add(out, " -x -a '(__fish_complete_directories)'");
             break;
-        case CV_COMPLETES_WORDS:
-        case CV_COMPLETES_LIST:
+        case COMPLETE_WORDS:
+        case COMPLETE_LIST:
             cv_text_add(out, " -x -a '%s'", words.bytes);
             break;
-        case CV_COMPLETES_NOTHING:
+        case COMPLETE_NOTHING:
             cv_text_add(out, " -x");
             break;
         }
@@ -382,35 +385,33 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     cv_text_end(&help, out);
 }
 
-static void fish_verb(const struct cv_verb_list *verbs, struct cv_text *out,
-                      const struct cv_verb *verb)
+static void fish_verb(struct cv_text *out, const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const enum completes operands = operand_completes(verb->name, &words);
     const struct cv_option *o;
 
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         fish_option(out, verb, o, second != NULL ? second + 1 : "");
     fish_option(out, verb, &cv_help_option, "");
-    if (operands == CV_COMPLETES_FILES) {
+    if (operands == COMPLETE_FILES) {
         fish_condition(out, verb->name);
         cv_text_add(out, " -F\n");
-    } else if (operands == CV_COMPLETES_WORDS) {
+    } else if (operands == COMPLETE_WORDS) {
         fish_condition(out, verb->name);
         cv_text_add(out, " -a '%s'\n", words.bytes);
     }
     cv_text_end(&words, out);
 }
 
-/* The first word of a verb, and the second one, which stands behind that alone. */
-static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, size_t i)
+static void fish_words(struct cv_text *out, size_t i)
 {
-    const char *name = verbs->items[i]->name, *summary = verbs->items[i]->summary;
+    const char *name = cv_verbs.items[i]->name, *summary = cv_verbs.items[i]->summary;
     const size_t length = strcspn(name, " ");
     struct cv_text words = { NULL, 0, 0, false };
 
-    if (verb_begins(verbs, i)) {
+    if (verb_begins(i)) {
         const char *what = name[length] == ' ' ? "several commands" : summary;
 
         cv_text_add(out, "complete -c cleave -n __fish_use_subcommand -a %.*s",
@@ -418,7 +419,7 @@ static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, si
         fish_describe(out, what, strlen(what));
     }
     if (name[length] == ' ') {
-        add_second_words(verbs, NULL, &words);
+        add_second_words(NULL, &words);
         cv_text_add(out,
                     "complete -c cleave -n '__fish_seen_subcommand_from %.*s; and not "
                     "__fish_seen_subcommand_from %s' -a %s",
@@ -429,21 +430,21 @@ static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, si
     cv_text_end(&words, out);
 }
 
-void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out)
+void cv_completion_fish(struct cv_text *out)
 {
     cv_text_add(out,
                 "# Completion of cleave for fish. Made by 'cleave completions fish': "
                 "edit the option\n# tables instead. SPDX-License-Identifier: MIT\n"
                 "complete -c cleave -f\n");
-    for (size_t i = 0; i < verbs->count; i++)
-        fish_words(verbs, out, i);
-    for (size_t i = 0; i < verbs->count; i++)
-        fish_verb(verbs, out, verbs->items[i]);
+    for (size_t i = 0; i < cv_verbs.count; i++)
+        fish_words(out, i);
+    for (size_t i = 0; i < cv_verbs.count; i++)
+        fish_verb(out, cv_verbs.items[i]);
 }
 
 /* --- the completion script for zsh ------------------------------------------------- */
 
-/* Between single quotes; `special` are put behind a backslash. */
+/* Between single quotes; `special` characters get a backslash. */
 static void add_quoted(struct cv_text *out, const char *text, size_t length,
                        const char *special)
 {
@@ -461,18 +462,18 @@ static void zsh_action(struct cv_text *out, const struct cv_option *option,
                        const char *task)
 {
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes kind = cv_completes(option, task, &words);
+    const enum completes kind = find_completion(option, task, &words);
 
     cv_text_add(out, ":");
     add_quoted(out, option->argument, strlen(option->argument), ":\\");
     cv_text_add(out, ":");
-    if (kind == CV_COMPLETES_FILES)
+    if (kind == COMPLETE_FILES)
         cv_text_add(out, "_files");
-    else if (kind == CV_COMPLETES_FOLDERS)
+    else if (kind == COMPLETE_FOLDERS)
         cv_text_add(out, "_files -/");
-    else if (kind == CV_COMPLETES_LIST)
+    else if (kind == COMPLETE_LIST)
         cv_text_add(out, "_sequence compadd - %s", words.bytes);
-    else if (kind == CV_COMPLETES_WORDS) {
+    else if (kind == COMPLETE_WORDS) {
         cv_text_add(out, "(");
         add_quoted(out, words.bytes, words.length, ":\\");
         cv_text_add(out, ")");
@@ -504,12 +505,11 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
     cv_text_end(&help, out);
 }
 
-static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
-                     const struct cv_verb *verb)
+static void zsh_verb(struct cv_text *out, const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const enum completes operands = operand_completes(verb->name, &words);
     const struct cv_option *o;
 
     cv_text_add(out, "    ('%s%s)\n        _arguments -s -S \\\n", verb->name,
@@ -517,9 +517,9 @@ static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         zsh_option(out, o, second != NULL ? second + 1 : "");
     zsh_option(out, &cv_help_option, "");
-    if (operands == CV_COMPLETES_FILES)
+    if (operands == COMPLETE_FILES)
         cv_text_add(out, "            '*:file:_files'\n");
-    else if (operands == CV_COMPLETES_WORDS)
+    else if (operands == COMPLETE_WORDS)
         cv_text_add(out, "            '*:name:(%s)'\n", words.bytes);
     else if (verb->operands != NULL)
         cv_text_add(out, "            '*::command:_normal'\n");
@@ -537,69 +537,67 @@ static void zsh_choice(struct cv_text *out, const char *name, size_t length,
     cv_text_add(out, "'\n");
 }
 
-/* "plan", "run", ..: what comes behind cleave. */
-static void zsh_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
+static void zsh_first_words(struct cv_text *out)
 {
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *name = verbs->items[i]->name;
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const char *name = cv_verbs.items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (verb_begins(verbs, i))
+        if (verb_begins(i))
             zsh_choice(out, name, length,
                        name[length] == ' ' ? "several commands"
-                                           : verbs->items[i]->summary);
+                                           : cv_verbs.items[i]->summary);
     }
 }
 
-/* "load", "reduce", ..: what comes behind those that are several commands. */
-static void zsh_second_words(const struct cv_verb_list *verbs, struct cv_text *out)
+static void zsh_second_words(struct cv_text *out)
 {
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *name = verbs->items[i]->name;
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const char *name = cv_verbs.items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (!verb_begins(verbs, i) || name[length] == '\0')
+        if (!verb_begins(i) || name[length] == '\0')
             continue;
         cv_text_add(out, "        (%.*s) choices=(\n", (int)length, name);
-        for (size_t k = i; k < verbs->count; k++)
-            if (strncmp(verbs->items[k]->name, name, length + 1) == 0)
-                zsh_choice(out, verbs->items[k]->name + length + 1,
-                           strlen(verbs->items[k]->name + length + 1),
-                           verbs->items[k]->summary);
+        for (size_t k = i; k < cv_verbs.count; k++)
+            if (strncmp(cv_verbs.items[k]->name, name, length + 1) == 0)
+                zsh_choice(out, cv_verbs.items[k]->name + length + 1,
+                           strlen(cv_verbs.items[k]->name + length + 1),
+                           cv_verbs.items[k]->summary);
         cv_text_add(out, "        ) ;;\n");
     }
 }
 
-void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out)
+void cv_completion_zsh(struct cv_text *out)
 {
     cv_text_add(out, "#compdef cleave\n"
                      "# Completion of cleave for zsh. Made by 'cleave completions zsh': "
                      "edit the option\n# tables instead. SPDX-License-Identifier: MIT\n\n"
                      "_cleave() {\n    local -a choices\n"
                      "    if (( CURRENT == 2 )); then\n        choices=(\n");
-    zsh_first_words(verbs, out);
+    zsh_first_words(out);
     cv_text_add(out,
                 "        )\n        _describe command choices\n        return\n    fi\n"
                 "    if (( CURRENT == 3 )); then\n        choices=()\n"
                 "        case $words[2] in\n");
-    zsh_second_words(verbs, out);
+    zsh_second_words(out);
     cv_text_add(out,
                 "        esac\n        if (( $#choices )); then\n"
                 "            _describe command choices\n            return\n        fi\n"
                 "    fi\n    local verb=\"$words[2] $words[3]\"\n"
                 "    case $words[2] in\n");
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *name = verbs->items[i]->name;
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const char *name = cv_verbs.items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (verb_begins(verbs, i) && name[length] == ' ')
+        if (verb_begins(i) && name[length] == ' ')
             cv_text_add(out, "    (%.*s) shift words; (( CURRENT-- )) ;;\n", (int)length,
                         name);
     }
     cv_text_add(out,
                 "    esac\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
-    for (size_t i = 0; i < verbs->count; i++)
-        zsh_verb(verbs, out, verbs->items[i]);
+    for (size_t i = 0; i < cv_verbs.count; i++)
+        zsh_verb(out, cv_verbs.items[i]);
     cv_text_add(out,
                 "    esac\n}\n\n"
                 "# Loaded from fpath this is the function itself; else it was sourced.\n"

@@ -10,15 +10,14 @@ struct cv_other_file {
     bool written;
 };
 
-/* Check all files that a call names, and `others`, before any of them is opened. A file that is
- * written must not be another of them, by any name (device and inode decide, so links and
- * standard input count), and it must be possible to make it. Returns an exit status. */
+/* Check the files of a call, and `others`, before any is opened. A written file must
+ * not be another one of them (by device and inode, including standard streams), and it
+ * must be possible to make it. */
 int cv_files_check(const struct cv_call *call, const struct cv_other_file *others,
                    size_t count);
 
-/* Expand patterns such as 'part-*.csv' and, with --recursive, directories in all options whose
- * files are inputs; `values` are those of the call. Names are in the order of their bytes.
- * Returns an exit status. */
+/* Expand patterns and, with --recursive, directories in options for inputs; names are
+ * sorted. */
 int cv_inputs_expand(const struct cv_call *call, void *values);
 
 #endif

@@ -1,4 +1,4 @@
-/* job_options.c -- parameters of a policy, and lists of policies, as typed.
+/* job_options.c -- parameters, engines, topologies and traces that verbs share.
  * SPDX-License-Identifier: MIT */
 #include "cli/common/job_options.h"
 
@@ -326,7 +326,7 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context)
     struct cv_output_file out;
     struct cleave_error err;
     bool failed;
-    /* It holds the command line, which may hold what is nobody's business. */
+    /* It has the command line, which may be secret. */
 
     CV_DO(cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET));
     failed =

@@ -10,9 +10,8 @@
 #include "base/quantity.h"
 #include "cli/common/output.h"
 
-enum { LISTED_MOST = 50 }; /* options of a verb that are told one by one */
+enum { LISTED_MOST = 50 }; /* more options are not listed in messages */
 
-/* What goes on while the words of one call are read. */
 struct reader {
     const struct cv_option_group *groups;
     int count, next;
@@ -22,7 +21,7 @@ struct reader {
     struct cv_parsed *out;
     const struct cv_other_tool_option *foreign;
     const struct cv_option
-        *seen; /* the required option, of which a verb has one at most; NULL: none */
+        *seen; /* the required option, if given; a verb has at most one */
 };
 
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index)
@@ -62,8 +61,8 @@ static const char *option_name(const void *context, size_t index)
     return option != NULL ? option->name : "--help";
 }
 
-/* Refuse an option of another program; CV_EXIT_DONE: it is not one that is known. `begins`: a
- * letter may be followed by its argument, as in -s100. */
+/* Refuse an option of another program; CV_EXIT_DONE: it is not known. `begins`: a
+ * letter may be followed by its argument. */
 static int refuse_foreign(const struct reader *reader, const char *typed, bool begins)
 {
     for (const struct cv_other_tool_option *known = reader->foreign;
@@ -96,8 +95,8 @@ static int unknown_option(const struct reader *reader, const char *typed)
     return cv_refuse("unknown option '%s'%s", shown, hint);
 }
 
-/* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
- * more than 64 bits. */
+/* Read digits, or digits with a power of ten such as 1e18, exactly; false: not a
+ * number of 64 bits. */
 static bool read_count(const char *text, uint64_t *out)
 {
     unsigned long long value, power = 0;
@@ -183,7 +182,7 @@ static int store_amount(const struct cv_option *option, const char *text,
 
 static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
 {
-    if (list->items == NULL) /* no more texts than words can come */
+    if (list->items == NULL) /* there are at most as many texts as words */
         list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
     if (list->items == NULL)
         return cv_no_memory("the arguments");
@@ -191,7 +190,6 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
     return CV_EXIT_DONE;
 }
 
-/* Rather a variable that is not set than what somebody meant. */
 static int refuse_empty(const struct cv_option *option)
 {
     return cv_refuse("%s: expected %s, got '': is a variable of the shell not set?",
@@ -233,7 +231,7 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     return store_quantity(option, text, field);
 }
 
-/* Whether a word is an option itself: "--load", "--load=5", or a letter alone. -0 may be a
+/* Whether a word is an option: "--load", "--load=5", or a letter alone. -0 may be a
  * number. */
 static bool is_option(const struct reader *reader, const char *word)
 {
@@ -252,8 +250,8 @@ static bool is_option(const struct reader *reader, const char *word)
     return false;
 }
 
-/* Take the next word as the argument of `option`. A word that is an option itself, or ends
- * them, is not taken: the argument was forgotten. */
+/* Take the next word as the argument. An option, or "--", is not taken: the argument
+ * was forgotten. */
 static int take_argument(struct reader *reader, const struct cv_option *option,
                          const char **out)
 {
@@ -266,8 +264,7 @@ static int take_argument(struct reader *reader, const struct cv_option *option,
     return CV_EXIT_DONE;
 }
 
-/* Whether a word may be the argument of an option that needs none. What could be a command
- * may not. */
+/* Whether a word may be an optional argument. A word that could be a command may not. */
 static bool fits_maybe(const char *word)
 {
     if (strchr("#@%;!*", word[0]) != NULL)
@@ -343,7 +340,7 @@ static int check_required(const struct reader *reader)
     return CV_EXIT_DONE;
 }
 
-/* Whether the word is an option whose argument is the next word: "--load", "-l", "-ql". */
+/* Whether the next word is the argument of this one. */
 static bool wants_argument(const struct cv_option_group *groups, const char *word)
 {
     const struct cv_option *option = cv_option_find(groups, word, strlen(word));
@@ -358,7 +355,7 @@ static bool wants_argument(const struct cv_option_group *groups, const char *wor
     return false;
 }
 
-/* Help counts wherever options may stand, be they good or not. */
+/* Help counts even after options with mistakes. */
 static bool asks_for_help(const struct cv_option_group *groups,
                           const struct cv_typed *typed)
 {

@@ -14,9 +14,10 @@
 
 /* What an option holds, and the type of its field in the verb's values. */
 enum cv_option_kind {
-    CV_OPTION_FLAG,    /* int: set to `value`; takes no argument        */
-    CV_OPTION_MAYBE,   /* const char *: a text behind `=`, a next word that is a
-                          number or ':', or begins like # or @, else "" */
+    CV_OPTION_FLAG, /* int: set to `value`; takes no argument        */
+    /* const char *: text after `=`, or a next word that is a number, ':' or begins
+     * like #; "" */
+    CV_OPTION_MAYBE,
     CV_OPTION_TEXT,    /* const char *: any text but an empty one       */
     CV_OPTION_REPEAT,  /* struct cv_strings: all texts given, in order  */
     CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */
@@ -33,16 +34,16 @@ struct cv_amount {
     bool in_bytes;
 };
 
-/* What is done with the file that an option names. */
+/* What is done with the file of an option. */
 enum cv_file_role {
-    CV_FILE_NONE, /* read if the argument is FILE or TRACE, else it names no file  */
+    CV_FILE_NONE, /* read if the argument is FILE or TRACE, else no file */
     CV_FILE_READ,
-    CV_FILE_FOLDER,  /* a folder, made when something is put into it                  */
-    CV_FILE_INPUT,   /* read; without it standard input is                            */
-    CV_FILE_JOURNAL, /* from here on written: read as well, and kept                  */
-    CV_FILE_WRITTEN, /* replaced when the new one is whole                            */
-    CV_FILE_KEPT,    /* written, but an older one is replaced only with --force       */
-    CV_FILE_RESULT,  /* written; without it standard output is                        */
+    CV_FILE_FOLDER,  /* a directory, made when needed */
+    CV_FILE_INPUT,   /* read; default standard input */
+    CV_FILE_JOURNAL, /* read, written and kept; all below are written */
+    CV_FILE_WRITTEN, /* replaced when the new one is complete */
+    CV_FILE_KEPT,    /* replaced only with --force */
+    CV_FILE_RESULT,  /* default standard output */
 };
 
 struct cv_strings {
@@ -61,8 +62,7 @@ struct cv_option {
     const char *help;     /* one or more sentences; wrapped when shown       */
     size_t offset;        /* of the field in the verb's values               */
     double min, max;      /* COUNT, NUMBER: the range, both ends allowed     */
-    /* Optional, for what follows from a table elsewhere: the list that stands for "%s" in
-     * `help`, and the words, with a space between, that complete the argument. */
+    /* Optional: the list for "%s" in `help`, and words that complete the argument. */
     void (*add_list)(struct cv_text *out);
     void (*add_words)(struct cv_text *out);
 };
@@ -101,17 +101,14 @@ struct cv_parsed {
     bool help;   /* --help or -h was given; nothing else was judged */
 };
 
-/* Whether an argument has to follow, in the same word or the next. */
 bool cv_option_takes(const struct cv_option *option);
-/* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* Options of other tools, separated by spaces, and what to type here. */
+/* Options of other tools, separated by spaces, and the advice for them. */
 struct cv_other_tool_option {
     const char *names, *instead;
 };
 
-/* Words typed behind a verb. */
 struct cv_typed {
     int count;
     char *const *words;
@@ -119,8 +116,7 @@ struct cv_typed {
     const struct cv_other_tool_option *foreign; /* ends with NULL names; NULL: none */
 };
 
-/* Parse what was typed into `values`, which holds the presets. Returns an exit status;
- * what is wrong has been told on stderr. */
+/* Parse the words into `values`, which holds the presets. Returns an exit status. */
 int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed *typed,
                      struct cv_arena *arena, void *values, struct cv_parsed *out);
 

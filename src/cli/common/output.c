@@ -24,7 +24,7 @@ void cv_guard_streams(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
     signal(SIGXFSZ, SIG_IGN);
-    /* Whoever started us may ignore it: then nobody could say how a command has ended. */
+    /* The parent process may ignore it, and then no command has an exit status. */
     signal(SIGCHLD, SIG_DFL);
 }
 
@@ -43,7 +43,7 @@ void cv_print_line(const char *text)
     }
     cv_text_add(&line, "\n");
     fflush(stdout);
-    /* In one piece: commands write to standard error, too. */
+    /* One write: commands use standard error as well. */
     if (!line.failed)
         (void)!write(STDERR_FILENO, line.bytes, line.length);
     else
@@ -104,7 +104,7 @@ int cv_print_status(const struct cleave_error *err)
     case CLEAVE_EREFUSED:
     case CLEAVE_ERESOURCES:
         return CV_EXIT_ENGINE;
-    case CLEAVE_ESTOPPED: /* whoever knows the signal says it with the status */
+    case CLEAVE_ESTOPPED: /* the signal sets the status */
     case CLEAVE_ENOMEM:
     case CLEAVE_EPOLICY:
     case CLEAVE_EACCOUNT:
@@ -194,8 +194,7 @@ int cv_word_read(const char *option, const char *text, const char *const *words,
     return status;
 }
 
-/* The locale by its name: setlocale() would need it to be installed, and would bring a
- * decimal comma to some users. */
+/* setlocale() needs the locale to be installed, and may bring a decimal comma. */
 static bool locale_is_utf8(void)
 {
     static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -287,7 +286,7 @@ int cv_output_place(struct cv_output_file *out)
 
     if (fflush(out->file) != 0)
         return cannot_write(out, CV_EXIT_FAILED, strerror(errno));
-    if (ferror(out->file)) /* and what was not taken is gone by now, with the reason */
+    if (ferror(out->file)) /* the reason is lost */
         return cannot_write(out, CV_EXIT_FAILED, "not all of it was taken");
     if (cv_new_file_place(&out->made, &err) != CLEAVE_OK)
         return cannot_write(out, CV_EXIT_FAILED, err.text);
@@ -298,7 +297,7 @@ int cv_output_close(struct cv_output_file *out, bool failed)
 {
     int status = failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
 
-    if (out->file == stdout) /* closed at the very end, when a failure is told */
+    if (out->file == stdout) /* closed at the end, with its errors */
         return status;
     if (!failed)
         status = cv_output_place(out);

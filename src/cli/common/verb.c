@@ -1,5 +1,4 @@
-/* verb.c -- from the words behind a verb to its exit status.
- * SPDX-License-Identifier: MIT */
+/* verb.c -- help, rules about options, and calling a verb. SPDX-License-Identifier: MIT */
 #include "cli/common/verb.h"
 
 #include <inttypes.h>
@@ -84,9 +83,8 @@ static void list_option(const struct cv_option *o, struct cv_text *out)
     cv_text_end(&help, out);
 }
 
-/* How much of a command line of `length` bytes stands in the first of several lines: up to a
- * space that is in no quotes, before an option if that is far enough; all of it if it fits,
- * or has no such space. */
+/* The length of the first of several lines: up to a space outside of quotes, before an
+ * option if that is far enough. */
 static size_t example_part(const char *line, size_t length, size_t room)
 {
     size_t part = 0, option = 0;
@@ -123,7 +121,6 @@ const char *cv_help_example(const char *examples, size_t room, struct cv_text *o
     return *examples == '\n' ? examples + 1 : examples;
 }
 
-/* Command lines, indented. */
 static void list_examples(const char *examples, struct cv_text *out)
 {
     cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
@@ -200,7 +197,7 @@ static bool is_given(const struct cv_call *call, const struct cv_option *option)
                   sizes[option->kind]) != 0;
 }
 
-/* The next of `names` that was given, which are advanced past it; NULL: none. */
+/* The next of `names` that was given; *names is advanced. NULL: none. */
 static const struct cv_option *next_given(const struct cv_call *call, const char **names)
 {
     while (**names != '\0') {
@@ -294,7 +291,6 @@ const char **cv_call_words(const struct cv_call *call, size_t count)
     return words;
 }
 
-/* A word that nobody asked for. */
 static int refuse_operand(const struct cv_verb *verb, const char *word, int count,
                           char *const *words)
 {

@@ -1,4 +1,8 @@
-/* live.c -- what every worker does, while it does it. SPDX-License-Identifier: MIT */
+/* live.c -- --live on a terminal and --serve for browsers of this machine.
+ * SPDX-License-Identifier: MIT
+ *
+ * A thread serves browsers, so that a slow one delays nothing else. A browser waits for
+ * a page newer than its own; no page is made unless one waits. */
 #include "cli/live/live.h"
 
 #include <errno.h>
@@ -21,8 +25,6 @@
 #include "run/common/nosignal_thread.h"
 #include "run/common/poller.h"
 
-/* --- a page for browsers of this machine ------------------------------------------- */
-
 enum { SHOWN = 64, QUEUE = 16 };
 
 union place {
@@ -31,7 +33,6 @@ union place {
     struct sockaddr_in6 six;
 };
 
-/* A port is a number and nothing else. */
 static bool read_port(const char *text, uint16_t *port)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -41,7 +42,7 @@ static bool read_port(const char *text, uint16_t *port)
     return digits > 0 && digits <= 5 && text[digits] == '\0' && value <= 65535;
 }
 
-/* Whether `text` begins with the name of this machine and a colon. */
+/* Skip `name` at the start of *text; false: it is not there. */
 static bool begins(const char **text, const char *name)
 {
     const size_t length = strlen(name);
@@ -84,9 +85,7 @@ static enum cleave_status read_place(const char *text, union place *place,
     return CLEAVE_OK;
 }
 
-/* Listen at "PORT", "127.0.0.1:PORT", "localhost:PORT" or "[::1]:PORT", which only programs
- * of this machine reach; 0 is any port that is free. *out is the socket, and `url` says how
- * it is reached. */
+/* Listen at a port of the loopback interface; 0 is any free port. *out is the socket. */
 static enum cleave_status http_listen(const char *text, int *out,
                                       char url[CV_HTTP_URL_ROOM],
                                       struct cleave_error *err)
@@ -119,8 +118,6 @@ static enum cleave_status http_listen(const char *text, int *out,
     return CLEAVE_OK;
 }
 
-/* --- what a browser asks for ------------------------------------------------------- */
-
 /* A part of the request: [at, end). */
 struct part {
     const char *at, *end;
@@ -134,7 +131,7 @@ static bool is(struct part part, const char *word)
            strncasecmp(part.at, word, length) == 0;
 }
 
-/* The next line, without its end; none when the rest holds no whole line. */
+/* The next line, without its end; false: it is not complete yet. */
 static bool take_line(struct part *rest, struct part *line)
 {
     const char *end = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
@@ -146,7 +143,7 @@ static bool take_line(struct part *rest, struct part *line)
     return true;
 }
 
-/* What stands before the first `sign`, which is taken too; all without one. */
+/* The part before the first `sign`, which is skipped as well; all without one. */
 static struct part take_until(struct part *rest, char sign)
 {
     const char *end = memchr(rest->at, sign, (size_t)(rest->end - rest->at));
@@ -156,8 +153,8 @@ static struct part take_until(struct part *rest, char sign)
     return taken;
 }
 
-/* Whether the line says that the request is for this machine. A page from elsewhere whose
- * name was made to stand for 127.0.0.1 gives that name. */
+/* Whether a Host header names this machine. A foreign page whose name was resolved to
+ * 127.0.0.1 has its own name there. */
 static bool names_this(struct part line)
 {
     static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
@@ -230,24 +227,22 @@ struct cv_http_request cv_http_request_read(const char *text, size_t length)
     return request;
 }
 
-/* --- a page for browsers of this machine ------------------------------------------- */
-
 enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 320 };
 enum { LISTENER, BELL, FIRST_GUEST };
 
-/* Seconds for a request to come, for a page to be read, for the last page at the end, and for
- * one who follows to come back. */
+/* Seconds for a request to arrive, for a page to be read, for the last page, and for a
+ * follower to return. */
 static const double ASK_S = 10, READ_S = 60, LAST_S = 1, BACK_S = 5;
 
 struct page {
-    unsigned readers; /* guests that are given it, and one for the newest */
+    unsigned readers; /* guests that get it, plus one for the newest */
     uint64_t number;
     bool last;
     char *bytes; /* owned */
     size_t length;
 };
 
-/* One who has called: asks, waits, is answered. */
+/* A connection: it asks, waits, and is answered. */
 struct guest {
     int fd; /* -1: the place is free */
     bool waits, answered;
@@ -257,7 +252,7 @@ struct guest {
     size_t got;
     char head[HEAD_ROOM];
     size_t head_length, sent;
-    struct page *page; /* NULL: the head is all */
+    struct page *page; /* NULL: only the head is sent */
 };
 
 struct cv_http {
@@ -265,11 +260,11 @@ struct cv_http {
     int listener, bell;
     atomic_bool wanted, closing;
     pthread_mutex_t lock;
-    struct page *fresh; /* behind the lock: shown, and not yet taken by the thread */
-    /* Of the thread: */
+    struct page *fresh; /* guarded by the lock: not yet taken by the thread */
+    /* used by the thread: */
     struct page *newest; /* NULL: none yet */
     uint64_t shown;      /* how many there were */
-    bool owed;           /* one who follows was given a page, and has not come back yet */
+    bool owed;           /* a follower has got a page, and has not returned yet */
     double served_s;     /* when that was */
     struct guest guests[MOST_GUESTS];
 };
@@ -318,7 +313,7 @@ static void answer_no(struct guest *guest, enum cv_http_wish wish)
                          wish == CV_HTTP_METHOD ? "Allow: GET\r\n" : "", why);
 }
 
-/* Answer now, or let the guest wait for a page that is newer. */
+/* Answer now, or let the guest wait for a newer page. */
 static void answer(struct cv_http *http, struct guest *guest, enum cv_http_wish wish)
 {
     const struct page *newest = http->newest;
@@ -340,7 +335,6 @@ static void answer(struct cv_http *http, struct guest *guest, enum cv_http_wish 
     guest->until_s = cv_clock_s() + READ_S;
 }
 
-/* More of a request has come, or who waits has gone. */
 static void hear(struct cv_http *http, struct guest *guest)
 {
     struct cv_http_request request;
@@ -411,7 +405,7 @@ static void welcome(struct cv_http *http)
         *place = (struct guest){ .fd = fd, .until_s = cv_clock_s() + ASK_S };
 }
 
-/* The bell has rung: there is a new page, or the end is near. */
+/* The eventfd was signalled: there is a new page, or the end is near. */
 static void take_page(struct cv_http *http)
 {
     uint64_t rings;
@@ -433,7 +427,7 @@ static void take_page(struct cv_http *http)
             answer(http, guest, CV_HTTP_PAGE);
 }
 
-/* Whom to hear of; returns how long to wait, in milliseconds. */
+/* Fill the descriptors to poll; returns the timeout in milliseconds. */
 static int look_out(const struct cv_http *http, bool closing,
                     struct pollfd fds[FIRST_GUEST + MOST_GUESTS])
 {
@@ -456,7 +450,7 @@ static int look_out(const struct cv_http *http, bool closing,
     return closing ? 50 : next_s > 60 ? 60000 : next_s > 0 ? (int)(next_s * 1e3) + 1 : 0;
 }
 
-/* Send away who has taken too long. Whether anybody is left, or will be back. */
+/* Drop slow guests; returns whether any are left or expected back. */
 static bool tidy(struct cv_http *http)
 {
     bool left = http->owed && cv_clock_s() < http->served_s + BACK_S;
@@ -547,8 +541,7 @@ static void ring(struct cv_http *http)
         ;
 }
 
-/* Give the page to who waits and who comes. `bytes` are from malloc and taken over; `last`:
- * there will be no other. */
+/* Publish a page; `bytes` are from malloc and taken over. */
 static void http_show(struct cv_http *http, char *bytes, size_t length, bool last)
 {
     struct page *page = malloc(sizeof *page), *missed;
@@ -567,7 +560,7 @@ static void http_show(struct cv_http *http, char *bytes, size_t length, bool las
     ring(http);
 }
 
-/* Those who are being given a page get all of it, if they read; NULL is left alone. */
+/* Guests that read get their page; `http` may be NULL. */
 static void http_close(struct cv_http *http)
 {
     if (http == NULL)
@@ -586,8 +579,6 @@ static void http_close(struct cv_http *http)
     free(http);
 }
 
-/* --- what every worker does, while it does it -------------------------------------- */
-
 void cv_run_add_bytes(struct cv_text *text, double bytes)
 {
     static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
@@ -598,7 +589,6 @@ void cv_run_add_bytes(struct cv_text *text, double bytes)
     cv_text_add(text, "%.*f %s", unit > 0 ? 1 : 0, bytes, units[unit]);
 }
 
-/* What a worker does or waits for, in the words of who looks at it. */
 static const char *state_text(enum cleave_worker_state state, bool items)
 {
     static const char *const texts[] = {
@@ -614,7 +604,6 @@ static const char *state_text(enum cleave_worker_state state, bool items)
     return items && state == CLEAVE_WORKER_STARVES ? "waits for items" : texts[state];
 }
 
-/* As wide as the longest name, within reason. */
 static int name_columns(const struct cleave_progress *progress, unsigned rows)
 {
     size_t max = sizeof "worker" - 1;
@@ -629,7 +618,6 @@ static int name_columns(const struct cleave_progress *progress, unsigned rows)
     return max < 24 ? (int)max : 24;
 }
 
-/* Bytes and rate, of items neither. */
 static void add_amounts(const struct cleave_worker_progress *worker, struct cv_text *out)
 {
     struct cv_text bytes = { NULL, 0, 0, false };
@@ -640,14 +628,14 @@ static void add_amounts(const struct cleave_worker_progress *worker, struct cv_t
     if (worker->busy_s > 0 && worker->units > 0) {
         const double rate = worker->units / worker->busy_s / 1e6;
 
-        /* A slow one is not one that stands still. */
+        /* A slow worker is not one that stands still. */
         cv_text_add(out, rate < 0.1 ? "  %8.3g" : "  %8.1f", rate);
     } else {
         cv_text_add(out, "  %8s", "-");
     }
 }
 
-/* Add a line, cut where the screen ends. */
+/* Add a line, cut to the width of the screen. */
 static void add_line(struct cv_text *line, unsigned width, struct cv_text *out)
 {
     if (!line->failed)
@@ -699,10 +687,9 @@ unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
     return 1 + shown + !fits;
 }
 
-/* Seconds between two pages, at least; and what part of its time the run gives for them. */
+/* Least seconds between pages, and the part of its time that the run spends on them. */
 static const double PAUSE_S = 1, PART = 0.02;
 
-/* What is on a page. */
 struct scene {
     struct cv_trace_file file;
     struct cv_span *under_way;
@@ -741,7 +728,7 @@ static void open_scene(const struct cv_live_page *live, uint32_t nworkers, doubl
 {
     *out = (struct scene){ .now = now };
     cv_arena_init(&out->file.arena);
-    /* What is only read of the trace is never changed. */
+    /* The trace is only read. */
     out->file.trace = (struct cleave_trace *)live->trace;
     out->file.header = (struct cv_trace_header){
         .task = CLEAVE_TASK_LOAD,
@@ -759,7 +746,6 @@ static bool is_whole(const struct scene *scene)
     return scene->file.header.names != NULL && scene->under_way != NULL;
 }
 
-/* Who works on what since when. */
 static void add_workers(const struct cleave_progress *progress, struct scene *scene)
 {
     for (uint32_t w = 0; w < progress->workers; w++) {

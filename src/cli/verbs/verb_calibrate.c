@@ -22,13 +22,13 @@ struct cv_measured {
 struct cv_spread {
     struct cv_measured *items; /* owned                                    */
     size_t count, room;
-    bool failed; /* there was no memory for one: nothing is said          */
+    bool failed; /* memory was short */
 };
 
-/* Eight of ten measurements should lie within such a factor. */
+/* Eight of ten measurements should be within this factor. */
 static const double WIDE = 1.5;
 
-enum { FEW = 3 }; /* measurements that differ by chance as likely as not */
+enum { FEW = 3 }; /* measurements whose spread says nothing */
 
 static void spread_done(struct cv_spread *spread)
 {
@@ -38,7 +38,7 @@ static void spread_done(struct cv_spread *spread)
     *spread = (struct cv_spread){ .items = NULL };
 }
 
-/* What a command took; failed ones do not count. Fits cleave_listener.attempted. */
+/* Fits cleave_listener.attempted; failed commands do not count. */
 static void spread_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_spread *spread = context;
@@ -58,7 +58,6 @@ static void spread_attempted(void *context, const struct cleave_attempt *attempt
                               attempt->compute_s };
 }
 
-/* The units of all measurements. */
 static double spread_units(const struct cv_spread *spread)
 {
     double units = 0;
@@ -68,8 +67,7 @@ static double spread_units(const struct cv_spread *spread)
     return units;
 }
 
-/* The line through all of them, by least squares: units in a second, and what is lost before
- * the first. There must be some. */
+/* Fit a line by least squares: units per second, and the latency. */
 static double spread_fit(const struct cv_spread *spread, double *out_latency_s)
 {
     double n = 0, units = 0, time_s = 0, units2 = 0, cross = 0, parallel, mean, slope;
@@ -91,15 +89,13 @@ static double spread_fit(const struct cv_spread *spread, double *out_latency_s)
     return 1 / slope;
 }
 
-/* Of sorted numbers, the one that such a part of them is not above. */
 static double quantile(const double *sorted, size_t count, double part)
 {
     return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
-/* Say how far from these costs the measurements of workers are, as a line for the file, and
- * warn if they differ so much that the costs are worth little. `names`: of the workers; the
- * first one stands for all of them. */
+/* Add a line for the file that tells how far the measurements of workers are from
+ * these costs, and warn if they differ much. The first of `names` stands for all. */
 static void spread_tell(const struct cv_spread *spread, const char *const *names,
                         size_t nnames, const struct cleave_worker *costs,
                         struct cv_text *comment)
@@ -219,7 +215,6 @@ static int calibrate_topology(const struct values *values, struct cv_arena *aren
     return status;
 }
 
-/* Why a measurement failed, and the exit status of it. */
 static int complain(const struct cleave_error *err,
                     const struct cleave_execution_result *result)
 {
@@ -230,7 +225,7 @@ static int complain(const struct cleave_error *err,
                : status;
 }
 
-/* The command over the whole sample, what it writes thrown away; the execution says who works. */
+/* Run the command over the sample, without output. */
 static int run_sample(const struct values *values, struct cleave_execution *execution,
                       struct cleave_execution_result **out)
 {
@@ -257,7 +252,7 @@ static int run_sample(const struct values *values, struct cleave_execution *exec
     return status;
 }
 
-/* One worker, in chunks of a size; all that they took is added. */
+/* Measure one worker in chunks of `block`. */
 static int measure(const struct cv_call *call, const char *const *command, double block,
                    struct cv_spread *spread)
 {
@@ -275,7 +270,7 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
     return status;
 }
 
-/* Write the platform and let go of it, and of what is to be said of its spread. */
+/* Write the platform; it and `spread` are released. */
 static int save_take(const struct values *values, struct cleave_platform *platform,
                      double bytes, struct cv_text *spread)
 {
@@ -295,7 +290,7 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
 static int write_platform(const struct values *values, const struct cleave_worker *worker,
                           double bytes, const struct cv_spread *spread)
 {
-    /* What measures is one worker, which stands for all of them. */
+    /* One worker was measured for all. */
     static const char *const names[] = { "w0" };
     struct cv_text text = { NULL, 0, 0, false };
     const uint32_t n =
@@ -324,7 +319,7 @@ static void note(void *context, const char *text)
     cv_print_line(text);
 }
 
-/* Costs of the workers of a group on average: what was not measured stays as it was. */
+/* Mean costs of the workers of a group; costs that were not measured stay. */
 static struct cleave_worker average(const struct cleave_execution_result *result,
                                     uint32_t first, uint32_t count,
                                     const struct cleave_worker *before)
@@ -364,7 +359,7 @@ static struct cleave_worker average(const struct cleave_execution_result *result
     };
 }
 
-/* The file again, with the costs that were measured; slots become a count. */
+/* The platform file with measured costs; slots become a count. */
 static int write_measured(const struct cv_call *call,
                           const struct cv_worker_list *workers,
                           const struct cleave_execution_result *result,
@@ -409,8 +404,7 @@ static int write_measured(const struct cv_call *call,
     return save_take(call->values, platform, result->input_bytes, &text);
 }
 
-/* All of them at the same time, over the whole sample: chunks grow from small to large, and
- * a line is fitted to what they took. */
+/* All hosts at the same time, in chunks that grow. */
 static int measure_hosts(const struct cv_call *call, const char *const *command)
 {
     const struct values *values = call->values;
@@ -446,7 +440,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     return status;
 }
 
-/* Once to warm up and to learn how large the sample is, then in parts and whole. */
+/* A first run warms up and gives the size of the sample. */
 static int measure_here(const struct cv_call *call, const char *const *command,
                         struct cv_spread *spread, struct cv_spread *pipe)
 {

@@ -192,7 +192,6 @@ static const char *policy_name(const void *context, size_t index)
     return cleave_policy_at(index)->name;
 }
 
-/* Whatever it is for. */
 static int find(const char *name, const struct cleave_policy **out)
 {
     char hint[512], shown[CV_ECHO_ROOM];

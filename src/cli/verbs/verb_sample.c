@@ -23,9 +23,9 @@ struct pen;
 
 struct sample_kind {
     const char *name, *what;
-    unsigned stream; /* of random numbers: those of the same one are alike       */
+    unsigned stream; /* of random numbers; the same stream gives the same data */
     bool compressed; /* by zstd, in several frames                               */
-    double share;    /* how many records, of those asked for                     */
+    double share;    /* records relative to --records */
     void (*head)(struct pen *pen); /* NULL: none                        */
     void (*record)(struct pen *pen, uint64_t number); /* from 1 on      */
     void (*tail)(struct pen *pen);
@@ -37,10 +37,10 @@ struct pen {
     uint64_t count; /* records there will be */
 };
 
-/* Records of a frame of what is compressed: small, so that several are decoded at once. */
+/* Small frames, so that several are decoded at once. */
 enum { FRAME_RECORDS = 2000 };
 
-/* A whole number from 0 to most - 1. */
+/* From 0 to max - 1. */
 static unsigned below(struct pen *pen, unsigned max)
 {
     return (unsigned)(cv_random_uniform(&pen->random) * max);
@@ -70,8 +70,7 @@ static void sentence(struct pen *pen, unsigned count)
         fprintf(pen->file, "%s%s", i > 0 ? " " : "", ONE_OF(pen, words));
 }
 
-/* Draws are made one after the other, in an order that every compiler keeps: not more than one
- * among the arguments of a call. */
+/* At most one random number per statement: the order of arguments is not defined. */
 
 static void log_record(struct pen *pen, uint64_t number)
 {
@@ -235,7 +234,6 @@ static const struct sample_kind sample_data[] = {
 };
 /* clang-format on */
 
-/* Write what was collected as a frame, and begin again. */
 static bool put_frame(const char *bytes, size_t length, FILE *out)
 {
     const size_t room = ZSTD_compressBound(length);
@@ -282,7 +280,6 @@ static bool put_compressed(const struct sample_kind *data, struct pen *pen, FILE
     return well;
 }
 
-/* As sample_write. */
 static bool sample_data_write(const struct sample_kind *data, const struct terms *terms,
                               FILE *out)
 {
@@ -296,14 +293,14 @@ static bool sample_data_write(const struct sample_kind *data, const struct terms
     return true;
 }
 
-/* One of the samples: made of random numbers, or a file of examples/ that the program carries. */
+/* A sample is made of random numbers, or is a file of examples/ in the program. */
 struct sample {
     const char *name, *what;
     const struct sample_kind *data; /* NULL: a file */
     const struct cv_sample_file *file;
 };
 
-/* The sample at `index`; its name is NULL behind the last. */
+/* The name is NULL after the last sample. */
 static struct sample sample_at(size_t index)
 {
     const struct sample_kind *data = sample_data;
@@ -315,7 +312,7 @@ static struct sample sample_at(size_t index)
                             NULL, &cv_sample_files[index] };
 }
 
-/* Write it; false: there was no memory. Whether all was taken, ferror() tells. */
+/* False: no memory. Write errors are in ferror(). */
 static bool sample_write(const struct sample *sample, const struct terms *terms,
                          FILE *out)
 {
@@ -360,7 +357,7 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-/* What of all that there is was asked for, and what became of it. */
+/* The samples that were asked for, and totals. */
 struct choice {
     const struct sample_options *values;
     struct cv_arena *arena;
@@ -431,7 +428,7 @@ static int show_list(struct choice *choice)
     return cv_print_take(&text);
 }
 
-/* Where the sample goes, in the arena of the call; NULL: no memory. */
+/* In the arena; NULL: no memory. */
 static char *path_of(const struct choice *choice, size_t index)
 {
     const char *folder = choice->values->output, *name = sample_at(index).name;
@@ -447,7 +444,7 @@ static char *path_of(const struct choice *choice, size_t index)
     return path;
 }
 
-/* Nothing is written unless all can be. */
+/* Nothing is written unless all files can be. */
 static int check_files(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->count; i++) {

@@ -76,14 +76,14 @@ static const struct cv_other_tool_option foreign[] = {
 };
 /* clang-format on */
 
-/* What runs: words behind `cleave run`, and what was read of them. */
+/* The words after `cleave run`, and their options. */
 struct job {
     const char *const *words;
     size_t nwords;
     struct cv_run_options options;
 };
 
-/* Rules about the options behind `cleave run`, which checks its own when the job begins. */
+/* Rules about the options of `cleave run`, which checks its own when the job begins. */
 static const struct cv_option_rule run_rules[] = {
     { 0, "--mpi --workers --hosts --sshlogin --hosts-file --via", CV_NEEDS, "",
       "the tasks of the job are the workers: expected none of --workers, --hosts and "
@@ -95,7 +95,7 @@ static const struct cv_option_rule run_rules[] = {
     { .options = NULL },
 };
 
-/* Mistakes in the words are told now and not when the job has waited for its turn. */
+/* Mistakes are reported now, not when the job starts. */
 static int read_words(const struct cv_call *call, struct job *job)
 {
     static const struct cv_verb run = { .groups = cv_run_groups,
@@ -208,7 +208,6 @@ static void add_tail(struct cv_text *out)
                 CV_EXIT_LATER, CV_EXIT_LATER);
 }
 
-/* Minutes, "2:00:00", "1-12", "1-12:00:00" or a word for none at all. */
 static bool is_time(const char *text)
 {
     return strcasecmp(text, "unlimited") == 0 || strcasecmp(text, "infinite") == 0 ||
@@ -216,7 +215,6 @@ static bool is_time(const char *text)
             text[strspn(text, "0123456789:-")] == '\0');
 }
 
-/* A line that sbatch would read as two, or not at all. */
 static int check_lines(const struct values *values)
 {
     const char *texts[] = { values->time, values->partition, values->name };

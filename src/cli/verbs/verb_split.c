@@ -91,7 +91,7 @@ struct told {
     struct cv_json json;
     bool as_json;
     uint64_t pieces, bytes;
-    uint64_t places;                    /* with --index: that were written */
+    uint64_t places;                    /* with --index */
     const struct cv_format_guess *like; /* what the input seems to be; NULL */
 };
 
@@ -191,7 +191,6 @@ static enum cleave_status split(const struct split_options *values, struct told 
     return status;
 }
 
-/* Whether what is asked for makes sense. */
 static int check(const struct split_options *values)
 {
     if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))

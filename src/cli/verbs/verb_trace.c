@@ -1,4 +1,4 @@
-/* verb_trace.c -- cleave report. SPDX-License-Identifier: MIT */
+/* verb_trace.c -- cleave report and cleave replay. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
@@ -28,7 +28,6 @@ static const struct cv_option options[] = {
 };
 /* clang-format on */
 
-/* A trace that was read, and what it comes to. */
 struct context {
     struct cv_trace_file file;
     struct cv_report_data data;
@@ -124,7 +123,6 @@ static const struct cv_option replay_options[] = {
 };
 /* clang-format on */
 
-/* A worker as the trace names it: by name or, in a reduction, by number. */
 static void add_worker(struct cv_text *out, const struct cv_trace_header *header,
                        uint32_t worker)
 {
@@ -134,7 +132,6 @@ static void add_worker(struct cv_text *out, const struct cv_trace_header *header
         cv_text_add(out, "node %u", worker);
 }
 
-/* "send 20 units to node.3" */
 static bool has_items(const struct cv_trace_file *file)
 {
     const struct cleave_policy_input *told = cleave_trace_facts(file->trace)->told;
@@ -188,8 +185,8 @@ static void add_order(struct cv_text *out, const struct cv_trace_file *file, boo
     add_worker(out, header, order->worker);
 }
 
-/* Bytes of a real run that no order was for: what is left over of a plan when hosts are lost
- * is shared out by the run itself (run/master/exec_engine.c), and not in the trace. */
+/* Bytes of a run without an order: when hosts are lost, the run itself shares out the
+ * rest of a plan (run/master/exec_engine.c). */
 static double unrecorded(const struct cv_trace_file *file)
 {
     const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
@@ -233,7 +230,6 @@ static int print_text(const struct cv_trace_file *file,
     return cv_print_take(&out);
 }
 
-/* As on the lines of a trace. */
 static void put_order(struct cv_json *json, const char *key,
                       const struct cv_trace_file *file, bool there,
                       const struct cleave_order *order)

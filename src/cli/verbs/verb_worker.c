@@ -1,4 +1,4 @@
-/* verb_worker.c -- cleave worker. SPDX-License-Identifier: MIT */
+/* verb_worker.c -- cleave worker and cleave join. SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -57,7 +57,7 @@ static const struct cv_option way_options[] = {
 };
 /* clang-format on */
 
-/* What the other side takes for "there is no cleave that could be used". */
+/* The master takes this status for a missing program. */
 _Static_assert((int)CV_EXIT_LACKS == (int)CLEAVE_HOST_LACKS, "one status, one meaning");
 
 static int check_hash(const char *expected)
@@ -89,7 +89,7 @@ static int check_hash(const char *expected)
     return CV_EXIT_DONE;
 }
 
-/* The link gets descriptors of its own, so that nothing else is ever written into it. */
+/* The link gets its own descriptors, so that nothing else is written to it. */
 static bool take_link(struct cv_worker_options *serve)
 {
     const int nothing = cv_dev_null_open(O_RDWR);
@@ -101,8 +101,7 @@ static bool take_link(struct cv_worker_options *serve)
            (nothing <= STDERR_FILENO || close(nothing) == 0);
 }
 
-/* Take the connection to a master that wants to be called; false: standard input and output
- * are to be used. */
+/* Connect to a master that wants to be called; false: use standard input and output. */
 static bool take_call(struct cv_worker_options *serve)
 {
     const int nothing = cv_dev_null_open(O_RDWR);
@@ -121,7 +120,7 @@ static bool take_call(struct cv_worker_options *serve)
     return serve->in >= 0;
 }
 
-/* Behind the words of the command there is a NULL, as --through was one of all words. */
+/* call->operands end with NULL, as --through was one of the words. */
 static int stand_for(const struct cv_call *call)
 {
     struct cv_worker_options link;
@@ -138,8 +137,8 @@ static int stand_for(const struct cv_call *call)
     return status;
 }
 
-/* Whether standard output is what `srun --unbuffered` gives its tasks: a terminal that nobody
- * sits at, and that is to pass on bytes as they are. */
+/* Whether standard output is the terminal of `srun --unbuffered`, which is set to raw
+ * mode. */
 static bool is_of_srun(void)
 {
     struct termios modes;
@@ -237,7 +236,7 @@ static void copy_all(int from, int to)
             return;
 }
 
-/* A process for each way, so that neither waits for the other. */
+/* One process for each direction. */
 static int pump(int fd)
 {
     const pid_t child = fork();
@@ -255,7 +254,7 @@ static int pump(int fd)
     return CV_EXIT_DONE;
 }
 
-/* ssh and its words, and what runs there; NULL: there was no memory. */
+/* The words of ssh; NULL: no memory. */
 static const char *const *make_words(const struct join_values *join_values,
                                      const char *host, const char *path,
                                      struct cv_arena *arena)
@@ -273,7 +272,7 @@ static const char *const *make_words(const struct join_values *join_values,
     return cv_words_done(&words);
 }
 
-/* Start it; *out is the end that is ours. */
+/* *out is our end of the connection. */
 static int start(const char *const *words, int *out, pid_t *pid)
 {
     int ends[2], failed;
@@ -306,7 +305,7 @@ static int start(const char *const *words, int *out, pid_t *pid)
                           strerror(failed));
 }
 
-/* Work until the run is over; `fd` is taken over. */
+/* `fd` is taken over. */
 static enum cleave_status serve(const struct join_values *join_values, int fd,
                                 bool by_login, struct cleave_error *err)
 {
@@ -340,7 +339,7 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
         return cv_no_memory("the command");
     CV_DO(start(words, &fd, &pid));
     served = serve(call->values, fd, true, &err);
-    /* Why there was no connection is for ssh to say. */
+    /* ssh has printed why it failed. */
     if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
         return cv_print_error(CV_EXIT_ENGINE, "join: '%s' exited with status %d",
                               words[0], WEXITSTATUS(ended));
