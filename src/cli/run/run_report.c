@@ -157,11 +157,6 @@ void cv_run_page_end(struct cv_run_report *report,
     cv_text_done(&text);
 }
 
-static bool is_told(const struct cv_run_report *report)
-{
-    return report->bar || report->live || report->plain;
-}
-
 void cv_run_progress(void *context, const struct cleave_progress *progress)
 {
     struct cv_run_report *report = context;
@@ -182,7 +177,8 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     }
     if (report->page.http != NULL)
         show_page(report, progress, part, left_s);
-    if (progress->elapsed_s < report->shown_s + pause_s || !is_told(report))
+    if (progress->elapsed_s < report->shown_s + pause_s ||
+        !(report->bar || report->live || report->plain))
         return;
     report->shown_s = progress->elapsed_s;
     add_facts(&text, progress, report->done, left_s, report->items != NULL);
@@ -280,32 +276,6 @@ static double run_busy_part(const struct cleave_execution_result *result,
     const double makespan_s = run_makespan(result);
 
     return makespan_s > 0 ? fmin(1, worker->busy_s / makespan_s) : 0;
-}
-
-/* Of many workers, only those that did something are shown. */
-static void run_item_workers(const struct cleave_execution_result *result)
-{
-    enum { MANY = 32 };
-    struct cv_text text = { NULL, 0, 0, false };
-    struct cv_table table;
-
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "commands", CV_COLUMN_COUNT },
-             { "failed", CV_COLUMN_COUNT }, { "busy", CV_COLUMN_PERCENT });
-    for (uint32_t w = 0; w < result->nworkers; w++) {
-        const struct cleave_worker_result *worker = &result->workers[w];
-
-        if (result->nworkers > MANY && worker->chunks == 0)
-            continue;
-        cv_table_text(&table, worker->name);
-        cv_table_number(&table, (double)worker->chunks);
-        cv_table_number(&table, (double)worker->failures);
-        cv_table_number(&table, run_busy_part(result, worker));
-    }
-    cv_table_write(&table, false, 80, &text);
-    cv_table_done(&table);
-    if (!text.failed && text.bytes != NULL)
-        fputs(text.bytes, stderr);
-    cv_text_done(&text);
 }
 
 bool cv_run_can_resume(const char *journal)
@@ -459,11 +429,6 @@ static const double SURELY = 1.05;
 /* In less time nothing can be gained. */
 static const double SHORT_S = 0.1;
 
-static void put_measured(struct cv_json *json, const char *name, double value)
-{
-    cv_field_number(json, name, value > 0 ? value : NAN);
-}
-
 static void put_ranges(struct cv_json *json, const char *name,
                        const struct cleave_input_range *ranges, size_t count)
 {
@@ -521,7 +486,8 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
     cv_field_number(json, "starts_s", worker->starts_s);
     cv_field_number(json, "speed", worker->speed_ups);
     cv_field_number(json, "compute_latency", worker->latency_s);
-    put_measured(json, "bandwidth", worker->bandwidth_ups);
+    cv_field_number(json, "bandwidth",
+                    worker->bandwidth_ups > 0 ? worker->bandwidth_ups : NAN);
     cv_field_number(json, "latency", worker->link_latency_s);
     cv_json_end(json);
 }
@@ -805,7 +771,7 @@ static const char *speed_unit(const struct cleave_execution_result *result, doub
 }
 
 /* Of many workers, only those that did something are shown. */
-static void workers_text(const struct cleave_execution_result *result)
+static void workers_text(const struct cleave_execution_result *result, bool items)
 {
     enum { MANY = 32 };
     double unit;
@@ -816,28 +782,29 @@ static void workers_text(const struct cleave_execution_result *result)
 
     for (uint32_t w = 0; w < result->nworkers; w++)
         remote = remote || result->workers[w].remote;
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "chunks", CV_COLUMN_COUNT },
-             { "bytes", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
-             { speed, CV_COLUMN_NUMBER }, { "start ms", CV_COLUMN_NUMBER },
-             { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER });
-    table.ncolumns -= remote ? 0 : 2;
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT },
+             { items ? "commands" : "chunks", CV_COLUMN_COUNT },
+             { items ? "failed" : "bytes", items ? CV_COLUMN_COUNT : CV_COLUMN_UNITS },
+             { "busy", CV_COLUMN_PERCENT }, { speed, CV_COLUMN_NUMBER },
+             { "start ms", CV_COLUMN_NUMBER }, { "link MB/s", CV_COLUMN_NUMBER },
+             { "link ms", CV_COLUMN_NUMBER });
+    table.ncolumns -= items ? 4 : remote ? 0 : 2;
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
 
         if (result->nworkers > MANY && worker->chunks == 0)
             continue;
         cv_table_text(&table, worker->name);
-        cv_table_number(&table, (double)worker->chunks);
-        cv_table_number(&table, worker->units);
-        cv_table_number(&table, run_busy_part(result, worker));
-        cv_table_number(&table, worker->speed_ups / unit);
-        cv_table_number(&table, isnan(worker->starts_s) || worker->chunks == 0
-                                    ? NAN
-                                    : worker->starts_s / (double)worker->chunks * 1e3);
-        if (remote) {
-            cv_table_number(&table, worker->bandwidth_ups / 1e6);
-            cv_table_number(&table, worker->link_latency_s * 1e3);
-        }
+        CV_CELLS(&table, (double)worker->chunks,
+                 items ? (double)worker->failures : worker->units,
+                 run_busy_part(result, worker));
+        if (!items)
+            CV_CELLS(&table, worker->speed_ups / unit,
+                     isnan(worker->starts_s) || worker->chunks == 0
+                         ? NAN
+                         : worker->starts_s / (double)worker->chunks * 1e3);
+        if (!items && remote)
+            CV_CELLS(&table, worker->bandwidth_ups / 1e6, worker->link_latency_s * 1e3);
     }
     cv_table_write(&table, false, 80, &text);
     cv_table_done(&table);
@@ -875,10 +842,7 @@ static void summary_text(const struct cleave_execution_result *result,
     limit_text(result);
     run_predicted_text(result, report);
     leaders_text(report->workers);
-    if (report->items != NULL)
-        run_item_workers(result);
-    else
-        workers_text(result);
+    workers_text(result, report->items != NULL);
 }
 
 void cv_run_summary(const struct cleave_execution_result *result,

@@ -113,14 +113,6 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
     return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
 }
 
-static enum cleave_status make_folders(const char *path, struct cleave_error *err)
-{
-    struct cleave_error why;
-    const enum cleave_status status = cv_folders_make(path, &why);
-
-    return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
-}
-
 static enum cleave_status fail_file(const char *path, const char *why,
                                     struct cleave_error *err)
 {
@@ -132,10 +124,14 @@ static enum cleave_status fail_file(const char *path, const char *why,
 static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, int which,
                                      struct cv_text *path, struct cleave_error *err)
 {
+    struct cleave_error why;
+    enum cleave_status status;
+
     CV_TRY(name_file(items, item, which, path, err));
     CV_TRY(cv_item_taken_claim(&items->taken, &items->commands, item, path->bytes,
                                items->in_place, err));
-    return make_folders(path->bytes, err);
+    status = cv_folders_make(path->bytes, &why);
+    return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
 }
 
 /* *out is above 2, as commands replace their standard streams. */
@@ -324,15 +320,6 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
     return CV_EXIT_DONE;
 }
 
-static void open_rows(const struct cv_run_options *values, struct cv_run_items *items)
-{
-    items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
-                                        .commands = &items->commands,
-                                        .unordered = values->unordered != 0 };
-    items->rows_file = strncmp(items->results, "-.", 2) == 0 ? "-" : items->results;
-    items->results = NULL;
-}
-
 static int read_templates(const struct cv_call *call, struct cv_run_items *items,
                           const char *const *texts, size_t count,
                           struct cv_item_template **out, size_t *out_count)
@@ -382,8 +369,13 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
         items->folder = values->directory != NULL             ? values->directory
                         : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
                                                               : "/tmp";
-    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE)
-        open_rows(values, items);
+    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE) {
+        items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
+                                            .commands = &items->commands,
+                                            .unordered = values->unordered != 0 };
+        items->rows_file = strncmp(items->results, "-.", 2) == 0 ? "-" : items->results;
+        items->results = NULL;
+    }
     if (items->results != NULL) {
         CV_DO(run_template_read(call, items, items->results, &items->place));
         items->in_place = items->place.places;

@@ -440,9 +440,8 @@ static void add_chunks(const struct cleave_schedule *schedule,
             continue;
         cv_table_number(&table, (double)i + 1);
         cv_table_text(&table, cleave_platform_worker_name(platform, chunk->worker));
-        cv_table_number(&table, round(chunk->units));
-        cv_table_number(&table, chunk->compute_start_s);
-        cv_table_number(&table, chunk->compute_end_s);
+        CV_CELLS(&table, round(chunk->units), chunk->compute_start_s,
+                 chunk->compute_end_s);
     }
     cv_text_add(out, "\n");
     cv_table_write(&table, false, width, out);

@@ -246,8 +246,7 @@ static void add_reasons(const struct cv_comparison *found, const struct cv_scree
     for (size_t p = 0; p < found->npolicies; p++) {
         if (found->cells[p].reason == NULL)
             continue;
-        cv_table_text(&table, found->cells[p].policy->name);
-        cv_table_text(&table, found->cells[p].reason);
+        CV_TEXTS(&table, found->cells[p].policy->name, found->cells[p].reason);
     }
     if (table.ncells > 0)
         cv_add_table(&table, screen, out);

@@ -104,13 +104,6 @@ static void price_json(struct cv_json *json, const struct cleave_schedule *sched
     cv_json_end(json);
 }
 
-static void price_json_left_out(struct cv_json *json, const struct cv_price *price)
-{
-    for (size_t i = 0; i < price_unpaid(price); i++)
-        cv_field_reason(json, "worker", price_unpaid_name(price, i),
-                        price_unpaid_reason(price));
-}
-
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };
 
@@ -305,13 +298,12 @@ static void add_left_out(const struct cleave_schedule *schedule,
         return;
     CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (size_t i = 0; i < shown; i++) {
-        cv_table_text(&table, cleave_platform_worker_name(platform,
-                                                          schedule->left_out[i].worker));
-        cv_table_text(&table, schedule->left_out[i].reason);
+        CV_TEXTS(&table,
+                 cleave_platform_worker_name(platform, schedule->left_out[i].worker),
+                 schedule->left_out[i].reason);
     }
     for (size_t i = 0; i < unpaid_shown; i++) {
-        cv_table_text(&table, price_unpaid_name(price, i));
-        cv_table_text(&table, price_unpaid_reason(price));
+        CV_TEXTS(&table, price_unpaid_name(price, i), price_unpaid_reason(price));
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(schedule->nleft_out + nunpaid - shown - unpaid_shown, "more worker",
@@ -422,6 +414,8 @@ void cv_schedule_json(struct cv_json *json, const struct cleave_schedule *schedu
                         cleave_platform_worker_name(platform,
                                                     schedule->left_out[i].worker),
                         schedule->left_out[i].reason);
-    price_json_left_out(json, price);
+    for (size_t i = 0; i < price_unpaid(price); i++)
+        cv_field_reason(json, "worker", price_unpaid_name(price, i),
+                        price_unpaid_reason(price));
     cv_json_end(json);
 }

@@ -331,8 +331,7 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
         if (plan->workers[w].reason == NULL)
             continue;
         shown++;
-        cv_table_text(&table, name_of(job, w));
-        cv_table_text(&table, plan->workers[w].reason);
+        CV_TEXTS(&table, name_of(job, w), plan->workers[w].reason);
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(left - shown, "more worker", out);

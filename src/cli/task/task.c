@@ -167,12 +167,6 @@ void cv_add_table(struct cv_table *table, const struct cv_screen *screen,
     cv_table_done(table);
 }
 
-void cv_table_numbers(struct cv_table *table, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        cv_table_number(table, values[i]);
-}
-
 void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
                     struct cv_text *out)
 {

@@ -251,11 +251,6 @@ void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out);
 /* Add an empty line and the table, which is released. */
 void cv_add_table(struct cv_table *table, const struct cv_screen *screen,
                   struct cv_text *out);
-/* Add cells of numbers to a table. */
-#define CV_CELLS(table, ...)                                 \
-    cv_table_numbers(table, (const double[]){ __VA_ARGS__ }, \
-                     sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
-void cv_table_numbers(struct cv_table *table, const double *values, size_t count);
 
 /* Members of an object of JSON that is open; `key` NULL: an element of a list. */
 void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats);

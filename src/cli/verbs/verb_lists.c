@@ -153,11 +153,9 @@ static void add_params(const struct cleave_param *param, struct cv_text *text)
              { "least", CV_COLUMN_TEXT }, { "most", CV_COLUMN_TEXT },
              { "meaning", CV_COLUMN_TEXT });
     for (; param->name != NULL; param++) {
-        cv_table_text(&table, param->name);
-        cv_table_text(&table, limit(param, param->preset, number));
-        cv_table_text(&table, limit(param, param->min, number));
-        cv_table_text(&table, limit(param, param->max, number));
-        cv_table_text(&table, param->summary);
+        CV_TEXTS(&table, param->name, limit(param, param->preset, number),
+                 limit(param, param->min, number), limit(param, param->max, number),
+                 param->summary);
     }
     cv_text_add(text, "\n");
     cv_table_write(&table, screen.colour, screen.width, text);
@@ -267,9 +265,9 @@ static int engines_run(const struct cv_call *call)
     CV_TABLE(&table, { "engine", CV_COLUMN_TEXT }, { "state", CV_COLUMN_TEXT },
              { "what it is", CV_COLUMN_TEXT });
     for (size_t i = 0; i < cv_engine_count(); i++) {
-        cv_table_text(&table, cv_engine_at(i)->name);
-        cv_table_text(&table, cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing");
-        cv_table_text(&table, cv_engine_at(i)->summary);
+        CV_TEXTS(&table, cv_engine_at(i)->name,
+                 cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing",
+                 cv_engine_at(i)->summary);
     }
     cv_table_write(&table, screen.colour, screen.width, &text);
     cv_table_done(&table);

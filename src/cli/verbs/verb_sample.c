@@ -419,8 +419,7 @@ static int show_list(struct choice *choice)
         if (!choice->wanted[i])
             continue;
         tell(choice, i, NULL);
-        cv_table_text(&table, sample_at(i).name);
-        cv_table_text(&table, sample_at(i).what);
+        CV_TEXTS(&table, sample_at(i).name, sample_at(i).what);
     }
     if (!choice->values->json)
         cv_table_write(&table, screen.colour, screen.width, &text);
