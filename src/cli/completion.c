@@ -3,7 +3,6 @@
  *
  * Most follows from the tables of options: FILE and DIR, "own|ring" lists words. Other
  * words are here, or come from the lists that check the options. */
-#include "cli/completion.h"
 
 #include <ctype.h>
 #include <stdio.h>

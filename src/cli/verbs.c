@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <cleave/version.h>
-#include "cli/completion.h"
 #include "cli/task/task.h"
 #include "run/items/item_shell.h"
 

@@ -1,6 +1,6 @@
 /* call_files.c -- the files that a call names: patterns are expanded, and no file is both read
  * and written. SPDX-License-Identifier: MIT */
-#include "cli/common/call_files.h"
+#include "cli/common/verb.h"
 
 #include <dirent.h>
 #include <errno.h>

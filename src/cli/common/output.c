@@ -14,7 +14,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "base/arena.h"
-#include "cli/common/fields.h"
 
 void cv_guard_streams(void)
 {

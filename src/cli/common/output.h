@@ -51,6 +51,12 @@ extern const struct cv_fact cv_exit_facts[];
  * SIGCHLD is not ignored. */
 void cv_guard_streams(void);
 
+/* Add `text`, a message of the library, to `out`. Every field that it names, such as input.fetch,
+ * becomes an option: --fetch. Text in single quotes is copied unchanged. (fields.c) */
+void cv_fields_translate(const char *text, struct cv_text *out);
+/* The same in the arena; NULL: no memory. */
+const char *cv_fields_text(const char *text, struct cv_arena *arena);
+
 /* Print "cleave: TEXT" on stderr in one line. Control bytes of names are shown as
  * \xNN, and fields of the library as options. */
 void cv_print_line(const char *text);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/common/call_files.h"
 #include "cli/common/usage_hints.h"
 #include "report/terminal/table.h"
 

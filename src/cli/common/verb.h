@@ -75,6 +75,22 @@ struct cv_option_rule {
 int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
                      unsigned situation);
 
+/* A file that no option names. */
+struct cv_other_file {
+    const char *option, *path; /* for messages */
+    bool written;
+};
+
+/* Check the files of a call, and `others`, before any is opened. A written file must
+ * not be another one of them (by device and inode, including standard streams), and it
+ * must be possible to make it. */
+int cv_files_check(const struct cv_call *call, const struct cv_other_file *others,
+                   size_t count);
+
+/* Expand patterns and, with --recursive, directories in options for inputs; names are
+ * sorted. */
+int cv_inputs_expand(const struct cv_call *call, void *values);
+
 /* The first `count` operands and a NULL, in the arena of the call; NULL: no memory. */
 const char **cv_call_words(const struct cv_call *call, size_t count);
 

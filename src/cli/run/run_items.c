@@ -16,7 +16,6 @@
 #include <unistd.h>
 #include <cleave/execute.h>
 #include "base/quantity.h"
-#include "cli/common/call_files.h"
 #include "io/sizes_file.h"
 #include "policy/compound/registry.h"
 #include "run/items/item_read.h"

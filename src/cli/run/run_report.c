@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/signal_name.h"
-#include "cli/common/fields.h"
 #include "report/terminal/bar.h"
 #include "report/terminal/limit_text.h"
 #include "report/terminal/table.h"

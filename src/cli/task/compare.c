@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/common/fields.h"
 #include "cli/task/task.h"
 #include "report/page/html_compare.h"
 
