@@ -173,13 +173,6 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
     return CV_EXIT_DONE;
 }
 
-static int store_amount(const struct cv_option *option, const char *text,
-                        struct cv_amount *out)
-{
-    out->in_bytes = strchr(text, 'B') != NULL;
-    return store_quantity(option, text, &out->units);
-}
-
 static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
 {
     if (list->items == NULL) /* there are at most as many texts as words */
@@ -221,7 +214,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     case CV_OPTION_COUNT:
         return store_count(option, text, field);
     case CV_OPTION_AMOUNT:
-        return store_amount(option, text, field);
+        ((struct cv_amount *)field)->in_bytes = strchr(text, 'B') != NULL;
+        return store_quantity(option, text, &((struct cv_amount *)field)->units);
     case CV_OPTION_NUMBER:
     case CV_OPTION_UNITS:
     case CV_OPTION_RATE:

@@ -531,13 +531,6 @@ const char *cv_hosts_file(const struct cv_run_options *values)
                                                                              : NULL;
 }
 
-static bool is_granted(const char *path)
-{
-    const char *granted = getenv("PBS_NODEFILE");
-
-    return granted != NULL && strcmp(granted, path) == 0;
-}
-
 static enum cleave_status read_file(const char *path, struct cv_arena *arena,
                                     struct cv_host_spec *out, struct cleave_error *err)
 {
@@ -561,6 +554,8 @@ static enum cleave_status read_words(const struct cv_run_options *values,
                                      struct cv_arena *arena, struct cv_host_spec *out,
                                      struct cleave_error *err)
 {
+    const char *granted = getenv("PBS_NODEFILE");
+
     if (values->hosts_file != NULL)
         CV_TRY(read_file(values->hosts_file, arena, out, err));
     if (values->hosts != NULL)
@@ -569,8 +564,10 @@ static enum cleave_status read_words(const struct cv_run_options *values,
     for (size_t i = 0; i < values->logins.count; i++)
         CV_TRY(cv_host_words_add(values->logins.items[i], CV_HOSTS_PARALLEL, "--sshlogin",
                                  arena, out, err));
-    return cv_host_words_settle(
-        out, values->hosts_file != NULL && is_granted(values->hosts_file), "hosts", err);
+    return cv_host_words_settle(out,
+                                values->hosts_file != NULL && granted != NULL &&
+                                    strcmp(granted, values->hosts_file) == 0,
+                                "hosts", err);
 }
 
 /* The hosts of a run in lists, and their leaders. */

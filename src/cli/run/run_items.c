@@ -365,15 +365,6 @@ static enum cleave_status count_fitting(void *context, uint64_t first, uint64_t 
     return cv_item_commands_fit(&items->commands, first, count, out, err);
 }
 
-static void fill_many(struct cleave_execution *out)
-{
-    out->items.max = UINT32_MAX;
-    out->items.fits = count_fitting;
-    out->items.several = get_several;
-    out->items.files = NULL;
-    out->policy.block = 0;
-}
-
 static enum cleave_status get_files(void *context, uint64_t item, char ***out,
                                     struct cleave_error *err)
 {
@@ -471,8 +462,13 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->failures.strict = true;
     if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
         out->failures.halt = CLEAVE_HALT_NEVER;
-    if (values->many)
-        fill_many(out);
+    if (values->many) {
+        out->items.max = UINT32_MAX;
+        out->items.fits = count_fitting;
+        out->items.several = get_several;
+        out->items.files = NULL;
+        out->policy.block = 0;
+    }
     return cv_run_results_fill(call, items, out);
 }
 
@@ -779,13 +775,6 @@ static bool are_alike(const struct sizes *sizes)
     return true;
 }
 
-static bool is_worth_it(const struct cv_run_options *values, uint64_t count,
-                        uint32_t workers)
-{
-    return values->policy != NULL ||
-           (!values->shuffle && workers > 1 && count > 1 && count <= MANY);
-}
-
 int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
                       uint32_t workers, struct cleave_execution *out)
 {
@@ -803,8 +792,11 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     if (status != CV_EXIT_DONE)
         return status;
     out->policy.name = NULL;
-    if (!looks || (values->weight == NULL && values->costs == NULL &&
-                   !is_worth_it(values, sizes.count, workers)))
+    if (!looks)
+        return CV_EXIT_DONE;
+    /* Without an option, files are measured only if their order can matter. */
+    if (values->weight == NULL && values->costs == NULL && values->policy == NULL &&
+        (values->shuffle || workers < 2 || sizes.count < 2 || sizes.count > MANY))
         return CV_EXIT_DONE;
     sizes.items = cv_array(call->arena, (size_t)sizes.count, sizeof *sizes.items);
     if (sizes.items == NULL)

@@ -306,15 +306,6 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
                                    "--mpi-library openmpi or mpich says which"));
 }
 
-static void hang_up(const struct cv_mpi_bridge *bridge)
-{
-    for (uint32_t r = 0; r < bridge->size; r++)
-        if (bridge->links[r] != NULL)
-            bridge->links[r]->calls->end(bridge->links[r]);
-    if (bridge->peers >= 0)
-        close(bridge->peers);
-}
-
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
 {
     struct cleave_error err;
@@ -328,7 +319,11 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
     mpi->bridge = NULL;
     rank = bridge->rank;
     master = rank == 0;
-    hang_up(bridge);
+    for (uint32_t r = 0; r < bridge->size; r++)
+        if (bridge->links[r] != NULL)
+            bridge->links[r]->calls->end(bridge->links[r]);
+    if (bridge->peers >= 0)
+        close(bridge->peers);
     fflush(stdout);
     if (mpi->calls->close(bridge, status, &err) == CLEAVE_OK)
         return master ? status : CV_EXIT_DONE;

@@ -148,20 +148,12 @@ static int add_alike(struct reading *reading, const char *name, const char *coun
     return status;
 }
 
-static int expected_range(const char *name, const char *range)
-{
-    char shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
-
-    return cv_refuse(
-        "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', got '%s[%s'",
-        cv_echo(name, shown), shown, shown, cv_echo(range, got));
-}
-
 /* Workers with numbers after their name, as wide as they are written. */
 static int add_range(struct reading *reading, const char *name, const char *range,
                      const char *words)
 {
     const char *rest = range;
+    char shown[CV_ECHO_ROOM];
     int status = CV_EXIT_DONE;
 
     while (status == CV_EXIT_DONE) {
@@ -174,7 +166,9 @@ static int add_range(struct reading *reading, const char *name, const char *rang
             last = take_number(&rest, &ignored);
         }
         if (first < 0 || last < first || (*rest != ',' && strcmp(rest, "]") != 0))
-            return expected_range(name, range);
+            return cv_refuse("--workers: expected numbers such as '%s[0-3]' or "
+                             "'%s[0,2-3]', got '%s[%s'",
+                             cv_echo(name, shown), shown, shown, CV_ECHO(range));
         for (long i = first; i <= last && status == CV_EXIT_DONE; i++) {
             char full[256], number[32];
 

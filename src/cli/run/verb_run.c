@@ -544,15 +544,6 @@ static int write_trace(struct whole_run *run)
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
 
-static int save_trace(struct whole_run *run, int status)
-{
-    const int saved = run->request.listener.trace != NULL && has_begun(run)
-                          ? write_trace(run)
-                          : CV_EXIT_DONE;
-
-    return status == CV_EXIT_DONE ? saved : status;
-}
-
 /* A request that was refused at the start has no summary. */
 static void show_summary(struct whole_run *run, int status)
 {
@@ -632,7 +623,11 @@ static int execute(struct whole_run *run)
     give_hints(run);
     status = close_output(run, status);
     status = cv_run_report_close(&run->report, status);
-    status = save_trace(run, status);
+    if (run->request.listener.trace != NULL && has_begun(run)) {
+        const int saved = write_trace(run);
+
+        status = status == CV_EXIT_DONE ? saved : status;
+    }
     cv_run_page_end(&run->report, run->result, status);
     show_summary(run, status);
     return status;

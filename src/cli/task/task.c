@@ -81,15 +81,6 @@ static int show(struct cv_task_call *task, const struct cv_task_part *part)
     return cv_print_take(&text);
 }
 
-static int save_trace(struct cv_task_call *task)
-{
-    if (task->options->trace == NULL)
-        return CV_EXIT_DONE;
-    task->traced.trace = task->trace;
-    CV_DO(cv_trace_add_facts(task->trace, &task->facts));
-    return cv_trace_write(task->options->trace, &task->traced);
-}
-
 /* Make a result, show it and save the trace. */
 static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
                      const struct cv_task_part *part)
@@ -109,7 +100,11 @@ static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
     if (status != CV_EXIT_DONE)
         return status;
     CV_DO(show(task, part));
-    return save_trace(task);
+    if (task->options->trace == NULL)
+        return CV_EXIT_DONE;
+    task->traced.trace = task->trace;
+    CV_DO(cv_trace_add_facts(task->trace, &task->facts));
+    return cv_trace_write(task->options->trace, &task->traced);
 }
 
 static int run_part(const struct cv_call *call, const struct cv_task_kind *kind,

@@ -58,15 +58,6 @@ static void spread_attempted(void *context, const struct cleave_attempt *attempt
                               attempt->compute_s };
 }
 
-static double spread_units(const struct cv_spread *spread)
-{
-    double units = 0;
-
-    for (size_t i = 0; i < spread->count; i++)
-        units += spread->items[i].units;
-    return units;
-}
-
 /* Fit a line by least squares: units per second, and the latency. */
 static double spread_fit(const struct cv_spread *spread, double *out_latency_s)
 {
@@ -215,16 +206,6 @@ static int calibrate_topology(const struct values *values, struct cv_arena *aren
     return status;
 }
 
-static int complain(const struct cleave_error *err,
-                    const struct cleave_execution_result *result)
-{
-    const int status = cv_print_status(err);
-
-    return err->status == CLEAVE_ESTOPPED && result != NULL
-               ? CV_EXIT_BY_SIGNAL + result->stopped_by
-               : status;
-}
-
 /* Run the command over the sample, without output. */
 static int run_sample(const struct values *values, struct cleave_execution *execution,
                       struct cleave_execution_result **out)
@@ -244,9 +225,11 @@ static int run_sample(const struct values *values, struct cleave_execution *exec
     execution->output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (execution->output.descriptor < 0)
         return cv_print_error(CV_EXIT_FAILED, "cannot open /dev/null");
-    if (cleave_execute(execution, out, &err) != CLEAVE_OK)
-        status = complain(&err, *out);
-    else if ((*out)->failed > 0)
+    if (cleave_execute(execution, out, &err) != CLEAVE_OK) {
+        status = cv_print_status(&err);
+        if (err.status == CLEAVE_ESTOPPED && *out != NULL)
+            status = CV_EXIT_BY_SIGNAL + (*out)->stopped_by;
+    } else if ((*out)->failed > 0)
         status = cv_print_error(CV_EXIT_FAILED, "the command failed on the sample");
     close(execution->output.descriptor);
     return status;
@@ -446,10 +429,11 @@ static int measure_here(const struct cv_call *call, const char *const *command,
 {
     static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
     struct cleave_worker worker = { .latency_s = 0 };
-    double whole, unused_s;
+    double whole = 0, unused_s;
 
     CV_DO(measure(call, command, 1e18, spread));
-    whole = spread_units(spread);
+    for (size_t i = 0; i < spread->count; i++)
+        whole += spread->items[i].units;
     if (!(whole > 0))
         return cv_refuse("expected a sample with at least one record");
     spread_done(spread);
