@@ -3,12 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/quantity.h"
 #include "cli/common/output.h"
+#include "cli/common/verb.h"
 
 enum { LISTED_MOST = 50 }; /* more options are not listed in messages */
 
@@ -418,4 +420,116 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
             return status;
     }
     return check_required(&reader);
+}
+
+static const void *field_of(const struct cv_call *call, const struct cv_option *option)
+{
+    return (const char *)call->values + option->offset;
+}
+
+static bool is_given(const struct cv_call *call, const struct cv_option *option)
+{
+    static const size_t sizes[] = {
+        [CV_OPTION_FLAG] = sizeof(int),
+        [CV_OPTION_MAYBE] = sizeof(const char *),
+        [CV_OPTION_TEXT] = sizeof(const char *),
+        [CV_OPTION_REPEAT] = sizeof(struct cv_strings),
+        [CV_OPTION_COUNT] = sizeof(uint64_t),
+        [CV_OPTION_NUMBER] = sizeof(double),
+        [CV_OPTION_UNITS] = sizeof(double),
+        [CV_OPTION_AMOUNT] = sizeof(double), /* the amount itself */
+        [CV_OPTION_RATE] = sizeof(double),
+        [CV_OPTION_SECONDS] = sizeof(double),
+    };
+    static const struct cv_strings none;
+    const char *presets = call->verb->presets;
+
+    return memcmp(field_of(call, option),
+                  presets != NULL ? presets + option->offset : (const char *)&none,
+                  sizes[option->kind]) != 0;
+}
+
+/* The next of `names` that was given; *names is advanced. NULL: none. */
+static const struct cv_option *next_given(const struct cv_call *call, const char **names)
+{
+    while (**names != '\0') {
+        const size_t length = strcspn(*names, " ");
+        const struct cv_option *option =
+            cv_option_find(call->verb->groups, *names, length);
+
+        *names += length + ((*names)[length] == ' ');
+        if (option != NULL && is_given(call, option))
+            return option;
+    }
+    return NULL;
+}
+
+const char *cv_option_given(const struct cv_call *call, const char *names)
+{
+    const struct cv_option *option = next_given(call, &names);
+
+    return option != NULL ? option->name : NULL;
+}
+
+void cv_options_add_words(const struct cv_call *call, const char *names,
+                          struct cv_words *words)
+{
+    const struct cv_option *option;
+
+    while ((option = next_given(call, &names)) != NULL) {
+        const void *field = field_of(call, option);
+        struct cv_text text = { NULL, 0, 0, false };
+
+        if (option->kind == CV_OPTION_MAYBE && (*(const char *const *)field)[0] != '\0')
+            cv_text_add(&text, "%s=", option->name);
+        else
+            cv_words_add(words, option->name);
+        if (option->kind == CV_OPTION_TEXT || option->kind == CV_OPTION_MAYBE)
+            cv_text_add(&text, "%s", *(const char *const *)field);
+        else if (option->kind == CV_OPTION_COUNT)
+            cv_text_add(&text, "%" PRIu64, *(const uint64_t *)field);
+        else if (option->kind != CV_OPTION_FLAG)
+            cv_text_add(&text, "%.17g", *(const double *)field);
+        if (text.length > 0)
+            cv_words_take(words, &text);
+        cv_text_done(&text);
+    }
+}
+
+static int refuse_rule(const struct cv_call *call, const struct cv_option_rule *rule,
+                       const struct cv_option *one, const struct cv_option *other)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    for (const char *at = rule->message; *at != '\0'; at++) {
+        const char sign = at[0] == '%' ? at[1] : '\0';
+
+        at += sign != '\0';
+        if (sign == '1' || sign == '2')
+            cv_text_add(&text, "%s", sign == '1' ? one->name : other->name);
+        else if (sign == 'v')
+            cv_text_add(&text, "%s", *(const char *const *)field_of(call, one));
+        else
+            cv_text_add(&text, "%c", *at);
+    }
+    cv_print_line(text.failed ? rule->message : text.bytes);
+    cv_text_done(&text);
+    return CV_EXIT_USAGE;
+}
+
+int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
+                     unsigned situation)
+{
+    for (; rules->options != NULL; rules++) {
+        const char *options = rules->options, *others = rules->others;
+        const struct cv_option *one = next_given(call, &options);
+        const struct cv_option *other = one != NULL ? next_given(call, &others) : NULL;
+        const bool broken = rules->kind == CV_ONE_OF  ? one == NULL
+                            : rules->kind == CV_NEEDS ? one != NULL && other == NULL
+                                                      : one != NULL && other != NULL;
+
+        if (broken && (rules->only & ~situation) == 0)
+            return refuse_rule(call, rules, one, other);
+    }
+    return CV_EXIT_DONE;
 }

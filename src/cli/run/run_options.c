@@ -697,7 +697,5 @@ int cv_run_rules_check(const struct cv_call *call, unsigned situation)
         situation |= CV_RUN_NO_ARGS;
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE)
         situation |= CV_RUN_ROWS;
-    if (values->hosts != NULL && cv_hosts_are_file(values->hosts))
-        situation |= CV_RUN_PLATFORM;
     return cv_options_check(call, rules, situation);
 }

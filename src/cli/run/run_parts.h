@@ -52,13 +52,13 @@ extern const struct cv_other_tool_option cv_run_foreign[]; /* run_foreign.c */
 /* Situations in which rules about options apply. */
 enum cv_run_situation {
     CV_RUN_ITEMS = 1,
-    CV_RUN_CHUNKS = 2, /* no items */
-    CV_RUN_LOCAL = 4,  /* no other machines */
+    CV_RUN_CHUNKS = 2,   /* no items */
+    CV_RUN_LOCAL = 4,    /* no other machines */
+    CV_RUN_PLATFORM = 8, /* --hosts names a platform file */
     /* set by the check itself: */
-    CV_RUN_RETRIES = 8,   /* --retries is 2 or more */
-    CV_RUN_NO_ARGS = 16,  /* -n 0 */
-    CV_RUN_ROWS = 32,     /* --results names a file, not a folder */
-    CV_RUN_PLATFORM = 64, /* --hosts names a platform file */
+    CV_RUN_RETRIES = 16, /* --retries is 2 or more */
+    CV_RUN_NO_ARGS = 32, /* -n 0 */
+    CV_RUN_ROWS = 64,    /* --results names a file, not a folder */
 };
 /* Refuse options that exclude each other or lack one that they need. */
 int cv_run_rules_check(const struct cv_call *call, unsigned situation);

@@ -118,11 +118,14 @@ static int sink_close(struct sink *sink, bool whole, int status)
 static int check(struct whole_run *run)
 {
     const bool items = run->has_items;
+    unsigned situation = items ? CV_RUN_ITEMS : CV_RUN_CHUNKS;
 
     CV_DO(cv_run_mistakes_check(run->call, items));
     CV_DO(
         cv_run_command_check(run->call, run->values->literal || run->values->cat, items));
-    CV_DO(cv_run_rules_check(run->call, items ? CV_RUN_ITEMS : CV_RUN_CHUNKS));
+    if (run->values->hosts != NULL && cv_hosts_are_file(run->values->hosts))
+        situation |= CV_RUN_PLATFORM;
+    CV_DO(cv_run_rules_check(run->call, situation));
     return cv_item_lists_check_files(run->call);
 }
 
