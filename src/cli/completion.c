@@ -12,7 +12,7 @@
 #include "cli/figures/figure_names.h"
 #include "cli/verbs.h"
 
-/* What may follow an option. */
+/* Kinds of completions. */
 enum completes {
     COMPLETE_NOTHING, /* a number or any text */
     COMPLETE_FILES,
@@ -88,7 +88,7 @@ static void add_choices(const char *argument, struct cv_text *out)
     }
 }
 
-/* What completes the argument of an option; words are added to `out_words`. `task` is the second
+/* The completion of the argument of an option; words are added to `out_words`. `task` is the second
  * word of the verb, or "". */
 static enum completes find_completion(const struct cv_option *option, const char *task,
                                       struct cv_text *out_words)

@@ -15,7 +15,7 @@
 #include "base/file_target.h"
 #include "cli/common/usage_hints.h"
 
-/* The role of the file of an option: FILE and TRACE are read unless the table says otherwise. */
+/* The role of the file of an option; by default FILE and TRACE are read. */
 static enum cv_file_role role_of(const struct cv_option *option)
 {
     if (option->kind != CV_OPTION_TEXT && option->kind != CV_OPTION_REPEAT)
@@ -231,7 +231,7 @@ static int by_name(const FTSENT **one, const FTSENT **other)
 /* Add all regular files below a directory; links and others are not read. */
 static int walk_folder(struct names *names, FTS *tree, const char *folder)
 {
-    char first[CV_ECHO_ROOM] = ""; /* of those that are not read */
+    char first[CV_ECHO_ROOM] = ""; /* that is not read */
     size_t left_out = 0;
     FTSENT *entry;
 
@@ -295,7 +295,7 @@ static const char *word_at(const void *context, size_t index)
     return ((const struct cv_words *)context)->items[index];
 }
 
-/* A name with a space of which only the first word was passed, without quotes. */
+/* A name with a space, passed without quotes: only its first word has arrived. */
 static const char *find_longer(const struct cv_words *near, const char *base)
 {
     const size_t length = strlen(base);

@@ -310,7 +310,7 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
     int status;
 
     plain.trace = NULL;
-    plain.simgrid = NULL; /* who is left out follows from the declared costs */
+    plain.simgrid = NULL; /* workers are left out by their declared costs */
     CV_CALL(cleave_plan_load(&plain, &schedule, &err));
     status = cv_trace_add_facts(trace, &(struct cleave_trace_facts){
                                            .picked = schedule->picked,
@@ -326,7 +326,7 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context)
     struct cv_output_file out;
     struct cleave_error err;
     bool failed;
-    /* It has the command line, which may be secret. */
+    /* A trace has the command line, which may be secret. */
 
     CV_DO(cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET));
     failed =

@@ -55,7 +55,7 @@ int cv_engine_check(const char *name);
 struct cv_topology_options {
     const char *file, *master, *workers, *port;
     double unit_bytes, unit_flops, partial_bytes; /* 0: not given */
-    uint64_t count;                               /* of workers; 0: not given */
+    uint64_t count;                               /* workers; 0: not given */
 };
 
 /* The name of the engine: by default native, or simgrid for a topology. */
@@ -130,7 +130,7 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context);
       "--topology", "%1 is about a topology: see --topology" }, \
     { 0, "--workers", CV_EXCLUDES, "--worker-hosts", \
       "--workers and --worker-hosts cannot both say who takes part" }
-/* Of verbs that simulate. */
+/* For verbs that simulate. */
 #define CV_TOPOLOGY_ROWS \
     CV_TOPOLOGY_OPTION, CV_TOPOLOGY_MASTER, CV_TOPOLOGY_WORKERS, \
     CV_TOPOLOGY_HOSTS, CV_TOPOLOGY_PORT, CV_TOPOLOGY_UNITS

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-/* What an option holds, and the type of its field in the verb's values. */
+/* The kind of an option, and the type of its field in the values of the verb. */
 enum cv_option_kind {
     CV_OPTION_FLAG, /* int: set to `value`; takes no argument        */
     /* const char *: text after `=`, or a next word that is a number, ':' or begins
@@ -34,7 +34,7 @@ struct cv_amount {
     bool in_bytes;
 };
 
-/* What is done with the file of an option. */
+/* The role of the file of an option. */
 enum cv_file_role {
     CV_FILE_NONE, /* read if the argument is FILE or TRACE, else no file */
     CV_FILE_READ,
@@ -57,10 +57,10 @@ struct cv_option {
     bool required;
     enum cv_option_kind kind;
     enum cv_file_role file;
-    int value;            /* FLAG: what is stored                            */
+    int value;            /* FLAG: the value to store                            */
     const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
     const char *help;     /* one or more sentences; wrapped when shown       */
-    size_t offset;        /* of the field in the verb's values               */
+    size_t offset;        /* the field in the values of the verb               */
     double min, max;      /* COUNT, NUMBER: the range, both ends allowed     */
     /* Optional: the list for "%s" in `help`, and words that complete the argument. */
     void (*add_list)(struct cv_text *out);
@@ -97,7 +97,7 @@ const struct cv_option *cv_option_find(const struct cv_option_group *groups,
 struct cv_parsed {
     const char **operands; /* owned by the arena */
     size_t noperands;
-    bool marked; /* `--` stood before the operands                    */
+    bool marked; /* `--` was before the operands                    */
     bool help;   /* --help or -h was given; nothing else was judged */
 };
 

@@ -54,7 +54,7 @@ void cv_guard_streams(void);
 /* Add `text`, a message of the library, to `out`. Every field that it names, such as input.fetch,
  * becomes an option: --fetch. Text in single quotes is copied unchanged. (fields.c) */
 void cv_fields_translate(const char *text, struct cv_text *out);
-/* The same in the arena; NULL: no memory. */
+/* The translated text in the arena; NULL: no memory. */
 const char *cv_fields_text(const char *text, struct cv_arena *arena);
 
 /* Print "cleave: TEXT" on stderr in one line. Control bytes of names are shown as
@@ -106,7 +106,7 @@ const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
 /* A buffer of the current block. */
 #define CV_ECHO(text) cv_echo(text, (char[CV_ECHO_ROOM]){ 0 })
 
-/* Whether a word is one of the others. */
+/* Whether a word is in the list that follows. */
 #define CV_IS_ONE_OF(word, ...)                              \
     cv_is_one_of(word, (const char *const[]){ __VA_ARGS__ }, \
                  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
@@ -114,11 +114,11 @@ const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
 int cv_word_read(const char *option, const char *text, const char *const *words,
                  size_t count, int *out);
 
-/* What a terminal can show. */
+/* Properties of a terminal. */
 struct cv_screen {
     unsigned width;  /* columns                                        */
     unsigned height; /* lines; 24 by default */
-    bool utf8;       /* the locale says so                             */
+    bool utf8;       /* by the locale                                  */
     bool colour;     /* a terminal, and NO_COLOR is unset or empty     */
 };
 
@@ -159,7 +159,7 @@ void cv_progress_done(struct cv_progress *progress);
 /* "1 worker", "8 workers"; returns `buffer`. */
 enum { CV_COUNTED_ROOM = 48 };
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM]);
-/* The same, and numbers, with a buffer of the current block. */
+/* Counts and numbers with a buffer of the current block. */
 #define CV_COUNTED(count, noun) cv_counted(count, noun, (char[CV_COUNTED_ROOM]){ 0 })
 #define CV_SHOW_NUMBER(value) cv_show_number(value, (char[CV_NUMBER_ROOM]){ 0 })
 #define CV_SHOW_UNITS(value) cv_show_units(value, (char[CV_NUMBER_ROOM]){ 0 })

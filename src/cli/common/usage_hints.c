@@ -1,4 +1,4 @@
-/* usage_hints.c -- hints at what was meant. SPDX-License-Identifier: MIT */
+/* usage_hints.c -- hints for mistyped calls. SPDX-License-Identifier: MIT */
 #include "cli/common/usage_hints.h"
 
 #include <ctype.h>

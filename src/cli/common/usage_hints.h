@@ -1,4 +1,4 @@
-/* usage_hints.h -- hints at what was meant. SPDX-License-Identifier: MIT */
+/* usage_hints.h -- hints for mistyped calls. SPDX-License-Identifier: MIT */
 #ifndef CV_USAGE_HINTS_H
 #define CV_USAGE_HINTS_H
 #include <stdbool.h>

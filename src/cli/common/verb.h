@@ -1,4 +1,4 @@
-/* verb.h -- what a verb is: a table row that parses, explains and runs.
+/* verb.h -- verbs: table rows that parse, explain and run.
  * SPDX-License-Identifier: MIT
  *
  * Parsing, --help, the man page and completion follow from its tables; verbs.h lists
@@ -26,7 +26,7 @@ struct cv_call {
 };
 
 struct cv_verb {
-    const char *name;        /* its words, one space between: "plan load" */
+    const char *name;        /* words with one space between: "plan load" */
     const char *summary;     /* for lists: one line without a full stop */
     const char *description; /* a paragraph; '\n' starts another */
     const char *operands;    /* for usage: "[NAME]"; NULL: none */
@@ -57,9 +57,9 @@ void cv_options_add_words(const struct cv_call *call, const char *names,
                           struct cv_words *words);
 
 enum cv_rule_kind {
-    CV_NEEDS,    /* one of the options needs one of the others */
-    CV_EXCLUDES, /* one of the options excludes all others     */
-    CV_ONE_OF,   /* one of the options has to be given         */
+    CV_NEEDS,    /* an option needs one of `others`   */
+    CV_EXCLUDES, /* an option excludes all `others`   */
+    CV_ONE_OF,   /* one of `options` has to be given  */
 };
 
 /* A rule about options of a verb. Names that the verb does not have count as not given. */

@@ -42,7 +42,7 @@ static bool read_port(const char *text, uint16_t *port)
     return digits > 0 && digits <= 5 && text[digits] == '\0' && value <= 65535;
 }
 
-/* Skip `name` at the start of *text; false: it is not there. */
+/* Skip `name` at the start of *text; false: another text. */
 static bool begins(const char **text, const char *name)
 {
     const size_t length = strlen(name);
@@ -628,7 +628,7 @@ static void add_amounts(const struct cleave_worker_progress *worker, struct cv_t
     if (worker->busy_s > 0 && worker->units > 0) {
         const double rate = worker->units / worker->busy_s / 1e6;
 
-        /* A slow worker is not one that stands still. */
+        /* A slow worker has a rate above 0. */
         cv_text_add(out, rate < 0.1 ? "  %8.3g" : "  %8.1f", rate);
     } else {
         cv_text_add(out, "  %8s", "-");

@@ -33,7 +33,7 @@ struct cv_http_request {
     uint64_t after; /* UINT64_MAX: the newest */
 };
 
-/* Read a request of which `length` bytes have arrived. */
+/* Read the first `length` bytes of a request. */
 struct cv_http_request cv_http_request_read(const char *text, size_t length);
 
 /* "720.8 kB" */

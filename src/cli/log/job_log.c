@@ -17,7 +17,7 @@
 
 struct entry {
     const struct cleave_attempt *attempt;
-    uint64_t number; /* of the item or chunk, from 1 */
+    uint64_t number; /* item or chunk, from 1 */
     const struct cv_text *command;
 };
 
@@ -133,7 +133,7 @@ static void write_titles(struct cv_job_log *log)
     fputc('\n', log->out.file);
 }
 
-/* Copy an older log, the last line of which may have been cut short. */
+/* Copy an older log; its last line may be cut. */
 static int copy_lines(struct cv_job_log *log, FILE *older)
 {
     char *line = NULL, last = '\n';

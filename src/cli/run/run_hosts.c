@@ -24,7 +24,7 @@
 #include "run/hosts/via_spec.h"
 
 enum {                       /* most bytes */
-       LED_MOST = 96 * 1024, /* of a text passed as words of a command */
+       LED_MOST = 96 * 1024, /* a text passed as words of a command */
        PLATFORM_MOST = 256 * 1024 * 1024,
 };
 
@@ -504,7 +504,7 @@ int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena
     return CV_EXIT_DONE;
 }
 
-enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
+enum { MOST_BYTES = 16 * 1024 * 1024 }; /* a file of hosts */
 
 #define HERE "here" /* names of workers on this machine */
 

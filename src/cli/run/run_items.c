@@ -1,4 +1,4 @@
-/* run_items.c -- one command for each item: what was asked for. SPDX-License-Identifier: MIT
+/* run_items.c -- one command for each item: lists, commands and sizes. SPDX-License-Identifier: MIT
  *
  * The words and signs are those of GNU parallel; docs/guide/items.md has them all. */
 #include "cli/run/run_parts.h"

@@ -287,7 +287,7 @@ static bool hint_argument(const struct cv_call *call)
  * concatenation is right. */
 static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
 {
-    /* their output depends on the offset in the input */
+    /* the output depends on the offset in the input */
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 

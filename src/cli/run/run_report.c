@@ -769,7 +769,7 @@ static const char *speed_unit(const struct cleave_execution_result *result, doub
     return units[unit];
 }
 
-/* Of many workers, only those that did something are shown. */
+/* If there are many workers, idle ones are not shown. */
 static void workers_text(const struct cleave_execution_result *result, bool items)
 {
     enum { MANY = 32 };

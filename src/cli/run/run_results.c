@@ -1,4 +1,4 @@
-/* run_results.c -- outputs of items that are kept in files of their own, or tagged.
+/* run_results.c -- outputs of items in files, or tagged.
  * SPDX-License-Identifier: MIT
  *
  * --results DIR has the layout of GNU parallel: DIR/NAME/VALUE for each argument, where NAME is its
@@ -231,7 +231,7 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
     status = copy_range(fd, begin, end, file, err);
     if (close(file) != 0 && status == CLEAVE_OK)
         status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
-    if (status != CLEAVE_OK) { /* a part is of no use */
+    if (status != CLEAVE_OK) { /* a part is useless */
         (void)unlink(name->bytes);
         cv_fail(&why, status, "%s", err != NULL ? err->text : "");
         return cv_fail(err, status, "--files: cannot write '%.200s': %.200s", name->bytes,

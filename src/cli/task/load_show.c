@@ -72,7 +72,6 @@ static void price_text(const struct cleave_schedule *schedule,
     cv_text_add(out, "\n");
 }
 
-/* Members of the object that is open, and of its list of workers left out. */
 static void price_json(struct cv_json *json, const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform,
                        const struct cv_price *price)
@@ -107,7 +106,7 @@ static void price_json(struct cv_json *json, const struct cleave_schedule *sched
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };
 
-/* What a worker, or a round, does in all. */
+/* Totals of a worker or a round. */
 struct sum {
     uint64_t chunks;
     double units, busy_s, send_s, first_s, last_s;
@@ -134,7 +133,6 @@ void cv_load_words(double units, double lifespan_s, double result_ratio,
         cv_text_add(out, ", %s of result per unit", CV_SHOW_NUMBER(result_ratio));
 }
 
-/* What the plan comes to, and what could not be beaten. */
 static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *out)
 {
     const bool lives = schedule->lifespan_s > 0;
@@ -174,7 +172,6 @@ static void add_headline(const struct cleave_schedule *schedule,
     cv_text_add(out, "%s\n", CV_COUNTED(schedule->rounds, "round"));
 }
 
-/* Who stands for others has costs that are theirs in the long run. */
 static void add_leaders(const struct cleave_platform *platform, struct cv_text *out)
 {
     const double led = cv_platform_led(platform);

@@ -285,7 +285,7 @@ void cv_load_plan_facts(struct cv_task_call *task)
                                               .load = schedule->load };
 }
 
-/* Bounds for all workers instead of those for the ones that are paid for. */
+/* Use bounds for all workers, not only for the paid ones. */
 static void judge_price(const struct cv_price *price, struct cleave_schedule *schedule)
 {
     const struct cleave_rental *rental = price->rental;

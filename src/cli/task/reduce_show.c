@@ -1,4 +1,4 @@
-/* reduce_show.c -- what is known about a reduction, and its tree as text and JSON.
+/* reduce_show.c -- bounds and proofs of reductions, and trees as text and JSON.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +37,6 @@ bool cv_reduce_means(const struct cleave_reduction *job, double *d, double *c)
     return true;
 }
 
-/* Whether the job's ready times are drawn anew in every run. */
 static bool ready_is_random(const struct cleave_reduction *job)
 {
     struct cv_distribution distribution;

@@ -161,7 +161,7 @@ static const struct cv_option_rule rules[] = {
 };
 /* clang-format on */
 
-/* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
+/* A number, or the form of a law; a file with such a name can be called ./NAME. */
 static bool is_law(const char *text)
 {
     const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz");

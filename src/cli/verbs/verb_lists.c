@@ -145,7 +145,7 @@ static const char *limit(const struct cleave_param *param, double value,
 
 static void add_params(const struct cleave_param *param, struct cv_text *text)
 {
-    char number[CV_NUMBER_ROOM];
+    char preset[CV_NUMBER_ROOM], min[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
     const struct cv_screen screen = cv_screen_facts();
     struct cv_table table;
 
@@ -153,8 +153,8 @@ static void add_params(const struct cleave_param *param, struct cv_text *text)
              { "least", CV_COLUMN_TEXT }, { "most", CV_COLUMN_TEXT },
              { "meaning", CV_COLUMN_TEXT });
     for (; param->name != NULL; param++) {
-        CV_TEXTS(&table, param->name, limit(param, param->preset, number),
-                 limit(param, param->min, number), limit(param, param->max, number),
+        CV_TEXTS(&table, param->name, limit(param, param->preset, preset),
+                 limit(param, param->min, min), limit(param, param->max, max),
                  param->summary);
     }
     cv_text_add(text, "\n");
