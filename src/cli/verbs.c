@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <cleave/version.h>
 #include "cli/task/task.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)
 {

@@ -13,7 +13,7 @@
 #include "cli/run/run_parts.h"
 #include "cli/verbs.h"
 #include "engine/driver.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "model/reduce/reduce_costs.h"
 #include "fuzz_target.h"
 

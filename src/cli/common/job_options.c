@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cleave/simgrid.h>
 #include "base/shell_word.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 
 int cv_settings_text(struct cv_settings *settings, const char *key, const char *value)
 {
@@ -97,7 +97,8 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
     return status;
 }
 
-int cv_platform_save(const struct cleave_platform *platform, const char *comment,
+int cv_platform_save(const struct cleave_platform *platform,
+                     const struct cv_host_fields *hosts, const char *comment,
                      const char *output, bool force)
 {
     struct cv_output_file out;
@@ -106,7 +107,7 @@ int cv_platform_save(const struct cleave_platform *platform, const char *comment
 
     CV_DO(cv_output_open(&out, "--output", output != NULL ? output : "-",
                          force ? 0 : CV_NEW_FILE_ONLY));
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, hosts, comment, out.file, &err) != CLEAVE_OK;
     if (failed &&
         out.file != stdout) /* an error of stdout is printed when it is closed */
         cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);

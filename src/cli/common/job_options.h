@@ -14,6 +14,8 @@
 #include "cli/common/verb.h"
 #include "io/trace_export.h"
 
+struct cv_host_fields;
+
 /* Parameters of a policy; texts live in the arena of the call. */
 struct cv_settings {
     struct cleave_setting *items;
@@ -36,7 +38,8 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
 
 /* Write a platform file to `output`, NULL for standard output; an older file is
  * replaced only with `force`. */
-int cv_platform_save(const struct cleave_platform *platform, const char *comment,
+int cv_platform_save(const struct cleave_platform *platform,
+                     const struct cv_host_fields *hosts, const char *comment,
                      const char *output, bool force);
 
 struct cv_engine_fact {

@@ -7,7 +7,7 @@
 #define CV_VERB_H
 #include <stddef.h>
 #include "base/text.h"
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
 

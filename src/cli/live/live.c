@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include "base/text.h"
 #include "report/page/html_report.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 #include "run/common/poller.h"
 
 enum { SHOWN = 64, QUEUE = 16 };

@@ -18,10 +18,9 @@
 #include "base/helper_program.h"
 #include "base/shell_word.h"
 #include "io/input.h"
-#include "model/platform/nominal.h"
-#include "run/common/gpus.h"
-#include "run/common/usable_cores.h"
-#include "run/hosts/via_spec.h"
+#include "model/platform/generate.h"
+#include "run/common/machine.h"
+#include "run/hosts/leader_spec.h"
 
 enum {                       /* most bytes */
        LED_MOST = 96 * 1024, /* a text passed as words of a command */
@@ -30,25 +29,25 @@ enum {                       /* most bytes */
 
 /* Words for a worker that leads others: its name, the hosts it leads, and the options
  * of this run. */
-static void lead_words(const struct cv_group *group, const struct cv_reach *reach,
+static void lead_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                        const char *const *led, struct cv_words *words)
 {
     cv_words_split(words, "--lead -- --as");
-    cv_words_add(words, group->name);
+    cv_words_add(words, host->name);
     for (size_t i = 0; led[i] != NULL; i++)
         cv_words_add(words, led[i]);
     for (size_t i = 0; reach->lead[i] != NULL; i++)
         cv_words_add(words, reach->lead[i]);
 }
 
-static void lead_line(const struct cv_group *group, const struct cv_reach *reach,
+static void lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
                       const char *const *led, struct cv_arena *arena,
                       struct cv_text *line)
 {
     struct cv_words words = { .arena = arena };
     const char *const *list;
 
-    lead_words(group, reach, led, &words);
+    lead_words(host, reach, led, &words);
     list = cv_words_done(&words);
     cv_text_add(line, " ");
     if (list != NULL)
@@ -63,21 +62,21 @@ static enum cleave_status list_behind(const char *path, const char *text,
 {
     struct cv_platform_view how = reach->view;
     struct cv_words names = { .arena = arena };
-    struct cleave_platform *view;
+    struct cv_platform_file view;
 
     how.as = leader;
-    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, &view, err));
-    for (uint32_t g = 0; g < view->ngroups; g++)
-        if (strcmp(view->groups[g].name, leader) != 0)
-            cv_words_add(&names, view->groups[g].name);
-    cleave_platform_free(view);
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, arena, &view, err));
+    for (uint32_t g = 0; g < view.platform->ngroups; g++)
+        if (strcmp(view.hosts[g].name, leader) != 0)
+            cv_words_add(&names, view.hosts[g].name);
+    cleave_platform_free(view.platform);
     *out = cv_words_done(&names);
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
 /* The words that tell a leader its hosts; *behind: their names. */
 static enum cleave_status leads_of_file(const char *path, const char *text,
-                                        const struct cv_group *group,
+                                        const struct cv_host_fields *host,
                                         const struct cv_reach *reach,
                                         struct cv_arena *arena,
                                         const char *const **behind,
@@ -88,7 +87,7 @@ static enum cleave_status leads_of_file(const char *path, const char *text,
     if (reach->lead == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: worker '%s' leads others (via:), which 'cleave run' can do",
-                       path, group->name);
+                       path, host->name);
     if (strlen(text) > LED_MOST)
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -103,7 +102,7 @@ static enum cleave_status leads_of_file(const char *path, const char *text,
     *led = cv_words_done(&words);
     if (*led == NULL)
         return cv_fail_memory(err, "the hosts");
-    return list_behind(path, text, group->name, reach, arena, behind, err);
+    return list_behind(path, text, host->name, reach, arena, behind, err);
 }
 
 int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
@@ -155,14 +154,14 @@ static void script_add(struct cv_words *words, struct cv_text *script)
 }
 
 /* The program arrives on standard input; an incomplete one is removed. */
-static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
+static void push_by_ssh(const struct cv_host_fields *host, const struct cv_reach *reach,
                         const struct cv_copy *copy, struct cv_words *words)
 {
     struct cv_text line = { NULL, 0, 0, false };
 
     cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
     cv_words_split(words, "-C -T -o BatchMode=yes --");
-    cv_words_add(words, group->ssh);
+    cv_words_add(words, host->ssh);
     cv_text_add(
         &line,
         "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && cat >\"$d/new.$$\" "
@@ -173,7 +172,7 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
 }
 
 /* Copies of cleave by processor, with the message for a processor that has none. */
-static enum cleave_status copies_offer(const struct cv_group *group,
+static enum cleave_status copies_offer(const struct cv_host_fields *host,
                                        const struct cv_reach *reach,
                                        struct cv_arena *arena, struct cleave_host *out,
                                        struct cleave_error *err)
@@ -198,7 +197,7 @@ static enum cleave_status copies_offer(const struct cv_group *group,
             return cv_fail_memory(err, "the copies of cleave");
         if (copy->file == NULL)
             continue;
-        push_by_ssh(group, reach, copy, &push);
+        push_by_ssh(host, reach, copy, &push);
         copies[i].file = copy->file;
         copies[i].push = cv_words_done(&push);
         if (copies[i].push == NULL)
@@ -224,7 +223,7 @@ int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
                           err.text);
 }
 
-static void ssh_words(const struct cv_group *group, const struct cv_reach *reach,
+static void ssh_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                       struct cv_words *words)
 {
     cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
@@ -232,13 +231,13 @@ static void ssh_words(const struct cv_group *group, const struct cv_reach *reach
     cv_words_add(words, cv_arena_print(words->arena, "ConnectTimeout=%.0f",
                                        fmax(reach->connect_timeout_s, 1)));
     cv_words_add(words, "--");
-    cv_words_add(words, group->ssh);
+    cv_words_add(words, host->ssh);
 }
 
 /* The words before `cleave worker`; srun is told not to buffer. */
-static const char *runner_of(const struct cv_group *group, struct cv_arena *arena)
+static const char *runner_of(const struct cv_host_fields *host, struct cv_arena *arena)
 {
-    const char *command = group->command != NULL ? group->command : "", *rest;
+    const char *command = host->command != NULL ? host->command : "", *rest;
 
     if (!cv_is_srun(command, &rest))
         return command;
@@ -246,44 +245,45 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
                           rest);
 }
 
-static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                           const char *const *led, struct cv_words *words)
+static void connect_by_ssh(const struct cv_host_fields *host,
+                           const struct cv_reach *reach, const char *const *led,
+                           struct cv_words *words)
 {
-    const char *runner = runner_of(group, words->arena);
+    const char *runner = runner_of(host, words->arena);
     struct cv_text line = { NULL, 0, 0, false };
 
     words->failed = words->failed || runner == NULL;
     if (words->failed)
         return;
-    ssh_words(group, reach, words);
+    ssh_words(host, reach, words);
     if (reach->push)
         copies_words(&reach->copies, runner, &line);
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
-    if (group->gpus > 0 && led == NULL)
-        cv_text_add(&line, " --gpus %u", group->gpus);
+    if (host->gpus > 0 && led == NULL)
+        cv_text_add(&line, " --gpus %u", host->gpus);
     if (reach->pin != NULL && led == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
     if (led != NULL)
-        lead_line(group, reach, led, words->arena, &line);
+        lead_line(host, reach, led, words->arena, &line);
     if (reach->push) /* a damaged copy does not know its processor */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     script_add(words, &line);
 }
 
-static void command_words(const struct cv_group *group, const struct cv_reach *reach,
+static void command_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                           const char *const *led, struct cv_words *words)
 {
     char self[4096];
     const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
-    if (known && group->command != NULL && cv_is_srun(group->command, &rest)) {
+    if (known && host->command != NULL && cv_is_srun(host->command, &rest)) {
         cv_words_add(words, self);
         cv_words_split(words, "worker --through");
     }
-    cv_words_split(words, runner_of(group, words->arena));
+    cv_words_split(words, runner_of(host, words->arena));
     if (reach->program == NULL && known) {
         cv_words_add(words, self);
     } else {
@@ -291,7 +291,7 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
     }
     cv_words_add(words, "worker");
     if (led != NULL) {
-        lead_words(group, reach, led, words);
+        lead_words(host, reach, led, words);
     } else if (reach->pin != NULL) {
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
@@ -300,7 +300,7 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
 
 /* How `group` is reached; its workers are [first, first + slots). `led`: words about
  * the hosts it leads, or NULL. */
-static enum cleave_status host_describe(const struct cv_group *group,
+static enum cleave_status host_describe(const struct cv_host_fields *host,
                                         const struct cv_reach *reach,
                                         const char *const *led, uint32_t first,
                                         uint32_t slots, struct cv_arena *arena,
@@ -308,58 +308,59 @@ static enum cleave_status host_describe(const struct cv_group *group,
 {
     struct cv_words words = { .arena = arena };
 
-    *out = (struct cleave_host){ .name = cv_arena_text(arena, group->name),
+    *out = (struct cleave_host){ .name = cv_arena_text(arena, host->name),
                                  .link = -1,
                                  .first = first,
                                  .slots = slots,
                                  .leads = led != NULL };
     if (out->name == NULL)
         return cv_fail_memory(err, "the hosts");
-    if (group->ssh != NULL)
-        connect_by_ssh(group, reach, led, &words);
+    if (host->ssh != NULL)
+        connect_by_ssh(host, reach, led, &words);
     else
-        command_words(group, reach, led, &words);
+        command_words(host, reach, led, &words);
     out->connect = cv_words_done(&words);
     if (out->connect == NULL)
         return cv_fail_memory(err, "the hosts");
-    return group->ssh != NULL && reach->push ? copies_offer(group, reach, arena, out, err)
-                                             : CLEAVE_OK;
+    return host->ssh != NULL && reach->push ? copies_offer(host, reach, arena, out, err)
+                                            : CLEAVE_OK;
 }
 
-static bool is_host(const struct cv_group *group)
+static bool is_host(const struct cv_host_fields *host)
 {
-    return group->ssh != NULL || group->slots > 0;
+    return host->ssh != NULL || host->slots > 0;
 }
 
-static uint32_t members(const struct cv_group *group)
+static uint32_t members(const struct cv_group *group, const struct cv_host_fields *host)
 {
-    const uint32_t each = group->slots > 0 ? group->slots : group->gpus;
+    const uint32_t each = host->slots > 0 ? host->slots : host->gpus;
 
     return group->count * (each > 0 ? each : 1);
 }
 
 /* Count the GPUs of this machine for `gpus: auto`. */
-static enum cleave_status count_gpus(const char *path, struct cv_group *group,
+static enum cleave_status count_gpus(const char *path, struct cv_host_fields *host,
                                      struct cleave_error *err)
 {
-    if (group->gpus != CV_GPUS_AUTO)
+    if (host->gpus != CV_GPUS_AUTO)
         return CLEAVE_OK;
-    if (group->ssh != NULL)
+    if (host->ssh != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: host '%s': gpus: auto counts those of this machine; expected "
                        "how many the host has: ssh %s nvidia-smi -L",
-                       path, group->name, group->ssh);
-    group->gpus = cv_gpus_count("/dev");
-    return group->gpus > 0
+                       path, host->name, host->ssh);
+    host->gpus = cv_gpus_count("/dev");
+    return host->gpus > 0
                ? CLEAVE_OK
                : cv_fail(
                      err, CLEAVE_EINPUT,
                      "%s: worker '%s': gpus: auto finds no GPU on this machine: neither "
                      "/dev/nvidia0 nor nvidia-smi, or CUDA_VISIBLE_DEVICES lists none",
-                     path, group->name);
+                     path, host->name);
 }
 
 static enum cleave_status check_leader(const char *path, const struct cv_group *group,
+                                       const struct cv_host_fields *host,
                                        struct cleave_error *err)
 {
     if (group->count > 1)
@@ -368,7 +369,7 @@ static enum cleave_status check_leader(const char *path, const struct cv_group *
             "%s: worker '%s' leads others (via:) and has count: %u: in a run a leader is "
             "one machine; write each by itself, with those behind it",
             path, group->name, group->count);
-    if (!is_host(group))
+    if (!is_host(host))
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: worker '%s' leads others (via:): in a run it has to be a "
                        "host, with ssh: or slots:",
@@ -378,8 +379,8 @@ static enum cleave_status check_leader(const char *path, const struct cv_group *
 
 /* A platform with a worker for every slot. */
 static enum cleave_status expand(const char *path, const struct cleave_platform *file,
-                                 struct cv_arena *arena, struct cleave_platform **out,
-                                 struct cleave_error *err)
+                                 struct cv_host_fields *hosts, struct cv_arena *arena,
+                                 struct cleave_platform **out, struct cleave_error *err)
 {
     struct cv_group *groups = cv_array(arena, file->ngroups, sizeof *groups);
     struct cleave_worker *kinds = cv_array(arena, file->ngroups, sizeof *kinds);
@@ -389,41 +390,42 @@ static enum cleave_status expand(const char *path, const struct cleave_platform 
     for (uint32_t g = 0; g < file->ngroups; g++) {
         groups[g] = file->groups[g];
         if (groups[g].led > 0)
-            CV_TRY(check_leader(path, &groups[g], err));
-        CV_TRY(count_gpus(path, &groups[g], err));
-        groups[g].count = groups[g].led > 0 ? 1 : members(&groups[g]);
+            CV_TRY(check_leader(path, &groups[g], &hosts[g], err));
+        CV_TRY(count_gpus(path, &hosts[g], err));
+        groups[g].count = groups[g].led > 0 ? 1 : members(&groups[g], &hosts[g]);
         kinds[g] = file->workers[file->groups[g].first];
     }
     return cv_platform_build(file->port, kinds, groups, file->ngroups, out, NULL, err);
 }
 
 /* The words before commands of worker `index` of a group on this machine. */
-static enum cleave_status words_here(const struct cv_group *group, uint32_t index,
+static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t index,
                                      struct cv_arena *arena, const char **out,
                                      struct cleave_error *err)
 {
     char gpu[256];
 
-    *out = group->command;
-    if (group->gpus == 0)
+    *out = host->command;
+    if (host->gpus == 0)
         return CLEAVE_OK;
-    CV_TRY(cv_gpu_name(index % group->gpus, gpu, sizeof gpu, err));
+    CV_TRY(cv_gpu_name(index % host->gpus, gpu, sizeof gpu, err));
     *out = cv_arena_print(arena, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
-                          group->command != NULL ? group->command : "");
+                          host->command != NULL ? host->command : "");
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
 static enum cleave_status add_host(const char *path, const char *text,
                                    const struct cv_group *group,
+                                   const struct cv_host_fields *host,
                                    const struct cv_reach *reach, struct cv_arena *arena,
                                    struct cv_worker_list *out, struct cleave_error *err)
 {
     const char *const *led = NULL;
 
     if (group->led > 0)
-        CV_TRY(leads_of_file(path, text, group, reach, arena, &out->behind[out->nhosts],
+        CV_TRY(leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
                              &led, err));
-    return host_describe(group, reach, led, group->first, group->count, arena,
+    return host_describe(host, reach, led, group->first, group->count, arena,
                          &out->hosts[out->nhosts++], err);
 }
 
@@ -441,16 +443,17 @@ static enum cleave_status fill_crew(const char *path, const char *text,
         return cv_fail_memory(err, "the workers");
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
+        const struct cv_host_fields *host = &out->fields[g];
 
-        if (group->ssh != NULL && group->ssh[0] == '-')
+        if (host->ssh != NULL && host->ssh[0] == '-')
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
-                           group->name, group->ssh);
-        if (is_host(group))
-            CV_TRY(add_host(path, text, group, reach, arena, out, err));
+                           group->name, host->ssh);
+        if (is_host(host))
+            CV_TRY(add_host(path, text, group, host, reach, arena, out, err));
         else
             for (uint32_t i = 0; i < group->count; i++)
-                CV_TRY(words_here(group, i, arena, &prefixes[group->first + i], err));
+                CV_TRY(words_here(host, i, arena, &prefixes[group->first + i], err));
     }
     out->prefixes = prefixes;
     return CLEAVE_OK;
@@ -480,17 +483,18 @@ static enum cleave_status open_platform(const char *path, const struct cv_reach 
                                         struct cleave_error *err)
 {
     const char *name = hosts_are_text(path) ? "--hosts" : cv_input_name(path);
-    struct cleave_platform *file = NULL;
+    struct cv_platform_file file = { NULL, NULL };
     enum cleave_status status;
     size_t length;
     char *text;
 
     *out = (struct cv_worker_list){ .platform = NULL };
     CV_TRY(read_platform(path, &text, &length, err));
-    status = cv_platform_parse_as(name, text, length, &reach->view, &file, err);
+    status = cv_platform_parse_as(name, text, length, &reach->view, arena, &file, err);
     if (status == CLEAVE_OK)
-        status = expand(name, file, arena, &out->platform, err);
-    cleave_platform_free(file);
+        status = expand(name, file.platform, file.hosts, arena, &out->platform, err);
+    cleave_platform_free(file.platform);
+    out->fields = file.hosts;
     if (status == CLEAVE_OK)
         status = fill_crew(name, text, reach, arena, out, err);
     free(text);
@@ -763,8 +767,7 @@ static enum cleave_status build(const struct roster *roster, uint32_t **of,
         if (roster->leader[i] != CV_NO_LEADER)
             continue;
         groups[n] = (struct cv_group){ .name = word->name != NULL ? word->name : HERE,
-                                       .count = slots > 0 ? slots : 1,
-                                       .ssh = here ? NULL : word->login };
+                                       .count = slots > 0 ? slots : 1 };
         CV_TRY(cv_worker_name_check(groups[n].name, "a host", err));
         kinds[n] = cv_nominal_worker(here ? CV_NOMINAL_HERE : CV_NOMINAL_RANK);
         (*of)[n++] = i;
@@ -779,6 +782,7 @@ static enum cleave_status words_fill_crew(const struct roster *roster, const uin
     for (uint32_t g = 0; g < out->platform->ngroups; g++) {
         const struct cv_group *group = &out->platform->groups[g];
         const struct cv_host_spec_item *word = &roster->words.items[of[g]];
+        const struct cv_host_fields host = { .name = group->name, .ssh = word->login };
         struct cv_reach own = *roster->reach;
         const char *const *led = NULL;
 
@@ -788,7 +792,7 @@ static enum cleave_status words_fill_crew(const struct roster *roster, const uin
             own.ssh = word->ssh;
         if (roster->leads[of[g]])
             CV_TRY(find_led(roster, of[g], &out->behind[out->nhosts], &led, err));
-        CV_TRY(host_describe(group, &own, led, group->first, slots_of(roster, of[g]),
+        CV_TRY(host_describe(&host, &own, led, group->first, slots_of(roster, of[g]),
                              roster->arena, &out->hosts[out->nhosts++], err));
     }
     return CLEAVE_OK;

@@ -18,8 +18,7 @@
 #include "base/quantity.h"
 #include "io/sizes_file.h"
 #include "policy/compound/registry.h"
-#include "run/items/item_read.h"
-#include "run/items/item_stream.h"
+#include "run/items/item_lists.h"
 #include "run/split/split.h"
 
 enum mark { NO_MARK, ITEMS, FILES };
@@ -138,7 +137,7 @@ static const char *find_stream(const struct cv_call *call, size_t nwords)
     }
     return count == 1 && (!values->each || values->inputs.count <= 1) &&
                    !needs_all(values) && !counts_all(call, nwords) &&
-                   cv_item_stream_is(path)
+                   cv_item_list_is_streamed(path)
                ? path
                : NULL;
 }
@@ -172,7 +171,7 @@ static enum cleave_status begin_stream(const struct cv_run_options *values,
 {
     bool ended = false;
 
-    CV_TRY(cv_item_lists_begin_stream(lists, err));
+    CV_TRY(cv_item_lists_begin(lists, false, err));
     while (values->header != NULL && !ended && lists->items[0].count == 0)
         CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
     if (ended) {
@@ -189,7 +188,7 @@ static enum cleave_status read_each(const struct cv_run_options *values,
 
     CV_TRY(cv_item_lists_begin(lists, false, err));
     CV_TRY(open_stream(values, values->inputs.items, values->inputs.count, &stream, err));
-    return cv_item_read_stream(lists, stream, err);
+    return cv_item_stream_read_all(stream, lists, err);
 }
 
 static enum cleave_status read_file(const struct cv_run_options *values, const char *path,
@@ -201,7 +200,7 @@ static enum cleave_status read_file(const struct cv_run_options *values, const c
     if (values->delimiter != NULL)
         item_delimiter(values->delimiter, &mark);
     CV_TRY(cv_item_lists_begin(lists, linked, err));
-    return cv_item_read_file(lists, path, mark, err);
+    return cv_item_lists_add_file(lists, path, mark, err);
 }
 
 /* Read the marks after the command, and the items or files after each. */
@@ -309,28 +308,27 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
     if (status == CLEAVE_OK)
-        status = cv_item_commands_init(&out->commands, &lists, stream,
-                                       &(struct cv_item_options){
-                                           .words = words,
-                                           .whole = values->replace,
-                                           .columns = values->colsep,
-                                           .rules = values->rules.items,
-                                           .nrules = values->rules.count,
-                                           .header = values->header != NULL,
-                                           .plus = values->plus != 0,
-                                           .none = values->max_args == 0,
-                                           .as_words = values->quote != 0,
-                                           .per = values->max_args == CV_ARGS_ONE
-                                                      ? values->max_lines
-                                                      : values->max_args,
-                                           .many = values->fill || values->fill_words,
-                                           .contexts = values->fill_words != 0,
-                                           .spread = workers,
-                                           .shuffle = values->shuffle ? new_seed() : 0,
-                                           .away = cv_hosts_asked(values) ||
-                                                   values->mpi || values->slurm,
-                                           .shown_only = values->dry_run != 0 },
-                                       &err);
+        status = cv_item_commands_init(
+            &out->commands, &lists, stream,
+            &(struct cv_item_options){
+                .words = words,
+                .replacements = { .plus = values->plus != 0,
+                                  .whole = values->replace,
+                                  .definitions = values->rules.items,
+                                  .ndefinitions = values->rules.count },
+                .separator = values->colsep,
+                .header = values->header != NULL,
+                .no_arguments = values->max_args == 0,
+                .literal = values->quote != 0,
+                .per = values->max_args == CV_ARGS_ONE ? values->max_lines
+                                                       : values->max_args,
+                .many = values->fill || values->fill_words,
+                .repeats = values->fill_words != 0,
+                .spread = workers,
+                .shuffle = values->shuffle ? new_seed() : 0,
+                .remote = cv_hosts_asked(values) || values->mpi || values->slurm,
+                .shown_only = values->dry_run != 0 },
+            &err);
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
         return cv_print_status(&err);
@@ -424,7 +422,7 @@ static void item_over(void *context, uint64_t item)
 {
     struct cv_run_items *items = context;
 
-    cv_item_commands_over(&items->commands, item);
+    cv_item_commands_release(&items->commands, item);
 }
 
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
@@ -487,7 +485,7 @@ static int show_lines(struct cv_item_commands *commands, uint64_t from)
         fputc('\n', stdout);
         cv_text_done(&line);
         if (commands->stream != NULL)
-            cv_item_commands_over(commands, i);
+            cv_item_commands_release(commands, i);
     }
     return CV_EXIT_DONE;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "cli/common/usage_hints.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 enum {
     LINE_ROOM = 200,

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "model/platform/nominal.h"
-#include "run/common/guard.h"
-#include "run/hosts/rank_groups.h"
+#include "cli/run/lead_command.h"
+#include "model/platform/generate.h"
+#include "run/common/process.h"
+#include "run/hosts/leader_spec.h"
 #include "run/worker/worker_fold.h"
 
 static int end(struct cv_run_mpi *mpi, int status);
@@ -402,17 +403,16 @@ static void await_end(struct cleave_channel *link)
 
 static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
 {
-    struct cv_worker_options options = { .in = -1,
-                                         .out = -1,
-                                         .channel = mpi->bridge->links[0],
-                                         .lead = lead,
-                                         .lent = mpi->guard };
+    struct cv_worker_options options = {
+        .in = -1, .out = -1, .channel = mpi->bridge->links[0], .lent = mpi->guard
+    };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
     /* The status of rank 0 counts, and it prints the error. */
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return;
+    cv_lead_by(&options, lead);
     cv_worker_fold_attach(fold, &options);
     (void)cv_worker_serve(&options, &err);
     cv_worker_fold_free(fold);

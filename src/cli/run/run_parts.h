@@ -9,8 +9,8 @@
 #include "cli/live/live.h"
 #include "cli/log/job_log.h"
 #include "engine/mpi_bridge.h"
-#include "io/platform_leaders.h"
-#include "report/terminal/eta.h"
+#include "io/platform_file.h"
+#include "report/terminal/terminal_progress.h"
 #include "run/hosts/copies.h"
 #include "run/items/item_commands.h"
 #include "run/items/result_name_set.h"
@@ -91,6 +91,7 @@ struct cv_worker_list {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
     const char *const *prefixes;      /* of the arena; NULL: none */
     struct cleave_host *hosts;        /* of the arena */
+    struct cv_host_fields *fields;    /* of the arena: per group of a platform file */
     size_t nhosts;
     const char *const *
         *behind; /* per host: the names it leads, up to NULL; of the arena */
@@ -195,9 +196,9 @@ struct cv_run_items {
     const char *results;           /* folder; NULL: none */
     const char *folder;            /* of files that --files makes; NULL: none */
     bool tags, names_files, in_place;
-    struct cv_item_taken taken; /* names of files of --results */
-    struct cv_run_rows rows;    /* --results FILE.csv */
-    const char *rows_file;      /* where they go; NULL: there are none */
+    struct cv_result_names result_names; /* names of files of --results */
+    struct cv_run_rows rows;             /* --results FILE.csv */
+    const char *rows_file;               /* where they go; NULL: there are none */
     /* Names of files that go to other machines, and that come back; owned. */
     struct cv_item_template *sends, *returns;
     size_t nsends, nreturns;

@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/signal_name.h"
-#include "report/terminal/bar.h"
-#include "report/terminal/limit_text.h"
+#include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 /* Seconds between lines of plain progress, and between updates of the bar. */
 static const double PLAIN_S = 10, BAR_S = 0.2;

@@ -71,11 +71,11 @@ static enum cleave_status run_template_fill(const struct cv_run_items *items,
         cv_item_arguments_get(&items->commands, item, &arguments, err);
 
     if (status == CLEAVE_OK)
-        cv_item_template_line(template,
-                              &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        item + 1, slot,
-                                                        items->commands.count },
-                              out);
+        status = cv_item_template_line(template,
+                                       &(struct cv_item_values){
+                                           arguments.items, arguments.count, item + 1,
+                                           slot, items->commands.count },
+                                       out, err);
     cv_item_arguments_done(&arguments);
     return status;
 }
@@ -128,8 +128,8 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
     enum cleave_status status;
 
     CV_TRY(name_file(items, item, which, path, err));
-    CV_TRY(cv_item_taken_claim(&items->taken, &items->commands, item, path->bytes,
-                               items->in_place, err));
+    CV_TRY(cv_result_names_claim(&items->result_names, &items->commands, item,
+                                 path->bytes, items->in_place, err));
     status = cv_folders_make(path->bytes, &why);
     return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
 }
@@ -298,24 +298,14 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
 static int run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                              const char *text, struct cv_item_template *out)
 {
-    const struct cv_run_options *values = call->values;
+    struct cv_item_replacements replacements = items->commands.replacements;
     const char **words = cv_array(call->arena, 2, sizeof *words);
-    struct cleave_error err;
 
     if (words == NULL)
         return cv_no_memory("the items");
     words[0] = text;
-    if (cv_item_template_init(out, words,
-                              &(struct cv_item_replacements){
-                                  .optional = true,
-                                  .plus = values->plus != 0,
-                                  .whole = values->replace,
-                                  .names = (const char *const *)items->commands.names,
-                                  .nnames = items->commands.nnames,
-                                  .rules = items->commands.rules,
-                                  .nrules = items->commands.nrules },
-                              &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    replacements.optional = true;
+    CV_CALL(cv_item_template_init(out, words, &replacements, &err));
     out->bare = true;
     return CV_EXIT_DONE;
 }
@@ -378,7 +368,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
     }
     if (items->results != NULL) {
         CV_DO(run_template_read(call, items, items->results, &items->place));
-        items->in_place = items->place.places;
+        items->in_place = items->place.has_placeholder;
     }
     if (items->tags)
         CV_DO(run_template_read(call, items,
@@ -396,7 +386,7 @@ void cv_run_items_done(struct cv_run_items *items)
     free(items->sends);
     free(items->returns);
     cv_run_rows_done(&items->rows);
-    cv_item_taken_done(&items->taken);
+    cv_result_names_done(&items->result_names);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/helper_program.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/hosts/host_range.h"
 #include "run/common/process.h"
 

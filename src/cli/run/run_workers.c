@@ -18,8 +18,8 @@
 #include "base/shell_word.h"
 #include "cli/run/run_parts.h"
 #include "cli/task/load_task.h"
-#include "model/platform/nominal.h"
-#include "run/common/usable_cores.h"
+#include "model/platform/generate.h"
+#include "run/common/machine.h"
 #include "run/master/run_policy.h"
 
 enum { CV_MOST_WORKERS = 4096 };

@@ -9,7 +9,7 @@
 #include <cleave/trace.h>
 #include "cli/common/job_options.h"
 #include "cli/run/run_parts.h"
-#include "run/framed.h"
+#include "run/execute/framed.h"
 #include "run/master/run_policy.h"
 
 struct sink {

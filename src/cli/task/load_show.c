@@ -4,7 +4,7 @@
 #include <string.h>
 #include "cli/task/load_task.h"
 #include "model/platform/platform_internal.h"
-#include "report/terminal/terminal_gantt.h"
+#include "report/terminal/terminal_charts.h"
 
 int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
                   struct cv_price *out)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
-#include "io/platform_leaders.h"
-#include "run/hosts/via_spec.h"
+#include "io/platform_file.h"
+#include "run/hosts/leader_spec.h"
 #include "sim/reduce/reduced_load.h"
 
 /* clang-format off */

@@ -8,10 +8,9 @@
 #include "model/ready/ready_times.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
-#include "model/reduce/reduce_markov.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 #include "policy/compound/registry.h"
-#include "report/terminal/terminal_tree.h"
+#include "report/terminal/terminal_charts.h"
 
 const char *const cv_ready_models[] = {
     [CLEAVE_READY_ABSENT] = "absent",

@@ -6,12 +6,11 @@
 #include <string.h>
 #include <cleave/trace.h>
 #include "cli/task/reduce_task.h"
-#include "io/ready_file.h"
+#include "io/costs_file.h"
 #include "model/ready/ready_times.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_bounds.h"
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/reduce_markov.h"
+#include "model/reduce/reduce_tree.h"
 #include "policy/compound/registry.h"
 
 /* clang-format off */

@@ -4,7 +4,7 @@
 #include <cleave/stream_plan.h>
 #include <cleave/streams.h>
 #include "cli/task/task.h"
-#include "model/stream/stream_cip.h"
+#include "model/stream/stream_costs.h"
 
 /* The job of the task streams. */
 struct cv_streams_job {

@@ -13,7 +13,7 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "io/json_out.h"
-#include "model/platform/worker_fields.h"
+#include "model/platform/platform_internal.h"
 #include "report/terminal/table.h"
 
 /* Values of the options of all tasks; each verb sets what its option groups name. */

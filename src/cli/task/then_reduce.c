@@ -6,7 +6,6 @@
 #include "cli/task/load_task.h"
 #include "cli/task/reduce_task.h"
 #include "model/reduce/reduce_tree.h"
-#include "sim/reduce/joint_runs.h"
 #include "sim/reduce/reduced_load.h"
 
 static int bad_part(const char *part)

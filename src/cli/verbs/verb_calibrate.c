@@ -10,9 +10,9 @@
 #include "base/compare.h"
 #include "cli/common/job_options.h"
 #include "cli/run/run_parts.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 struct cv_measured {
     char *worker; /* owned */
@@ -201,7 +201,8 @@ static int calibrate_topology(const struct values *values, struct cv_arena *aren
              "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
              CV_ECHO(where->file), where->unit_bytes > 0 ? where->unit_bytes : 1e6,
              where->unit_flops > 0 ? where->unit_flops : 1e9);
-    status = cv_platform_save(platform, comment, values->output, values->force != 0);
+    status =
+        cv_platform_save(platform, NULL, comment, values->output, values->force != 0);
     cleave_platform_free(platform);
     return status;
 }
@@ -255,14 +256,15 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
 
 /* Write the platform; it and `spread` are released. */
 static int save_take(const struct values *values, struct cleave_platform *platform,
-                     double bytes, struct cv_text *spread)
+                     const struct cv_host_fields *hosts, double bytes,
+                     struct cv_text *spread)
 {
     struct cv_text comment = { NULL, 0, 0, false };
     int status;
 
     cv_text_add(&comment, CV_MEASURED_MARK " on %.0f bytes; units are bytes.%s", bytes,
                 spread->bytes != NULL ? spread->bytes : "");
-    status = cv_platform_save(platform, comment.failed ? "" : comment.bytes,
+    status = cv_platform_save(platform, hosts, comment.failed ? "" : comment.bytes,
                               values->output, values->force != 0);
     cv_text_done(spread);
     cv_text_done(&comment);
@@ -293,7 +295,7 @@ static int write_platform(const struct values *values, const struct cleave_worke
     if (failed)
         return cv_print_status(&err);
     spread_tell(spread, names, 1, worker, &text);
-    return save_take(values, platform, bytes, &text);
+    return save_take(values, platform, NULL, bytes, &text);
 }
 
 static void note(void *context, const char *text)
@@ -351,13 +353,14 @@ static int write_measured(const struct cv_call *call,
     const struct cleave_platform *was = workers->platform;
     struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
     struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
+    struct cv_host_fields *hosts = cv_array(call->arena, was->ngroups, sizeof *hosts);
     const char **names = cv_array(call->arena, result->nworkers + 1, sizeof *names);
     struct cv_text text = { NULL, 0, 0, false };
     struct cleave_platform *platform;
     struct cleave_error err;
     uint32_t n = 0;
 
-    if (kinds == NULL || groups == NULL || names == NULL)
+    if (kinds == NULL || groups == NULL || hosts == NULL || names == NULL)
         return cv_no_memory("the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
@@ -370,9 +373,10 @@ static int write_measured(const struct cv_call *call,
             continue;
         }
         groups[n] = *group;
-        groups[n].slots = group->slots > 0 ? 1 : 0;
-        if (group->gpus > 0)
-            groups[n].count /= group->gpus;
+        hosts[n] = workers->fields[g];
+        hosts[n].slots = hosts[n].slots > 0 ? 1 : 0;
+        if (hosts[n].gpus > 0)
+            groups[n].count /= hosts[n].gpus;
         kinds[n] =
             average(result, group->first, group->count, &was->workers[group->first]);
         for (uint32_t i = 0; i < group->count; i++)
@@ -384,7 +388,7 @@ static int write_measured(const struct cv_call *call,
         cv_text_done(&text);
         return cv_print_status(&err);
     }
-    return save_take(call->values, platform, result->input_bytes, &text);
+    return save_take(call->values, platform, hosts, result->input_bytes, &text);
 }
 
 /* All hosts at the same time, in chunks that grow. */

@@ -4,9 +4,8 @@
 #include <cleave/platform.h>
 #include <cleave/version.h>
 #include "cli/common/job_options.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/generate.h"
-#include "model/platform/literature_platforms.h"
 
 struct platform_options {
     uint64_t workers, seed;
@@ -152,7 +151,8 @@ static int run(const struct cv_call *call)
              : cv_generate_platform(&wanted, &platform, &err)) != CLEAVE_OK)
         return cv_print_status(&err);
     describe(values, comment, sizeof comment);
-    status = cv_platform_save(platform, comment, values->output, values->force != 0);
+    status =
+        cv_platform_save(platform, NULL, comment, values->output, values->force != 0);
     cleave_platform_free(platform);
     return status;
 }

@@ -5,9 +5,8 @@
 #include <string.h>
 #include "cli/common/usage_hints.h"
 #include "cli/run/run_parts.h"
-#include "run/decode/codec.h"
 #include "run/decode/decoder.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/pieces/pieces.h"
 #include "run/split/format_guess.h"
 #include <cleave/execute.h>
@@ -20,7 +19,7 @@ struct split_options {
     int recursive, force, json, quiet, index;
 };
 
-#define CODEC_WORD(upper, lower) ", " #lower
+#define CODEC_WORD(name) ", " #name
 #define CV_VALUES struct split_options
 
 /* clang-format off */

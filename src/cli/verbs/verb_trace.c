@@ -41,7 +41,7 @@ static int read_story(const char *path, struct context *out)
         return cv_refuse("%s: a trace for other viewers cannot be read back; give "
                          "--trace a name with another ending",
                          CV_ECHO(path));
-    if (cv_trace_file_load(path, &out->file, &err) != CLEAVE_OK ||
+    if (cv_trace_file_load(path, true, &out->file, &err) != CLEAVE_OK ||
         cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
         cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
         return cv_print_status(&err);
@@ -287,7 +287,7 @@ static int replay(const char *path, bool json)
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
-    if (cv_trace_file_load_whole(path, &file, &err) != CLEAVE_OK) {
+    if (cv_trace_file_load(path, false, &file, &err) != CLEAVE_OK) {
         status = cv_print_status(&err);
     } else if (cleave_replay(file.trace, NULL, &found, &err) != CLEAVE_OK) {
         snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));

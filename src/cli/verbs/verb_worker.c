@@ -9,14 +9,13 @@
 #include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/dev_null.h"
-#include "base/shell_word.h"
 #include "base/write_all.h"
+#include "base/shell_word.h"
+#include "cli/run/lead_command.h"
 #include "cli/run/run_parts.h"
-#include "run/common/content_hash.h"
+#include "run/common/piece_part.h"
 #include "run/hosts/host_spec.h"
-#include "run/hosts/join_port.h"
-#include "run/wire/call_relay.h"
+#include "run/hosts/joining.h"
 #include "run/wire/reverse_connect.h"
 #include "run/worker/worker_serve.h"
 
@@ -162,7 +161,7 @@ static int run(const struct cv_call *call)
     if (values->through)
         return stand_for(call);
     if (values->lead)
-        serve.lead = call->operands;
+        cv_lead_by(&serve, call->operands);
     else if (call->noperands > 0)
         return cv_refuse("expected no operand, got '%s'", call->operands[0]);
     if (values->hash != NULL)
