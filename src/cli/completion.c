@@ -1,19 +1,25 @@
-/* completion.c -- what all shells complete: above all, what may stand behind an option.
- * SPDX-License-Identifier: MIT
+/* completion.c -- completion scripts for bash, zsh and fish. SPDX-License-Identifier:
+ * MIT
  *
- * Most follows from the tables of options: FILE and DIR say so, "own|ring" lists words.
- * The words of the others are here or come from the lists that the options are checked
- * against. */
-#include "cli/completion.h"
+ * Most follows from the tables of options: FILE and DIR, "own|ring" lists words. Other
+ * words are here, or come from the lists that check the options. */
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
-#include "cli/common/verb.h"
 #include "cli/task/task.h"
 #include "cli/figures/figure_names.h"
 #include "cli/verbs.h"
+
+/* Kinds of completions. */
+enum completes {
+    COMPLETE_NOTHING, /* a number or any text */
+    COMPLETE_FILES,
+    COMPLETE_FOLDERS,
+    COMPLETE_WORDS, /* one of some words */
+    COMPLETE_LIST,  /* several of them, with commas between */
+};
 
 static const struct {
     const char *option, *words;
@@ -27,138 +33,136 @@ static const struct {
 static const char figures[] = CV_FIGURES(X);
 #undef X
 
-static void add_words(const struct cv_verb_list *verbs, struct cv_text *out,
-                      const char *first);
-
-static bool is_reduce(const char *task)
-{
-    return strcmp(task, "reduce") == 0;
-}
-
 static enum cleave_task task_of(const char *task)
 {
-    return is_reduce(task)              ? CLEAVE_TASK_REDUCE
+    return strcmp(task, "reduce") == 0  ? CLEAVE_TASK_REDUCE
            : strcmp(task, "items") == 0 ? CLEAVE_TASK_ITEMS
                                         : CLEAVE_TASK_LOAD;
 }
 
-static void add_policies(const char *task, struct cv_text *out)
+/* Add the first `length` bytes of a word, and `after`, to a list with spaces, unless
+ * it is there. */
+static void add_word(struct cv_text *out, const char *word, size_t length,
+                     const char *after)
 {
-    const enum cleave_task wanted = task_of(task);
+    char whole[80];
+    const char *at = out->bytes;
+    const size_t size =
+        (size_t)snprintf(whole, sizeof whole, "%.*s%s",
+                         length < sizeof whole ? (int)length : -1, word, after);
 
-    for (size_t i = 0; i < cleave_policy_count(); i++)
-        if (cleave_policy_at(i)->task == wanted)
-            cv_text_add(out, "%s%s", out->length > 0 ? " " : "",
-                        cleave_policy_at(i)->name);
+    for (; at != NULL && (at = strstr(at, whole)) != NULL; at += size)
+        if ((at == out->bytes || at[-1] == ' ') && (at[size] == '\0' || at[size] == ' '))
+            return;
+    cv_text_add(out, "%s%s", out->length > 0 ? " " : "", whole);
 }
 
-/* Whether a word stands among others with spaces between. */
-static bool has_word(const struct cv_text *text, const char *word)
+static void add_policies(enum cleave_task task, struct cv_text *out)
 {
-    const size_t length = strlen(word);
-    const char *at = text->bytes;
-
-    while (at != NULL && (at = strstr(at, word)) != NULL) {
-        if ((at == text->bytes || at[-1] == ' ') &&
-            (at[length] == '\0' || at[length] == ' '))
-            return true;
-        at += length;
-    }
-    return false;
+    for (size_t i = 0; i < cleave_policy_count(); i++)
+        if (cleave_policy_at(i)->task == task)
+            add_word(out, cleave_policy_at(i)->name, SIZE_MAX, "");
 }
 
 /* KEY= for every parameter of a policy of the task. */
-static void add_parameters(const char *task, struct cv_text *out)
+static void add_parameters(enum cleave_task task, struct cv_text *out)
 {
-    const enum cleave_task wanted = task_of(task);
-
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         const struct cleave_param *p = cleave_policy_at(i)->params;
 
-        if (cleave_policy_at(i)->task != wanted)
-            continue;
-        for (; p != NULL && p->name != NULL; p++) {
-            char word[80];
-
-            snprintf(word, sizeof word, "%s=", p->name);
-            if (!has_word(out, word))
-                cv_text_add(out, "%s%s", out->length > 0 ? " " : "", word);
-        }
+        for (; cleave_policy_at(i)->task == task && p != NULL && p->name != NULL; p++)
+            add_word(out, p->name, SIZE_MAX, "=");
     }
 }
 
-/* The words of "own|ring" or "TIME|auto" that are to be typed as they stand. */
+/* The words of "own|ring" or "TIME|auto" to type literally. */
 static void add_choices(const char *argument, struct cv_text *out)
 {
     while (*argument != '\0') {
         const size_t length = strcspn(argument, "|");
 
         if (islower((unsigned char)argument[0]) && memchr(argument, ',', length) == NULL)
-            cv_text_add(out, "%s%.*s", out->length > 0 ? " " : "", (int)length, argument);
+            add_word(out, argument, length, "");
         argument += length;
         argument += *argument == '|';
     }
 }
 
-enum cv_completes cv_completes(const struct cv_option *option, const char *task,
-                               struct cv_text *out_words)
+/* The completion of the argument of an option; words are added to `out_words`. `task` is the second
+ * word of the verb, or "". */
+static enum completes find_completion(const struct cv_option *option, const char *task,
+                                      struct cv_text *out_words)
 {
     const char *argument = option->argument;
 
     if (strcmp(argument, "FILE") == 0 || strcmp(argument, "TRACE") == 0)
-        return CV_COMPLETES_FILES;
+        return COMPLETE_FILES;
     if (strcmp(argument, "DIR") == 0)
-        return CV_COMPLETES_FOLDERS;
+        return COMPLETE_FOLDERS;
     if (strcmp(option->name, "--policy") == 0)
-        add_policies(task, out_words);
+        add_policies(task_of(task), out_words);
     else if (strcmp(option->name, "--policies") == 0) {
-        add_policies(task, out_words);
-        return CV_COMPLETES_LIST;
+        add_policies(task_of(task), out_words);
+        return COMPLETE_LIST;
     } else if (strcmp(option->name, "--param") == 0)
-        add_parameters(task, out_words);
+        add_parameters(task_of(task), out_words);
     else if (strcmp(option->name, "--sweep") == 0)
-        cv_sweep_names(is_reduce(task) ? CLEAVE_TASK_REDUCE : CLEAVE_TASK_LOAD, "=",
-                       out_words);
+        cv_sweep_names(task_of(task), "=", out_words);
     else if (option->add_words != NULL)
         option->add_words(out_words);
     else
         add_choices(argument, out_words);
-    /* Of some verbs the argument lists the words itself. */
+    /* For some verbs the argument lists the words itself. */
     for (size_t i = 0; out_words->length == 0 && i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(option->name, fixed[i].option) == 0)
             cv_text_add(out_words, "%s", fixed[i].words);
-    return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;
+    return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 
-/* The words that name a first operand, such as the policies of 'cleave policies'; files
- * for the verbs that read one. */
-static enum cv_completes operand_completes(const struct cv_verb_list *verbs,
-                                           const char *verb, struct cv_text *out_words)
+/* First words of all verbs, each once. */
+static void add_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
+{
+    for (size_t i = 0; i < verbs->count; i++)
+        add_word(out, verbs->items[i]->name, strcspn(verbs->items[i]->name, " "), "");
+}
+
+/* Second words of verbs with the first word of `name`; of all verbs if it is NULL. */
+static void add_second_words(const struct cv_verb_list *verbs, const char *name,
+                             struct cv_text *out)
+{
+    const size_t length = name != NULL ? strcspn(name, " ") + 1 : 0;
+
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *second = strchr(verbs->items[i]->name, ' ');
+
+        if (second != NULL &&
+            (name == NULL || strncmp(verbs->items[i]->name, name, length) == 0))
+            add_word(out, second + 1, SIZE_MAX, "");
+    }
+}
+
+/* Words for the first operand; files for verbs that read one. */
+static enum completes operand_completes(const struct cv_verb_list *verbs,
+                                        const char *verb, struct cv_text *out_words)
 {
     if (strcmp(verb, "report") == 0 || strcmp(verb, "replay") == 0)
-        return CV_COMPLETES_FILES;
+        return COMPLETE_FILES;
     if (strcmp(verb, "completions") == 0)
         cv_text_add(out_words, "bash zsh fish");
     if (strcmp(verb, "policies") == 0) {
-        add_policies("load", out_words);
-        add_policies("reduce", out_words);
-        add_policies("items", out_words);
+        add_policies(CLEAVE_TASK_LOAD, out_words);
+        add_policies(CLEAVE_TASK_REDUCE, out_words);
+        add_policies(CLEAVE_TASK_ITEMS, out_words);
     }
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);
-    for (size_t i = 0; strcmp(verb, "help") == 0 && i < verbs->count; i++) {
-        char word[32];
-
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(verbs->items[i]->name, " "),
-                 verbs->items[i]->name);
-        if (!has_word(out_words, word))
-            cv_text_add(out_words, "%s%s", out_words->length > 0 ? " " : "", word);
-    }
-    return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;
+    if (strcmp(verb, "help") == 0)
+        add_first_words(verbs, out_words);
+    return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 
-/* Bytes of the first sentence of a help text, without its full stop, or of as many words of it
- * as a line has room for. */
+/* The length of the first sentence of a help text, without full stop, or of the words
+ * that fit. */
 static size_t sentence_length(const char *help)
 {
     const size_t max = 72;
@@ -187,8 +191,7 @@ static bool verb_begins(const struct cv_verb_list *verbs, size_t index)
 
 /* --- the completion script for bash ------------------------------------------------ */
 
-/* It needs no other script. Bash splits words at = and :, so "--policy=u" comes as three
- * words and is put together again. */
+/* Bash splits words at = and :, so "--policy=u" arrives as three words. */
 
 static const char head[] =
     "# Completion of cleave for bash. Made by 'cleave completions bash': edit the "
@@ -238,37 +241,6 @@ static const char head[] =
     "        fi\n"
     "    done\n";
 
-/* First words of all verbs, each once, or second words of those that begin with `first`. */
-static void add_words(const struct cv_verb_list *verbs, struct cv_text *out,
-                      const char *first)
-{
-    const char *last = "";
-    size_t last_length = 0;
-
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *name = verbs->items[i]->name;
-        const size_t length = strcspn(name, " ");
-
-        if (first != NULL) {
-            if (strlen(first) == length && strncmp(name, first, length) == 0 &&
-                name[length] == ' ')
-                cv_text_add(out, " %s", name + length + 1);
-        } else if (length != last_length || strncmp(name, last, length) != 0) {
-            cv_text_add(out, " %.*s", (int)length, name);
-        }
-        last = name;
-        last_length = length;
-    }
-}
-
-static void add_pattern(struct cv_text *out, const struct cv_option *option)
-{
-    cv_text_add(out, "        %s", option->name);
-    if (option->letter != 0)
-        cv_text_add(out, " | -%c", option->letter);
-    cv_text_add(out, ") ");
-}
-
 static void add_option(struct cv_text *out, const struct cv_option *option,
                        const char *task)
 {
@@ -276,26 +248,28 @@ static void add_option(struct cv_text *out, const struct cv_option *option,
 
     if (!cv_option_takes(option))
         return;
-    add_pattern(out, option);
-    switch (cv_completes(option, task, &words)) {
-    case CV_COMPLETES_FILES:
+    cv_text_add(out, "        %s", option->name);
+    if (option->letter != 0)
+        cv_text_add(out, " | -%c", option->letter);
+    cv_text_add(out, ") ");
+    switch (find_completion(option, task, &words)) {
+    case COMPLETE_FILES:
         cv_text_add(out, "_cleave_files -f; return ;;\n");
         break;
-    case CV_COMPLETES_FOLDERS:
+    case COMPLETE_FOLDERS:
         cv_text_add(out, "_cleave_files -d; return ;;\n");
         break;
-    case CV_COMPLETES_WORDS:
+    case COMPLETE_WORDS:
         cv_text_add(out, "_cleave_words '%s'; return ;;\n", words.bytes);
         break;
-    case CV_COMPLETES_LIST:
+    case COMPLETE_LIST:
         cv_text_add(out, "_cleave_list '%s'; return ;;\n", words.bytes);
         break;
-    case CV_COMPLETES_NOTHING:
+    case COMPLETE_NOTHING:
         cv_text_add(out, "return ;;\n");
         break;
     }
-    out->failed = out->failed || words.failed;
-    cv_text_done(&words);
+    cv_text_end(&words, out);
 }
 
 static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
@@ -303,7 +277,7 @@ static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const enum completes operands = operand_completes(verbs, verb->name, &words);
     const struct cv_option *o;
 
     cv_text_add(out, "    '%s%s)\n        options='--help -h", verb->name,
@@ -311,42 +285,38 @@ static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         cv_text_add(out, " %s", o->name);
     cv_text_add(out, "'\n");
-    if (operands == CV_COMPLETES_FILES)
+    if (operands == COMPLETE_FILES)
         cv_text_add(out, "        operands=-f\n");
-    else if (operands == CV_COMPLETES_WORDS)
+    else if (operands == COMPLETE_WORDS)
         cv_text_add(out, "        operands='%s'\n", words.bytes);
     cv_text_add(out, "        case $option in\n");
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         add_option(out, o, second != NULL ? second + 1 : "");
     cv_text_add(out, "        esac\n        ;;\n");
-    out->failed = out->failed || words.failed;
-    cv_text_done(&words);
+    cv_text_end(&words, out);
 }
 
 void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    const char *last = "";
+    struct cv_text words = { NULL, 0, 0, false };
 
-    cv_text_add(out, "%s", head);
-    cv_text_add(out, "    if ((COMP_CWORD == 1)); then\n        _cleave_words '");
-    add_words(verbs, out, NULL);
-    cv_text_add(out, " --help --version'\n        return\n    fi\n"
-                     "    if ((COMP_CWORD == 2)); then\n"
-                     "        case ${COMP_WORDS[1]} in\n");
+    add_first_words(verbs, &words);
+    cv_text_add(out,
+                "%s    if ((COMP_CWORD == 1)); then\n        _cleave_words ' %s --help "
+                "--version'\n        return\n    fi\n"
+                "    if ((COMP_CWORD == 2)); then\n        case ${COMP_WORDS[1]} in\n",
+                head, words.bytes != NULL ? words.bytes : "");
     for (size_t i = 0; i < verbs->count; i++) {
         const char *name = verbs->items[i]->name;
-        const size_t length = strcspn(name, " ");
-        char first[32];
 
-        if (name[length] == '\0' ||
-            (strncmp(last, name, length) == 0 && last[length] == ' '))
+        if (strchr(name, ' ') == NULL || !verb_begins(verbs, i))
             continue;
-        snprintf(first, sizeof first, "%.*s", (int)length, name);
-        cv_text_add(out, "        %s) _cleave_words '", first);
-        add_words(verbs, out, first);
-        cv_text_add(out, "'; return ;;\n");
-        last = name;
+        cv_text_done(&words);
+        add_second_words(verbs, name, &words);
+        cv_text_add(out, "        %.*s) _cleave_words ' %s'; return ;;\n",
+                    (int)strcspn(name, " "), name, words.bytes);
     }
+    cv_text_end(&words, out);
     cv_text_add(out, "        esac\n    fi\n"
                      "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
     for (size_t i = 0; i < verbs->count; i++)
@@ -365,7 +335,6 @@ void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out)
 
 /* --- the completion script for fish ------------------------------------------------ */
 
-/* The condition under which a line for the verb holds. */
 static void fish_condition(struct cv_text *out, const char *name)
 {
     const size_t length = strcspn(name, " ");
@@ -377,7 +346,6 @@ static void fish_condition(struct cv_text *out, const char *name)
     cv_text_add(out, "'");
 }
 
-/* The end of a line: what the word is for. */
 static void fish_describe(struct cv_text *out, const char *text, size_t length)
 {
     cv_text_add(out, " -d '");
@@ -396,18 +364,18 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     if (option->letter != 0)
         cv_text_add(out, " -s %c", option->letter);
     if (cv_option_takes(option)) {
-        switch (cv_completes(option, task, &words)) {
-        case CV_COMPLETES_FILES:
+        switch (find_completion(option, task, &words)) {
+        case COMPLETE_FILES:
             cv_text_add(out, " -r -F");
             break;
-        case CV_COMPLETES_FOLDERS:
+        case COMPLETE_FOLDERS:
             cv_text_add(out, " -x -a '(__fish_complete_directories)'");
             break;
-        case CV_COMPLETES_WORDS:
-        case CV_COMPLETES_LIST:
+        case COMPLETE_WORDS:
+        case COMPLETE_LIST:
             cv_text_add(out, " -x -a '%s'", words.bytes);
             break;
-        case CV_COMPLETES_NOTHING:
+        case COMPLETE_NOTHING:
             cv_text_add(out, " -x");
             break;
         }
@@ -415,9 +383,8 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     cv_option_help(option, &help);
     if (!help.failed)
         fish_describe(out, help.bytes, sentence_length(help.bytes));
-    out->failed = out->failed || words.failed || help.failed;
-    cv_text_done(&words);
-    cv_text_done(&help);
+    cv_text_end(&words, out);
+    cv_text_end(&help, out);
 }
 
 static void fish_verb(const struct cv_verb_list *verbs, struct cv_text *out,
@@ -425,45 +392,27 @@ static void fish_verb(const struct cv_verb_list *verbs, struct cv_text *out,
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const enum completes operands = operand_completes(verbs, verb->name, &words);
     const struct cv_option *o;
 
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         fish_option(out, verb, o, second != NULL ? second + 1 : "");
     fish_option(out, verb, &cv_help_option, "");
-    if (operands == CV_COMPLETES_FILES) {
+    if (operands == COMPLETE_FILES) {
         fish_condition(out, verb->name);
         cv_text_add(out, " -F\n");
-    } else if (operands == CV_COMPLETES_WORDS) {
+    } else if (operands == COMPLETE_WORDS) {
         fish_condition(out, verb->name);
         cv_text_add(out, " -a '%s'\n", words.bytes);
     }
-    out->failed = out->failed || words.failed;
-    cv_text_done(&words);
+    cv_text_end(&words, out);
 }
 
-/* "load reduce ..": the second words of all verbs, each once. */
-static void add_second_words(const struct cv_verb_list *verbs, struct cv_text *out)
-{
-    for (size_t i = 0; i < verbs->count; i++) {
-        const char *second = strchr(verbs->items[i]->name, ' ');
-        size_t k = 0;
-
-        if (second == NULL)
-            continue;
-        while (k < i && (strchr(verbs->items[k]->name, ' ') == NULL ||
-                         strcmp(strchr(verbs->items[k]->name, ' '), second) != 0))
-            k++;
-        if (k == i)
-            cv_text_add(out, "%s", second);
-    }
-}
-
-/* The first word of a verb, and the second one, which stands behind that alone. */
 static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, size_t i)
 {
     const char *name = verbs->items[i]->name, *summary = verbs->items[i]->summary;
     const size_t length = strcspn(name, " ");
+    struct cv_text words = { NULL, 0, 0, false };
 
     if (verb_begins(verbs, i)) {
         const char *what = name[length] == ' ' ? "several commands" : summary;
@@ -473,14 +422,15 @@ static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, si
         fish_describe(out, what, strlen(what));
     }
     if (name[length] == ' ') {
+        add_second_words(verbs, NULL, &words);
         cv_text_add(out,
                     "complete -c cleave -n '__fish_seen_subcommand_from %.*s; and not "
-                    "__fish_seen_subcommand_from",
-                    (int)length, name);
-        add_second_words(verbs, out);
-        cv_text_add(out, "' -a %s", name + length + 1);
+                    "__fish_seen_subcommand_from %s' -a %s",
+                    (int)length, name, words.bytes != NULL ? words.bytes : "",
+                    name + length + 1);
         fish_describe(out, summary, strlen(summary));
     }
+    cv_text_end(&words, out);
 }
 
 void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out)
@@ -497,7 +447,7 @@ void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out)
 
 /* --- the completion script for zsh ------------------------------------------------- */
 
-/* Between single quotes; `special` are put behind a backslash. */
+/* Between single quotes; `special` characters get a backslash. */
 static void add_quoted(struct cv_text *out, const char *text, size_t length,
                        const char *special)
 {
@@ -515,24 +465,23 @@ static void zsh_action(struct cv_text *out, const struct cv_option *option,
                        const char *task)
 {
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes kind = cv_completes(option, task, &words);
+    const enum completes kind = find_completion(option, task, &words);
 
     cv_text_add(out, ":");
     add_quoted(out, option->argument, strlen(option->argument), ":\\");
     cv_text_add(out, ":");
-    if (kind == CV_COMPLETES_FILES)
+    if (kind == COMPLETE_FILES)
         cv_text_add(out, "_files");
-    else if (kind == CV_COMPLETES_FOLDERS)
+    else if (kind == COMPLETE_FOLDERS)
         cv_text_add(out, "_files -/");
-    else if (kind == CV_COMPLETES_LIST)
+    else if (kind == COMPLETE_LIST)
         cv_text_add(out, "_sequence compadd - %s", words.bytes);
-    else if (kind == CV_COMPLETES_WORDS) {
+    else if (kind == COMPLETE_WORDS) {
         cv_text_add(out, "(");
         add_quoted(out, words.bytes, words.length, ":\\");
         cv_text_add(out, ")");
     }
-    out->failed = out->failed || words.failed;
-    cv_text_done(&words);
+    cv_text_end(&words, out);
 }
 
 static void zsh_option(struct cv_text *out, const struct cv_option *option,
@@ -556,8 +505,7 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
             zsh_action(out, option, task);
         cv_text_add(out, "' \\\n");
     }
-    out->failed = out->failed || help.failed;
-    cv_text_done(&help);
+    cv_text_end(&help, out);
 }
 
 static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
@@ -565,7 +513,7 @@ static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const enum completes operands = operand_completes(verbs, verb->name, &words);
     const struct cv_option *o;
 
     cv_text_add(out, "    ('%s%s)\n        _arguments -s -S \\\n", verb->name,
@@ -573,17 +521,16 @@ static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
         zsh_option(out, o, second != NULL ? second + 1 : "");
     zsh_option(out, &cv_help_option, "");
-    if (operands == CV_COMPLETES_FILES)
+    if (operands == COMPLETE_FILES)
         cv_text_add(out, "            '*:file:_files'\n");
-    else if (operands == CV_COMPLETES_WORDS)
+    else if (operands == COMPLETE_WORDS)
         cv_text_add(out, "            '*:name:(%s)'\n", words.bytes);
     else if (verb->operands != NULL)
         cv_text_add(out, "            '*::command:_normal'\n");
     else
         cv_text_add(out, "            && return\n");
     cv_text_add(out, "        ;;\n");
-    out->failed = out->failed || words.failed;
-    cv_text_done(&words);
+    cv_text_end(&words, out);
 }
 
 static void zsh_choice(struct cv_text *out, const char *name, size_t length,
@@ -594,7 +541,6 @@ static void zsh_choice(struct cv_text *out, const char *name, size_t length,
     cv_text_add(out, "'\n");
 }
 
-/* "plan", "run", ..: what comes behind cleave. */
 static void zsh_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     for (size_t i = 0; i < verbs->count; i++) {
@@ -608,7 +554,6 @@ static void zsh_first_words(const struct cv_verb_list *verbs, struct cv_text *ou
     }
 }
 
-/* "load", "reduce", ..: what comes behind those that are several commands. */
 static void zsh_second_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     for (size_t i = 0; i < verbs->count; i++) {

@@ -1,18 +1,17 @@
 /* main.c -- the command line: words to verb, verb to exit status.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "cli/common/output.h"
 #include "cli/verbs.h"
 
 static int call(const char *name, int count, char *const *words)
 {
     int used;
 
-    return cv_verb_call(cv_verb_find(&cv_verbs, 1, &name, &used), count, words);
+    return cv_verb_call(cv_verb_find(1, &name, &used), count, words);
 }
 
-/* Words that name no verb: options of the program itself, the start of several names,
- * or a mistake. */
+/* Words without a verb: options of the program, the start of several names, or a
+ * mistake. */
 static int run_other(int count, char *const *words, int started)
 {
     struct cv_text text = { NULL, 0, 0, false };
@@ -22,7 +21,7 @@ static int run_other(int count, char *const *words, int started)
     if (help && started == 0 && count > 1) /* --help run: of that one */
         return call("help", count - 1, words + 1);
     if (help) {
-        cv_help_list(&cv_verbs, started, (const char *const *)words, &text);
+        cv_help_list(started, (const char *const *)words, &text);
         return cv_print_take(&text);
     }
     if (count > 0 && strcmp(words[0], "--version") == 0)
@@ -32,8 +31,8 @@ static int run_other(int count, char *const *words, int started)
                          "--version; others stand behind it, as in: cleave run -j 4 ...",
                          CV_ECHO(words[0]));
     if (count > 0 && started == 0)
-        return cv_verb_unknown(&cv_verbs, count, (const char *const *)words);
-    cv_help_list(&cv_verbs, started, (const char *const *)words, &text);
+        return cv_verb_unknown(count, (const char *const *)words);
+    cv_help_list(started, (const char *const *)words, &text);
     if (!text.failed)
         fputs(text.bytes, stderr);
     cv_text_done(&text);
@@ -48,7 +47,7 @@ int main(int argc, char **argv)
     int used, status;
 
     cv_guard_streams();
-    verb = cv_verb_find(&cv_verbs, count, (const char *const *)words, &used);
+    verb = cv_verb_find(count, (const char *const *)words, &used);
     if (verb != NULL)
         status = cv_verb_call(verb, count - used, words + used);
     else

@@ -1,4 +1,5 @@
-/* verbs.c -- finds a verb by its words, and lists verbs. SPDX-License-Identifier: MIT */
+/* verbs.c -- the table of verbs, and help, man pages and completions.
+ * SPDX-License-Identifier: MIT */
 #include "cli/verbs.h"
 
 #include <ctype.h>
@@ -6,14 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <cleave/version.h>
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
-#include "cli/completion.h"
 #include "cli/task/task.h"
-#include "report/terminal/table.h"
 #include "run/items/item_commands.h"
 
-/* Does the verb's name start with these words? */
 static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)
 {
     const char *name = verb->name;
@@ -51,30 +47,28 @@ static int words_in(const char *name)
     return count;
 }
 
-const struct cv_verb *cv_verb_find(const struct cv_verb_list *verbs, int count,
-                                   const char *const *words, int *out_used)
+const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out_used)
 {
     int plain = 0, started = 0;
 
     while (plain < count && words[plain][0] != '-')
         plain++;
     *out_used = 0;
-    for (size_t i = 0; i < verbs->count; i++) {
-        const int needed = words_in(verbs->items[i]->name);
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const int needed = words_in(cv_verbs.items[i]->name);
 
-        if (needed <= plain && starts_with(verbs->items[i], needed, words)) {
+        if (needed <= plain && starts_with(cv_verbs.items[i], needed, words)) {
             *out_used = needed;
-            return verbs->items[i];
+            return cv_verbs.items[i];
         }
-        if (plain > 0 && plain < needed && starts_with(verbs->items[i], plain, words))
+        if (plain > 0 && plain < needed && starts_with(cv_verbs.items[i], plain, words))
             started = plain;
     }
     *out_used = started;
     return NULL;
 }
 
-/* The names to offer for a mistyped one: the verbs that begin with the same first word
- * or, when there are none, first words. */
+/* Names to offer for a mistyped one: verbs with the same first word, else first words. */
 struct offer {
     const char *names[CV_VERBS_MAX];
     size_t count;
@@ -88,14 +82,14 @@ static const char *offered(const void *context, size_t index)
     return offer->names[index];
 }
 
-static void offer_first_words(const struct cv_verb_list *verbs, struct offer *offer)
+static void offer_first_words(struct offer *offer)
 {
-    for (size_t i = 0; i < verbs->count; i++) {
+    for (size_t i = 0; i < cv_verbs.count; i++) {
         char *word = offer->first[offer->count];
         bool known = false;
 
         snprintf(word, sizeof offer->first[0], "%.*s",
-                 (int)strcspn(verbs->items[i]->name, " "), verbs->items[i]->name);
+                 (int)strcspn(cv_verbs.items[i]->name, " "), cv_verbs.items[i]->name);
         for (size_t k = 0; k < offer->count; k++)
             known = known || strcmp(offer->names[k], word) == 0;
         if (!known)
@@ -103,18 +97,18 @@ static void offer_first_words(const struct cv_verb_list *verbs, struct offer *of
     }
 }
 
-int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *const *words)
+int cv_verb_unknown(int count, const char *const *words)
 {
     struct offer offer = { .count = 0 };
     char typed[2 * CV_ECHO_ROOM + 1], hint[512];
 
     snprintf(typed, sizeof typed, "%s", CV_ECHO(words[0]));
-    for (size_t i = 0; i < verbs->count; i++) {
-        if (starts_with(verbs->items[i], 1, words))
-            offer.names[offer.count++] = verbs->items[i]->name;
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        if (starts_with(cv_verbs.items[i], 1, words))
+            offer.names[offer.count++] = cv_verbs.items[i]->name;
     }
     if (offer.count == 0)
-        offer_first_words(verbs, &offer);
+        offer_first_words(&offer);
     else if (count > 1)
         snprintf(typed, sizeof typed, "%s %s", words[0], CV_ECHO(words[1]));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
@@ -134,8 +128,7 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *con
     return cv_refuse("unknown command '%s'%s", typed, hint);
 }
 
-void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,
-                  struct cv_text *out)
+void cv_help_list(int count, const char *const *words, struct cv_text *out)
 {
     cv_text_add(out, "Usage: cleave");
     for (int i = 0; i < count; i++)
@@ -147,8 +140,8 @@ void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const
         cv_text_add(out, "\n");
     }
     cv_text_add(out, "\nCommands:\n");
-    for (size_t i = 0; i < verbs->count; i++) {
-        const struct cv_verb *verb = verbs->items[i];
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const struct cv_verb *verb = cv_verbs.items[i];
 
         if (starts_with(verb, count, words))
             cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);
@@ -157,9 +150,7 @@ void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const
                 "\n'cleave COMMAND --help' explains a command and shows an example.\n");
 }
 
-/* --- man pages, made from the same tables as --help -------------------------------- */
-
-/* `length` bytes as roff text: hyphens that can be copied, no accidental requests. */
+/* As roff: hyphens that can be copied, no accidental requests. */
 static void add_roff(struct cv_text *out, const char *text, size_t length)
 {
     bool line_start = true;
@@ -233,8 +224,7 @@ static void add_option(struct cv_text *out, const struct cv_option *o)
     cv_text_add(out, "\n");
     cv_option_help(o, &help);
     add_text(out, help.failed ? "" : help.bytes);
-    out->failed = out->failed || help.failed;
-    cv_text_done(&help);
+    cv_text_end(&help, out);
     cv_text_add(out, "\n");
 }
 
@@ -253,7 +243,7 @@ static void add_facts(struct cv_text *out, const char *title, const struct cv_fa
 
 static void add_examples(struct cv_text *out, const char *examples)
 {
-    enum { ROOM = 72 }; /* columns beside the margin of a page */
+    enum { ROOM = 72 }; /* columns next to the margin */
 
     cv_text_add(out, ".SH EXAMPLES\n.nf\n");
     while (*examples != '\0') {
@@ -267,8 +257,7 @@ static void add_examples(struct cv_text *out, const char *examples)
             cv_text_add(out, "\n");
             line += length + (line[length] == '\n');
         }
-        out->failed = out->failed || lines.failed;
-        cv_text_done(&lines);
+        cv_text_end(&lines, out);
     }
     cv_text_add(out, ".fi\n");
 }
@@ -281,8 +270,7 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
     cv_text_add(out, ".SH SYNOPSIS\n");
     cv_help_usage(verb, &usage);
     add_text(out, usage.bytes != NULL ? usage.bytes : "");
-    out->failed = out->failed || usage.failed;
-    cv_text_done(&usage);
+    cv_text_end(&usage, out);
     cv_text_add(out, "\n.SH DESCRIPTION\n");
     add_text(out, verb->description);
     cv_text_add(out, "\n.SH OPTIONS\n");
@@ -299,13 +287,13 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
     add_examples(out, verb->examples);
 }
 
-static void add_program(const struct cv_verb_list *verbs, struct cv_text *out)
+static void add_program(struct cv_text *out)
 {
     cv_text_add(out, ".SH SYNOPSIS\ncleave COMMAND [OPTION]...\n.SH DESCRIPTION\n");
     add_text(out, cv_program_description);
     cv_text_add(out, "\n.SH COMMANDS\n");
-    for (size_t i = 0; i < verbs->count; i++) {
-        const struct cv_verb *verb = verbs->items[i];
+    for (size_t i = 0; i < cv_verbs.count; i++) {
+        const struct cv_verb *verb = cv_verbs.items[i];
 
         cv_text_add(out, ".TP\n\\fB");
         add_page_name(out, verb, false);
@@ -315,24 +303,19 @@ static void add_program(const struct cv_verb_list *verbs, struct cv_text *out)
     }
 }
 
-/* What help says as roff, for man(1). verb NULL: the page of the program itself. */
-static void man_page(const struct cv_verb_list *verbs, const struct cv_verb *verb,
-                     struct cv_text *out)
+/* `verb` NULL: the page of the program. */
+static void man_page(const struct cv_verb *verb, struct cv_text *out)
 {
     add_head(out, verb, verb != NULL ? verb->summary : cv_program_summary);
     if (verb != NULL)
         add_verb(out, verb);
     else
-        add_program(verbs, out);
+        add_program(out);
     add_facts(out, "EXIT STATUS", cv_exit_facts, verb);
     add_facts(out, "ENVIRONMENT", cv_environment_facts, verb);
     if (verb != NULL)
         cv_text_add(out, ".SH SEE ALSO\n\\fBcleave\\fR(1)\n");
 }
-
-/* --- the table of all verbs, and the two that read it: help and completions -------- */
-
-/* --- cleave help --------------------------------------------------------------------- */
 
 struct help_options {
     int man, verbs;
@@ -350,9 +333,6 @@ static const struct cv_option help_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group help_groups[] = { CV_GROUP("Output", help_options),
-                                                      CV_GROUPS_END };
-
 static int run_help(const struct cv_call *call)
 {
     const struct help_options *values = call->values;
@@ -367,21 +347,21 @@ static int run_help(const struct cv_call *call)
         return CV_EXIT_DONE;
     }
     if (count > 0) {
-        verb = cv_verb_find(&cv_verbs, count, call->operands, &used);
+        verb = cv_verb_find(count, call->operands, &used);
         if (verb != NULL && used < count)
             return cv_refuse("unexpected argument '%s'; expected 'cleave help %s'",
                              CV_ECHO(call->operands[used]), verb->name);
         if (used < count)
-            return cv_verb_unknown(&cv_verbs, count, call->operands);
+            return cv_verb_unknown(count, call->operands);
         if (verb == NULL && values->man)
             return cv_refuse("no man page for '%s' alone", call->operands[0]);
     }
     if (values->man)
-        man_page(&cv_verbs, verb, &text);
+        man_page(verb, &text);
     else if (verb != NULL)
         cv_help_verb(verb, &text);
     else
-        cv_help_list(&cv_verbs, count, call->operands, &text);
+        cv_help_list(count, call->operands, &text);
     return cv_print_take(&text);
 }
 
@@ -391,13 +371,11 @@ static const struct cv_verb cv_verb_help = {
     .description = "Explains a command, as COMMAND --help does, or lists the commands.",
     .operands = "[COMMAND...]",
     .max_operands = 8,
-    .groups = help_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", help_options)),
     .examples = "cleave help plan load",
     .values_size = sizeof(struct help_options),
     .run = run_help,
 };
-
-/* --- cleave completions -------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -447,8 +425,6 @@ static const struct cv_verb cv_verb_completions = {
     .examples = "cleave completions bash\ncleave completions fish",
     .run = run_completions,
 };
-
-/* --- the table ----------------------------------------------------------------------- */
 
 /* Tasks, each with its verbs plan, simulate and, if COMPARED, compare. */
 #define CV_TASKS(X)     \

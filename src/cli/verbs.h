@@ -22,16 +22,18 @@ extern const struct cv_verb_list cv_verbs;
  * Returns NULL with *out_used = n > 0 when the first n words start the names of several
  * verbs and no word follows (or an option does), and with *out_used = 0 when no verb is
  * named so. */
-const struct cv_verb *cv_verb_find(const struct cv_verb_list *verbs, int count,
-                                   const char *const *words, int *out_used);
+const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out_used);
 
 /* Complain that `words` name no verb, with the nearest names. Returns the exit status. */
-int cv_verb_unknown(const struct cv_verb_list *verbs, int count,
-                    const char *const *words);
+int cv_verb_unknown(int count, const char *const *words);
 
 /* Help: the verbs whose names start with `words`, each with its summary; all for
  * count 0. */
-void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,
-                  struct cv_text *out);
+void cv_help_list(int count, const char *const *words, struct cv_text *out);
+
+/* Scripts that complete command lines, made from the tables of the verbs (completion.c). */
+void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);
+void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out);
+void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out);
 
 #endif

@@ -6,7 +6,7 @@ setup() {
     unset NO_COLOR COLUMNS LC_CTYPE LANG
     export LC_ALL=C
     cd "$BATS_TEST_TMPDIR"
-    table=$BATS_TEST_DIRNAME/../../src/cli/common/run_foreign.c
+    table=$BATS_TEST_DIRNAME/../../src/cli/run/run_foreign.c
 }
 
 # answered TYPE OPTION... -- each of them is refused with this.

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/live/http.h"
+#include "cli/live/live.h"
 #include "fuzz_target.h"
 
 /* A copy with nothing behind it that could be read. */

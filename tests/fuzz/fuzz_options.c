@@ -10,7 +10,7 @@
 
 #include "cli/common/output.h"
 #include "cli/common/job_options.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "cli/verbs.h"
 #include "engine/driver.h"
 #include "model/platform/generate.h"

@@ -1,5 +1,5 @@
 /* test_fields.c -- fields of the library as options. SPDX-License-Identifier: MIT */
-#include "cli/common/fields.h"
+#include "cli/common/output.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

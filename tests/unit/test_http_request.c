@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/live/http.h"
+#include "cli/live/live.h"
 
 static const struct {
     const char *text;

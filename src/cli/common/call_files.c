@@ -1,6 +1,6 @@
 /* call_files.c -- the files that a call names: patterns are expanded, and no file is both read
  * and written. SPDX-License-Identifier: MIT */
-#include "cli/common/call_files.h"
+#include "cli/common/verb.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,12 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file_target.h"
-#include "base/new_file.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
 
-/* The role of the file of an option: FILE and TRACE are read unless the table says otherwise. */
+/* The role of the file of an option; by default FILE and TRACE are read. */
 static enum cv_file_role role_of(const struct cv_option *option)
 {
     if (option->kind != CV_OPTION_TEXT && option->kind != CV_OPTION_REPEAT)
@@ -100,12 +97,10 @@ static void add_option(struct uses *uses, const struct cv_call *call,
     paths = texts_of(call, option, &one);
     for (size_t i = 0; i < paths.count; i++) {
         add_file(uses, option->name, paths.items[i], role, how);
-        for (size_t k = 0; role == CV_FILE_JOURNAL && k < 3; k++) {
-            struct cv_text name = { NULL, 0, 0, false };
-
-            cv_text_add(&name, "%s%s", paths.items[i], companions[k]);
-            add_file(uses, option->name, cv_text_take(&name, call->arena), role, 0);
-        }
+        for (size_t k = 0; role == CV_FILE_JOURNAL && k < 3; k++)
+            add_file(uses, option->name,
+                     cv_arena_print(call->arena, "%s%s", paths.items[i], companions[k]),
+                     role, 0);
     }
     if (paths.count == 0 && (role == CV_FILE_INPUT || role == CV_FILE_RESULT))
         add_file(uses, option->name, NULL, role, 0);
@@ -236,7 +231,7 @@ static int by_name(const FTSENT **one, const FTSENT **other)
 /* Add all regular files below a directory; links and others are not read. */
 static int walk_folder(struct names *names, FTS *tree, const char *folder)
 {
-    char first[CV_ECHO_ROOM] = ""; /* of those that are not read */
+    char first[CV_ECHO_ROOM] = ""; /* that is not read */
     size_t left_out = 0;
     FTSENT *entry;
 
@@ -300,7 +295,7 @@ static const char *word_at(const void *context, size_t index)
     return ((const struct cv_words *)context)->items[index];
 }
 
-/* A name with a space of which only the first word was passed, without quotes. */
+/* A name with a space, passed without quotes: only its first word has arrived. */
 static const char *find_longer(const struct cv_words *near, const char *base)
 {
     const size_t length = strlen(base);

@@ -3,7 +3,7 @@
  *
  * The library does not know the command line: its errors and notes name members of struct
  * cleave_execution and of the structures in src/run that options fill. */
-#include "cli/common/fields.h"
+#include "cli/common/output.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* job_options.c -- parameters of a policy, and lists of policies, as typed.
+/* job_options.c -- parameters, engines, topologies and traces that verbs share.
  * SPDX-License-Identifier: MIT */
 #include "cli/common/job_options.h"
 
@@ -8,68 +8,50 @@
 #include <unistd.h>
 #include <cleave/simgrid.h>
 #include "base/shell_word.h"
-#include "base/text.h"
-#include "cli/common/output.h"
+#include "io/platform_file.h"
 
-int cv_settings_add(struct cv_settings *settings, const char *text,
-                    struct cv_arena *arena)
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value)
 {
-    const char *equals = strchr(text, '=');
-    char *key;
-
-    if (equals == NULL || equals == text || equals[1] == '\0')
-        return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(text));
-    key = cv_arena_text(arena, text);
-    if (key == NULL)
-        return cv_no_memory("the parameters");
-    key[equals - text] = '\0';
-    for (size_t i = 0; i < settings->count; i++) {
+    if (value == NULL)
+        return CV_EXIT_DONE;
+    for (size_t i = 0; i < settings->count; i++)
         if (strcmp(settings->items[i].key, key) == 0)
             return cv_refuse("parameter '%s' is given twice", CV_ECHO(key));
-    }
-    settings->items[settings->count].key = key;
-    settings->items[settings->count++].value = key + (equals - text) + 1;
+    settings->items[settings->count++] = (struct cleave_setting){ key, value };
     return CV_EXIT_DONE;
 }
 
-int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t value,
-                      struct cv_arena *arena)
+int cv_settings_number(struct cv_settings *settings, const char *key, double value)
 {
-    char text[64];
+    const char *kept;
 
     if (value == 0)
         return CV_EXIT_DONE;
-    snprintf(text, sizeof text, "%s=%llu", key, (unsigned long long)value);
-    return cv_settings_add(settings, text, arena);
-}
-
-int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
-                     struct cv_arena *arena)
-{
-    struct cv_text line = { NULL, 0, 0, false };
-    int status;
-
-    if (value == NULL)
-        return CV_EXIT_DONE;
-    cv_text_add(&line, "%s=%s", key, value);
-    status = line.failed ? cv_no_memory("the parameters")
-                         : cv_settings_add(settings, line.bytes, arena);
-    cv_text_done(&line);
-    return status;
+    kept = cv_arena_print(settings->arena, "%.17g", value);
+    return kept != NULL ? cv_settings_text(settings, key, kept)
+                        : cv_no_memory("the parameters");
 }
 
 int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
                      size_t more, struct cv_arena *arena)
 {
-    int status = CV_EXIT_DONE;
-
-    settings->count = 0;
-    settings->items = cv_array(arena, params->count + more, sizeof *settings->items);
+    *settings = (struct cv_settings){
+        cv_array(arena, params->count + more, sizeof *settings->items), 0, arena
+    };
     if (settings->items == NULL)
         return cv_no_memory("the parameters");
-    for (size_t i = 0; i < params->count && status == CV_EXIT_DONE; i++)
-        status = cv_settings_add(settings, params->items[i], arena);
-    return status;
+    for (size_t i = 0; i < params->count; i++) {
+        char *key = cv_arena_text(arena, params->items[i]);
+        char *equals = key != NULL ? strchr(key, '=') : NULL;
+
+        if (key == NULL)
+            return cv_no_memory("the parameters");
+        if (equals == NULL || equals == key || equals[1] == '\0')
+            return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(key));
+        *equals = '\0';
+        CV_DO(cv_settings_text(settings, key, equals + 1));
+    }
+    return CV_EXIT_DONE;
 }
 
 static int add_named(enum cleave_task task, const char *name,
@@ -115,7 +97,22 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
     return status;
 }
 
-/* --- which engines there are, and whether they are here ---------------------------- */
+int cv_platform_save(const struct cleave_platform *platform,
+                     const struct cv_host_fields *hosts, const char *comment,
+                     const char *output, bool force)
+{
+    struct cv_output_file out;
+    struct cleave_error err;
+    bool failed;
+
+    CV_DO(cv_output_open(&out, "--output", output != NULL ? output : "-",
+                         force ? 0 : CV_NEW_FILE_ONLY));
+    failed = cv_platform_write(platform, hosts, comment, out.file, &err) != CLEAVE_OK;
+    if (failed &&
+        out.file != stdout) /* an error of stdout is printed when it is closed */
+        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
+    return cv_output_close(&out, failed);
+}
 
 static const struct cv_engine_fact engines[] = {
     { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
@@ -166,8 +163,6 @@ int cv_engine_check(const char *name)
     return cv_refuse("--engine: unknown engine '%s'%s", shown, hint);
 }
 
-/* --- which engine simulates, and on what topology ---------------------------------- */
-
 const char *cv_engine_used(const char *engine, const struct cv_topology_options *options)
 {
     if (engine != NULL)
@@ -185,19 +180,6 @@ void cv_engine_line(const char *engine, const struct cv_topology_options *option
     if (options->file != NULL)
         cv_text_add(text, " on %s", CV_ECHO(options->file));
     cv_text_add(text, "\n");
-}
-
-/* What only means something on a topology. */
-static const char *needs_topology(const struct cv_topology_options *options)
-{
-    return options->master != NULL      ? "--master"
-           : options->workers != NULL   ? "--worker-hosts"
-           : options->count > 0         ? "--workers"
-           : options->port != NULL      ? "--port"
-           : options->unit_bytes > 0    ? "--unit-bytes"
-           : options->unit_flops > 0    ? "--unit-flops"
-           : options->partial_bytes > 0 ? "--partial"
-                                        : NULL;
 }
 
 static int read_hosts(const char *text, struct cv_arena *arena,
@@ -240,8 +222,6 @@ static int fill(const struct cv_topology_options *options, struct cv_arena *aren
     out->unit_bytes = options->unit_bytes;
     out->unit_flops = options->unit_flops;
     out->partial_bytes = options->partial_bytes;
-    if (options->count > 0 && options->workers != NULL)
-        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
     out->nworkers = (uint32_t)options->count;
     return options->workers == NULL ? CV_EXIT_DONE
                                     : read_hosts(options->workers, arena, out);
@@ -250,20 +230,16 @@ static int fill(const struct cv_topology_options *options, struct cv_arena *aren
 int cv_topology_open(const char *engine, const struct cv_topology_options *options,
                      struct cv_arena *arena, const struct cleave_simgrid **out)
 {
-    const char *other = needs_topology(options);
     struct cleave_simgrid *simgrid;
-    int status;
 
     *out = NULL;
     engine = cv_engine_used(engine, options);
-    if (options->file == NULL && other != NULL)
-        return cv_refuse("%s is about a topology: see --topology", other);
     if (options->file != NULL && strcmp(engine, "native") == 0)
         return cv_refuse("--engine: a topology is for simgrid; native has only the star "
                          "of the platform file");
-    status = cv_engine_check(engine);
-    if (status != CV_EXIT_DONE || strcmp(engine, "simgrid") != 0)
-        return status;
+    CV_DO(cv_engine_check(engine));
+    if (strcmp(engine, "simgrid") != 0)
+        return CV_EXIT_DONE;
     simgrid = cv_array(arena, 1, sizeof *simgrid);
     if (simgrid == NULL)
         return cv_no_memory("the topology");
@@ -271,42 +247,29 @@ int cv_topology_open(const char *engine, const struct cv_topology_options *optio
     return options->file == NULL ? CV_EXIT_DONE : fill(options, arena, simgrid);
 }
 
-/* One line for each host that was left out. */
-static void say_left_out(char *lines)
-{
-    char *line;
-
-    while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
-        (void)cv_print_error(CV_EXIT_DONE, "left out %s", line);
-}
-
 int cv_topology_platform(const struct cv_topology_options *options,
                          const struct cleave_simgrid *simgrid,
                          struct cleave_platform **out)
 {
-    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
-                                              CLEAVE_PORT_MULTI };
-    enum { PORTS = sizeof ports / sizeof *ports };
+    static const char *const ports[] = {
+        [CLEAVE_PORT_ONE] = "one",
+        [CLEAVE_PORT_DUPLEX] = "duplex",
+        [CLEAVE_PORT_MULTI] = "multi",
+    };
     char left_out[4096] = "";
     struct cleave_simgrid measured = *simgrid;
-    struct cleave_error err;
-    size_t i = 0;
+    char *lines = left_out, *line;
+    int port = CLEAVE_PORT_ONE;
 
-    while (options->port != NULL && i < PORTS &&
-           strcmp(options->port, cleave_port_name(ports[i])) != 0)
-        i++;
-    if (i == PORTS)
-        return cv_refuse("--port: expected one, duplex or multi, got '%s'",
-                         CV_ECHO(options->port));
+    if (options->port != NULL)
+        CV_DO(cv_word_read("--port", options->port, ports, 3, &port));
     measured.left_out = left_out;
     measured.left_out_size = sizeof left_out;
-    if (cleave_simgrid_measure(&measured, ports[i], out, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
-    say_left_out(left_out);
+    CV_CALL(cleave_simgrid_measure(&measured, (enum cleave_port)port, out, &err));
+    while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
+        (void)cv_print_error(CV_EXIT_DONE, "left out %s", line);
     return CV_EXIT_DONE;
 }
-
-/* --- what --trace writes, and what a trace should know of its run ------------------ */
 
 void cv_command_line(const struct cv_call *call, struct cv_text *out)
 {
@@ -345,13 +308,11 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
 {
     struct cleave_job plain = *job;
     struct cleave_schedule *schedule;
-    struct cleave_error err;
     int status;
 
     plain.trace = NULL;
-    plain.simgrid = NULL; /* who is left out follows from the declared costs */
-    if (cleave_plan_load(&plain, &schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    plain.simgrid = NULL; /* workers are left out by their declared costs */
+    CV_CALL(cleave_plan_load(&plain, &schedule, &err));
     status = cv_trace_add_facts(trace, &(struct cleave_trace_facts){
                                            .picked = schedule->picked,
                                            .why = schedule->why,
@@ -366,11 +327,9 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context)
     struct cv_output_file out;
     struct cleave_error err;
     bool failed;
-    /* It holds the command line, which may hold what is nobody's business. */
-    const int status = cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET);
+    /* A trace has the command line, which may be secret. */
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET));
     failed =
         cv_trace_export(context, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
     if (failed)

@@ -1,4 +1,4 @@
-/* job_options.h -- parameters of a policy, and lists of policies, as typed.
+/* job_options.h -- parameters, engines, topologies and traces that verbs share.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_JOB_OPTIONS_H
 #define CV_JOB_OPTIONS_H
@@ -14,35 +14,37 @@
 #include "cli/common/verb.h"
 #include "io/trace_export.h"
 
-/* Settings that grow; texts live in the arena of the call. */
+struct cv_host_fields;
+
+/* Parameters of a policy; texts live in the arena of the call. */
 struct cv_settings {
     struct cleave_setting *items;
     size_t count;
+    struct cv_arena *arena;
 };
 
-/* Room for all of `params` and `more` others. Returns an exit status, as all here. */
+/* Read --param, with room for `more` parameters. Returns an exit status, as all here. */
 int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
                      size_t more, struct cv_arena *arena);
-/* Add "key=value", from an option of its own or from --param. */
-int cv_settings_add(struct cv_settings *settings, const char *text,
-                    struct cv_arena *arena);
-/* The option that stands for --param key=value; 0 means that it was not given. */
-int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t value,
-                      struct cv_arena *arena);
+/* Add an option that stands for --param key=value; NULL and 0: not given. */
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value);
+int cv_settings_number(struct cv_settings *settings, const char *key, double value);
 
-/* The same with a text; NULL means that it was not given. */
-int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
-                     struct cv_arena *arena);
-
-/* The policies that a list of --policies names, or all for the task when it is NULL.
- * *out lives in the arena. `example` goes into the complaint about an empty list. */
+/* The policies of --policies, or all of the task if `list` is NULL; in the arena.
+ * `example` is for the message about an empty list. */
 int cv_policies_choose(enum cleave_task task, const char *list, const char *example,
                        struct cv_arena *arena, const struct cleave_policy ***out,
                        size_t *out_count);
 
+/* Write a platform file to `output`, NULL for standard output; an older file is
+ * replaced only with `force`. */
+int cv_platform_save(const struct cleave_platform *platform,
+                     const struct cv_host_fields *hosts, const char *comment,
+                     const char *output, bool force);
+
 struct cv_engine_fact {
     const char *name, *summary;
-    /* Whether it can be used; NULL: always. On failure err says what to do about it. */
+    /* NULL: the engine is always there. */
     enum cleave_status (*find)(char *path, size_t size, struct cleave_error *err);
 };
 
@@ -50,54 +52,48 @@ size_t cv_engine_count(void);
 const struct cv_engine_fact *cv_engine_at(size_t index);
 bool cv_engine_is_here(const struct cv_engine_fact *engine);
 
-/* CV_EXIT_DONE if the engine can be used; NULL is the usual one. Otherwise complains and
- * returns the status: CV_EXIT_ENGINE for one that is missing, CV_EXIT_USAGE for an unknown
- * name. */
+/* Check that an engine can be used; NULL is the default one. */
 int cv_engine_check(const char *name);
 
 struct cv_topology_options {
     const char *file, *master, *workers, *port;
     double unit_bytes, unit_flops, partial_bytes; /* 0: not given */
-    uint64_t count;                               /* of workers; 0: not given */
+    uint64_t count;                               /* workers; 0: not given */
 };
 
-/* The name of the engine that is asked for; NULL is native, or simgrid for a topology. */
+/* The name of the engine: by default native, or simgrid for a topology. */
 const char *cv_engine_used(const char *engine, const struct cv_topology_options *options);
 
-/* A line about it for people, if it is not native. */
+/* A line about the engine, unless it is native. */
 void cv_engine_line(const char *engine, const struct cv_topology_options *options,
                     struct cv_text *text);
 
-/* Check engine and topology. *out is what a job takes, NULL for the native engine; it and
- * what it points to live as long as the arena and the options. Returns an exit status. */
+/* Check engine and topology. *out is for the job, NULL for the native engine; it lives
+ * in the arena. */
 int cv_topology_open(const char *engine, const struct cv_topology_options *options,
                      struct cv_arena *arena, const struct cleave_simgrid **out);
-/* The star that a master on the topology sees, measured: owned by the caller. */
+/* Measure the star that the master of a topology sees; owned by the caller. */
 int cv_topology_platform(const struct cv_topology_options *options,
                          const struct cleave_simgrid *simgrid,
                          struct cleave_platform **out);
 
-/* What --help says of the formats. */
 #define CV_TRACE_FORMATS_HELP                                                           \
     "A name that ends in .chrome.json makes it a trace for Perfetto, one that ends in " \
     ".paje a trace for ViTE."
 
-/* Add the command line of the call, for the shell. */
+/* The command line of the call, for a shell. */
 void cv_command_line(const struct cv_call *call, struct cv_text *out);
 
-/* Let the trace know the command line of the call. Does nothing without a trace. Returns
- * an exit status, as all here. */
+/* Add the command line of the call; `trace` may be NULL. */
 int cv_trace_call(struct cleave_trace *trace, const struct cv_call *call);
 
-/* Add facts to it. */
 int cv_trace_add_facts(struct cleave_trace *trace,
                        const struct cleave_trace_facts *facts);
 
-/* Add what a plan of the job says: the policy that was picked, and who is left out why. */
+/* Add facts of a plan of the job: the policy that was picked, and workers left out. */
 int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job);
 
-/* Write the trace to the file that --trace named, in the format that its name asks for;
- * a file of that name is replaced. Only its owner may read it. */
+/* Write the trace in the format of its name. Only its owner may read it. */
 int cv_trace_write(const char *path, const struct cv_trace_context *context);
 
 /* clang-format off */
@@ -131,7 +127,13 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context);
     CV_OPTION(0, "--port", TEXT, "one|duplex|multi", where.port, \
         "On a topology, without --platform: how many messages the master handles at a " \
         "time. Default one.")
-/* Of verbs that simulate. */
+/* Rules about these options; `more`: other options that are about topologies. */
+#define CV_TOPOLOGY_RULES(more) \
+    { 0, "--master --worker-hosts --port --unit-bytes --unit-flops" more, CV_NEEDS, \
+      "--topology", "%1 is about a topology: see --topology" }, \
+    { 0, "--workers", CV_EXCLUDES, "--worker-hosts", \
+      "--workers and --worker-hosts cannot both say who takes part" }
+/* For verbs that simulate. */
 #define CV_TOPOLOGY_ROWS \
     CV_TOPOLOGY_OPTION, CV_TOPOLOGY_MASTER, CV_TOPOLOGY_WORKERS, \
     CV_TOPOLOGY_HOSTS, CV_TOPOLOGY_PORT, CV_TOPOLOGY_UNITS

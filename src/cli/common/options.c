@@ -3,16 +3,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/quantity.h"
 #include "cli/common/output.h"
+#include "cli/common/verb.h"
 
-enum { LISTED_MOST = 50 }; /* options of a verb that are told one by one */
+enum { LISTED_MOST = 50 }; /* more options are not listed in messages */
 
-/* What goes on while the words of one call are read. */
 struct reader {
     const struct cv_option_group *groups;
     int count, next;
@@ -21,7 +22,8 @@ struct reader {
     char *values;
     struct cv_parsed *out;
     const struct cv_other_tool_option *foreign;
-    bool seen[64]; /* by position in the tables: which options were given */
+    const struct cv_option
+        *seen; /* the required option, if given; a verb has at most one */
 };
 
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index)
@@ -32,6 +34,28 @@ const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_
     return NULL;
 }
 
+const struct cv_option *cv_option_find(const struct cv_option_group *groups,
+                                       const char *name, size_t length)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
+        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
+            return option;
+    return NULL;
+}
+
+static const struct cv_option *find_letter(const struct cv_option_group *groups,
+                                           char letter)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
+        if (option->letter == letter)
+            return option;
+    return NULL;
+}
+
 static const char *option_name(const void *context, size_t index)
 {
     const struct cv_option *option = cv_option_at(context, index);
@@ -39,8 +63,8 @@ static const char *option_name(const void *context, size_t index)
     return option != NULL ? option->name : "--help";
 }
 
-/* Refuse an option of another program; CV_EXIT_DONE: it is not one that is known. `begins`: a
- * letter may be followed by its argument, as in -s100. */
+/* Refuse an option of another program; CV_EXIT_DONE: it is not known. `begins`: a
+ * letter may be followed by its argument. */
 static int refuse_foreign(const struct reader *reader, const char *typed, bool begins)
 {
     for (const struct cv_other_tool_option *known = reader->foreign;
@@ -73,8 +97,8 @@ static int unknown_option(const struct reader *reader, const char *typed)
     return cv_refuse("unknown option '%s'%s", shown, hint);
 }
 
-/* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
- * more than 64 bits. */
+/* Read digits, or digits with a power of ten such as 1e18, exactly; false: not a
+ * number of 64 bits. */
 static bool read_count(const char *text, uint64_t *out)
 {
     unsigned long long value, power = 0;
@@ -151,16 +175,9 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
     return CV_EXIT_DONE;
 }
 
-static int store_amount(const struct cv_option *option, const char *text,
-                        struct cv_amount *out)
-{
-    out->in_bytes = strchr(text, 'B') != NULL;
-    return store_quantity(option, text, &out->units);
-}
-
 static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
 {
-    if (list->items == NULL) /* no more texts than words can come */
+    if (list->items == NULL) /* there are at most as many texts as words */
         list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
     if (list->items == NULL)
         return cv_no_memory("the arguments");
@@ -168,7 +185,6 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
     return CV_EXIT_DONE;
 }
 
-/* Rather a variable that is not set than what somebody meant. */
 static int refuse_empty(const struct cv_option *option)
 {
     return cv_refuse("%s: expected %s, got '': is a variable of the shell not set?",
@@ -180,6 +196,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
 {
     void *field = reader->values + option->offset;
 
+    if (option->required)
+        reader->seen = option;
     assert(text != NULL || !cv_option_takes(option));
     switch (option->kind) {
     case CV_OPTION_FLAG:
@@ -198,7 +216,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     case CV_OPTION_COUNT:
         return store_count(option, text, field);
     case CV_OPTION_AMOUNT:
-        return store_amount(option, text, field);
+        ((struct cv_amount *)field)->in_bytes = strchr(text, 'B') != NULL;
+        return store_quantity(option, text, &((struct cv_amount *)field)->units);
     case CV_OPTION_NUMBER:
     case CV_OPTION_UNITS:
     case CV_OPTION_RATE:
@@ -208,7 +227,7 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     return store_quantity(option, text, field);
 }
 
-/* Whether a word is an option itself: "--load", "--load=5", or a letter alone. -0 may be a
+/* Whether a word is an option: "--load", "--load=5", or a letter alone. -0 may be a
  * number. */
 static bool is_option(const struct reader *reader, const char *word)
 {
@@ -227,8 +246,8 @@ static bool is_option(const struct reader *reader, const char *word)
     return false;
 }
 
-/* Take the next word as the argument of `option`. A word that is an option itself, or ends
- * them, is not taken: the argument was forgotten. */
+/* Take the next word as the argument. An option, or "--", is not taken: the argument
+ * was forgotten. */
 static int take_argument(struct reader *reader, const struct cv_option *option,
                          const char **out)
 {
@@ -241,8 +260,7 @@ static int take_argument(struct reader *reader, const struct cv_option *option,
     return CV_EXIT_DONE;
 }
 
-/* Whether a word may be the argument of an option that needs none. What could be a command
- * may not. */
+/* Whether a word may be an optional argument. A word that could be a command may not. */
 static bool fits_maybe(const char *word)
 {
     if (strchr("#@%;!*", word[0]) != NULL)
@@ -256,14 +274,9 @@ static int read_long(struct reader *reader, const char *word)
 {
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-    const struct cv_option *option;
-    const char *text = NULL;
-    size_t index = 0;
-    int status;
+    const struct cv_option *option = cv_option_find(reader->groups, word, length);
+    const char *text = equals != NULL ? equals + 1 : NULL;
 
-    while ((option = cv_option_at(reader->groups, index)) != NULL &&
-           (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
-        index++;
     if (option == NULL && length == strlen("--help") &&
         strncmp(word, "--help", length) == 0)
         return cv_refuse("--help: takes no argument");
@@ -273,19 +286,13 @@ static int read_long(struct reader *reader, const char *word)
         snprintf(name, sizeof name, "%.*s", (int)(length < 76 ? length : 76), word);
         return unknown_option(reader, name);
     }
-    if (index < sizeof reader->seen / sizeof *reader->seen)
-        reader->seen[index] = true;
     if (option->kind == CV_OPTION_FLAG && equals != NULL)
         return cv_refuse("%s: takes no argument", option->name);
-    if (option->kind != CV_OPTION_FLAG) {
-        text = equals != NULL ? equals + 1 : NULL;
-        if (option->kind == CV_OPTION_MAYBE && text == NULL &&
-            reader->next < reader->count && fits_maybe(reader->words[reader->next]))
-            text = reader->words[reader->next++];
-        if (text == NULL && cv_option_takes(option) &&
-            (status = take_argument(reader, option, &text)) != 0)
-            return status;
-    }
+    if (option->kind == CV_OPTION_MAYBE && text == NULL && reader->next < reader->count &&
+        fits_maybe(reader->words[reader->next]))
+        text = reader->words[reader->next++];
+    if (text == NULL && cv_option_takes(option))
+        CV_DO(take_argument(reader, option, &text));
     return store(reader, option, text);
 }
 
@@ -294,26 +301,17 @@ static int read_letters(struct reader *reader, const char *word)
     if (word[2] != '\0') /* -np, -exec: one option elsewhere, letters here */
         CV_DO(refuse_foreign(reader, word, false));
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
-        const struct cv_option *option;
-        const char *text = NULL;
-        size_t index = 0;
-        int status;
+        const struct cv_option *option = find_letter(reader->groups, *letter);
+        const char *text = letter + 1;
 
-        while ((option = cv_option_at(reader->groups, index)) != NULL &&
-               option->letter != *letter)
-            index++;
         if (option == NULL)
             return unknown_option(reader, word);
-        if (index < sizeof reader->seen / sizeof *reader->seen)
-            reader->seen[index] = true;
         if (!cv_option_takes(option)) {
             store(reader, option, NULL);
             continue;
         }
-        if (letter[1] != '\0')
-            text = letter + 1;
-        else if ((status = take_argument(reader, option, &text)) != 0)
-            return status;
+        if (*text == '\0')
+            CV_DO(take_argument(reader, option, &text));
         return store(reader, option, text);
     }
     return CV_EXIT_DONE;
@@ -327,7 +325,7 @@ static int check_required(const struct reader *reader)
         const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
         char shown[CV_ECHO_ROOM];
 
-        if (!option->required || reader->seen[i])
+        if (!option->required || reader->seen == option)
             continue;
         if (word != NULL && option->file == CV_FILE_NONE &&
             strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
@@ -338,29 +336,22 @@ static int check_required(const struct reader *reader)
     return CV_EXIT_DONE;
 }
 
-/* Whether the word is an option whose argument is the next word: "--load", "-l", "-ql". */
+/* Whether the next word is the argument of this one. */
 static bool wants_argument(const struct cv_option_group *groups, const char *word)
 {
-    const struct cv_option *option;
-    size_t index = 0;
+    const struct cv_option *option = cv_option_find(groups, word, strlen(word));
 
-    if (word[1] == '-') {
-        while ((option = cv_option_at(groups, index)) != NULL &&
-               strcmp(option->name, word) != 0)
-            index++;
+    if (word[1] == '-')
         return option != NULL && cv_option_takes(option);
-    }
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
-        for (index = 0;
-             (option = cv_option_at(groups, index)) != NULL && option->letter != *letter;)
-            index++;
+        option = find_letter(groups, *letter);
         if (option != NULL && cv_option_takes(option))
             return letter[1] == '\0';
     }
     return false;
 }
 
-/* Help counts wherever options may stand, be they good or not. */
+/* Help counts even after options with mistakes. */
 static bool asks_for_help(const struct cv_option_group *groups,
                           const struct cv_typed *typed)
 {
@@ -401,9 +392,8 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
                      struct cv_arena *arena, void *values, struct cv_parsed *out)
 {
     const int count = typed->count;
-    struct reader reader = { groups,       count,          0,
-                             typed->words, arena,          values,
-                             out,          typed->foreign, { false } };
+    struct reader reader = { groups, count,          0,   typed->words, arena, values,
+                             out,    typed->foreign, NULL };
     bool ended = false;
 
     *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };
@@ -430,4 +420,116 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
             return status;
     }
     return check_required(&reader);
+}
+
+static const void *field_of(const struct cv_call *call, const struct cv_option *option)
+{
+    return (const char *)call->values + option->offset;
+}
+
+static bool is_given(const struct cv_call *call, const struct cv_option *option)
+{
+    static const size_t sizes[] = {
+        [CV_OPTION_FLAG] = sizeof(int),
+        [CV_OPTION_MAYBE] = sizeof(const char *),
+        [CV_OPTION_TEXT] = sizeof(const char *),
+        [CV_OPTION_REPEAT] = sizeof(struct cv_strings),
+        [CV_OPTION_COUNT] = sizeof(uint64_t),
+        [CV_OPTION_NUMBER] = sizeof(double),
+        [CV_OPTION_UNITS] = sizeof(double),
+        [CV_OPTION_AMOUNT] = sizeof(double), /* the amount itself */
+        [CV_OPTION_RATE] = sizeof(double),
+        [CV_OPTION_SECONDS] = sizeof(double),
+    };
+    static const struct cv_strings none;
+    const char *presets = call->verb->presets;
+
+    return memcmp(field_of(call, option),
+                  presets != NULL ? presets + option->offset : (const char *)&none,
+                  sizes[option->kind]) != 0;
+}
+
+/* The next of `names` that was given; *names is advanced. NULL: none. */
+static const struct cv_option *next_given(const struct cv_call *call, const char **names)
+{
+    while (**names != '\0') {
+        const size_t length = strcspn(*names, " ");
+        const struct cv_option *option =
+            cv_option_find(call->verb->groups, *names, length);
+
+        *names += length + ((*names)[length] == ' ');
+        if (option != NULL && is_given(call, option))
+            return option;
+    }
+    return NULL;
+}
+
+const char *cv_option_given(const struct cv_call *call, const char *names)
+{
+    const struct cv_option *option = next_given(call, &names);
+
+    return option != NULL ? option->name : NULL;
+}
+
+void cv_options_add_words(const struct cv_call *call, const char *names,
+                          struct cv_words *words)
+{
+    const struct cv_option *option;
+
+    while ((option = next_given(call, &names)) != NULL) {
+        const void *field = field_of(call, option);
+        struct cv_text text = { NULL, 0, 0, false };
+
+        if (option->kind == CV_OPTION_MAYBE && (*(const char *const *)field)[0] != '\0')
+            cv_text_add(&text, "%s=", option->name);
+        else
+            cv_words_add(words, option->name);
+        if (option->kind == CV_OPTION_TEXT || option->kind == CV_OPTION_MAYBE)
+            cv_text_add(&text, "%s", *(const char *const *)field);
+        else if (option->kind == CV_OPTION_COUNT)
+            cv_text_add(&text, "%" PRIu64, *(const uint64_t *)field);
+        else if (option->kind != CV_OPTION_FLAG)
+            cv_text_add(&text, "%.17g", *(const double *)field);
+        if (text.length > 0)
+            cv_words_take(words, &text);
+        cv_text_done(&text);
+    }
+}
+
+static int refuse_rule(const struct cv_call *call, const struct cv_option_rule *rule,
+                       const struct cv_option *one, const struct cv_option *other)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    for (const char *at = rule->message; *at != '\0'; at++) {
+        const char sign = at[0] == '%' ? at[1] : '\0';
+
+        at += sign != '\0';
+        if (sign == '1' || sign == '2')
+            cv_text_add(&text, "%s", sign == '1' ? one->name : other->name);
+        else if (sign == 'v')
+            cv_text_add(&text, "%s", *(const char *const *)field_of(call, one));
+        else
+            cv_text_add(&text, "%c", *at);
+    }
+    cv_print_line(text.failed ? rule->message : text.bytes);
+    cv_text_done(&text);
+    return CV_EXIT_USAGE;
+}
+
+int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
+                     unsigned situation)
+{
+    for (; rules->options != NULL; rules++) {
+        const char *options = rules->options, *others = rules->others;
+        const struct cv_option *one = next_given(call, &options);
+        const struct cv_option *other = one != NULL ? next_given(call, &others) : NULL;
+        const bool broken = rules->kind == CV_ONE_OF  ? one == NULL
+                            : rules->kind == CV_NEEDS ? one != NULL && other == NULL
+                                                      : one != NULL && other != NULL;
+
+        if (broken && (rules->only & ~situation) == 0)
+            return refuse_rule(call, rules, one, other);
+    }
+    return CV_EXIT_DONE;
 }

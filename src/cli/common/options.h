@@ -12,11 +12,12 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-/* What an option holds, and the type of its field in the verb's values. */
+/* The kind of an option, and the type of its field in the values of the verb. */
 enum cv_option_kind {
-    CV_OPTION_FLAG,    /* int: set to `value`; takes no argument        */
-    CV_OPTION_MAYBE,   /* const char *: a text behind `=`, a next word that is a
-                          number or ':', or begins like # or @, else "" */
+    CV_OPTION_FLAG, /* int: set to `value`; takes no argument        */
+    /* const char *: text after `=`, or a next word that is a number, ':' or begins
+     * like #; "" */
+    CV_OPTION_MAYBE,
     CV_OPTION_TEXT,    /* const char *: any text but an empty one       */
     CV_OPTION_REPEAT,  /* struct cv_strings: all texts given, in order  */
     CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */
@@ -33,16 +34,16 @@ struct cv_amount {
     bool in_bytes;
 };
 
-/* What is done with the file that an option names. */
+/* The role of the file of an option. */
 enum cv_file_role {
-    CV_FILE_NONE, /* read if the argument is FILE or TRACE, else it names no file  */
+    CV_FILE_NONE, /* read if the argument is FILE or TRACE, else no file */
     CV_FILE_READ,
-    CV_FILE_FOLDER,  /* a folder, made when something is put into it                  */
-    CV_FILE_INPUT,   /* read; without it standard input is                            */
-    CV_FILE_JOURNAL, /* from here on written: read as well, and kept                  */
-    CV_FILE_WRITTEN, /* replaced when the new one is whole                            */
-    CV_FILE_KEPT,    /* written, but an older one is replaced only with --force       */
-    CV_FILE_RESULT,  /* written; without it standard output is                        */
+    CV_FILE_FOLDER,  /* a directory, made when needed */
+    CV_FILE_INPUT,   /* read; default standard input */
+    CV_FILE_JOURNAL, /* read, written and kept; all below are written */
+    CV_FILE_WRITTEN, /* replaced when the new one is complete */
+    CV_FILE_KEPT,    /* replaced only with --force */
+    CV_FILE_RESULT,  /* default standard output */
 };
 
 struct cv_strings {
@@ -56,13 +57,12 @@ struct cv_option {
     bool required;
     enum cv_option_kind kind;
     enum cv_file_role file;
-    int value;            /* FLAG: what is stored                            */
+    int value;            /* FLAG: the value to store                            */
     const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
     const char *help;     /* one or more sentences; wrapped when shown       */
-    size_t offset;        /* of the field in the verb's values               */
+    size_t offset;        /* the field in the values of the verb               */
     double min, max;      /* COUNT, NUMBER: the range, both ends allowed     */
-    /* Optional, for what follows from a table elsewhere: the list that stands for "%s" in
-     * `help`, and the words, with a space between, that complete the argument. */
+    /* Optional: the list for "%s" in `help`, and words that complete the argument. */
     void (*add_list)(struct cv_text *out);
     void (*add_words)(struct cv_text *out);
 };
@@ -76,45 +76,39 @@ struct cv_option {
 #define CV_FLAG(letter_, name_, value_, field_, ...) \
     { .name = name_, .letter = letter_, .value = value_, \
       .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
-/* clang-format on */
 
-/* Options under one heading; a table of groups ends with CV_GROUPS_END. */
+/* Options under one heading; a list of groups ends with a NULL title. */
 struct cv_option_group {
     const char *title; /* "Job" */
     const struct cv_option *options;
     size_t count;
 };
-#define CV_GROUP(title_, table)                     \
-    {                                               \
-        title_, table, sizeof table / sizeof *table \
-    }
-#define CV_GROUPS_END \
-    {                 \
-        NULL, NULL, 0 \
-    }
+#define CV_GROUP(title_, table) { title_, table, sizeof table / sizeof *table }
+#define CV_GROUPS(...) (const struct cv_option_group[]){ __VA_ARGS__, { NULL, NULL, 0 } }
+/* clang-format on */
 
 /* Option number `index` of all groups, or NULL past the end. */
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index);
+/* The option whose name is the first `length` bytes of `name`; NULL: there is none. */
+const struct cv_option *cv_option_find(const struct cv_option_group *groups,
+                                       const char *name, size_t length);
 
 /* Operands and values of one call of a verb. */
 struct cv_parsed {
     const char **operands; /* owned by the arena */
     size_t noperands;
-    bool marked; /* `--` stood before the operands                    */
+    bool marked; /* `--` was before the operands                    */
     bool help;   /* --help or -h was given; nothing else was judged */
 };
 
-/* Whether an argument has to follow, in the same word or the next. */
 bool cv_option_takes(const struct cv_option *option);
-/* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* Options of other tools, separated by spaces, and what to type here. */
+/* Options of other tools, separated by spaces, and the advice for them. */
 struct cv_other_tool_option {
     const char *names, *instead;
 };
 
-/* Words typed behind a verb. */
 struct cv_typed {
     int count;
     char *const *words;
@@ -122,8 +116,7 @@ struct cv_typed {
     const struct cv_other_tool_option *foreign; /* ends with NULL names; NULL: none */
 };
 
-/* Parse what was typed into `values`, which holds the presets. Returns an exit status;
- * what is wrong has been told on stderr. */
+/* Parse the words into `values`, which holds the presets. Returns an exit status. */
 int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed *typed,
                      struct cv_arena *arena, void *values, struct cv_parsed *out);
 

@@ -13,9 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "cli/common/fields.h"
-#include "io/json_out.h"
-#include "report/terminal/table.h"
+#include "base/arena.h"
 
 void cv_guard_streams(void)
 {
@@ -25,7 +23,7 @@ void cv_guard_streams(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
     signal(SIGXFSZ, SIG_IGN);
-    /* Whoever started us may ignore it: then nobody could say how a command has ended. */
+    /* The parent process may ignore it, and then no command has an exit status. */
     signal(SIGCHLD, SIG_DFL);
 }
 
@@ -44,7 +42,7 @@ void cv_print_line(const char *text)
     }
     cv_text_add(&line, "\n");
     fflush(stdout);
-    /* In one piece: commands write to standard error, too. */
+    /* One write: commands use standard error as well. */
     if (!line.failed)
         (void)!write(STDERR_FILENO, line.bytes, line.length);
     else
@@ -105,13 +103,33 @@ int cv_print_status(const struct cleave_error *err)
     case CLEAVE_EREFUSED:
     case CLEAVE_ERESOURCES:
         return CV_EXIT_ENGINE;
-    case CLEAVE_ESTOPPED: /* whoever knows the signal says it with the status */
+    case CLEAVE_ESTOPPED: /* the signal sets the status */
     case CLEAVE_ENOMEM:
     case CLEAVE_EPOLICY:
     case CLEAVE_EACCOUNT:
         break;
     }
     return CV_EXIT_FAILED;
+}
+
+char *cv_arena_print(struct cv_arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    char *text, *kept = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) >= 0) {
+        kept = cv_arena_text(arena, text);
+        free(text);
+    }
+    va_end(arguments);
+    return kept;
+}
+
+void cv_text_end(struct cv_text *part, struct cv_text *out)
+{
+    out->failed = out->failed || part->failed;
+    cv_text_done(part);
 }
 
 int cv_print_take(struct cv_text *text)
@@ -121,9 +139,7 @@ int cv_print_take(struct cv_text *text)
     if (!failed && text->length > 0)
         fwrite(text->bytes, 1, text->length, stdout);
     cv_text_done(text);
-    if (failed)
-        return cv_no_memory("the output");
-    return CV_EXIT_DONE;
+    return failed ? cv_no_memory("the output") : CV_EXIT_DONE;
 }
 
 void cv_result_open(struct cv_json *json)
@@ -140,15 +156,11 @@ int cv_result_close(struct cv_json *json)
 
 int cv_finish_output(int status)
 {
-    const bool failed_before = ferror(stdout) != 0;
-    const int before = errno;
-    int error = 0;
+    int error = ferror(stdout) != 0 ? errno : -1;
 
     if (fclose(stdout) != 0)
         error = errno;
-    else if (failed_before)
-        error = before;
-    else
+    if (error < 0)
         return status;
     if (error == EPIPE)
         return CV_EXIT_FAILED;
@@ -161,8 +173,27 @@ const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM])
     return cv_shown(text, strlen(text), buffer, CV_ECHO_ROOM);
 }
 
-/* The locale by its name: setlocale() would need it to be installed, and would bring a
- * decimal comma to some users. */
+int cv_word_read(const char *option, const char *text, const char *const *words,
+                 size_t count, int *out)
+{
+    struct cv_text list = { NULL, 0, 0, false };
+    int status;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *out = (int)i;
+            cv_text_done(&list);
+            return CV_EXIT_DONE;
+        }
+        cv_text_add(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+    }
+    status = cv_refuse("%s: expected %s, got '%s'", option,
+                       list.failed ? "another word" : list.bytes, CV_ECHO(text));
+    cv_text_done(&list);
+    return status;
+}
+
+/* setlocale() needs the locale to be installed, and may bring a decimal comma. */
 static bool locale_is_utf8(void)
 {
     static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -177,37 +208,27 @@ static bool locale_is_utf8(void)
     return false;
 }
 
-static unsigned screen_width(int fd)
+/* The number in COLUMNS; 80 without. */
+static unsigned usual_width(void)
 {
-    struct winsize size;
     const char *columns = getenv("COLUMNS");
+    char *end;
+    const unsigned long value = columns != NULL && columns[0] >= '1' && columns[0] <= '9'
+                                    ? strtoul(columns, &end, 10)
+                                    : 0;
 
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    if (columns != NULL && columns[0] >= '1' && columns[0] <= '9') {
-        char *end;
-        const unsigned long value = strtoul(columns, &end, 10);
-
-        if (*end == '\0' && value <= 1000)
-            return (unsigned)value;
-    }
-    return 80;
-}
-
-static unsigned screen_height(int fd)
-{
-    struct winsize size;
-
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+    return value > 0 && *end == '\0' && value <= 1000 ? (unsigned)value : 80;
 }
 
 struct cv_screen cv_screen_of(int fd)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    struct cv_screen screen = { .width = screen_width(fd),
-                                .height = screen_height(fd),
-                                .utf8 = locale_is_utf8() };
+    struct winsize size = { .ws_col = 0 };
+    struct cv_screen screen = { .utf8 = locale_is_utf8() };
 
+    (void)ioctl(fd, TIOCGWINSZ, &size);
+    screen.width = size.ws_col > 0 ? size.ws_col : usual_width();
+    screen.height = size.ws_row > 0 ? size.ws_row : 24;
     screen.colour = isatty(fd) && (no_colour == NULL || no_colour[0] == '\0') &&
                     terminal != NULL && strcmp(terminal, "dumb") != 0;
     return screen;
@@ -225,8 +246,6 @@ void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
     else if (screen->width < 40)
         screen->width = 40;
 }
-
-/* --- files that the user names, to write results to -------------------------------- */
 
 static int cannot_write(const struct cv_output_file *out, int status, const char *why)
 {
@@ -266,7 +285,7 @@ int cv_output_place(struct cv_output_file *out)
 
     if (fflush(out->file) != 0)
         return cannot_write(out, CV_EXIT_FAILED, strerror(errno));
-    if (ferror(out->file)) /* and what was not taken is gone by now, with the reason */
+    if (ferror(out->file)) /* the reason is lost */
         return cannot_write(out, CV_EXIT_FAILED, "not all of it was taken");
     if (cv_new_file_place(&out->made, &err) != CLEAVE_OK)
         return cannot_write(out, CV_EXIT_FAILED, err.text);
@@ -277,7 +296,7 @@ int cv_output_close(struct cv_output_file *out, bool failed)
 {
     int status = failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
 
-    if (out->file == stdout) /* closed at the very end, when a failure is told */
+    if (out->file == stdout) /* closed at the end, with its errors */
         return status;
     if (!failed)
         status = cv_output_place(out);
@@ -292,8 +311,6 @@ void cv_output_drop(struct cv_output_file *out)
 {
     (void)cv_output_close(out, true);
 }
-
-/* --- a bar on stderr while many runs go on ----------------------------------------- */
 
 enum { BAR = 30 };
 
@@ -334,11 +351,21 @@ void cv_progress_done(struct cv_progress *progress)
     progress->drawn = false;
 }
 
-/* --- small words and figures that every text uses ---------------------------------- */
-
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM])
 {
     snprintf(buffer, CV_COUNTED_ROOM, "%llu %s%s", (unsigned long long)count, noun,
              count == 1 ? "" : "s");
     return buffer;
+}
+
+void cv_table_numbers(struct cv_table *table, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cv_table_number(table, values[i]);
+}
+
+void cv_table_texts(struct cv_table *table, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cv_table_text(table, texts[i]);
 }

@@ -13,9 +13,9 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "io/json_out.h"
+#include "report/terminal/table.h"
 
-/* X(name, status, verb, meaning), in the order of the statuses; `verb` is the only one that
- * answers so, or NULL. */
+/* X(name, status, verb, meaning); `verb` is the only one with this status, or NULL. */
 #define CV_EXIT_MAP(X)                                                                  \
     X(DONE, 0, NULL, "done")                                                            \
     X(FAILED, 1, NULL, "the work failed, a check said no, or a result was not written") \
@@ -36,37 +36,37 @@ enum cv_exit {
 #undef X
 };
 
-/* A command killed by signal S is reported by shells as 128 + S; so are we. */
+/* Shells report a command killed by signal S as 128 + S. */
 enum { CV_EXIT_BY_SIGNAL = 128 };
 
-/* The same for those who print it. Ends with a NULL name; the row before stands for all
- * signals that have none of their own. */
+/* Statuses for --help. Ends with a NULL name; the row before is for other signals. */
 struct cv_fact {
     const char *name, *meaning;
-    const char *verb; /* the only one it is true of; NULL: all are */
+    const char *verb; /* the only verb it applies to; NULL: all */
 };
 extern const struct cv_fact cv_exit_facts[];
 
-struct cv_json;
-
-/* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
- * mistaken for one of them. Writing to one that was closed fails, as it should, and so
- * does writing past the limit of a file's size (RLIMIT_FSIZE), which would otherwise end
- * the program without a word. Also, the ends of commands are told, whatever the one who
- * started us thinks of SIGCHLD. */
+/* Open descriptors 0, 1 and 2 if they are closed, so that no other file gets their
+ * numbers; writing to them fails. A write past RLIMIT_FSIZE is an error, not a signal.
+ * SIGCHLD is not ignored. */
 void cv_guard_streams(void);
 
-/* Print "cleave: TEXT" on stderr. All messages come this way: names of files and what hosts
- * say may hold anything, but a message is one line, and cannot move the cursor. What does not
- * show is shown as \xNN. */
+/* Add `text`, a message of the library, to `out`. Every field that it names, such as input.fetch,
+ * becomes an option: --fetch. Text in single quotes is copied unchanged. (fields.c) */
+void cv_fields_translate(const char *text, struct cv_text *out);
+/* The translated text in the arena; NULL: no memory. */
+const char *cv_fields_text(const char *text, struct cv_arena *arena);
+
+/* Print "cleave: TEXT" on stderr in one line. Control bytes of names are shown as
+ * \xNN, and fields of the library as options. */
 void cv_print_line(const char *text);
-/* The same with a format; returns `status`, so that it can end a verb. */
+/* Returns `status`. */
 int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
 /* Print why a command line or its files are refused; returns CV_EXIT_USAGE. */
 int cv_refuse(const char *format, ...) CV_PRINTF(1, 2);
 /* Print "out of memory for WHAT"; returns CV_EXIT_FAILED. */
 int cv_no_memory(const char *what);
-/* The same for an error of the library, with the exit status that goes with it. */
+/* Print an error of the library; returns its exit status. */
 int cv_print_status(const struct cleave_error *err);
 
 /* Return the exit status of `step` from this function unless it is CV_EXIT_DONE. */
@@ -77,35 +77,54 @@ int cv_print_status(const struct cleave_error *err);
             return cv_status_;          \
     } while (0)
 
-/* Print text that was put together, release it and return the exit status. */
+/* Call the library, which fills `err`; print an error and return its exit status from this
+ * function. */
+#define CV_CALL(step)                     \
+    do {                                  \
+        struct cleave_error err;          \
+        if ((step) != CLEAVE_OK)          \
+            return cv_print_status(&err); \
+    } while (0)
+
+/* A formatted text in the arena; NULL: no memory. */
+char *cv_arena_print(struct cv_arena *arena, const char *format, ...) CV_PRINTF(2, 3);
+/* Release a part of `out`, which has failed if memory was too short for the part. */
+void cv_text_end(struct cv_text *part, struct cv_text *out);
+/* Print and release a text; returns an exit status. */
 int cv_print_take(struct cv_text *text);
-/* Begin the object that is the whole result, on stdout; end it. Ending returns an exit
- * status; why a write failed is told when stdout is closed. */
+/* The JSON object that is the result, on stdout. Write errors are printed when stdout
+ * is closed. */
 void cv_result_open(struct cv_json *json);
 int cv_result_close(struct cv_json *json);
-/* Flush and close stdout. Returns `status`, or CV_EXIT_FAILED after a message when
- * something could not be written; a reader that went away gets no message. */
+/* Flush and close stdout. Returns `status`, or CV_EXIT_FAILED after a failed write. */
 int cv_finish_output(int status);
 
-/* What a user typed, for a message: cut when long, control bytes made visible. Returns
+/* A word of the user for a message: cut when long, control bytes visible. Returns
  * `buffer`. */
 enum { CV_ECHO_ROOM = 80 };
 const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
-/* The same with a buffer of the block in which it is used. */
+/* A buffer of the current block. */
 #define CV_ECHO(text) cv_echo(text, (char[CV_ECHO_ROOM]){ 0 })
 
-/* What a terminal can show. */
+/* Whether a word is in the list that follows. */
+#define CV_IS_ONE_OF(word, ...)                              \
+    cv_is_one_of(word, (const char *const[]){ __VA_ARGS__ }, \
+                 sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+/* Read one of `count` words into *out, by number. Returns an exit status. */
+int cv_word_read(const char *option, const char *text, const char *const *words,
+                 size_t count, int *out);
+
+/* Properties of a terminal. */
 struct cv_screen {
     unsigned width;  /* columns                                        */
-    unsigned height; /* lines; 24 where nothing tells                 */
-    bool utf8;       /* the locale says so                             */
+    unsigned height; /* lines; 24 by default */
+    bool utf8;       /* by the locale                                  */
     bool colour;     /* a terminal, and NO_COLOR is unset or empty     */
 };
 
-/* Of stdout; of another descriptor. */
 struct cv_screen cv_screen_facts(void);
 struct cv_screen cv_screen_of(int fd);
-/* Take the width that --width asked for; without (0), at least 40 columns. */
+/* Apply --width; without it (0), at least 40 columns. */
 void cv_screen_narrow(struct cv_screen *screen, uint64_t width);
 
 struct cv_output_file {
@@ -114,16 +133,14 @@ struct cv_output_file {
     struct cv_new_file made;
 };
 
-/* `how` is of enum cv_new_file_how: with CV_NEW_FILE_ONLY a regular file that exists is
- * kept. Returns an exit status, as all here; what is wrong has been told. */
+/* `how` is of enum cv_new_file_how. Returns an exit status, as all here. */
 int cv_output_open(struct cv_output_file *out, const char *option, const char *path,
                    unsigned how);
-/* Let it have its name from here on, although more is to come. */
+/* Give the file its name although more will be written. */
 int cv_output_place(struct cv_output_file *out);
-/* Give it its name and close it; what could not be written is told. `failed`: something
- * was not, and has been told; then nothing takes the place of an older file. */
+/* Give the file its name and close it. `failed`: an error was printed, and an older
+ * file stays. */
 int cv_output_close(struct cv_output_file *out, bool failed);
-/* Forget it. */
 void cv_output_drop(struct cv_output_file *out);
 
 struct cv_progress {
@@ -137,15 +154,30 @@ struct cv_progress {
 void cv_progress_init(struct cv_progress *progress, const char *what, uint64_t total);
 /* Fits cleave_trial.progress with the struct as context. */
 void cv_progress_show(void *progress, uint64_t done);
-/* Take the bar away. */
 void cv_progress_done(struct cv_progress *progress);
 
-/* "1 worker", "8 workers": a count with its noun; `buffer` is returned. */
+/* "1 worker", "8 workers"; returns `buffer`. */
 enum { CV_COUNTED_ROOM = 48 };
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM]);
-/* Counts and numbers with a buffer of the block in which they are used. */
+/* Counts and numbers with a buffer of the current block. */
 #define CV_COUNTED(count, noun) cv_counted(count, noun, (char[CV_COUNTED_ROOM]){ 0 })
 #define CV_SHOW_NUMBER(value) cv_show_number(value, (char[CV_NUMBER_ROOM]){ 0 })
 #define CV_SHOW_UNITS(value) cv_show_units(value, (char[CV_NUMBER_ROOM]){ 0 })
+
+/* Begin a table with these columns, which live as long as the block. */
+#define CV_TABLE(table, ...)                                          \
+    cv_table_init(table, (const struct cv_column[]){ __VA_ARGS__ },   \
+                  sizeof((const struct cv_column[]){ __VA_ARGS__ }) / \
+                      sizeof(struct cv_column))
+
+/* Add cells of numbers, or of texts, to a table. */
+#define CV_CELLS(table, ...)                                 \
+    cv_table_numbers(table, (const double[]){ __VA_ARGS__ }, \
+                     sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
+#define CV_TEXTS(table, ...)                                    \
+    cv_table_texts(table, (const char *const[]){ __VA_ARGS__ }, \
+                   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+void cv_table_numbers(struct cv_table *table, const double *values, size_t count);
+void cv_table_texts(struct cv_table *table, const char *const *texts, size_t count);
 
 #endif

@@ -1,5 +1,4 @@
-/* usage_hints.c -- what somebody meant whose words cannot be taken as they are.
- * SPDX-License-Identifier: MIT */
+/* usage_hints.c -- hints for mistyped calls. SPDX-License-Identifier: MIT */
 #include "cli/common/usage_hints.h"
 
 #include <ctype.h>
@@ -16,7 +15,7 @@
 
 enum { PART_MOST = 4096, FIRST_LINE = 4096, TABLE_MOST = 1 << 16 };
 
-/* A unit, as it is written behind its number; NULL: the word is none. */
+/* A unit as it follows a number; NULL: it is not one. */
 static const char *find_unit(const char *word)
 {
     static const char *const units[][2] = {
@@ -54,7 +53,6 @@ bool cv_usage_hint_unit(int count, char *const *words, const char *word, char *b
     return false;
 }
 
-/* Whether the name is a list, as others take it, and its first part a file. */
 static bool is_list(const char *name)
 {
     char first[PART_MOST];
@@ -67,7 +65,6 @@ static bool is_list(const char *name)
     return access(first, F_OK) == 0;
 }
 
-/* "me@host:path" and "host:path", as scp has them. */
 static bool is_remote(const char *name)
 {
     const char *colon = strchr(name, ':');
@@ -98,14 +95,12 @@ const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
     return buffer;
 }
 
-/* --- records that are not lines ------------------------------------------------------------ */
-
 struct form {
     const char *end, *option;
     bool header; /* the option is --header */
 };
 
-/* What the name of a file says of its records; NULL: lines, or nothing. */
+/* The form of the records by the name of the file; NULL: lines, or unknown. */
 static const struct form *find_form(const char *name)
 {
     static const char *const packed[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
@@ -133,7 +128,7 @@ static const struct form *find_form(const char *name)
     return NULL;
 }
 
-/* What a file begins with; 0 bytes of a pipe, which would be waited for, and has been read. */
+/* Pipes give 0 bytes: reading would wait and consume. */
 static size_t read_beginning(const char *name, char *bytes, size_t max)
 {
     struct stat facts;
@@ -148,7 +143,7 @@ static size_t read_beginning(const char *name, char *bytes, size_t max)
     return length;
 }
 
-/* Whether at the beginning of a table a line ends inside of quotes. */
+/* Whether a line ends inside of quotes. */
 static bool has_quoted_ends(const char *name)
 {
     char bytes[TABLE_MOST];
@@ -168,7 +163,7 @@ void cv_usage_hint_form(const char *name, bool header)
 {
     const struct form *form = find_form(name);
 
-    /* Of one that is compressed nothing is seen. */
+    /* Compressed files are not looked into. */
     if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
         cv_print_error(CV_EXIT_DONE,
                        "%s is cut between lines, also inside of quotes, where it has "
@@ -202,7 +197,7 @@ void cv_usage_hint_endless(const char *name, const char *what, const char *advic
                    advice);
 }
 
-/* The beginning of a file that is text, up to its first line end; false: it is none. */
+/* False: it is not text. */
 static bool read_first_line(const char *name, char line[FIRST_LINE])
 {
     const size_t length = read_beginning(name, line, FIRST_LINE - 1);
@@ -229,11 +224,9 @@ void cv_usage_hint_separator(const char *name)
                    strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }
 
-/* --- whether what comes on a descriptor is a list of files ------------------------- */
-
 enum { BEGINNING = 4096 };
 
-/* tee() copies what a pipe has into another pipe, and leaves it there. */
+/* tee() copies from a pipe without consuming. */
 static ssize_t look_into_pipe(int fd, int wait_ms, char *bytes)
 {
     struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -271,7 +264,7 @@ enum cv_listed_files cv_lists_files(int fd, int wait_ms)
     if (length <= 0)
         return CV_LISTS_NO_FILES;
     nulls = memchr(bytes, '\0', (size_t)length) != NULL;
-    /* The last one may go on behind what is seen. */
+    /* The last name may be cut. */
     while ((end = memchr(name, nulls ? '\0' : '\n', (size_t)(bytes + length - name))) !=
            NULL) {
         *end = '\0';
@@ -284,10 +277,8 @@ enum cv_listed_files cv_lists_files(int fd, int wait_ms)
     return nulls ? CV_LISTS_NULLS : CV_LISTS_LINES;
 }
 
-/* --- variables that others set for commands, and cleave does not ------------------- */
-
-/* A shell takes them for empty, so that 'sort {} >out.$PARALLEL_SEQ' writes every output to one
- * file, and nothing is said. */
+/* A shell takes unset variables for empty: 'sort {} >out.$PARALLEL_SEQ' would write
+ * all outputs to one file. */
 
 #define OF_ARRAY "the number of a task is an item here: '... {} ...' ::: {1..100}"
 
@@ -303,7 +294,6 @@ static const struct {
     { "LSB_JOBINDEX", OF_ARRAY },
 };
 
-/* $NAME or ${NAME, and no longer name. A line that sets it itself has NAME= in it. */
 static bool asks_for(const char *word, const char *name)
 {
     const size_t length = strlen(name);

@@ -1,17 +1,11 @@
-/* verb.c -- from the words behind a verb to its exit status.
- * SPDX-License-Identifier: MIT */
+/* verb.c -- help, rules about options, and calling a verb. SPDX-License-Identifier: MIT */
 #include "cli/common/verb.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/common/call_files.h"
-#include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
 #include "report/terminal/table.h"
-
-/* --- help texts, made from the verbs' tables --------------------------------------- */
 
 enum { OPTION_COLUMN = 25 };
 
@@ -84,13 +78,11 @@ static void list_option(const struct cv_option *o, struct cv_text *out)
         cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
     cv_option_help(o, &help);
     wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
-    out->failed = out->failed || help.failed;
-    cv_text_done(&help);
+    cv_text_end(&help, out);
 }
 
-/* How much of a command line of `length` bytes stands in the first of several lines: up to a
- * space that is in no quotes, before an option if that is far enough; all of it if it fits,
- * or has no such space. */
+/* The length of the first of several lines: up to a space outside of quotes, before an
+ * option if that is far enough. */
 static size_t example_part(const char *line, size_t length, size_t room)
 {
     size_t part = 0, option = 0;
@@ -127,7 +119,6 @@ const char *cv_help_example(const char *examples, size_t room, struct cv_text *o
     return *examples == '\n' ? examples + 1 : examples;
 }
 
-/* Command lines, indented. */
 static void list_examples(const char *examples, struct cv_text *out)
 {
     cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
@@ -141,8 +132,7 @@ static void list_examples(const char *examples, struct cv_text *out)
             cv_text_add(out, "  %.*s\n", (int)length, line);
             line += length + (line[length] == '\n');
         }
-        out->failed = out->failed || lines.failed;
-        cv_text_done(&lines);
+        cv_text_end(&lines, out);
     }
 }
 
@@ -173,130 +163,20 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
             cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
 }
 
-/* --- from the words behind a verb to its exit status ------------------------------- */
-
-/* --- rules about options ------------------------------------------------------------------ */
-
-/* The option whose name is the first `length` bytes of `name`; NULL: the verb has none. */
-static const struct cv_option *find_option(const struct cv_verb *verb, const char *name,
-                                           size_t length)
-{
-    const struct cv_option *option;
-
-    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
-        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
-            return option;
-    return NULL;
-}
-
 static bool takes(const struct cv_verb *verb, const char *name)
 {
-    return find_option(verb, name, strlen(name)) != NULL;
+    return cv_option_find(verb->groups, name, strlen(name)) != NULL;
 }
 
-static bool is_given(const struct cv_call *call, const struct cv_option *option)
+const char **cv_call_words(const struct cv_call *call, size_t count)
 {
-    static const size_t sizes[] = {
-        [CV_OPTION_FLAG] = sizeof(int),
-        [CV_OPTION_MAYBE] = sizeof(const char *),
-        [CV_OPTION_TEXT] = sizeof(const char *),
-        [CV_OPTION_REPEAT] = sizeof(struct cv_strings),
-        [CV_OPTION_COUNT] = sizeof(uint64_t),
-        [CV_OPTION_NUMBER] = sizeof(double),
-        [CV_OPTION_UNITS] = sizeof(double),
-        [CV_OPTION_AMOUNT] = sizeof(double), /* the amount itself */
-        [CV_OPTION_RATE] = sizeof(double),
-        [CV_OPTION_SECONDS] = sizeof(double),
-    };
-    static const struct cv_strings none;
-    const char *presets = call->verb->presets;
+    const char **words = cv_array(call->arena, count + 1, sizeof *words);
 
-    return memcmp((const char *)call->values + option->offset,
-                  presets != NULL ? presets + option->offset : (const char *)&none,
-                  sizes[option->kind]) != 0;
+    if (words != NULL && count > 0)
+        memcpy(words, call->operands, count * sizeof *words);
+    return words;
 }
 
-/* The next of `names` that was given, which are advanced past it; NULL: none. */
-static const struct cv_option *next_given(const struct cv_call *call, const char **names)
-{
-    while (**names != '\0') {
-        const size_t length = strcspn(*names, " ");
-        const struct cv_option *option = find_option(call->verb, *names, length);
-
-        *names += length + ((*names)[length] == ' ');
-        if (option != NULL && is_given(call, option))
-            return option;
-    }
-    return NULL;
-}
-
-const char *cv_option_given(const struct cv_call *call, const char *names)
-{
-    const struct cv_option *option = next_given(call, &names);
-
-    return option != NULL ? option->name : NULL;
-}
-
-void cv_options_add_words(const struct cv_call *call, const char *names,
-                          struct cv_words *words)
-{
-    const struct cv_option *option;
-
-    while ((option = next_given(call, &names)) != NULL) {
-        const void *field = (const char *)call->values + option->offset;
-        struct cv_text text = { NULL, 0, 0, false };
-
-        if (option->kind == CV_OPTION_MAYBE && (*(const char *const *)field)[0] != '\0')
-            cv_text_add(&text, "%s=", option->name);
-        else
-            cv_words_add(words, option->name);
-        if (option->kind == CV_OPTION_TEXT || option->kind == CV_OPTION_MAYBE)
-            cv_text_add(&text, "%s", *(const char *const *)field);
-        else if (option->kind == CV_OPTION_COUNT)
-            cv_text_add(&text, "%" PRIu64, *(const uint64_t *)field);
-        else if (option->kind != CV_OPTION_FLAG)
-            cv_text_add(&text, "%.17g", *(const double *)field);
-        if (text.length > 0)
-            cv_words_take(words, &text);
-        cv_text_done(&text);
-    }
-}
-
-static int refuse_rule(const struct cv_option_rule *rule, const char *one,
-                       const char *other)
-{
-    struct cv_text text = { NULL, 0, 0, false };
-
-    for (const char *at = rule->message; *at != '\0'; at++) {
-        const bool named = at[0] == '%' && (at[1] == '1' || at[1] == '2');
-
-        if (named)
-            cv_text_add(&text, "%s", *++at == '1' ? one : other);
-        else
-            cv_text_add(&text, "%c", *at);
-    }
-    cv_print_line(text.failed ? rule->message : text.bytes);
-    cv_text_done(&text);
-    return CV_EXIT_USAGE;
-}
-
-int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
-                     unsigned situation)
-{
-    for (; rules->options != NULL; rules++) {
-        const char *one = cv_option_given(call, rules->options);
-        const char *other = one != NULL ? cv_option_given(call, rules->others) : NULL;
-
-        if (one != NULL && (rules->only & ~situation) == 0 &&
-            (other == NULL) == (rules->kind == CV_NEEDS))
-            return refuse_rule(rules, one, other);
-    }
-    return CV_EXIT_DONE;
-}
-
-/* --- calling a verb ----------------------------------------------------------------------- */
-
-/* A word that nobody asked for. */
 static int refuse_operand(const struct cv_verb *verb, const char *word, int count,
                           char *const *words)
 {
@@ -354,7 +234,10 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
                                       .nwords = count,
                                       .words = words };
 
-        status = cv_inputs_expand(&call, values);
+        if (verb->rules != NULL)
+            status = cv_options_check(&call, verb->rules, 0);
+        if (status == CV_EXIT_DONE)
+            status = cv_inputs_expand(&call, values);
         if (status == CV_EXIT_DONE && !verb->checks_files)
             status = cv_files_check(&call, NULL, 0);
         if (status == CV_EXIT_DONE)

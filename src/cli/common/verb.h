@@ -1,4 +1,4 @@
-/* verb.h -- what a verb is: a table row that parses, explains and runs.
+/* verb.h -- verbs: table rows that parse, explain and run.
  * SPDX-License-Identifier: MIT
  *
  * Parsing, --help, the man page and completion follow from its tables; verbs.h lists
@@ -13,86 +13,106 @@
 
 struct cv_verb;
 
-/* One call of a verb: what was typed, checked. */
+/* One call of a verb. */
 struct cv_call {
     const void *values; /* the verb's own struct: presets, then options */
     const char *const *operands;
     size_t noperands;
-    bool marked;            /* `--` stood before the operands     */
+    bool marked;            /* `--` was before the operands */
     struct cv_arena *arena; /* for what lives as long as the call */
     const struct cv_verb *verb;
-    int nwords; /* all that was typed behind the verb */
+    int nwords; /* the words after the verb */
     char *const *words;
 };
 
 struct cv_verb {
-    const char *name;        /* its words, one space between: "plan load" */
+    const char *name;        /* words with one space between: "plan load" */
     const char *summary;     /* for lists: one line without a full stop */
     const char *description; /* a paragraph; '\n' starts another */
-    const char *operands;    /* as usage shows them: "[NAME]"; NULL when none */
-    bool operand_files;      /* operands are files, which are read */
+    const char *operands;    /* for usage: "[NAME]"; NULL: none */
+    bool operand_files;      /* operands are files to read */
     size_t max_operands;
-    bool command; /* the operands are a command: its options are not the verb's */
-    const struct cv_option_group *groups; /* NULL: only --help */
-    const struct cv_other_tool_option
-        *foreign; /* options of other tools; NULL: none are known */
-    /* Command lines that work in the source folder, one per line. */
+    bool command; /* the operands are a command with its own options */
+    const struct cv_option_group *groups;       /* NULL: only --help */
+    const struct cv_option_rule *rules;         /* NULL: none, or `run` checks them */
+    const struct cv_other_tool_option *foreign; /* NULL: none */
+    /* Command lines that work in the source directory, one per line. */
     const char *examples;
     const void *presets; /* copied before parsing; NULL: zeroes */
     size_t values_size;
-    bool checks_files; /* `run` calls cv_files_check itself; else it is done before */
-    /* Returns an exit status; the caller flushes and checks stdout. */
+    bool checks_files; /* `run` calls cv_files_check itself */
+    /* Returns an exit status. */
     int (*run)(const struct cv_call *call);
-    /* The words are wrong, which has been told: others may wait for this process. NULL: none do. */
+    /* Called when the words are refused; may be NULL. Other processes may wait for
+     * this one. */
     void (*refused)(int count, char *const *words, int status);
 };
 
-/* The first of `names`, separated by spaces, that the verb has and that was given: its value is
- * not the preset. NULL: none. */
+/* The first of `names`, separated by spaces, that was given: its value is not the
+ * preset. NULL: none. */
 const char *cv_option_given(const struct cv_call *call, const char *names);
 
-/* Add the words that give the options of `names` that were given, in this order. */
+/* Add the words of those options of `names` that were given. */
 void cv_options_add_words(const struct cv_call *call, const char *names,
                           struct cv_words *words);
 
-enum cv_rule_kind { CV_NEEDS, CV_EXCLUDES };
-
-/* Options that need one of others, or exclude all of them. */
-struct cv_option_rule {
-    unsigned only; /* bits of the situation in which the rule applies; 0: always */
-    const char
-        *options; /* the rule applies if one of these is given; NULL ends a table */
-    enum cv_rule_kind kind;
-    const char *others;
-    const char *message; /* %1: the one that is given; %2: the one that is excluded */
+enum cv_rule_kind {
+    CV_NEEDS,    /* an option needs one of `others`   */
+    CV_EXCLUDES, /* an option excludes all `others`   */
+    CV_ONE_OF,   /* one of `options` has to be given  */
 };
 
-/* Refuse a call that breaks a rule, the first one that is broken. Returns an exit status. */
+/* A rule about options of a verb. Names that the verb does not have count as not given. */
+struct cv_option_rule {
+    unsigned only;       /* bits of the situation in which the rule applies; 0: always */
+    const char *options; /* separated by spaces; NULL ends a table */
+    enum cv_rule_kind kind;
+    const char *others;
+    const char *message; /* %1: the given option, %v: its text; %2: the excluded one */
+};
+
+/* Refuse a call that breaks a rule. Returns an exit status. */
 int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
                      unsigned situation);
 
-/* Call a verb with the words typed behind its name: they are checked, and --help is
- * answered here. Returns an exit status. */
+/* A file that no option names. */
+struct cv_other_file {
+    const char *option, *path; /* for messages */
+    bool written;
+};
+
+/* Check the files of a call, and `others`, before any is opened. A written file must
+ * not be another one of them (by device and inode, including standard streams), and it
+ * must be possible to make it. */
+int cv_files_check(const struct cv_call *call, const struct cv_other_file *others,
+                   size_t count);
+
+/* Expand patterns and, with --recursive, directories in options for inputs; names are
+ * sorted. */
+int cv_inputs_expand(const struct cv_call *call, void *values);
+
+/* The first `count` operands and a NULL, in the arena of the call; NULL: no memory. */
+const char **cv_call_words(const struct cv_call *call, size_t count);
+
+/* Check the words after the name of a verb and call it, or print its help. */
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words);
 
 enum { CV_HELP_WIDTH = 80 }; /* columns */
 
-/* What --help of a verb prints. */
 void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
 /* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
 
-/* The first command line of `examples`, without its end, in lines of `room` columns at most: all but
- * the last end with a backslash, and others are indented. Returns where the next one begins. */
+/* Add the first command line of `examples` in lines of `room` columns; returns the
+ * next one. */
 const char *cv_help_example(const char *examples, size_t room, struct cv_text *out);
 
-/* Whether the page of a verb has to say it; NULL is the page of the program. */
+/* Whether the page of a verb has this fact; NULL: the page of the program. */
 bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb);
 
-/* Environment variables, for man pages; the table ends with a NULL name. */
+/* Environment variables; ends with a NULL name. */
 extern const struct cv_fact cv_environment_facts[];
 extern const char cv_program_summary[], cv_program_description[];
-/* --help, which every verb has. */
 extern const struct cv_option cv_help_option;
 
 #endif

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/helper_program.h"
-#include "cli/common/output.h"
 
 #define CV_VALUES struct cv_figures_options
 
@@ -38,12 +37,6 @@ static const struct cv_option output[] = {
             "Write JSON: columns, rows and judged claims of each figure."),
 };
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Making", making),
-    CV_GROUP("Output", output),
-    CV_GROUPS_END,
-};
-
 static const struct cv_helper_program program = {
     .program = "cleave-figures",
     .what = "'cleave figures'",
@@ -54,10 +47,8 @@ static int run(const struct cv_call *call)
 {
     const size_t nwords = (size_t)call->nwords;
     char **words = cv_array(call->arena, nwords + 2, sizeof *words), path[PATH_MAX];
-    struct cleave_error err;
 
-    if (cv_helper_program_find(&program, path, sizeof path, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_helper_program_find(&program, path, sizeof path, &err));
     if (words == NULL)
         return cv_no_memory("the arguments");
     words[0] = path;
@@ -74,7 +65,7 @@ const struct cv_verb cv_verb_figures = {
                    "All of them take some minutes, with --quick some seconds.",
     .operands = "[NAME]...",
     .max_operands = CV_MOST_FIGURES,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Making", making), CV_GROUP("Output", output)),
     .examples = "cleave figures --list\ncleave figures umr-table3 --quick",
     .values_size = sizeof(struct cv_figures_options),
     .run = run,

@@ -13,21 +13,17 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fail.h"
 #include "base/shell_word.h"
-#include "base/text.h"
 
-/* --- columns ---------------------------------------------------------------------------- */
-
-/* A command that ended. */
 struct entry {
     const struct cleave_attempt *attempt;
-    uint64_t number; /* of the item or chunk, from 1 */
+    uint64_t number; /* item or chunk, from 1 */
     const struct cv_text *command;
 };
 
-/* X(NAME, title, needed, text, format, value), in the order of GNU parallel. A log without a
- * needed column is not continued. The value of a text is quoted where the format needs it. */
+/* X(NAME, title, needed, text, format, value), in the order of GNU parallel. A log
+ * without a needed column is not continued. A text is quoted where the format needs
+ * it. */
 #define COLUMNS(X)                                                                  \
     X(SEQ, "Seq", true, false, "%llu", (unsigned long long)entry->number)           \
     X(HOST, "Host", true, true, "%s", entry->attempt->worker)                       \
@@ -57,7 +53,6 @@ static const struct {
 #undef X
 };
 
-/* Any bytes, zeros as well. */
 static void add_bytes(struct cv_text *out, const char *bytes, size_t length)
 {
     out->failed =
@@ -138,7 +133,7 @@ static void write_titles(struct cv_job_log *log)
     fputc('\n', log->out.file);
 }
 
-/* Copy an older log, the last line of which may have been cut short. */
+/* Copy an older log; its last line may be cut. */
 static int copy_lines(struct cv_job_log *log, FILE *older)
 {
     char *line = NULL, last = '\n';
@@ -203,8 +198,8 @@ int cv_job_log_open(struct cv_job_log *log, const char *path, bool resumes)
     return status;
 }
 
-/* A name with tabs or line ends would make columns and lines: it is quoted for a shell, and so
- * is a name that looks like that. */
+/* A name with tabs or line ends is quoted for a shell, and so is a name that looks
+ * quoted. */
 static void add_name(struct cv_text *out, const char *name)
 {
     if (cv_printable(name, strlen(name), true) && name[0] != '$' && name[0] != '\'')
@@ -213,7 +208,6 @@ static void add_name(struct cv_text *out, const char *name)
         cv_shell_word_add(out, name);
 }
 
-/* The part of the input, or the command line of an item. */
 static void add_command(struct cv_text *out, const struct cleave_attempt *attempt,
                         const struct cv_item_commands *items)
 {
@@ -227,7 +221,7 @@ static void add_command(struct cv_text *out, const struct cleave_attempt *attemp
     }
     (void)cv_item_commands_run_line(items, attempt->begin, attempt->end - attempt->begin,
                                     attempt->place, out, &ignored);
-    /* A row is one line: GNU parallel writes zero bytes for line ends, too. */
+    /* As in GNU parallel, zero bytes replace line ends. */
     for (size_t i = 0; !out->failed && i < out->length; i++)
         if (out->bytes[i] == '\n')
             out->bytes[i] = '\0';
@@ -252,8 +246,8 @@ void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt
         fwrite(line.bytes, 1, line.length, log->out.file);
     cv_text_done(&command);
     cv_text_done(&line);
-    /* The log has its name from its first row, so that it can be followed. An error is printed
-     * at once, and once. */
+    /* The log gets its name with the first row, so that it can be followed. Errors are
+     * printed once. */
     log->failed = cv_output_place(&log->out);
 }
 
@@ -348,7 +342,7 @@ static int take_errors(struct cv_run_rows *rows, uint64_t item)
     return -1;
 }
 
-/* With quotes around it if it holds a quote, a blank or what parts columns. */
+/* In quotes if it has a quote, a separator or white space. */
 static void add_column(struct cv_text *out, const char *bytes, size_t length,
                        char between)
 {
@@ -375,7 +369,7 @@ static void add_column(struct cv_text *out, const char *bytes, size_t length,
     add_bytes(out, "\"", 1);
 }
 
-/* A byte that is no UTF-8 is the character of its number. */
+/* Bytes that are not UTF-8 are characters of the same number. */
 static void add_json(struct cv_text *out, const char *bytes, size_t length)
 {
     cv_text_add(out, "\"");
@@ -394,7 +388,6 @@ static void add_json(struct cv_text *out, const char *bytes, size_t length)
     cv_text_add(out, "\"");
 }
 
-/* The texts of a row. */
 struct row {
     struct entry entry;
     struct cv_item_arguments arguments;
@@ -449,8 +442,7 @@ static void add_row(const struct row *row, char between, struct cv_text *out)
         add_value(i, &row->entry, &value);
         add_column(out, value.bytes, value.length, between);
         cv_text_add(out, "%c", between);
-        out->failed = out->failed || value.failed;
-        cv_text_done(&value);
+        cv_text_end(&value, out);
     }
     for (size_t i = 0; i < row->arguments.count; i++) {
         add_column(out, row->arguments.items[i], strlen(row->arguments.items[i]),
@@ -476,8 +468,7 @@ static void add_object(const struct row *row, struct cv_text *out)
         else
             add_bytes(out, value.bytes, value.length);
         cv_text_add(out, ",");
-        out->failed = out->failed || value.failed;
-        cv_text_done(&value);
+        cv_text_end(&value, out);
     }
     cv_text_add(out, " \"V\": [ ");
     for (size_t i = 0; i < row->arguments.count; i++) {

@@ -1,11 +1,14 @@
-/* run_hosts.c -- workers and hosts from a platform file. SPDX-License-Identifier: MIT
+/* run_hosts.c -- workers and hosts that options and platform files name.
+ * SPDX-License-Identifier: MIT
  *
- * A worker with `ssh:` or `slots:` is another machine, or stands for one: its slots are
- * workers of the run, count times slots of them, over one connection. The others are
- * places on this machine, with `command:` before each command. */
-#include "cli/run/run_hosts.h"
+ * A worker with `ssh:` or `slots:` is another machine: its slots are workers of the run,
+ * over one connection. Other workers are on this machine, with `command:` before each
+ * command. Nothing is known of the costs of hosts in lists: all are alike until they are
+ * measured. */
+#include "cli/run/run_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +17,112 @@
 #include "base/file_target.h"
 #include "base/helper_program.h"
 #include "base/shell_word.h"
-#include "cli/common/output.h"
-#include "cli/run/run_slurm.h"
 #include "io/input.h"
-#include "io/platform_file.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
 #include "run/hosts/leader_spec.h"
 
-/* --- copies of cleave that are taken to hosts -------------------------------------- */
+enum {                       /* most bytes */
+       LED_MOST = 96 * 1024, /* a text passed as words of a command */
+       PLATFORM_MOST = 256 * 1024 * 1024,
+};
 
-/* Start the copy for the processor over there, or say which one is lacking. */
+/* Words for a worker that leads others: its name, the hosts it leads, and the options
+ * of this run. */
+static void lead_words(const struct cv_host_fields *host, const struct cv_reach *reach,
+                       const char *const *led, struct cv_words *words)
+{
+    cv_words_split(words, "--lead -- --as");
+    cv_words_add(words, host->name);
+    for (size_t i = 0; led[i] != NULL; i++)
+        cv_words_add(words, led[i]);
+    for (size_t i = 0; reach->lead[i] != NULL; i++)
+        cv_words_add(words, reach->lead[i]);
+}
+
+static void lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
+                      const char *const *led, struct cv_arena *arena,
+                      struct cv_text *line)
+{
+    struct cv_words words = { .arena = arena };
+    const char *const *list;
+
+    lead_words(host, reach, led, &words);
+    list = cv_words_done(&words);
+    cv_text_add(line, " ");
+    if (list != NULL)
+        cv_sh_words_add(line, list);
+    line->failed = line->failed || list == NULL;
+}
+
+static enum cleave_status list_behind(const char *path, const char *text,
+                                      const char *leader, const struct cv_reach *reach,
+                                      struct cv_arena *arena, const char *const **out,
+                                      struct cleave_error *err)
+{
+    struct cv_platform_view how = reach->view;
+    struct cv_words names = { .arena = arena };
+    struct cv_platform_file view;
+
+    how.as = leader;
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, arena, &view, err));
+    for (uint32_t g = 0; g < view.platform->ngroups; g++)
+        if (strcmp(view.hosts[g].name, leader) != 0)
+            cv_words_add(&names, view.hosts[g].name);
+    cleave_platform_free(view.platform);
+    *out = cv_words_done(&names);
+    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+}
+
+/* The words that tell a leader its hosts; *behind: their names. */
+static enum cleave_status leads_of_file(const char *path, const char *text,
+                                        const struct cv_host_fields *host,
+                                        const struct cv_reach *reach,
+                                        struct cv_arena *arena,
+                                        const char *const **behind,
+                                        const char *const **led, struct cleave_error *err)
+{
+    struct cv_words words = { .arena = arena };
+
+    if (reach->lead == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads others (via:), which 'cleave run' can do",
+                       path, host->name);
+    if (strlen(text) > LED_MOST)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "%s: expected at most %d bytes, which are sent to leaders, got %zu", path,
+            (int)LED_MOST, strlen(text));
+    cv_words_add(&words, "--hosts");
+    cv_words_add(&words, text);
+    for (size_t i = 0; i < reach->via.count; i++) {
+        cv_words_add(&words, "--via");
+        cv_words_add(&words, reach->via.items[i]);
+    }
+    *led = cv_words_done(&words);
+    if (*led == NULL)
+        return cv_fail_memory(err, "the hosts");
+    return list_behind(path, text, host->name, reach, arena, behind, err);
+}
+
+int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_words words = { .arena = call->arena };
+
+    cv_options_add_words(call,
+                         "--split --header --records --together --max-record --unordered "
+                         "--header-out --reduce --commutative --memory --retries --nice "
+                         "--pin --ssh --remote --push --connect-timeout --host-timeout",
+                         &words);
+    reach->view.as = values->as;
+    reach->via = values->via;
+    reach->lead = cv_words_done(&words);
+    return reach->lead != NULL ? CV_EXIT_DONE : cv_no_memory("those who lead others");
+}
+
+/* A script that starts the copy for the processor there, or exits with the status of
+ * the one that is missing. */
 static void copies_words(const struct cv_copies *copies, const char *runner,
                          struct cv_text *line)
 {
@@ -42,7 +140,8 @@ static void copies_words(const struct cv_copies *copies, const char *runner,
                 CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
 }
 
-/* A script for sh as the last word of ssh, whatever shell reads it there; it is taken. */
+/* Add a script for sh as the last word of ssh, for any login shell; `script` is
+ * released. */
 static void script_add(struct cv_words *words, struct cv_text *script)
 {
     struct cv_text line = { NULL, 0, 0, false };
@@ -54,7 +153,7 @@ static void script_add(struct cv_words *words, struct cv_text *script)
     cv_words_take(words, &line);
 }
 
-/* Standard input becomes the program there, if all of it has come. */
+/* The program arrives on standard input; an incomplete one is removed. */
 static void push_by_ssh(const struct cv_host_fields *host, const struct cv_reach *reach,
                         const struct cv_copy *copy, struct cv_words *words)
 {
@@ -72,14 +171,13 @@ static void push_by_ssh(const struct cv_host_fields *host, const struct cv_reach
     script_add(words, &line);
 }
 
-/* What can be taken to a host, by processor, and what is said where there is nothing. */
+/* Copies of cleave by processor, with the message for a processor that has none. */
 static enum cleave_status copies_offer(const struct cv_host_fields *host,
                                        const struct cv_reach *reach,
                                        struct cv_arena *arena, struct cleave_host *out,
                                        struct cleave_error *err)
 {
     struct cleave_copy *copies = cv_array(arena, CV_PROCESSORS + 1, sizeof *copies);
-    char absent[300];
 
     if (copies == NULL)
         return cv_fail_memory(err, "the copies of cleave");
@@ -88,12 +186,13 @@ static enum cleave_status copies_offer(const struct cv_host_fields *host,
         const char *processor = cv_processor_name(i);
         struct cv_words push = { .arena = arena };
 
-        snprintf(absent, sizeof absent,
-                 "its processor is %s, and --push has no copy for that: put one beside "
-                 "this program as cleave-%s, or name it with --push-from FILE; 'make "
-                 "release' makes them",
-                 processor, processor);
-        copies[i].absent = cv_arena_text(arena, absent);
+        copies[i].absent = cv_arena_print(
+            arena,
+            "its processor is %s, and --push has no copy for that: put one beside this "
+            "program as cleave-%s, or name it with --push-from FILE; 'make release' "
+            "makes "
+            "them",
+            processor, processor);
         if (copies[i].absent == NULL)
             return cv_fail_memory(err, "the copies of cleave");
         if (copy->file == NULL)
@@ -124,35 +223,26 @@ int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
                           err.text);
 }
 
-/* --- workers and hosts from a platform file ---------------------------------------- */
-
-enum { PLATFORM_MOST = 256 * 1024 * 1024 };
-
-/* ssh with its options, up to the host. */
 static void ssh_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                       struct cv_words *words)
 {
-    char timeout[64];
-
     cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
-    snprintf(timeout, sizeof timeout, "ConnectTimeout=%.0f",
-             reach->connect_timeout_s >= 1 ? reach->connect_timeout_s : 1);
     cv_words_split(words, "-T -o BatchMode=yes -o");
-    cv_words_add(words, timeout);
+    cv_words_add(words, cv_arena_print(words->arena, "ConnectTimeout=%.0f",
+                                       fmax(reach->connect_timeout_s, 1)));
     cv_words_add(words, "--");
     cv_words_add(words, host->ssh);
 }
 
-/* What stands before `cleave worker`; srun is told to pass on what comes as it comes. */
+/* The words before `cleave worker`; srun is told not to buffer. */
 static const char *runner_of(const struct cv_host_fields *host, struct cv_arena *arena)
 {
     const char *command = host->command != NULL ? host->command : "", *rest;
-    struct cv_text text = { NULL, 0, 0, false };
 
     if (!cv_is_srun(command, &rest))
         return command;
-    cv_text_add(&text, "%.*s --unbuffered%s", (int)(rest - command), command, rest);
-    return cv_text_take(&text, arena);
+    return cv_arena_print(arena, "%.*s --unbuffered%s", (int)(rest - command), command,
+                          rest);
 }
 
 static void connect_by_ssh(const struct cv_host_fields *host,
@@ -176,8 +266,8 @@ static void connect_by_ssh(const struct cv_host_fields *host,
     if (reach->pin != NULL && led == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
     if (led != NULL)
-        cv_lead_line(host, reach, led, words->arena, &line);
-    if (reach->push) /* a damaged one says that it is, but not which one it was to be */
+        lead_line(host, reach, led, words->arena, &line);
+    if (reach->push) /* a damaged copy does not know its processor */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     script_add(words, &line);
 }
@@ -201,15 +291,15 @@ static void command_words(const struct cv_host_fields *host, const struct cv_rea
     }
     cv_words_add(words, "worker");
     if (led != NULL) {
-        cv_lead_words(host, reach, led, words);
+        lead_words(host, reach, led, words);
     } else if (reach->pin != NULL) {
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
     }
 }
 
-/* How `host` is reached; its workers are
- * [first, first + slots). `led`: words that tell it whom it leads; NULL: nobody. */
+/* How `group` is reached; its workers are [first, first + slots). `led`: words about
+ * the hosts it leads, or NULL. */
 static enum cleave_status host_describe(const struct cv_host_fields *host,
                                         const struct cv_reach *reach,
                                         const char *const *led, uint32_t first,
@@ -248,7 +338,7 @@ static uint32_t members(const struct cv_group *group, const struct cv_host_field
     return group->count * (each > 0 ? each : 1);
 }
 
-/* How many GPUs there are, where the file leaves it open. */
+/* Count the GPUs of this machine for `gpus: auto`. */
 static enum cleave_status count_gpus(const char *path, struct cv_host_fields *host,
                                      struct cleave_error *err)
 {
@@ -269,7 +359,6 @@ static enum cleave_status count_gpus(const char *path, struct cv_host_fields *ho
                      path, host->name);
 }
 
-/* One that leads others is a machine, and one worker to this run. */
 static enum cleave_status check_leader(const char *path, const struct cv_group *group,
                                        const struct cv_host_fields *host,
                                        struct cleave_error *err)
@@ -288,7 +377,7 @@ static enum cleave_status check_leader(const char *path, const struct cv_group *
     return CLEAVE_OK;
 }
 
-/* The same with a worker for every slot. */
+/* A platform with a worker for every slot. */
 static enum cleave_status expand(const char *path, const struct cleave_platform *file,
                                  struct cv_host_fields *hosts, struct cv_arena *arena,
                                  struct cleave_platform **out, struct cleave_error *err)
@@ -309,21 +398,19 @@ static enum cleave_status expand(const char *path, const struct cleave_platform 
     return cv_platform_build(file->port, kinds, groups, file->ngroups, out, NULL, err);
 }
 
-/* What stands before the commands of worker `index` of those alike on this machine. */
+/* The words before commands of worker `index` of a group on this machine. */
 static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t index,
                                      struct cv_arena *arena, const char **out,
                                      struct cleave_error *err)
 {
-    struct cv_text text = { NULL, 0, 0, false };
     char gpu[256];
 
     *out = host->command;
     if (host->gpus == 0)
         return CLEAVE_OK;
     CV_TRY(cv_gpu_name(index % host->gpus, gpu, sizeof gpu, err));
-    cv_text_add(&text, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
-                host->command != NULL ? host->command : "");
-    *out = cv_text_take(&text, arena);
+    *out = cv_arena_print(arena, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
+                          host->command != NULL ? host->command : "");
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
@@ -336,8 +423,8 @@ static enum cleave_status add_host(const char *path, const char *text,
     const char *const *led = NULL;
 
     if (group->led > 0)
-        CV_TRY(cv_leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
-                                &led, err));
+        CV_TRY(leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
+                             &led, err));
     return host_describe(host, reach, led, group->first, group->count, arena,
                          &out->hosts[out->nhosts++], err);
 }
@@ -361,7 +448,7 @@ static enum cleave_status fill_crew(const char *path, const char *text,
         if (host->ssh != NULL && host->ssh[0] == '-')
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
-                           host->name, host->ssh);
+                           group->name, host->ssh);
         if (is_host(host))
             CV_TRY(add_host(path, text, group, host, reach, arena, out, err));
         else
@@ -372,15 +459,14 @@ static enum cleave_status fill_crew(const char *path, const char *text,
     return CLEAVE_OK;
 }
 
-/* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
- * and workers. A file whose name has several lines is a file. */
+/* Whether --hosts is the text of a platform file and not the name of one. */
 static bool hosts_are_text(const char *text)
 {
     return text[0] == '{' ||
            (strchr(text, '\n') != NULL && strstr(text, "workers:") != NULL);
 }
 
-/* All of a platform file, or the text itself. *out is for free(). */
+/* *out is for free(). */
 static enum cleave_status read_platform(const char *path, char **out, size_t *length,
                                         struct cleave_error *err)
 {
@@ -391,9 +477,10 @@ static enum cleave_status read_platform(const char *path, char **out, size_t *le
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
-enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
-                                struct cv_arena *arena, struct cv_worker_list *out,
-                                struct cleave_error *err)
+static enum cleave_status open_platform(const char *path, const struct cv_reach *reach,
+                                        struct cv_arena *arena,
+                                        struct cv_worker_list *out,
+                                        struct cleave_error *err)
 {
     const char *name = hosts_are_text(path) ? "--hosts" : cv_input_name(path);
     struct cv_platform_file file = { NULL, NULL };
@@ -417,24 +504,13 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
                  struct cv_worker_list *out)
 {
-    struct cleave_error err;
-
-    return cv_crew_open(path, reach, arena, out, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_print_status(&err);
+    CV_CALL(open_platform(path, reach, arena, out, &err));
+    return CV_EXIT_DONE;
 }
 
-/* --- workers of hosts that were named in words ------------------------------------- */
+enum { MOST_BYTES = 16 * 1024 * 1024 }; /* a file of hosts */
 
-/* Nothing is known of their costs, so all are thought to be alike until they have been
- * measured. A host that does not say how many slots it has is asked for its cores when it is
- * reached; until then one worker stands for it. */
-
-enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
-
-#define HERE "here" /* what workers of this machine are called */
-
-/* --- which ones --------------------------------------------------------------------------- */
+#define HERE "here" /* names of workers on this machine */
 
 bool cv_hosts_are_file(const char *text)
 {
@@ -457,14 +533,6 @@ const char *cv_hosts_file(const struct cv_run_options *values)
 
     return path != NULL && stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? path
                                                                              : NULL;
-}
-
-/* Whether it is the file in which PBS says what it has granted. */
-static bool is_granted(const char *path)
-{
-    const char *granted = getenv("PBS_NODEFILE");
-
-    return granted != NULL && strcmp(granted, path) == 0;
 }
 
 static enum cleave_status read_file(const char *path, struct cv_arena *arena,
@@ -490,6 +558,8 @@ static enum cleave_status read_words(const struct cv_run_options *values,
                                      struct cv_arena *arena, struct cv_host_spec *out,
                                      struct cleave_error *err)
 {
+    const char *granted = getenv("PBS_NODEFILE");
+
     if (values->hosts_file != NULL)
         CV_TRY(read_file(values->hosts_file, arena, out, err));
     if (values->hosts != NULL)
@@ -498,23 +568,22 @@ static enum cleave_status read_words(const struct cv_run_options *values,
     for (size_t i = 0; i < values->logins.count; i++)
         CV_TRY(cv_host_words_add(values->logins.items[i], CV_HOSTS_PARALLEL, "--sshlogin",
                                  arena, out, err));
-    return cv_host_words_settle(
-        out, values->hosts_file != NULL && is_granted(values->hosts_file), "hosts", err);
+    return cv_host_words_settle(out,
+                                values->hosts_file != NULL && granted != NULL &&
+                                    strcmp(granted, values->hosts_file) == 0,
+                                "hosts", err);
 }
 
-/* --- who leads whom ----------------------------------------------------------------------- */
-
-/* The hosts of a run, and whom each is behind. */
+/* The hosts of a run in lists, and their leaders. */
 struct roster {
     struct cv_host_spec words; /* its array is owned                                 */
-    uint32_t *leader;          /* of the arena: per host                             */
-    bool *leads;               /* the same                                           */
-    uint32_t usual;            /* slots of a host that does not say; 0: its cores    */
+    uint32_t *leader;          /* per host */
+    bool *leads;               /* per host */
+    uint32_t usual;            /* slots of a host without a number; 0: its cores */
     const struct cv_reach *reach;
     struct cv_arena *arena;
 };
 
-/* Whether it is this machine. */
 static bool is_here(const struct roster *roster, const struct cv_host_spec_item *word)
 {
     const char *as = roster->reach->view.as;
@@ -522,7 +591,7 @@ static bool is_here(const struct roster *roster, const struct cv_host_spec_item 
     return word->name == NULL || (as != NULL && strcmp(word->name, as) == 0);
 }
 
-/* A host that --via names is one of those that there are, or one more. */
+/* Add a host of --via, unless another option has named it. */
 static enum cleave_status meet(struct cv_host_spec *words,
                                const struct cv_host_spec_item *host,
                                struct cleave_error *err)
@@ -579,7 +648,7 @@ static enum cleave_status find_leaders(struct roster *roster, struct cleave_erro
     return CLEAVE_OK;
 }
 
-/* Whether a host is behind `leader`, or behind one that is. */
+/* Whether `leader` leads the host, directly or not. */
 static bool is_behind(const struct roster *roster, uint32_t host, uint32_t leader)
 {
     while (roster->leader[host] != CV_NO_LEADER) {
@@ -590,8 +659,7 @@ static bool is_behind(const struct roster *roster, uint32_t host, uint32_t leade
     return false;
 }
 
-/* What ssh is told, or the name of workers, as a list of hosts has it: an address of IPv6 is
- * in brackets there. */
+/* Add a login as lists of hosts have it: IPv6 in brackets. */
 static void words_add_host(const char *login, struct cv_text *out)
 {
     const char *at = strrchr(login, '@');
@@ -603,7 +671,6 @@ static void words_add_host(const char *login, struct cv_text *out)
         cv_text_add(out, "%s", login);
 }
 
-/* A host as --sshlogin takes it. */
 static void add_login(const struct cv_host_spec_item *word, struct cv_text *out)
 {
     if (out->length > 0)
@@ -615,7 +682,6 @@ static void add_login(const struct cv_host_spec_item *word, struct cv_text *out)
     words_add_host(word->login, out);
 }
 
-/* --via for one who is behind the leader and leads others. */
 static void add_via(const struct roster *roster, uint32_t leader, struct cv_words *out)
 {
     struct cv_text text = { NULL, 0, 0, false };
@@ -632,7 +698,7 @@ static void add_via(const struct roster *roster, uint32_t leader, struct cv_word
     cv_words_take(out, &text);
 }
 
-/* Whom a host leads: their names, and the words that tell it. */
+/* The hosts that a host leads: their names, and the words that tell it. */
 static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
                                    const char *const **behind, const char *const **led,
                                    struct cleave_error *err)
@@ -640,7 +706,6 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     const struct cv_host_spec_item *items = roster->words.items;
     struct cv_words names = { .arena = roster->arena }, words = names;
     struct cv_text logins = { NULL, 0, 0, false };
-    char usual[16];
 
     add_login(&(struct cv_host_spec_item){ .login = items[leader].name,
                                            .slots = items[leader].slots },
@@ -653,27 +718,24 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
         if (roster->leads[i] && is_behind(roster, i, leader))
             add_via(roster, i, &words);
     }
-    if (logins.length > CV_LED_MOST) {
+    if (logins.length > LED_MOST) {
         cv_text_done(&logins);
         return cv_fail(err, CLEAVE_EINPUT,
                        "--via: expected at most %d bytes of hosts behind '%s', got %zu",
-                       (int)CV_LED_MOST, items[leader].name, logins.length);
+                       (int)LED_MOST, items[leader].name, logins.length);
     }
     cv_words_add(&words, "--sshlogin");
     cv_words_take(&words, &logins);
     if (roster->usual > 0) {
-        snprintf(usual, sizeof usual, "%u", roster->usual);
         cv_words_add(&words, "--workers");
-        cv_words_add(&words, usual);
+        cv_words_add(&words, cv_arena_print(roster->arena, "%u", roster->usual));
     }
     *behind = cv_words_done(&names);
     *led = cv_words_done(&words);
     return *behind != NULL && *led != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
-/* --- their workers ------------------------------------------------------------------------ */
-
-/* 0: as many as it says when it is reached. One who leads others is one worker. */
+/* 0: the host reports its cores when it is reached. A leader is one worker. */
 static uint32_t slots_of(const struct roster *roster, uint32_t host)
 {
     const struct cv_host_spec_item *word = &roster->words.items[host];
@@ -684,8 +746,8 @@ static uint32_t slots_of(const struct roster *roster, uint32_t host)
     return said > 0 || !is_here(roster, word) ? said : (uint32_t)cv_usable_cores();
 }
 
-/* A worker for every slot that is known of, and one for a host of which it is not, in groups
- * of which *of says what host each is. */
+/* A worker for every slot, or one if the number is not known yet; *of: the host of
+ * each group. */
 static enum cleave_status build(const struct roster *roster, uint32_t **of,
                                 struct cleave_platform **out, struct cleave_error *err)
 {
@@ -757,7 +819,7 @@ static enum cleave_status make_crew(struct roster *roster, struct cv_worker_list
     return words_fill_crew(roster, of, out, err);
 }
 
-/* -j beside hosts: what each has that does not say. */
+/* -j with hosts: slots of each host without a number. */
 static enum cleave_status read_usual(const char *text, uint32_t *out,
                                      struct cleave_error *err)
 {
@@ -778,7 +840,6 @@ static enum cleave_status read_usual(const char *text, uint32_t *out,
     return CLEAVE_OK;
 }
 
-/* The crew of a platform file, beside which nothing else may name hosts. */
 static enum cleave_status open_file(const struct cv_run_options *values,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     struct cv_worker_list *out, struct cleave_error *err)
@@ -786,13 +847,6 @@ static enum cleave_status open_file(const struct cv_run_options *values,
     struct cv_reach own = *reach;
     struct cv_via via;
 
-    if (values->hosts_file != NULL || values->logins.count > 0)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "--hosts %s is a platform file: expected neither --hosts-file nor --sshlogin",
-            values->hosts);
-    if (values->workers != NULL)
-        return cv_fail(err, CLEAVE_EINPUT, "expected --workers or --hosts, got both");
     if (strchr(values->hosts, '/') != NULL && !hosts_are_text(values->hosts) &&
         access(values->hosts, F_OK) != 0 && errno == ENOENT)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -802,7 +856,7 @@ static enum cleave_status open_file(const struct cv_run_options *values,
     CV_TRY(cv_via_read_names(values->via.items, values->via.count, arena, &via, err));
     own.view.rules = via.rules;
     own.view.nrules = via.count;
-    return cv_crew_open(values->hosts, &own, arena, out, err);
+    return open_platform(values->hosts, &own, arena, out, err);
 }
 
 enum cleave_status cv_crew_find(const struct cv_run_options *values,

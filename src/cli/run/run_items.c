@@ -1,29 +1,28 @@
-/* run_items.c -- one command for each item: what was asked for. SPDX-License-Identifier: MIT
+/* run_items.c -- one command for each item: lists, commands and sizes. SPDX-License-Identifier: MIT
  *
  * The words and signs are those of GNU parallel; docs/guide/items.md has them all. */
-#include "cli/run/run_items.h"
+#include "cli/run/run_parts.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <cleave/execute.h>
-#include "base/fail.h"
-#include "cli/common/call_files.h"
-#include "cli/common/output.h"
-#include "cli/log/job_log.h"
-#include "cli/run/run_results.h"
-#include "cli/run/run_options.h"
+#include "base/quantity.h"
+#include "io/sizes_file.h"
+#include "policy/compound/registry.h"
 #include "run/items/item_lists.h"
 #include "run/split/split.h"
 
-/* --- the lists of items of a call: which there are, and what is in them ------------ */
-
-/* --- finding them ------------------------------------------------------------------------- */
-
 enum mark { NO_MARK, ITEMS, FILES };
 
-/* ":::" and "::::", with '+' if what follows is linked to the list before. */
 static enum mark mark_of(const char *word, bool *linked)
 {
     const size_t colons = strspn(word, ":");
@@ -34,8 +33,7 @@ static enum mark mark_of(const char *word, bool *linked)
     return colons == 3 ? ITEMS : FILES;
 }
 
-/* Operands before the first of ":::" and the like; all if there is none, or if they are another
- * program's. */
+/* The number of operands that are the command. 'parallel' has its own ":::". */
 static size_t item_lists_words(const struct cv_call *call)
 {
     size_t count = 0;
@@ -52,7 +50,6 @@ static size_t item_lists_words(const struct cv_call *call)
     return count;
 }
 
-/* The files of '::::'; room for all operands. */
 static size_t find_files(const struct cv_call *call, struct cv_other_file *out)
 {
     const size_t noperands = call->noperands;
@@ -87,9 +84,7 @@ int cv_item_lists_check_files(const struct cv_call *call)
     return cv_files_check(call, others, count);
 }
 
-/* --- reading them ------------------------------------------------------------------------- */
-
-/* What --delimiter says; false: it is not one byte. */
+/* Read --delimiter; false: it is not one byte. */
 static bool item_delimiter(const char *text, char *out)
 {
     static const char letters[] = "nt0\\", bytes[] = "\n\t\0\\";
@@ -101,7 +96,6 @@ static bool item_delimiter(const char *text, char *out)
     return at != NULL || text[1] == '\0';
 }
 
-/* Whether a place needs the number of all items. */
 static bool counts_all(const struct cv_call *call, size_t nwords)
 {
     const struct cv_run_options *values = call->values;
@@ -113,7 +107,7 @@ static bool counts_all(const struct cv_call *call, size_t nwords)
     return values->plus && counts;
 }
 
-/* Whether something has to know all items before the first is begun. */
+/* Whether all items must be known before the first one starts. */
 static bool needs_all(const struct cv_run_options *values)
 {
     return values->shuffle || values->fill || values->fill_words ||
@@ -121,7 +115,7 @@ static bool needs_all(const struct cv_run_options *values)
            values->delimiter != NULL || values->policy != NULL;
 }
 
-/* The only list there is, if it is a file that is to be read as it comes; NULL: it is not. */
+/* The list, if it is the only one and is read while commands run; NULL otherwise. */
 static const char *find_stream(const struct cv_call *call, size_t nwords)
 {
     const struct cv_run_options *values = call->values;
@@ -148,7 +142,6 @@ static const char *find_stream(const struct cv_call *call, size_t nwords)
                : NULL;
 }
 
-/* Records of inputs that are items: those of --each, or the lines of a list. */
 static enum cleave_status open_stream(const struct cv_run_options *values,
                                       const char *const *paths, size_t npaths,
                                       struct cv_item_stream **out,
@@ -170,7 +163,7 @@ static enum cleave_status open_stream(const struct cv_run_options *values,
         splitter, out, err);
 }
 
-/* Names of columns have to be there before a command can be made. */
+/* Read names of columns, which commands need. */
 static enum cleave_status begin_stream(const struct cv_run_options *values,
                                        struct cv_item_lists *lists,
                                        struct cv_item_stream **stream,
@@ -210,7 +203,7 @@ static enum cleave_status read_file(const struct cv_run_options *values, const c
     return cv_item_lists_add_file(lists, path, mark, err);
 }
 
-/* What stands behind the command: marks, and behind each its items or files. */
+/* Read the marks after the command, and the items or files after each. */
 static enum cleave_status read_operands(const struct cv_call *call, size_t from,
                                         struct cv_item_lists *lists,
                                         struct cleave_error *err)
@@ -243,8 +236,8 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
     return CLEAVE_OK;
 }
 
-/* All lists; or *stream, from which the only one is to come, in whole or in part. It is the
- * caller's also when that fails. */
+/* Read all lists, or open *stream for the only one. *stream is the caller's even after
+ * a failure. */
 static enum cleave_status item_lists_read(const struct cv_call *call,
                                           struct cv_item_lists *lists,
                                           struct cv_item_stream **stream,
@@ -266,10 +259,6 @@ static enum cleave_status item_lists_read(const struct cv_call *call,
     return read_operands(call, nwords, lists, err);
 }
 
-/* --- one command for each item: what was asked for --------------------------------- */
-
-/* --- finding them ------------------------------------------------------------------------- */
-
 bool cv_run_items_asked(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
@@ -277,8 +266,6 @@ bool cv_run_items_asked(const struct cv_call *call)
     return !values->literal && (values->each || values->item_files.count > 0 ||
                                 item_lists_words(call) < call->noperands);
 }
-
-/* --- opening them ------------------------------------------------------------------------- */
 
 static int check_values(const struct cv_run_options *values)
 {
@@ -295,7 +282,6 @@ static int check_values(const struct cv_run_options *values)
     return CV_EXIT_DONE;
 }
 
-/* A seed of its own for each run that is shuffled. */
 static uint64_t new_seed(void)
 {
     struct timespec now;
@@ -309,7 +295,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
 {
     const struct cv_run_options *values = call->values;
     const size_t nwords = item_lists_words(call);
-    const char **words = cv_array(call->arena, nwords + 1, sizeof *words);
+    const char **words = cv_call_words(call, nwords);
     struct cv_item_lists lists = { .items = NULL };
     struct cv_item_stream *stream = NULL;
     struct cleave_error err;
@@ -318,7 +304,6 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     CV_DO(check_values(values));
     if (words == NULL)
         return cv_no_memory("the command");
-    memcpy(words, call->operands, nwords * sizeof *words);
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
@@ -347,11 +332,8 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
         return cv_print_status(&err);
-    return cv_run_results_open(call, out) == CV_EXIT_DONE ? cv_item_files_open(call, out)
-                                                          : CV_EXIT_USAGE;
+    return cv_run_results_open(call, out);
 }
-
-/* --- giving them to the run --------------------------------------------------------------- */
 
 static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
@@ -381,17 +363,6 @@ static enum cleave_status count_fitting(void *context, uint64_t first, uint64_t 
     return cv_item_commands_fit(&items->commands, first, count, out, err);
 }
 
-/* As many items for a command as a policy says, and fit. */
-static void fill_many(struct cleave_execution *out)
-{
-    out->items.max = UINT32_MAX;
-    out->items.fits = count_fitting;
-    out->items.several = get_several;
-    out->items.files = NULL;
-    out->policy.block = 0;
-}
-
-/* Arguments may be names of files. */
 static enum cleave_status get_files(void *context, uint64_t item, char ***out,
                                     struct cleave_error *err)
 {
@@ -414,7 +385,7 @@ static enum cleave_status get_files(void *context, uint64_t item, char ***out,
     return status;
 }
 
-/* The command as it was run, cut where it is too long for a line. */
+/* The command line, cut to fit a message. */
 static void describe(void *context, uint64_t first, uint64_t count, char *out,
                      size_t size)
 {
@@ -454,7 +425,6 @@ static void item_over(void *context, uint64_t item)
     cv_item_commands_release(&items->commands, item);
 }
 
-/* The program that all commands have, so that it is looked for once. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out)
 {
@@ -481,22 +451,25 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
         out->items.comes = get_coming;
         out->items.over = item_over;
     }
-    cv_run_results_fill(items, &out->items);
     out->input = (struct cleave_input){ .count = 0 };
     out->policy.block = 1;
     out->output.direct = values->ungroup != 0;
     out->output.lines = out->output.lines && !values->ungroup;
     out->output.early = false;
-    /* As in a shell: a command is run once, whatever comes of it. */
+    /* As in a shell, a command runs once. */
     out->failures.strict = true;
     if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
         out->failures.halt = CLEAVE_HALT_NEVER;
-    if (values->many)
-        fill_many(out);
-    return cv_item_files_fill(call, items, out);
+    if (values->many) {
+        out->items.max = UINT32_MAX;
+        out->items.fits = count_fitting;
+        out->items.several = get_several;
+        out->items.files = NULL;
+        out->policy.block = 0;
+    }
+    return cv_run_results_fill(call, items, out);
 }
 
-/* Lines from `from` on. */
 static int show_lines(struct cv_item_commands *commands, uint64_t from)
 {
     struct cleave_error err;
@@ -521,15 +494,325 @@ int cv_run_items_show(struct cv_run_items *items)
 {
     struct cv_item_commands *commands = &items->commands;
     int status = show_lines(commands, 0);
-    struct cleave_error err;
 
     for (bool ended = commands->stream == NULL; status == CV_EXIT_DONE && !ended;) {
         const uint64_t from = commands->count;
 
-        if (cv_item_commands_more(commands, &ended, &err) != CLEAVE_OK)
-            return cv_print_status(&err);
+        CV_CALL(cv_item_commands_more(commands, &ended, &err));
         status = show_lines(commands, from);
         fflush(stdout); /* more may come much later */
     }
     return status;
+}
+
+/* Files of more items are not measured. A stat() takes 1 us; an item out of order
+ * costs 30 us and 100 bytes. */
+enum { MANY = 300000 };
+
+struct sizes {
+    const struct cv_item_commands *commands;
+    double *items; /* in the arena */
+    uint64_t count;
+};
+
+static int fail_item(const char *option, uint64_t item, const char *expected,
+                     const char *got)
+{
+    return cv_refuse("%s: item %llu: %s, got '%s'", option, (unsigned long long)item + 1,
+                     expected, CV_ECHO(got));
+}
+
+static int read_size(const char *option, uint64_t item, const char *text, double *out)
+{
+    const char *expected = cv_quantity_parse(text, CV_UNITS, out);
+
+    if (expected != NULL)
+        return fail_item(option, item, expected, text);
+    return *out >= 0 ? CV_EXIT_DONE
+                     : fail_item(option, item, "expected a size of 0 or more", text);
+}
+
+/* The bytes of the regular files among the arguments; below 0: none is one. */
+static double bytes_of(const struct cv_item_arguments *arguments)
+{
+    double bytes = -1;
+    struct stat now;
+
+    for (size_t i = 0; i < arguments->count; i++)
+        if (stat(arguments->items[i], &now) == 0 && S_ISREG(now.st_mode))
+            bytes = fmax(bytes, 0) + (double)now.st_size;
+    return bytes;
+}
+
+/* *out_all is false if a command has no file. */
+static int measure_files(struct sizes *sizes, bool *out_all)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    struct cleave_error err = { .status = CLEAVE_OK };
+
+    *out_all = true;
+    for (uint64_t i = 0; i < sizes->count && *out_all && err.status == CLEAVE_OK; i++) {
+        if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
+            break;
+        sizes->items[i] = bytes_of(&arguments);
+        *out_all = sizes->items[i] >= 0;
+    }
+    cv_item_arguments_done(&arguments);
+    return err.status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
+}
+
+static int read_column(struct sizes *sizes, uint64_t column)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    for (uint64_t i = 0; i < sizes->count && status == CV_EXIT_DONE; i++) {
+        if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
+            status = cv_print_status(&err);
+        else if (column > arguments.count)
+            status = cv_refuse(
+                "--weight: item %llu has no column %llu; --colsep says where columns end",
+                (unsigned long long)i + 1, (unsigned long long)column);
+        else
+            status =
+                read_size("--weight", i, arguments.items[column - 1], &sizes->items[i]);
+    }
+    cv_item_arguments_done(&arguments);
+    return status;
+}
+
+/* Write the items to a temporary file, columns separated by tabs. */
+static FILE *write_items(const struct sizes *sizes)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    FILE *file = tmpfile();
+
+    for (uint64_t i = 0; file != NULL && i < sizes->count; i++) {
+        if (cv_item_arguments_get(sizes->commands, i, &arguments, NULL) != CLEAVE_OK)
+            break;
+        for (size_t k = 0; k < arguments.count; k++)
+            fprintf(file, "%s%s", k > 0 ? "\t" : "", arguments.items[k]);
+        fputc('\n', file);
+    }
+    cv_item_arguments_done(&arguments);
+    if (file != NULL && (fflush(file) != 0 || lseek(fileno(file), 0, SEEK_SET) != 0)) {
+        fclose(file);
+        return NULL;
+    }
+    return file;
+}
+
+static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    uint64_t count = 0;
+    int status = CV_EXIT_DONE;
+
+    while (status == CV_EXIT_DONE && count < sizes->count &&
+           (length = getline(&line, &room, answers)) > 0) {
+        if (line[length - 1] == '\n')
+            line[length - 1] = '\0';
+        status =
+            read_size("--weight", count, line + strspn(line, " "), &sizes->items[count]);
+        count++;
+    }
+    if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
+        status =
+            cv_refuse("--weight: expected a number for each of %llu %s from '%s', got %s",
+                      (unsigned long long)sizes->count,
+                      sizes->count == 1 ? "item" : "items", command,
+                      count < sizes->count ? "fewer" : "more");
+    while (getc(answers) != EOF) /* let the command end */
+        continue;
+    free(line);
+    return status;
+}
+
+/* Run a shell command with `input` as standard input; NULL: errno. */
+static FILE *start(const char *command, int input, pid_t *out)
+{
+    char *const words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char *)command, NULL };
+    posix_spawn_file_actions_t actions;
+    FILE *answers = NULL;
+    int ends[2], why;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    why = posix_spawn_file_actions_init(&actions);
+    if (why == 0) {
+        why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+        if (why == 0)
+            why = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        if (why == 0)
+            why = posix_spawn(out, "/bin/sh", &actions, NULL, words, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(ends[1]);
+    if (why == 0)
+        answers = fdopen(ends[0], "r");
+    if (answers == NULL)
+        close(ends[0]);
+    errno = why != 0 ? why : errno;
+    return answers;
+}
+
+static int ask_command(struct sizes *sizes, const char *command)
+{
+    FILE *items = write_items(sizes), *answers = NULL;
+    char shown[CV_ECHO_ROOM];
+    pid_t child = 0;
+    int status, ended = 0;
+
+    if (items != NULL) {
+        answers = start(command, fileno(items), &child);
+        fclose(items);
+    }
+    if (answers == NULL)
+        return cv_print_error(CV_EXIT_FAILED, "--weight: cannot run '%s': %s",
+                              cv_echo(command, shown), strerror(errno));
+    status = read_answers(sizes, cv_echo(command, shown), answers);
+    fclose(answers);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        continue;
+    if (status == CV_EXIT_DONE && ended != 0)
+        status = cv_refuse("--weight: '%s' failed", shown);
+    return status;
+}
+
+static int read_weight(struct sizes *sizes, const char *weight)
+{
+    const size_t digits = strspn(weight, "0123456789");
+
+    if (digits > 0 && weight[digits] == '\0') {
+        const uint64_t column = strtoull(weight, NULL, 10);
+
+        return column > 0 ? read_column(sizes, column)
+                          : cv_refuse("--weight: expected a column from 1 on, got 0");
+    }
+    return ask_command(sizes, weight);
+}
+
+struct cost {
+    const char *command;
+    double seconds;
+};
+
+static int by_command(const void *left, const void *right)
+{
+    return strcmp(((const struct cost *)left)->command,
+                  ((const struct cost *)right)->command);
+}
+
+/* Commands that the log does not have get the mean. */
+static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
+                 const char *path)
+{
+    double sum = 0;
+    uint64_t known = 0;
+
+    for (uint64_t i = 0; i < sizes->count; i++) {
+        struct cv_text line = { NULL, 0, 0, false };
+        const struct cost *found = NULL;
+        struct cleave_error err;
+
+        if (cv_item_commands_line(sizes->commands, i, 1, &line, &err) != CLEAVE_OK) {
+            cv_text_done(&line);
+            return cv_print_status(&err);
+        }
+        if (line.bytes != NULL)
+            found = bsearch(&(struct cost){ .command = line.bytes }, costs,
+                            (size_t)ncosts, sizeof *costs, by_command);
+        cv_text_done(&line);
+        sizes->items[i] = found != NULL ? found->seconds : -1;
+        sum += found != NULL ? found->seconds : 0;
+        known += found != NULL;
+    }
+    if (known == 0)
+        return cv_refuse("--costs: '%s' has none of these commands", CV_ECHO(path));
+    for (uint64_t i = 0; i < sizes->count; i++)
+        if (sizes->items[i] < 0)
+            sizes->items[i] = sum / (double)known;
+    return CV_EXIT_DONE;
+}
+
+static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *arena)
+{
+    struct cv_sizes log = { .sizes = NULL };
+    struct cost *costs;
+
+    CV_CALL(cv_sizes_read_log(path, NULL, arena, &log, &err));
+    costs = cv_array(arena, (size_t)log.count, sizeof *costs);
+    if (costs == NULL)
+        return cv_no_memory("the job log");
+    for (uint64_t i = 0; i < log.count; i++)
+        costs[i] = (struct cost){ log.names[i], log.sizes[i] };
+    qsort(costs, (size_t)log.count, sizeof *costs, by_command);
+    return match(sizes, costs, log.count, path);
+}
+
+static int check_policy(const char *name, bool *out_sizes)
+{
+    const struct cleave_policy *policy = cv_policy_of_items();
+    struct cleave_error err;
+
+    if (name != NULL &&
+        cleave_policy_find(CLEAVE_TASK_ITEMS, name, &policy, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    *out_sizes = policy == cv_policy_of_items();
+    return CV_EXIT_DONE;
+}
+
+static bool are_alike(const struct sizes *sizes)
+{
+    for (uint64_t i = 1; i < sizes->count; i++)
+        if (sizes->items[i] != sizes->items[0])
+            return false;
+    return true;
+}
+
+int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
+                      uint32_t workers, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    struct sizes sizes = { .commands = commands, .count = commands->count };
+    bool looks = true, all = true;
+    int status = CV_EXIT_DONE;
+
+    /* Policies for loads give out several items, and streams of items, in the order of
+     * the list. */
+    if (out->items.max > 1 || out->items.more != NULL)
+        return CV_EXIT_DONE;
+    status = check_policy(values->policy, &looks);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    out->policy.name = NULL;
+    if (!looks)
+        return CV_EXIT_DONE;
+    /* Without an option, files are measured only if their order can matter. */
+    if (values->weight == NULL && values->costs == NULL && values->policy == NULL &&
+        (values->shuffle || workers < 2 || sizes.count < 2 || sizes.count > MANY))
+        return CV_EXIT_DONE;
+    sizes.items = cv_array(call->arena, (size_t)sizes.count, sizeof *sizes.items);
+    if (sizes.items == NULL)
+        return cv_no_memory("the sizes of items");
+    if (values->weight != NULL)
+        status = read_weight(&sizes, values->weight);
+    else if (values->costs != NULL)
+        status = read_costs(&sizes, values->costs, call->arena);
+    else
+        status = measure_files(&sizes, &all);
+    if (status == CV_EXIT_DONE && !all && values->policy != NULL)
+        return cv_refuse("--policy %s: items are not all files, so nobody knows what "
+                         "they take: say --weight or --costs",
+                         values->policy);
+    if (status != CV_EXIT_DONE || !all || sizes.count == 0 || are_alike(&sizes))
+        return status;
+    out->items.sizes = sizes.items;
+    out->policy.name = cv_policy_of_items()->name;
+    out->policy.block = 0;
+    return CV_EXIT_DONE;
 }

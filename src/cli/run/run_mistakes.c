@@ -1,10 +1,9 @@
-/* run_mistakes.c -- commands that would run, and do something else than was meant.
- * SPDX-License-Identifier: MIT
+/* run_mistakes.c -- commands that would run, but not as meant. SPDX-License-Identifier:
+ * MIT
  *
- * What a shell has made of a line is all that is known: quotes that were forgotten show by the
- * words that stand alone. Only what cannot have been meant is refused; where it might have been,
- * a line below the result tells. */
-#include "cli/run/run_mistakes.h"
+ * A command is refused only if it cannot have been meant; else a hint follows the
+ * result. */
+#include "cli/run/run_parts.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,18 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file_target.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
-#include "cli/run/run_options.h"
 #include "run/items/item_commands.h"
 
 enum {
     LINE_ROOM = 200,
-    LARGE = 1 << 16, /* bytes of which several chunks are made, if they can be cut */
+    LARGE = 1 << 16, /* bytes of an input with several chunks */
 };
 
-/* Words with blanks between, up to `end` or the last one; cut if they are many. */
+/* Words with spaces between, up to `end` or the last one; cut if they are long. */
 static void join(const char *const *words, size_t count, const char *end,
                  char line[LINE_ROOM])
 {
@@ -65,16 +61,16 @@ static int check_sign(const struct cv_call *call)
     return CV_EXIT_DONE;
 }
 
-/* sh -c wc -l: the shell runs wc, and -l is its own name. A line that looks at what stands
- * behind it has a $ in it. */
+/* sh -c wc -l: the shell runs wc, and -l is its $0. A line that uses its arguments has
+ * a $. */
 static int check_shell_line(const struct cv_call *call)
 {
-    static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ash" };
     const char *const *words = call->operands;
     char line[LINE_ROOM];
 
     if (call->noperands < 4 || strcmp(words[1], "-c") != 0 ||
-        !cv_is_one_of(cv_file_name(words[0]), shells, sizeof shells / sizeof *shells) ||
+        !CV_IS_ONE_OF(cv_file_name(words[0]), "sh", "bash", "dash", "zsh", "ksh",
+                      "ash") ||
         strpbrk(words[2], " \t\n$;|&") != NULL)
         return CV_EXIT_DONE;
     join(words + 2, call->noperands - 2, NULL, line);
@@ -119,7 +115,7 @@ static int check_merge(const char *reduce)
                      line, line);
 }
 
-/* Two files for a command that reads them: they are descriptors of this process. */
+/* {1} and {2} are descriptors of this process. */
 static int check_proc(const char *reduce)
 {
     if (strstr(reduce, "{1}") == NULL || access("/proc/self/fd", F_OK) == 0)
@@ -128,7 +124,7 @@ static int check_proc(const char *reduce)
                      "here: mount it, or let CMD read both on standard input");
 }
 
-/* "--pin nodes": what may be left out stands behind a '='. */
+/* --pin nodes: an optional argument needs a '='. */
 static int check_pin(const struct cv_call *call, const char *pin)
 {
     static const char *const cores[] = { "core", "cores" };
@@ -146,31 +142,26 @@ static int check_pin(const struct cv_call *call, const char *pin)
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
 {
     const struct cv_run_options *values = call->values;
-    int status = CV_EXIT_DONE;
 
-    if (values->reduce != NULL)
-        status = check_merge(values->reduce);
-    if (values->reduce != NULL && status == CV_EXIT_DONE)
-        status = check_proc(values->reduce);
-    if (status == CV_EXIT_DONE && !values->literal)
-        status = cv_foreign_variables_check(call->operands, call->noperands);
-    if (call->noperands == 0 || status != CV_EXIT_DONE || items || values->literal)
-        return status;
-    status = check_unit(call);
-    if (status == CV_EXIT_DONE)
-        status = check_pin(call, values->pin);
-    if (status == CV_EXIT_DONE)
-        status = check_sign(call);
-    if (status == CV_EXIT_DONE && !values->cat)
-        status = check_shell_line(call);
-    if (status == CV_EXIT_DONE && values->reduce != NULL)
-        status = check_reduce_words(call, values->reduce);
-    return status;
+    if (values->reduce != NULL) {
+        CV_DO(check_merge(values->reduce));
+        CV_DO(check_proc(values->reduce));
+    }
+    if (values->literal)
+        return CV_EXIT_DONE;
+    CV_DO(cv_foreign_variables_check(call->operands, call->noperands));
+    if (call->noperands == 0 || items)
+        return CV_EXIT_DONE;
+    CV_DO(check_unit(call));
+    CV_DO(check_pin(call, values->pin));
+    CV_DO(check_sign(call));
+    if (!values->cat)
+        CV_DO(check_shell_line(call));
+    return values->reduce != NULL ? check_reduce_words(call, values->reduce)
+                                  : CV_EXIT_DONE;
 }
 
-/* --- nothing succeeded --------------------------------------------------------------------- */
-
-/* An option of cleave that the command got, as it stands behind it; NULL: none. */
+/* An option of cleave among the arguments of the command; NULL: none. */
 static const char *find_option_behind(const struct cv_call *call)
 {
     const struct cv_option *option;
@@ -182,13 +173,11 @@ static const char *find_option_behind(const struct cv_call *call)
     return NULL;
 }
 
-/* A relative name of something that is here. */
 static bool is_here(const char *name)
 {
     return name[0] != '/' && name[0] != '-' && access(name, F_OK) == 0;
 }
 
-/* A list whose lines end in a carriage return, and so do its items. */
 static bool hint_carriage(const struct cv_run_options *values)
 {
     char line[PATH_MAX] = "", shown[CV_ECHO_ROOM];
@@ -209,20 +198,17 @@ static bool hint_carriage(const struct cv_run_options *values)
     return true;
 }
 
-/* Programs that take arguments and never read standard input, as users of xargs and GNU parallel
- * may expect. Some are content with none. */
+/* Programs that never read standard input, though users of xargs and GNU parallel may
+ * expect it. */
 static bool hint_deaf(const struct cv_call *call, int status)
 {
-    static const char *const deaf[] = {
-        "basename", "chmod",  "chown", "cp",    "dirname", "dig",   "du",    "echo",
-        "file",     "host",   "kill",  "ln",    "ls",      "man",   "mkdir", "mv",
-        "ping",     "printf", "rm",    "rmdir", "stat",    "touch", "unzip",
-    };
     const struct cv_run_options *values = call->values;
     const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
 
     if (values->cat || values->json ||
-        !cv_is_one_of(program, deaf, sizeof deaf / sizeof *deaf))
+        !CV_IS_ONE_OF(program, "basename", "chmod", "chown", "cp", "dirname", "dig", "du",
+                      "echo", "file", "host", "kill", "ln", "ls", "man", "mkdir", "mv",
+                      "ping", "printf", "rm", "rmdir", "stat", "touch", "unzip"))
         return false;
     for (size_t i = 1; i < call->noperands; i++)
         if (strcmp(call->operands[i], "-") == 0 ||
@@ -273,10 +259,8 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     return false;
 }
 
-/* --- what was done ------------------------------------------------------------------------- */
-
-/* The input as an argument, too: each command has read all of it instead of its chunk. One that
- * has a '-' or a {} in it reads both. */
+/* The input is an argument as well: each command has read all of it. A command with
+ * '-' reads both. */
 static bool hint_argument(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
@@ -299,30 +283,26 @@ static bool hint_argument(const struct cv_call *call)
     return true;
 }
 
-/* The command that makes one of what this one wrote for each chunk; "" if there is none that is
- * as simple; NULL: outputs one after the other are what it would have written. */
+/* The command that combines the outputs of chunks; "": no simple one; NULL:
+ * concatenation is right. */
 static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
 {
-    static const char *const alone[] = { "head",    "tail",   "tac",       "shuf",
-                                         "nl",      "md5sum", "sha1sum",   "sha256sum",
-                                         "cksum",   "b2sum",  "sha512sum", "sum",
-                                         "datamash" };
-    static const char *const counts[] = { "-l", "-c", "-w", "-m" };
-    /* What they write depends on the place of a byte, unless they are asked for something else. */
-    static const char *const places[] = { "base64", "base32", "xxd", "od", "hexdump" };
+    /* the output depends on the offset in the input */
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 
-    if (cv_is_one_of(program, alone, sizeof alone / sizeof *alone))
+    if (CV_IS_ONE_OF(program, "head", "tail", "tac", "shuf", "nl", "md5sum", "sha1sum",
+                     "sha256sum", "cksum", "b2sum", "sha512sum", "sum", "datamash"))
         return "";
     if (strcmp(program, "wc") == 0)
-        return call->noperands == 2 && cv_is_one_of(call->operands[1], counts, 4)
+        return call->noperands == 2 &&
+                       CV_IS_ONE_OF(call->operands[1], "-l", "-c", "-w", "-m")
                    ? "\"awk '{ n += \\$1 } END { print n }'\""
                    : "";
     if (strcmp(program, "uniq") == 0)
         return call->noperands == 1 ? "uniq" : "";
     if (call->noperands == 1 &&
-        cv_is_one_of(program, places, sizeof places / sizeof *places))
+        CV_IS_ONE_OF(program, "base64", "base32", "xxd", "od", "hexdump"))
         return "";
     if (strcmp(program, "sort") != 0)
         return NULL;
@@ -332,7 +312,6 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     return line;
 }
 
-/* One large value, as of an object that has the array in one of its members. */
 static void hint_value(const struct cv_run_options *values)
 {
     if (values->split == NULL || strcmp(values->split, "json") != 0 ||
@@ -344,8 +323,8 @@ static void hint_value(const struct cv_run_options *values)
         "inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
 }
 
-void cv_run_mistakes_headers(const struct cv_call *call,
-                             const struct cleave_execution_result *result)
+static void run_mistakes_headers(const struct cv_call *call,
+                                 const struct cleave_execution_result *result)
 {
     const struct cv_run_options *values = call->values;
     const char *line = result->same_line;
@@ -369,7 +348,9 @@ void cv_run_mistakes_headers(const struct cv_call *call,
                    shown, marked ? option : "");
 }
 
-void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes)
+/* The outputs do not combine to the output of the whole input, or the command did not
+ * read its chunks. */
+static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes)
 {
     const struct cv_run_options *values = call->values;
     char line[LINE_ROOM];
@@ -393,11 +374,9 @@ void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double by
                        reduce);
 }
 
-/* --- inputs that were meant to be taken otherwise ---------------------------------- */
-
 enum {
-    SURELY_CUT = 1 << 24, /* bytes of which several workers get some */
-    NAMES_WAIT_MS = 1000, /* for whoever lists them; nothing else could be done before */
+    SURELY_CUT = 1 << 24, /* bytes of an input for several workers */
+    NAMES_WAIT_MS = 1000, /* nothing else can be done before */
 };
 
 void cv_run_mistakes_form(const struct cv_call *call)
@@ -412,8 +391,8 @@ void cv_run_mistakes_form(const struct cv_call *call)
         cv_usage_hint_separator(values->inputs.items[0]);
 }
 
-void cv_run_mistakes_seeming(const struct cv_call *call,
-                             const struct cleave_execution_result *result)
+static void run_mistakes_seeming(const struct cv_call *call,
+                                 const struct cleave_execution_result *result)
 {
     const struct cv_run_options *values = call->values;
     const char *name = values->inputs.count > 0 ? values->inputs.items[0] : "-";
@@ -427,23 +406,20 @@ void cv_run_mistakes_seeming(const struct cv_call *call,
                               result->seems_headed && values->header != NULL);
 }
 
-/* find | cleave run gzip: who thinks of xargs wants the files compressed, not their names. Told
- * only of programs that take files as arguments and make nothing of use out of a list of them. */
+/* find | cleave run gzip: the files should be compressed, not their names. Only for
+ * programs that take files and make nothing useful of a list. */
 static void hint_names(const struct cv_call *call)
 {
-    static const char *const takers[] = {
-        "b2sum",     "bgzip",     "brotli",    "bunzip2", "bzcat",  "bzip2",
-        "cksum",     "gunzip",    "gzip",      "jq",      "lz4",    "lzop",
-        "md5sum",    "pbzip2",    "pigz",      "sha1sum", "sum",    "sha224sum",
-        "sha256sum", "sha384sum", "sha512sum", "unxz",    "unzstd", "xmllint",
-        "xxhsum",    "xz",        "xzcat",     "zcat",    "zstd",   "zstdcat",
-    };
     const struct cv_run_options *values = call->values;
     const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
     enum cv_listed_files listed;
 
     if (values->fetch != NULL || values->cat || values->quiet || values->json ||
-        !cv_is_one_of(program, takers, sizeof takers / sizeof *takers))
+        !CV_IS_ONE_OF(program, "b2sum", "bgzip", "brotli", "bunzip2", "bzcat", "bzip2",
+                      "cksum", "gunzip", "gzip", "jq", "lz4", "lzop", "md5sum", "pbzip2",
+                      "pigz", "sha1sum", "sum", "sha224sum", "sha256sum", "sha384sum",
+                      "sha512sum", "unxz", "unzstd", "xmllint", "xxhsum", "xz", "xzcat",
+                      "zcat", "zstd", "zstdcat"))
         return;
     for (size_t i = 1; i < call->noperands; i++)
         if (call->operands[i][0] != '-' || call->operands[i][1] == '\0')
@@ -471,4 +447,366 @@ bool cv_run_mistakes_form_early(const struct cv_call *call)
         return false;
     cv_run_mistakes_form(call);
     return true;
+}
+
+/* "{3}", "{3.}", "{-1/}" as a whole word: inside of a word it may be a regular
+ * expression. */
+static bool is_position(const char *word)
+{
+
+    if (word[0] != '{')
+        return false;
+    word += word[1] == '-' ? 2 : 1;
+    if (*word < '0' || *word > '9')
+        return false;
+    return CV_IS_ONE_OF(word + strspn(word, "0123456789"), "}", ".}", "/}", "//}", "/.}");
+}
+
+/* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
+static const char *find_place(const char *word, size_t *length)
+{
+    static const char *const forms[] = {
+        "{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"
+    };
+
+    if (is_position(word)) {
+        *length = strlen(word);
+        return word;
+    }
+    for (const char *at = word; (at = strchr(at, '{')) != NULL; at++) {
+        if (at > word && at[-1] == '$')
+            continue;
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+            if (strncmp(at, forms[i], strlen(forms[i])) == 0) {
+                *length = strlen(forms[i]);
+                return at;
+            }
+    }
+    return NULL;
+}
+
+/* Whether the command has places itself: xargs, find, parallel. */
+static bool knows_places(const struct cv_call *call)
+{
+    static const char *const programs[] = { "xargs", "parallel", "-exec" };
+
+    for (size_t i = 0; i < call->noperands; i++)
+        for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
+            if (strstr(call->operands[i], programs[p]) != NULL)
+                return true;
+    return false;
+}
+
+static int check_items(const struct cv_call *call)
+{
+    const bool places = !knows_places(call);
+
+    for (size_t i = 0; i < call->noperands && places; i++) {
+        size_t length = 0;
+        const char *place = find_place(call->operands[i], &length);
+
+        if (place != NULL)
+            return cv_refuse(
+                "'%.*s' in the command stands for an item, and there are none: say which "
+                "behind the command, as in ... {} ::: *.txt, or --each for the records "
+                "of "
+                "the input. A chunk comes on standard input. --literal passes braces on",
+                (int)length, place);
+    }
+    return CV_EXIT_DONE;
+}
+
+static bool is_plain_file(const char *name)
+{
+    struct stat facts;
+
+    return stat(name, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+/* "-i a b -- wc", or "-i *.txt -- wc": b is another input. */
+static int check_inputs(const struct cv_call *call)
+{
+    char shown[CV_ECHO_ROOM];
+    const char *several;
+    size_t files = 0;
+
+    while (files < call->noperands && is_plain_file(call->operands[files]))
+        files++;
+    if (files == 0)
+        return CV_EXIT_DONE;
+    cv_echo(call->operands[0], shown);
+    /* The shell has expanded a pattern. */
+    several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
+    if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
+        return cv_refuse(
+            "'%s' would be the command, because it is the first word that is no option. "
+            "If it is an input: -i %s%s; if it is the command, put '--' before it",
+            shown, shown, several);
+    if (cv_item_is_program(call->operands[0]))
+        return CV_EXIT_DONE;
+    return cv_refuse(
+        "'%s' would be the command, because it is the first word that is no option, but "
+        "it is a file that cannot be run. If it is an input: -i %s%s",
+        shown, shown, several);
+}
+
+static bool needs_bash(const char *line)
+{
+    return strstr(line, "<(") != NULL || strstr(line, ">(") != NULL ||
+           strstr(line, "<<<") != NULL || strstr(line, "[[") != NULL;
+}
+
+/* A whole line in one word, as for shells and GNU parallel. */
+static int check_line(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    const char *line = call->operands[0];
+    char shown[CV_ECHO_ROOM];
+
+    if (values->cat || call->noperands != 1 || strpbrk(line, " |<>;&") == NULL ||
+        cv_item_is_program(line))
+        return CV_EXIT_DONE;
+    cv_echo(line, shown);
+    if (strpbrk(line, "|<>;&") == NULL)
+        return cv_refuse("'%s' is one word, and no program is called so: without quotes "
+                         "around all of it, it is a command and its arguments: %s",
+                         shown, shown);
+    return cv_refuse("'%s' is one word, and no program is called so: as a line for a "
+                     "shell it is %s -c %s%s%s",
+                     shown, needs_bash(line) ? "bash" : "sh",
+                     strchr(line, '\'') != NULL ? "\"" : "'", shown,
+                     strchr(line, '\'') != NULL ? "\"" : "'");
+}
+
+static int complain_of_none(const struct cv_call *call)
+{
+    const bool run = strcmp(call->verb->name, "run") == 0; /* the only one with items */
+    const struct cv_run_options *values = run ? call->values : NULL;
+    struct stat facts;
+    const bool lines =
+        run && values->inputs.count == 0 && fstat(STDIN_FILENO, &facts) == 0 &&
+        (S_ISFIFO(facts.st_mode) || (S_ISREG(facts.st_mode) && facts.st_size > 0));
+
+    return cv_refuse("expected a command: cleave %s -i FILE COMMAND [ARG]...%s",
+                     call->verb->name,
+                     lines ? "; to run the lines of standard input: cleave run -a -"
+                           : "");
+}
+
+int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
+{
+    if (call->noperands == 0 && !items)
+        return complain_of_none(call);
+    if (!call->marked)
+        CV_DO(check_inputs(call));
+    if (literal || items)
+        return CV_EXIT_DONE;
+    CV_DO(check_items(call));
+    return check_line(call);
+}
+
+static bool has_word(const struct cv_call *call, const char *word)
+{
+    static const char ends[] = " \t\n|;&()'\"";
+    const size_t length = strlen(word);
+
+    for (size_t i = 0; i < call->noperands; i++)
+        for (const char *at = call->operands[i]; (at = strstr(at, word)) != NULL; at++)
+            if ((at == call->operands[i] || strchr(ends, at[-1]) != NULL) &&
+                strchr(ends, at[length]) != NULL)
+                return true;
+    return false;
+}
+
+/* The program in the command that decodes inputs, which cleave has done; NULL: none. */
+static const char *find_decoder(const struct cv_call *call)
+{
+    static const char *const programs[] = { "zcat",  "gunzip",  "gzcat",  "bzcat",
+                                            "xzcat", "zstdcat", "lz4cat", "bunzip2",
+                                            "unxz",  "unzstd",  "unlz4" };
+    static const char *const ends[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
+    const struct cv_run_options *values = call->values;
+    bool compressed = false;
+
+    for (size_t i = 0; i < values->inputs.count; i++)
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+            compressed = compressed || cv_name_ends_in(values->inputs.items[i], ends[e]);
+    for (size_t p = 0; compressed && p < sizeof programs / sizeof *programs; p++)
+        if (has_word(call, programs[p]))
+            return programs[p];
+    return NULL;
+}
+
+/* An argument that only a shell understands; NULL: none. */
+static const char *find_sign(const struct cv_call *call)
+{
+
+    for (size_t i = 1; i < call->noperands; i++)
+        if (CV_IS_ONE_OF(call->operands[i], "|", "||", "&&", ">", ">>", "<"))
+            return call->operands[i];
+    return NULL;
+}
+
+static void hint_all_failed(const struct cv_call *call, bool several)
+{
+    const char *decoder = find_decoder(call), *sign = find_sign(call);
+
+    if (decoder != NULL)
+        cv_print_error(CV_EXIT_FAILED,
+                       "all chunks failed: compressed inputs are decoded, so leave %s "
+                       "away; --decode none gives the bytes as they are",
+                       decoder);
+    else if (sign != NULL)
+        cv_print_error(CV_EXIT_FAILED,
+                       "all chunks failed: '%s' was an argument of the command; a line "
+                       "for a shell is sh -c '... %s ...'",
+                       sign, sign);
+    else if (several)
+        cv_print_error(CV_EXIT_FAILED,
+                       "all chunks failed: does the command read standard input?");
+}
+
+static void hint_empty(const struct cv_call *call)
+{
+    static const char *const inputs[] = { "-i", "--input" };
+    const struct cv_run_options *values = call->values;
+    char shown[CV_ECHO_ROOM];
+    size_t at = 1, files = 0;
+
+    if (values->inputs.count > 0 || values->fetch != NULL) {
+        if (!values->quiet)
+            cv_print_error(CV_EXIT_DONE, "the input is empty, so no command was started");
+        return;
+    }
+    while (at < call->noperands && !is_plain_file(call->operands[at]))
+        at++;
+    while (at + files < call->noperands && is_plain_file(call->operands[at + files]))
+        files++;
+    if (files > 0)
+        cv_echo(call->operands[at], shown);
+    if (files > 0 &&
+        cv_is_one_of(call->operands[at - 1], inputs, sizeof inputs / sizeof *inputs))
+        cv_print_error(CV_EXIT_DONE,
+                       "standard input was empty, and '%s %s' is behind the command, "
+                       "which got it: options of cleave stand before the command",
+                       call->operands[at - 1], shown);
+    else if (files > 1)
+        cv_print_error(CV_EXIT_DONE,
+                       "standard input was empty, and %zu files are arguments of the "
+                       "command; to run it for each of them: ... ::: %s ...",
+                       files, shown);
+    else if (files > 0)
+        cv_print_error(CV_EXIT_DONE,
+                       "standard input was empty, and '%s' is an argument of the "
+                       "command; if it is the input: -i %s",
+                       shown, shown);
+    else if (!values->quiet)
+        cv_print_error(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
+}
+
+/* The program that sets the status of a line: the first word after the last pipe. */
+static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
+{
+    const char *bar = strrchr(line, '|');
+
+    if (bar != NULL && bar > line && bar[-1] != '|')
+        line = bar + 1;
+    line += strspn(line, " ");
+    snprintf(word, CV_ECHO_ROOM, "%.*s", (int)strcspn(line, " "), line);
+    return cv_file_name(word);
+}
+
+void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
+{
+    const struct cv_run_options *values = call->values;
+    char word[CV_ECHO_ROOM];
+    const char *program =
+        call->noperands > 0 ? last_program(call->operands[0], word) : "";
+    const bool searched = how->failed > 0 && how->by_one &&
+                          CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg");
+
+    if (searched)
+        cv_print_error(CV_EXIT_FAILED,
+                       "%s exits with status 1 where it finds nothing, and that counts "
+                       "as failed: %s'%s ... || [ $? = 1 ]' is content with it",
+                       program, how->items ? "" : "sh -c ", program);
+    if (how->failed > 0 && how->all && !searched &&
+        cv_run_mistakes_failed(call, how->items, how->hosts))
+        return;
+    if (how->items && how->empty && !values->quiet)
+        cv_print_error(CV_EXIT_DONE, "there are no items, so no command was started");
+    if (how->items)
+        return; /* each failure was printed */
+    if (how->rest && how->failed > 1 && values->header == NULL && !searched)
+        cv_print_error(CV_EXIT_FAILED, "all chunks but the first failed: has the input a "
+                                       "header? --header gives it to every command");
+    if (how->failed > 0 && how->all && !searched)
+        hint_all_failed(call, how->failed > 1 && !how->halted);
+    if (how->chunks > 1 && !how->form_told)
+        cv_run_mistakes_form(call);
+    if (how->chunks > 1 || (how->result != NULL && how->result->seems_endless))
+        run_mistakes_seeming(call, how->result);
+    if (how->chunks > 1)
+        run_mistakes_headers(call, how->result);
+    if (how->empty)
+        hint_empty(call);
+    else if (how->failed == 0)
+        run_mistakes_hint(call, how->chunks, how->bytes);
+}
+
+bool cv_run_command_asks(const char *const *words)
+{
+    const char *program = words[0] != NULL ? cv_file_name(words[0]) : NULL;
+
+    if (program != NULL &&
+        (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))
+        return true;
+    /* Variables of the worker do not depend on the chunk. */
+    for (; *words != NULL; words++)
+        for (const char *at = *words; (at = strstr(at, "CLEAVE")) != NULL; at++)
+            if (strncmp(at, "CLEAVE_WORKER", 13) != 0 &&
+                strncmp(at, "CLEAVE_SLOT", 11) != 0)
+                return true;
+    return false;
+}
+
+/* The shell runs where the command runs. $1 is the line; {} in it becomes the file.
+ * TMPDIR must not have characters that are special to a shell. */
+
+static const char script[] =
+    "f=$(mktemp \"${TMPDIR:-/tmp}/cleave-cat.XXXXXXXXXX\") || exit 125\n"
+    "trap 'rm -f \"$f\"' EXIT\n"
+    "trap 'exit 143' TERM\n"
+    "trap 'exit 130' INT\n"
+    "trap 'exit 129' HUP\n"
+    "case $f in *[!A-Za-z0-9/._-]*)\n"
+    "    echo \"cleave: --cat: expected a TMPDIR of letters, digits, '/', '.', '_' and "
+    "'-', got '$TMPDIR'\" >&2; exit 125 ;;\n"
+    "esac\n"
+    "cat >\"$f\" || exit 125\n"
+    "left=$1 line=\n"
+    "while case $left in *'{}'*) true ;; *) false ;; esac; do\n"
+    "    line=$line${left%%'{}'*}$f left=${left#*'{}'}\n"
+    "done\n"
+    "eval \"$line$left\" </dev/null\n";
+
+int cv_run_cat(const struct cv_call *call, const char *const **words)
+{
+    const char **made = cv_array(call->arena, 6, sizeof *made);
+    struct cv_text line = { NULL, 0, 0, false };
+
+    for (size_t i = 0; i < call->noperands; i++)
+        cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
+    if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
+        cv_text_add(&line, " {}");
+    if (made != NULL && !line.failed && line.bytes != NULL) {
+        made[0] = "/bin/sh";
+        made[1] = "-c";
+        made[2] = script;
+        made[3] = "cleave-cat";
+        made[4] = cv_arena_text(call->arena, line.bytes);
+        *words = made;
+    }
+    cv_text_done(&line);
+    return made != NULL && made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
 }

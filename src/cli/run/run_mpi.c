@@ -1,5 +1,5 @@
 /* run_mpi.c -- cleave run among the ranks of an MPI job. SPDX-License-Identifier: MIT */
-#include "cli/run/run_mpi.h"
+#include "cli/run/run_parts.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -12,20 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/text.h"
-#include "base/shell_word.h"
-#include "cli/common/output.h"
 #include "cli/run/lead_command.h"
-#include "cli/run/run_slurm.h"
-#include "engine/mpi_bridge.h"
 #include "model/platform/generate.h"
 #include "run/common/process.h"
 #include "run/hosts/leader_spec.h"
 #include "run/worker/worker_fold.h"
-
-/* --- whether all ranks were started with the same words ---------------------------- */
-
-/* A hash says whether, of words of any length, and the first words say what. */
 
 static int end(struct cv_run_mpi *mpi, int status);
 
@@ -39,7 +30,7 @@ static uint64_t hash_on(uint64_t hash, const char *bytes, size_t length)
 
 static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t count)
 {
-    memset(out, 0, sizeof *out); /* it travels as it is */
+    memset(out, 0, sizeof *out); /* it is sent as bytes */
     out->count = count;
     out->hash = UINT64_C(0xCBF29CE484222325);
     for (size_t i = 0; i < count; i++) {
@@ -53,8 +44,7 @@ static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t 
     }
 }
 
-/* The word at *at and its length, up to where the text was cut; *at goes behind it. False:
- * there is none. */
+/* The next word of a text that may be cut; false: none. */
 static bool next_word(const struct cv_mpi_words *words, size_t *at, const char **out,
                       size_t *out_length)
 {
@@ -70,8 +60,7 @@ static bool next_word(const struct cv_mpi_words *words, size_t *at, const char *
     return true;
 }
 
-/* Whether `other` has other words than `first`; out says which: "word 4 behind 'run' is
- * 'wc' and not 'cat'". */
+/* Compare words by their hash; `out` describes the first difference. */
 static bool mpi_words_differ(const struct cv_mpi_words *first,
                              const struct cv_mpi_words *other, char *out, size_t size)
 {
@@ -99,32 +88,28 @@ static bool mpi_words_differ(const struct cv_mpi_words *first,
     return true;
 }
 
-/* --- cleave run among the ranks of an MPI job -------------------------------------- */
-
-/* One MPI library: how its mpirun is known, and what has to be installed. */
+/* An MPI library, and the package to install. */
 struct flavour {
     const char *name, *title;
-    const char *rank; /* variable that its mpirun sets: the number of the process      */
+    const char *rank; /* variable of its mpirun with the rank */
     const char *package;
 };
 
 static const struct flavour flavours[] = {
     { "openmpi", "Open MPI", "OMPI_COMM_WORLD_RANK", "libopenmpi-dev" },
     { "mpich", "MPICH", "PMI_RANK", "libmpich-dev" },
-    { "openmpi", "Open MPI", "PMIX_RANK", "libopenmpi-dev" }, /* as srun --mpi=pmix     */
+    { "openmpi", "Open MPI", "PMIX_RANK", "libopenmpi-dev" }, /* srun --mpi=pmix */
 };
 
 enum { NFLAVOURS = sizeof flavours / sizeof *flavours };
 
-/* Where the libraries are, from the folder of this program: in a build, and installed. */
+/* Libraries relative to this program: in a build, and installed. */
 static const char *const places[] = {
     "lib/%s/libcleave-mpi.so",
     "../lib/cleave/%s/libcleave-mpi.so",
     "../lib/*/cleave/%s/libcleave-mpi.so",
     "../lib64/cleave/%s/libcleave-mpi.so",
 };
-
-/* --- which one ---------------------------------------------------------------------------- */
 
 /* The number that mpirun has given to this process; -1: it was not started by one. */
 static int rank_by_name(void)
@@ -147,7 +132,7 @@ static const struct flavour *find_flavour(const char *library)
     return NULL;
 }
 
-/* The first file that fits a place; "" if there is none. */
+/* The first file that matches a place; "": none. */
 static void find_library(const char *name, char *out, size_t size)
 {
     const char *given = getenv("CLEAVE_MPI_LIBRARY");
@@ -172,14 +157,12 @@ static void find_library(const char *name, char *out, size_t size)
     }
 }
 
-/* --- the library -------------------------------------------------------------------------- */
-
 enum {
-    ALONE_MS = 1000, /* until rank 0 has told what all ranks meet */
-    READ_MS = 100,   /* until mpirun has read what was told       */
+    ALONE_MS = 1000, /* for rank 0 to print an error of all ranks */
+    READ_MS = 100,   /* for mpirun to read a message */
 };
 
-/* All ranks meet the same trouble: one of them tells it. */
+/* An error that all ranks meet is printed by rank 0. */
 #define TELL(rank, code, ...) ((rank) == 0 ? cv_print_error(code, __VA_ARGS__) : (code))
 
 static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi *out,
@@ -193,7 +176,7 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
                        "this cleave was built without %s: install %s and build it again, "
                        "or say where lib/%s/libcleave-mpi.so is by CLEAVE_MPI_LIBRARY",
                        flavour->title, flavour->package, flavour->name);
-    /* Parts that the MPI library loads later look for its names. */
+    /* MPI loads parts later that need its symbols. */
     out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (out->module == NULL)
         return cv_fail(err, CLEAVE_EENGINE, "cannot load the library for %s: %s",
@@ -205,8 +188,7 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
     return CLEAVE_OK;
 }
 
-/* Who was started with other words would do other work than rank 0 asks for, or none. All
- * ranks come to the same end. */
+/* A rank with other words would do other work. All ranks come to the same result. */
 static int check_words(const struct cv_mpi_bridge *bridge)
 {
     char what[250];
@@ -220,9 +202,8 @@ static int check_words(const struct cv_mpi_bridge *bridge)
     return CV_EXIT_DONE;
 }
 
-/* A rank that has gone before MPI began is nothing to the mpirun of MPICH, and the others wait for
- * it for ever: it is told to end them, in the words by which MPICH itself does so (PMI). That of Open
- * MPI does it by the status. */
+/* A rank that exits before MPI_Init is not noticed by the mpirun of MPICH, and the
+ * others wait forever: abort them by PMI. The mpirun of Open MPI uses the exit status. */
 static void end_all(const struct flavour *flavour, int status)
 {
     const char *text = getenv("PMI_FD");
@@ -236,7 +217,7 @@ static void end_all(const struct flavour *flavour, int status)
     (void)poll(NULL, 0, READ_MS);
     length = snprintf(word, sizeof word, "cmd=abort exitcode=%d\n", status);
     put = write((int)strtol(text, NULL, 10), word, (size_t)length);
-    (void)put; /* if nobody is there, nobody waits */
+    (void)put;
 }
 
 void cv_run_mpi_refused(int count, char *const *words, int status)
@@ -250,8 +231,8 @@ void cv_run_mpi_refused(int count, char *const *words, int status)
         end_all(flavour, status);
 }
 
-/* MPI does not work. What all ranks meet rank 0 tells, and mpirun ends the others with it: who
- * is still there after a moment has met it alone. */
+/* Print why MPI does not work. mpirun ends the other ranks with rank 0: a rank that is
+ * left after a moment has its own error. */
 static int tell_why(const struct flavour *flavour, int rank,
                     const struct cleave_error *err)
 {
@@ -265,7 +246,7 @@ static int tell_why(const struct flavour *flavour, int rank,
     return CV_EXIT_ENGINE;
 }
 
-/* Commands end with a rank that is killed. To fork is safe only before MPI has begun. */
+/* Commands end with a rank that is killed. fork() is safe only before MPI_Init. */
 static struct cv_guard *make_guard(int rank)
 {
     struct cv_guard *guard = NULL;
@@ -318,22 +299,12 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
         status = check_words(out->bridge);
         return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);
     }
-    /* Two MPIs that do not know each other start as many jobs of one rank each. */
+    /* Two MPIs that do not know each other start jobs of one rank. */
     return cv_run_mpi_close(
         out, cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
                        rank == 0 ? ""
                                  : ": was it started by the mpirun of another MPI? "
                                    "--mpi-library openmpi or mpich says which"));
-}
-
-/* Nothing more is said or heard here. */
-static void hang_up(const struct cv_mpi_bridge *bridge)
-{
-    for (uint32_t r = 0; r < bridge->size; r++)
-        if (bridge->links[r] != NULL)
-            bridge->links[r]->calls->end(bridge->links[r]);
-    if (bridge->peers >= 0)
-        close(bridge->peers);
 }
 
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
@@ -343,24 +314,26 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
     uint32_t rank;
     bool master;
 
-    end(mpi, status); /* no command runs any more */
+    end(mpi, status); /* no command runs now */
     if (bridge == NULL)
         return status;
     mpi->bridge = NULL;
     rank = bridge->rank;
     master = rank == 0;
-    hang_up(bridge);
-    fflush(stdout); /* it may be the last chance */
+    for (uint32_t r = 0; r < bridge->size; r++)
+        if (bridge->links[r] != NULL)
+            bridge->links[r]->calls->end(bridge->links[r]);
+    if (bridge->peers >= 0)
+        close(bridge->peers);
+    fflush(stdout);
     if (mpi->calls->close(bridge, status, &err) == CLEAVE_OK)
         return master ? status : CV_EXIT_DONE;
-    /* It goes without the others, and mpirun may end rank 0 before that can say why. */
+    /* mpirun may end rank 0 before it can print why. */
     if (!master)
         return cv_print_error(CV_EXIT_FAILED, "--mpi: rank %u: %s", rank, err.text);
     return status == CV_EXIT_DONE ? cv_print_error(CV_EXIT_FAILED, "--mpi: %s", err.text)
                                   : status;
 }
-
-/* --- who leads whom ----------------------------------------------------------------------- */
 
 /* The leader of each rank: itself, unless --leaders is given. */
 static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
@@ -378,8 +351,8 @@ static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
     return CV_EXIT_DONE;
 }
 
-/* The processors of all whom this rank leads are its own: a launcher may have given each rank
- * some of them only. */
+/* A leader uses the processors of the ranks it leads: a launcher may have bound each
+ * rank to some. */
 static void take_processors(const struct cv_mpi_bridge *bridge, const uint32_t *leader)
 {
     cpu_set_t all;
@@ -390,31 +363,28 @@ static void take_processors(const struct cv_mpi_bridge *bridge, const uint32_t *
         for (size_t i = 0; leader[r] == bridge->rank && i < sizeof all; i++)
             bits[i] |= bridge->cpus[r]->bits[i];
     if (CPU_COUNT(&all) > 0)
-        (void)sched_setaffinity(0, sizeof all, &all); /* else it keeps what it has */
+        (void)sched_setaffinity(0, sizeof all, &all); /* on failure it keeps its own */
 }
 
-/* What the run of a leader is told: its name, and how many work at a time. */
+/* Words for the run of a leader: its name, and its number of workers. */
 static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
                                      uint32_t slots)
 {
     struct cv_reach reach = { .ssh = NULL };
     struct cv_words words = { .arena = call->arena };
-    char text[64];
 
     if (cv_reach_lead(&reach, call) != CV_EXIT_DONE)
         return NULL;
     cv_words_add(&words, "--as");
-    snprintf(text, sizeof text, "rank%u", rank);
-    cv_words_add(&words, text);
+    cv_words_add(&words, cv_arena_print(call->arena, "rank%u", rank));
     cv_words_add(&words, "--sshlogin");
-    snprintf(text, sizeof text, "%u/rank%u", slots, rank);
-    cv_words_add(&words, text);
+    cv_words_add(&words, cv_arena_print(call->arena, "%u/rank%u", slots, rank));
     for (size_t i = 0; reach.lead[i] != NULL; i++)
         cv_words_add(&words, reach.lead[i]);
     return cv_words_done(&words);
 }
 
-/* Another rank works instead: wait until rank 0 says that all is over. */
+/* Wait until rank 0 ends the run. */
 static void await_end(struct cleave_channel *link)
 {
     struct pollfd events = { .fd = link->fd, .events = POLLIN };
@@ -431,8 +401,6 @@ static void await_end(struct cleave_channel *link)
     }
 }
 
-/* --- ranks -------------------------------------------------------------------------------- */
-
 static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
 {
     struct cv_worker_options options = {
@@ -441,11 +409,11 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
-    /* The master says what went wrong; whatever it was, it is its status that counts. */
+    /* The status of rank 0 counts, and it prints the error. */
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return;
-    cv_worker_fold_attach(fold, &options);
     cv_lead_by(&options, lead);
+    cv_worker_fold_attach(fold, &options);
     (void)cv_worker_serve(&options, &err);
     cv_worker_fold_free(fold);
 }
@@ -457,7 +425,7 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
     const char *const *lead = NULL;
     uint32_t *leader, slots;
 
-    /* Rank 0 finds the same wrong, and says it. */
+    /* Rank 0 prints the error. */
     if (values->leaders != NULL &&
         cv_rank_groups_read(values->leaders, &slots, NULL) != CLEAVE_OK)
         return CV_EXIT_DONE;
@@ -478,19 +446,13 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
     return CV_EXIT_DONE;
 }
 
-/* The name of a rank: host:rank. NULL: there was no memory. */
 static const char *name_rank(const struct cv_mpi_bridge *bridge, uint32_t rank,
                              struct cv_arena *arena)
 {
-    const size_t room = strlen(bridge->hosts[rank]) + 16;
-    char *name = cv_array(arena, room, 1);
-
-    if (name != NULL)
-        snprintf(name, room, "%s:%u", bridge->hosts[rank], rank);
-    return name;
+    return cv_arena_print(arena, "%s:%u", bridge->hosts[rank], rank);
 }
 
-/* The names of the other ranks that `rank` leads; NULL: there was no memory. */
+/* The names of the ranks that `rank` leads; NULL: no memory. */
 static const char *const *name_led(const struct cv_mpi_bridge *bridge,
                                    const uint32_t *leader, uint32_t rank,
                                    struct cv_arena *arena)
@@ -508,7 +470,6 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
 {
     const struct cv_mpi_bridge *bridge = mpi->bridge;
     struct cv_words names = { .arena = arena };
-    struct cleave_error err;
     uint32_t *leader;
     const int status = find_leaders(bridge, leaders, arena, &leader);
 
@@ -522,9 +483,8 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
     out->behind = cv_array(arena, names.count, sizeof *out->behind);
     if (out->hosts == NULL || out->behind == NULL || names.failed)
         return cv_no_memory("the workers");
-    if (cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
-                            &out->platform, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
+                                &out->platform, &err));
     for (uint32_t r = 1; r < bridge->size; r++) {
         const uint32_t i = (uint32_t)out->nhosts;
 

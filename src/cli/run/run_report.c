@@ -1,26 +1,24 @@
-/* run_report.c -- what cleave run says while it runs.
+/* run_report.c -- progress, notes and the summary of cleave run.
  * SPDX-License-Identifier: MIT */
-#include "cli/run/run_report.h"
+#include "cli/run/run_parts.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/fail.h"
 #include "base/signal_name.h"
-#include "cli/common/output.h"
-#include "cli/live/live.h"
-#include "cli/run/run_hosts.h"
-#include "cli/run/run_slurm.h"
 #include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
+#include "run/common/machine.h"
 
-/* Seconds between two lines of plain progress, and between two looks of the bar. */
+/* Seconds between lines of plain progress, and between updates of the bar. */
 static const double PLAIN_S = 10, BAR_S = 0.2;
 
 enum {
-    LEAST_BAR = 8,   /* columns; a shorter one says nothing        */
-    FACTS_WIDE = 70, /* what facts beside the bar need most of the time */
+    LEAST_BAR = 8,   /* columns */
+    FACTS_WIDE = 70, /* usual width of the facts next to the bar */
 };
 
 int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
@@ -61,7 +59,7 @@ static void add_time(struct cv_text *text, double seconds)
         cv_text_add(text, "%.1fs", seconds);
 }
 
-/* What matters most comes first: a line that is too long is cut off. */
+/* The most important facts are first: a long line is cut. */
 static void add_facts(struct cv_text *text, const struct cleave_progress *progress,
                       double done, double left_s, bool items)
 {
@@ -92,8 +90,8 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
         cv_text_add(text, "  %llu failed", (unsigned long long)progress->failed);
 }
 
-/* The bar takes the columns that the facts leave. It gets shorter when they need more, but
- * does not tremble with them; where too few are left there is none. */
+/* The bar uses the columns that the facts leave. It gets shorter, but never longer
+ * again. */
 static void draw_bar(struct cv_run_report *report, double part, const char *facts,
                      const struct cleave_progress *progress)
 {
@@ -157,12 +155,6 @@ void cv_run_page_end(struct cv_run_report *report,
     cv_text_done(&text);
 }
 
-/* Whether anything is said on standard error while it runs. */
-static bool is_told(const struct cv_run_report *report)
-{
-    return report->bar || report->live || report->plain;
-}
-
 void cv_run_progress(void *context, const struct cleave_progress *progress)
 {
     struct cv_run_report *report = context;
@@ -171,19 +163,20 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     struct cv_text text = { NULL, 0, 0, false };
     double part = NAN, left_s = NAN;
 
-    /* A chunk that is tried again is read again; what was shown stays. */
+    /* A retried chunk is read again; the bar never goes back. */
     report->done = fmax(report->done, progress->done + progress->read);
     if (known) {
         report->done = fmin(report->done, progress->total);
         left_s = cv_eta_left(&report->pace, progress->elapsed_s, report->done,
                              progress->total);
-        /* What is read is not done. */
+        /* Input that is read is not done. */
         part = fmin(report->done / progress->total,
                     progress->done < progress->total ? 0.99 : 1);
     }
     if (report->page.http != NULL)
         show_page(report, progress, part, left_s);
-    if (progress->elapsed_s < report->shown_s + pause_s || !is_told(report))
+    if (progress->elapsed_s < report->shown_s + pause_s ||
+        !(report->bar || report->live || report->plain))
         return;
     report->shown_s = progress->elapsed_s;
     add_facts(&text, progress, report->done, left_s, report->items != NULL);
@@ -198,17 +191,14 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     cv_text_done(&text);
 }
 
-void cv_run_progress_end(struct cv_run_report *report)
+void cv_run_progress_end(void *context)
 {
+    struct cv_run_report *report = context;
+
     if (report->drawn)
         fprintf(stderr, report->live ? "\r\033[J" : "\r\033[K");
     fflush(stderr);
     report->drawn = false;
-}
-
-void cv_run_make_room(void *context)
-{
-    cv_run_progress_end(context);
 }
 
 void cv_run_note(void *context, const char *text)
@@ -217,11 +207,39 @@ void cv_run_note(void *context, const char *text)
     struct cv_text named = { NULL, 0, 0, false };
 
     cv_run_progress_end(context);
-    /* Several of them are heard at the same place. */
+    /* Notes of several leaders arrive at one place. */
     if (report->reach.view.as != NULL)
         cv_text_add(&named, "%s: %s", report->reach.view.as, text);
     cv_print_line(named.bytes != NULL && !named.failed ? named.bytes : text);
     cv_text_done(&named);
+}
+
+static bool same_words(const char *const *a, const char *const *b)
+{
+    while (*a != NULL && *b != NULL && strcmp(*a, *b) == 0) {
+        a++;
+        b++;
+    }
+    return *a == *b; /* both have ended */
+}
+
+/* Note leaders that lead other hosts now: they are not told. */
+static void compare_leaders(struct cv_run_report *report)
+{
+    const struct cv_worker_list *before = report->workers, *now = &report->again;
+    char text[400];
+
+    for (size_t i = 0; i < now->nhosts; i++)
+        for (size_t k = 0; now->hosts[i].leads && k < before->nhosts; k++) {
+            if (strcmp(before->hosts[k].name, now->hosts[i].name) != 0 ||
+                !before->hosts[k].leads || same_words(before->behind[k], now->behind[i]))
+                continue;
+            snprintf(text, sizeof text,
+                     "%.250s: others are behind it than when the run began, of which it "
+                     "is not told",
+                     now->hosts[i].name);
+            cv_run_note(report, text);
+        }
 }
 
 enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
@@ -238,58 +256,25 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     } else {
         CV_TRY(cv_crew_find(report->options, &report->reach, report->arena,
                             &report->again, err));
-        cv_leads_compare(report->workers, &report->again, cv_run_note, report);
+        compare_leaders(report);
     }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
     return CLEAVE_OK;
 }
 
-/* --- what workers did, of a run over items ------------------------------------------------- */
-
-double cv_run_makespan(const struct cleave_execution_result *result)
+/* From when all awaited hosts could get work. */
+static double run_makespan(const struct cleave_execution_result *result)
 {
     return fmax(0, result->seconds - result->connect_s);
 }
 
-double cv_run_busy_part(const struct cleave_execution_result *result,
-                        const struct cleave_worker_result *worker)
+static double run_busy_part(const struct cleave_execution_result *result,
+                            const struct cleave_worker_result *worker)
 {
-    const double makespan_s = cv_run_makespan(result);
+    const double makespan_s = run_makespan(result);
 
     return makespan_s > 0 ? fmin(1, worker->busy_s / makespan_s) : 0;
 }
-
-void cv_run_item_workers(const struct cleave_execution_result *result, FILE *file)
-{
-    enum { MANY = 32 };
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },
-        { "commands", CV_COLUMN_COUNT },
-        { "failed", CV_COLUMN_COUNT },
-        { "busy", CV_COLUMN_PERCENT },
-    };
-    struct cv_text text = { NULL, 0, 0, false };
-    struct cv_table table;
-
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (uint32_t w = 0; w < result->nworkers; w++) {
-        const struct cleave_worker_result *worker = &result->workers[w];
-
-        if (result->nworkers > MANY && worker->chunks == 0)
-            continue;
-        cv_table_text(&table, worker->name);
-        cv_table_number(&table, (double)worker->chunks);
-        cv_table_number(&table, (double)worker->failures);
-        cv_table_number(&table, cv_run_busy_part(result, worker));
-    }
-    cv_table_write(&table, false, 80, &text);
-    cv_table_done(&table);
-    if (!text.failed && text.bytes != NULL)
-        fputs(text.bytes, file);
-    cv_text_done(&text);
-}
-
-/* --- what a run that a signal stopped has done, and how to go on ------------------- */
 
 bool cv_run_can_resume(const char *journal)
 {
@@ -297,9 +282,9 @@ bool cv_run_can_resume(const char *journal)
 }
 
 void cv_run_stopped(const struct cleave_execution_result *result,
-                    const struct cv_run_options *values,
                     const struct cv_run_report *report)
 {
+    const struct cv_run_options *values = report->options;
     const bool items = report->items != NULL;
     const uint64_t done = result->chunks - result->failed + result->resumed;
     const double ended = result->input_bytes + result->resumed_bytes;
@@ -336,77 +321,534 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     cv_text_done(&line);
 }
 
-/* --- where the outputs of cleave run go -------------------------------------------- */
+static const double NEAR = 0.05; /* relative error of a prediction that needs a reason */
+static const double SMALL_COST = 0.02; /* smaller errors of costs are not a reason */
 
-/* A result that lacks the output of a chunk looks like one that does not: so a file has the
- * name that was asked for only if nothing is missing, as with a target of make. What a run
- * got done before it failed or was stopped is not thrown away either. */
-
-static int cannot_write(const struct cv_run_sink *sink, int status,
-                        const struct cleave_error *err)
+static const struct cleave_worker *declared_of(const struct cleave_platform *platform,
+                                               const char *name)
 {
-    return cv_print_error(status, "%s: cannot write '%s': %s", sink->option,
-                          CV_ECHO(sink->path), err->text);
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        if (strcmp(cleave_platform_worker_name(platform, w), name) == 0)
+            return &cleave_platform_workers(platform)[w];
+    return NULL;
 }
 
-static bool names_file(const char *path)
+/* How much longer commands and links took than declared, relative to it; 0: no links. */
+static void compare_costs(const struct cleave_execution_result *result,
+                          const struct cleave_platform *platform, double *out_commands,
+                          double *out_links)
 {
-    return path != NULL && strcmp(path, "-") != 0;
+    double busy_s = 0, said_busy_s = 0, sent_s = 0, said_sent_s = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+        const struct cleave_worker *said = declared_of(platform, worker->name);
+
+        if (said == NULL || worker->chunks == 0)
+            continue;
+        busy_s += worker->busy_s;
+        said_busy_s += (double)worker->chunks * said->compute_latency_s +
+                       worker->units / said->speed_ups;
+        if (!(worker->bandwidth_ups > 0))
+            continue;
+        sent_s += (double)worker->chunks * worker->link_latency_s +
+                  worker->units / worker->bandwidth_ups;
+        said_sent_s += (double)worker->chunks * said->latency_s +
+                       worker->units / said->bandwidth_ups;
+    }
+    *out_commands = said_busy_s > 0 ? busy_s / said_busy_s - 1 : 0;
+    *out_links = said_sent_s > 0 ? sent_s / said_sent_s - 1 : 0;
 }
 
-bool cv_run_output_is_file(const struct cv_run_options *values)
+/* Links that take little time explain nothing. */
+static bool links_matter(const struct cleave_execution_result *result)
 {
-    return names_file(values->output);
+    double busy_s = 0, sent_s = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        busy_s += worker->busy_s;
+        if (worker->bandwidth_ups > 0)
+            sent_s += worker->units / worker->bandwidth_ups;
+    }
+    return sent_s > NEAR * busy_s;
 }
 
-int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
-                     int *out_descriptor)
+static void put_cost(const char *name, double over)
 {
-    struct cleave_error err;
-
-    *sink = (struct cv_run_sink){ .option = option, .file.fd = -1, .on_stdout = true };
-    *out_descriptor = STDOUT_FILENO;
-    if (!names_file(path))
-        return CV_EXIT_DONE;
-    sink->path = path;
-    if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
-        return cannot_write(sink, CV_EXIT_USAGE, &err);
-    *out_descriptor = sink->file.fd;
-    sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
-    return CV_EXIT_DONE;
-}
-
-/* Say where what there is of a result can be found. */
-static void tell_part(const struct cv_run_sink *sink)
-{
-    if (sink->file.replaces)
-        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
-                       CV_ECHO(sink->path), sink->file.beside);
+    if (over > 1)
+        fprintf(stderr, "%s took %.3g times as long as the platform file says", name,
+                over + 1);
     else
-        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
-                       CV_ECHO(sink->path), sink->file.beside);
+        fprintf(stderr, "%s took %.0f%% %s than the platform file says", name,
+                100 * fabs(over), over > 0 ? "longer" : "less");
 }
 
-int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
+static bool explains(double cost, double over)
 {
-    struct cleave_error err;
-    bool placed = false;
+    return fabs(cost) > SMALL_COST && (cost > 0) == (over > 0);
+}
 
-    if (sink->file.fd < 0)
-        return status;
-    if (whole && sink->file.beside != NULL) {
-        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
-        if (!placed)
-            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+/* Why a prediction was wrong: the costs, or the way the work was shared out. */
+static void run_predicted_text(const struct cleave_execution_result *result,
+                               const struct cv_run_report *report)
+{
+    const double over =
+        fmax(0, result->seconds - result->connect_s) / report->predicted_s - 1;
+    double commands, links;
+
+    if (!isfinite(over) || fabs(over) <= NEAR || report->platform == NULL ||
+        result->failed > 0 || result->left_bytes > 0 || result->resumed > 0)
+        return;
+    compare_costs(result, report->platform, &commands, &links);
+    commands = explains(commands, over) ? commands : 0;
+    links = explains(links, over) && links_matter(result) ? links : 0;
+    if (over > 1)
+        fprintf(stderr, "cleave: %.3g times as long as predicted: ", over + 1);
+    else
+        fprintf(stderr, "cleave: %.0f%% %s than predicted: ", 100 * fabs(over),
+                over > 0 ? "longer" : "less");
+    if (commands != 0)
+        put_cost("commands", commands);
+    if (commands != 0 && links != 0)
+        fprintf(stderr, ", ");
+    if (links != 0)
+        put_cost("links", links);
+    if (commands == 0 && links == 0)
+        fprintf(stderr,
+                "not for the costs in the platform file, but because the input was "
+                "shared out in another way than planned");
+    fprintf(stderr, "\n");
+}
+
+/* Factor over an estimate that is worth a line. */
+static const double SURELY = 1.05;
+/* In less time nothing can be gained. */
+static const double SHORT_S = 0.1;
+
+static void put_ranges(struct cv_json *json, const char *name,
+                       const struct cleave_input_range *ranges, size_t count)
+{
+    cv_field_list(json, name);
+    for (size_t i = 0; i < count; i++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "input", ranges[i].input);
+        cv_field_count(json, "begin", ranges[i].begin);
+        cv_field_count(json, "end", ranges[i].end);
+        cv_json_end(json);
     }
-    if (!placed && sink->file.beside != NULL &&
-        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
-        cv_new_file_drop(&sink->file);
-        return status;
+    cv_json_end(json);
+}
+
+static void put_texts(struct cv_json *json, const char *name, const char *const *texts,
+                      size_t count)
+{
+    cv_field_list(json, name);
+    for (size_t i = 0; i < count && texts[i] != NULL; i++)
+        cv_field_text(json, NULL, texts[i]);
+    cv_json_end(json);
+}
+
+static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
+                      double predicted_s)
+{
+    cv_field_number(json, "elapsed_s", result->seconds);
+    cv_field_number(json, "connecting_s", result->connect_s);
+    cv_field_number(json, "makespan_s", run_makespan(result));
+    cv_field_number(json, "predicted_s", predicted_s);
+    cv_field_number(json, "bound_s", result->bound_s);
+    cv_field_number(json, "input_s", result->input_s);
+    cv_field_number(json, "input_first_s", result->input_first_s);
+    cv_field_number(json, "blocked_s", result->blocked_s);
+    cv_field_number(json, "alone_s", result->alone_s);
+    cv_field_number(json, "work_s", result->work_s);
+    cv_field_number(json, "starts_s", result->starts_s);
+    cv_field_number(json, "folds_s", result->folds_s);
+    cv_field_number(json, "waiting_s", result->waiting_s);
+    cv_field_number(json, "master_s", result->master_s);
+    cv_field_number(json, "port_s", result->port_s);
+}
+
+static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
+                       const struct cleave_worker_result *worker)
+{
+    cv_field_line(json, NULL);
+    cv_field_text(json, "name", worker->name);
+    cv_field_count(json, "chunks", worker->chunks);
+    cv_field_number(json, "units", worker->units);
+    cv_field_count(json, "failed", worker->failures);
+    cv_field_count(json, "rests", worker->rests);
+    cv_field_number(json, "busy_s", worker->busy_s);
+    cv_field_number(json, "idle_s", fmax(0, run_makespan(result) - worker->busy_s));
+    cv_field_number(json, "starts_s", worker->starts_s);
+    cv_field_number(json, "speed", worker->speed_ups);
+    cv_field_number(json, "compute_latency", worker->latency_s);
+    cv_field_number(json, "bandwidth",
+                    worker->bandwidth_ups > 0 ? worker->bandwidth_ups : NAN);
+    cv_field_number(json, "latency", worker->link_latency_s);
+    cv_json_end(json);
+}
+
+static void put_leaders(struct cv_json *json, const struct cv_worker_list *workers)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < workers->nhosts; i++)
+        any = any || workers->hosts[i].leads;
+    if (!any)
+        return;
+    cv_field_list(json, "leaders");
+    for (size_t i = 0; i < workers->nhosts; i++) {
+        if (!workers->hosts[i].leads)
+            continue;
+        cv_field_line(json, NULL);
+        cv_field_text(json, "host", workers->hosts[i].name);
+        put_texts(json, "leads", workers->behind[i], SIZE_MAX);
+        cv_json_end(json);
     }
-    if (!placed && sink->file.beside != NULL)
-        tell_part(sink);
-    if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
-        status = cannot_write(sink, CV_EXIT_FAILED, &err);
-    return status;
+    cv_json_end(json);
+}
+
+static void leaders_text(const struct cv_worker_list *workers)
+{
+    enum { SHOWN = 8 };
+
+    for (size_t i = 0; i < workers->nhosts; i++) {
+        size_t n = 0;
+
+        if (!workers->hosts[i].leads)
+            continue;
+        fprintf(stderr, "cleave: %s leads", workers->hosts[i].name);
+        for (; workers->behind[i][n] != NULL; n++)
+            if (n < SHOWN)
+                fprintf(stderr, "%s %s", n > 0 ? "," : "", workers->behind[i][n]);
+        if (n > SHOWN)
+            fprintf(stderr, " and %zu more", n - SHOWN);
+        fputs("; what it did is theirs and its own\n", stderr);
+    }
+}
+
+static void summary_json(const struct cleave_execution_result *result,
+                         const struct cv_run_report *report, int exit_status, FILE *file)
+{
+    const struct cv_strings *inputs = &report->options->inputs;
+    struct cv_json json;
+
+    cv_json_init(&json, file, true);
+    cv_json_object(&json);
+    put_texts(&json, "command", report->command, SIZE_MAX);
+    put_texts(&json, "inputs", inputs->items, inputs->count);
+    if (report->items != NULL)
+        cv_field_count(&json, "items", report->items->count);
+    cv_field_number(&json, "input_bytes",
+                    report->items == NULL ? result->input_bytes : NAN);
+    cv_field_number(&json, "output_bytes", result->output_bytes);
+    cv_field_number(&json, "sent_bytes", result->sent_bytes);
+    cv_field_count(&json, "chunks", result->chunks);
+    put_times(&json, result, report->predicted_s);
+    cv_field_count(&json, "retries", result->retries);
+    cv_field_count(&json, "failed_chunks", result->failed);
+    cv_field_count(&json, "parted", result->parted);
+    cv_field_count(&json, "resumed", result->resumed);
+    cv_field_number(&json, "resumed_bytes",
+                    report->items == NULL ? result->resumed_bytes : NAN);
+    cv_field_count(&json, "folds", result->folds);
+    cv_field_count(&json, "lost", result->lost);
+    put_leaders(&json, report->workers);
+    cv_field_list(&json, "left_out");
+    for (size_t i = 0; i < result->nabsent; i++) {
+        struct cv_text reason = { NULL, 0, 0, false };
+
+        cv_fields_translate(result->absent[i].reason, &reason);
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "host", result->absent[i].name);
+        cv_field_text(&json, "reason", reason.bytes);
+        cv_json_end(&json);
+        cv_text_done(&reason);
+    }
+    cv_json_end(&json);
+    put_ranges(&json, "failed", result->failed_ranges, result->nfailed_ranges);
+    cv_field_list(&json, "bad_records");
+    for (size_t i = 0; i < result->nbad_records; i++) {
+        const struct cleave_bad_records *bad = &result->bad_records[i];
+
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "input", bad->at.input);
+        cv_field_count(&json, "begin", bad->at.begin);
+        cv_field_count(&json, "end", bad->at.end);
+        cv_field_count(&json, "first", bad->first);
+        cv_field_count(&json, "records", bad->count);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    put_ranges(&json, "left", result->left_ranges, result->nleft_ranges);
+    cv_field_count(&json, "exit_status", (uint64_t)exit_status);
+    cv_field_list(&json, "workers");
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        put_worker(&json, result, &result->workers[w]);
+    cv_json_end(&json);
+    cv_json_end(&json);
+    cv_json_close(&json);
+    fflush(file);
+}
+
+/* The input that is neither done nor failed. */
+static void left_text(const struct cleave_execution_result *result, bool items)
+{
+    enum { SHOWN = 5 };
+    const size_t shown = result->nleft_ranges < SHOWN ? result->nleft_ranges : SHOWN;
+
+    if (result->nleft_ranges == 0 && !result->left_unread)
+        return;
+    if (items)
+        fprintf(stderr, "cleave: left undone: %s",
+                CV_COUNTED((uint64_t)result->left_bytes, "item"));
+    else
+        fprintf(stderr, "cleave: left undone: %.0f bytes", result->left_bytes);
+    for (size_t i = 0; i < shown; i++)
+        fprintf(stderr, "%s%s%s%llu to %llu", i == 0 ? " (" : ", ",
+                items ? "" : result->left_ranges[i].input, items ? "" : ": ",
+                (unsigned long long)result->left_ranges[i].begin + items,
+                (unsigned long long)result->left_ranges[i].end);
+    if (result->nleft_ranges > shown)
+        fprintf(stderr, ", and %zu ranges more", result->nleft_ranges - shown);
+    fprintf(stderr, "%s%s\n", shown > 0 ? ")" : "",
+            result->left_unread ? ", and what was not read of the input" : "");
+}
+
+static void head_text(const struct cleave_execution_result *result, double predicted_s,
+                      bool items)
+{
+    if (items)
+        fprintf(stderr, "cleave: %s in %.3f s", CV_COUNTED(result->chunks, "command"),
+                result->seconds);
+    else
+        fprintf(stderr, "cleave: %s byte%s in %.3f s, %s",
+                CV_SHOW_UNITS(result->input_bytes), result->input_bytes == 1 ? "" : "s",
+                result->seconds, CV_COUNTED(result->chunks, "chunk"));
+    if (result->connect_s > 0)
+        fprintf(stderr, ", %.3f s to connect and %.3f s from then on", result->connect_s,
+                run_makespan(result));
+    if (isfinite(predicted_s))
+        fprintf(stderr, ", predicted %.3f s", predicted_s);
+    if (result->folds > 0)
+        fprintf(stderr, ", %s", CV_COUNTED(result->folds, "fold"));
+    if (result->resumed > 0)
+        fprintf(stderr, ", %s from the journal",
+                CV_COUNTED(result->resumed, items ? "command" : "chunk"));
+    if (result->retries > 0)
+        fprintf(stderr, ", %llu retr%s", (unsigned long long)result->retries,
+                result->retries == 1 ? "y" : "ies");
+    if (result->parted > 0)
+        fprintf(stderr, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
+    if (result->lost > 0)
+        fprintf(stderr, ", %s lost with a host", CV_COUNTED(result->lost, "chunk"));
+    if (result->failed > 0)
+        fprintf(stderr, ", %llu failed", (unsigned long long)result->failed);
+    fprintf(stderr, "\n");
+}
+
+static void part_text(const char *name, double part_s, double whole_s, bool always,
+                      bool *any)
+{
+    if (!(part_s > 0) && !always)
+        return;
+    fprintf(stderr, "%s%s %.*f%%", *any ? ", " : "", name, part_s < 0.1 * whole_s ? 1 : 0,
+            100 * part_s / whole_s);
+    *any = true;
+}
+
+static void parts_text(const struct cleave_execution_result *result)
+{
+    const double whole_s = result->seconds * result->there;
+    const bool known = !isnan(result->starts_s);
+    bool any = false;
+
+    if (result->chunks == 0 || !(whole_s > 0))
+        return;
+    fprintf(stderr, "cleave: of the time of %s: ", CV_COUNTED(result->there, "worker"));
+    part_text(known ? "work" : "work and starts", result->work_s, whole_s, true, &any);
+    part_text("starts", known ? result->starts_s : 0, whole_s, known, &any);
+    part_text("folds", result->folds_s, whole_s, false, &any);
+    part_text("waiting", result->waiting_s, whole_s, true, &any);
+    part_text("connecting", result->connect_s * result->there, whole_s, false, &any);
+    fprintf(stderr, "\n");
+}
+
+/* No chunk has parts of two files. */
+static void starts_text(const struct cleave_execution_result *result, size_t inputs)
+{
+    if (inputs > 1 && 2 * inputs > result->chunks)
+        fprintf(stderr,
+                "every file has a command of its own, and starting %llu of them took "
+                "%.3g s in all; for small files: 'cat FILE... | cleave run ...', or "
+                "'cleave run --many ... ::: FILE...'",
+                (unsigned long long)result->chunks, result->starts_s);
+    else
+        fprintf(stderr,
+                "starting the command %llu times took %.3g s in all; larger chunks "
+                "(--block SIZE), a command that stays (--persistent) or -j 1 cost less",
+                (unsigned long long)result->chunks, result->starts_s);
+}
+
+/* Why the workers did not help: their largest cost. */
+static void reason_text(const struct cleave_execution_result *result, size_t inputs)
+{
+    enum { SMALL, CONNECTING, STARTS, FOLDS };
+    const double costs_s[] = {
+        [SMALL] = fmax(0, result->waiting_s / result->there - result->input_first_s),
+        [CONNECTING] = result->connect_s,
+        [STARTS] = isnan(result->starts_s) ? 0 : result->starts_s / result->there,
+        [FOLDS] = result->folds_s, /* folds run one after the other */
+    };
+    int max = SMALL;
+
+    for (int i = CONNECTING; i <= FOLDS && result->seconds >= SHORT_S; i++)
+        if (costs_s[i] > costs_s[max])
+            max = i;
+    switch (max) {
+    case CONNECTING:
+        fprintf(stderr, "connecting to the hosts took %.3g s", result->connect_s);
+        break;
+    case STARTS:
+        starts_text(result, inputs);
+        break;
+    case FOLDS:
+        fprintf(stderr, "the command that reduces took %.3g s in all", result->folds_s);
+        break;
+    default:
+        fprintf(stderr, "the input is small: all of it is about %.3g s of work",
+                result->work_s);
+    }
+}
+
+/* The time of one worker alone, which is an upper limit if there are more workers than
+ * cores or starts are not known. */
+static void alone_text(const struct cleave_execution_result *result, size_t inputs)
+{
+    uint32_t here = 0;
+    bool at_most;
+
+    if (isnan(result->alone_s) || result->failed > 0 || result->left_bytes > 0 ||
+        result->left_unread || result->resumed > 0 || result->there <= 1)
+        return;
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        here += !result->workers[w].remote;
+    at_most = isnan(result->starts_s) || here > (uint32_t)cv_usable_cores();
+    if (result->seconds > SURELY * result->alone_s) {
+        fprintf(stderr,
+                "cleave: slower than one worker alone, about %.3g s: ", result->alone_s);
+        reason_text(result, inputs);
+        fprintf(stderr, "\n");
+    } else if (result->alone_s <= fmax(result->input_s, result->blocked_s)) {
+        fprintf(
+            stderr,
+            "cleave: one worker alone would have taken about %.3g s, too: so long %s\n",
+            result->alone_s,
+            result->input_s >= result->blocked_s
+                ? "it took until all of the input had come"
+                : "the output waited for its reader");
+    } else {
+        fprintf(stderr, "cleave: one worker alone would have taken %sabout %.3g s\n",
+                at_most ? "at most " : "", result->alone_s);
+    }
+}
+
+static const char *speed_unit(const struct cleave_execution_result *result, double *out)
+{
+    static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s" };
+    double max = 0;
+    size_t unit = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        max = fmax(max, result->workers[w].speed_ups);
+    for (*out = 1; unit < 3 && max >= 1e3 * *out; unit++)
+        *out *= 1e3;
+    return units[unit];
+}
+
+/* If there are many workers, idle ones are not shown. */
+static void workers_text(const struct cleave_execution_result *result, bool items)
+{
+    enum { MANY = 32 };
+    double unit;
+    const char *speed = speed_unit(result, &unit);
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cv_table table;
+    bool remote = false;
+
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        remote = remote || result->workers[w].remote;
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT },
+             { items ? "commands" : "chunks", CV_COLUMN_COUNT },
+             { items ? "failed" : "bytes", items ? CV_COLUMN_COUNT : CV_COLUMN_UNITS },
+             { "busy", CV_COLUMN_PERCENT }, { speed, CV_COLUMN_NUMBER },
+             { "start ms", CV_COLUMN_NUMBER }, { "link MB/s", CV_COLUMN_NUMBER },
+             { "link ms", CV_COLUMN_NUMBER });
+    table.ncolumns -= items ? 4 : remote ? 0 : 2;
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        if (result->nworkers > MANY && worker->chunks == 0)
+            continue;
+        cv_table_text(&table, worker->name);
+        CV_CELLS(&table, (double)worker->chunks,
+                 items ? (double)worker->failures : worker->units,
+                 run_busy_part(result, worker));
+        if (!items)
+            CV_CELLS(&table, worker->speed_ups / unit,
+                     isnan(worker->starts_s) || worker->chunks == 0
+                         ? NAN
+                         : worker->starts_s / (double)worker->chunks * 1e3);
+        if (!items && remote)
+            CV_CELLS(&table, worker->bandwidth_ups / 1e6, worker->link_latency_s * 1e3);
+    }
+    cv_table_write(&table, false, 80, &text);
+    cv_table_done(&table);
+    if (!text.failed && text.bytes != NULL)
+        fputs(text.bytes, stderr);
+    cv_text_done(&text);
+}
+
+static void limit_text(const struct cleave_execution_result *result)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    cv_limit_text(result, &text);
+    if (text.bytes != NULL)
+        cv_print_line(text.bytes);
+    cv_text_done(&text);
+}
+
+/* A run that failed at the start only has what is left. */
+static void summary_text(const struct cleave_execution_result *result,
+                         const struct cv_run_report *report, int exit_status)
+{
+    const bool empty =
+        exit_status != CV_EXIT_DONE && result->chunks == 0 && result->resumed == 0;
+
+    if (!empty)
+        head_text(result, report->predicted_s, report->items != NULL);
+    left_text(result, report->items != NULL);
+    if (empty)
+        return;
+    parts_text(result);
+    /* The wait for a list that arrives during the run is not known. */
+    if (report->items == NULL || report->items->stream == NULL)
+        alone_text(result, report->options->inputs.count);
+    limit_text(result);
+    run_predicted_text(result, report);
+    leaders_text(report->workers);
+    workers_text(result, report->items != NULL);
+}
+
+void cv_run_summary(const struct cleave_execution_result *result,
+                    const struct cv_run_report *report, int exit_status)
+{
+    if (report->options->json)
+        summary_json(result, report, exit_status,
+                     report->result_on_stdout ? stderr : stdout);
+    else
+        summary_text(result, report, exit_status);
 }

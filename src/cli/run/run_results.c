@@ -1,10 +1,10 @@
-/* run_results.c -- outputs of items that are kept in files of their own, or tagged.
+/* run_results.c -- outputs of items in files, or tagged.
  * SPDX-License-Identifier: MIT
  *
  * --results DIR has the layout of GNU parallel: DIR/NAME/VALUE for each argument, where NAME is its
  * number, or its name with --header :, and in the last folder stdout, stderr and seq. If DIR has
  * places it is the name of the output itself, or of a folder if it ends in a slash. */
-#include "cli/run/run_results.h"
+#include "cli/run/run_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/fail.h"
-#include "base/new_file.h"
 #include "base/write_all.h"
-#include "cli/common/output.h"
 
-/* --- names -------------------------------------------------------------------------------- */
-
-/* A value as the name of a folder. */
 static void add_value(struct cv_text *out, const char *value)
 {
     for (; *value != '\0'; value++)
@@ -30,7 +24,6 @@ static void add_value(struct cv_text *out, const char *value)
             cv_text_add(out, "%c", *value);
 }
 
-/* By number, then by name. */
 static bool comes_before(const char *a, const char *b)
 {
     const double first = strtod(a, NULL), second = strtod(b, NULL);
@@ -38,7 +31,7 @@ static bool comes_before(const char *a, const char *b)
     return first < second || (!(second < first) && strcmp(a, b) < 0);
 }
 
-/* The arguments, with their names, in the order of these. */
+/* NAME/VALUE/ for each argument, sorted by name. */
 static enum cleave_status add_folders(const struct cv_item_commands *commands,
                                       const struct cv_item_arguments *arguments,
                                       struct cv_text *out, struct cleave_error *err)
@@ -87,7 +80,6 @@ static enum cleave_status run_template_fill(const struct cv_run_items *items,
     return status;
 }
 
-/* What names of files of an item begin with. */
 static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t item,
                                      struct cv_text *out, struct cleave_error *err)
 {
@@ -104,7 +96,7 @@ static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t 
     return status;
 }
 
-/* The name of one of its files: 0 stdout, 1 stderr, 2 seq. */
+/* `which`: 0 stdout, 1 stderr, 2 seq. */
 static enum cleave_status name_file(const struct cv_run_items *items, uint64_t item,
                                     int which, struct cv_text *out,
                                     struct cleave_error *err)
@@ -121,16 +113,6 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
     return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
-static enum cleave_status make_folders(const char *path, struct cleave_error *err)
-{
-    struct cleave_error why;
-    const enum cleave_status status = cv_folders_make(path, &why);
-
-    return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
-}
-
 static enum cleave_status fail_file(const char *path, const char *why,
                                     struct cleave_error *err)
 {
@@ -138,17 +120,21 @@ static enum cleave_status fail_file(const char *path, const char *why,
                    why);
 }
 
-/* Its name, which is its own, in a folder that is there. */
+/* Reserve the name of a file, and make its directory. */
 static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, int which,
                                      struct cv_text *path, struct cleave_error *err)
 {
+    struct cleave_error why;
+    enum cleave_status status;
+
     CV_TRY(name_file(items, item, which, path, err));
     CV_TRY(cv_result_names_claim(&items->result_names, &items->commands, item,
                                  path->bytes, items->in_place, err));
-    return make_folders(path->bytes, err);
+    status = cv_folders_make(path->bytes, &why);
+    return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
 }
 
-/* Above 2, so that a command does not lose it while it gets its own. */
+/* *out is above 2, as commands replace their standard streams. */
 static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, int which,
                                     int *out, struct cleave_error *err)
 {
@@ -176,15 +162,13 @@ static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int
     return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
 }
 
-/* --- what the run asks -------------------------------------------------------------------- */
-
 static enum cleave_status open_errors(void *context, uint64_t item, int *out,
                                       struct cleave_error *err)
 {
     return make_file(context, item, 1, out, err);
 }
 
-/* The output; one of before stays until this one is whole. */
+/* An older file stays until the new one is complete. */
 static enum cleave_status keep_output(struct cv_run_items *items, uint64_t item, int fd,
                                       uint64_t begin, uint64_t end,
                                       struct cleave_error *err)
@@ -228,7 +212,7 @@ static enum cleave_status keep_in_folder(struct cv_run_items *items, uint64_t it
                                 strerror(wrong));
 }
 
-/* In a file of any name, in the folder for such. */
+/* --files: a temporary file with any name. */
 static enum cleave_status keep_somewhere(const struct cv_run_items *items, int fd,
                                          uint64_t begin, uint64_t end,
                                          struct cv_text *name, struct cleave_error *err)
@@ -247,7 +231,7 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
     status = copy_range(fd, begin, end, file, err);
     if (close(file) != 0 && status == CLEAVE_OK)
         status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
-    if (status != CLEAVE_OK) { /* half of it is of no use */
+    if (status != CLEAVE_OK) { /* a part is useless */
         (void)unlink(name->bytes);
         cv_fail(&why, status, "%s", err != NULL ? err->text : "");
         return cv_fail(err, status, "--files: cannot write '%.200s': %.200s", name->bytes,
@@ -310,92 +294,21 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
     return CLEAVE_OK;
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
-
-/* A text with places; they are filled without quotes. Returns an exit status. */
+/* Read a text with placeholders, which are filled without quotes. */
 static int run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                              const char *text, struct cv_item_template *out)
 {
     struct cv_item_replacements replacements = items->commands.replacements;
     const char **words = cv_array(call->arena, 2, sizeof *words);
-    struct cleave_error err;
 
     if (words == NULL)
         return cv_no_memory("the items");
     words[0] = text;
     replacements.optional = true;
-    if (cv_item_template_init(out, words, &replacements, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_item_template_init(out, words, &replacements, &err));
     out->bare = true;
     return CV_EXIT_DONE;
 }
-
-/* One file for all. */
-static int open_rows(const struct cv_run_options *values, struct cv_run_items *items)
-{
-    if (values->output != NULL || values->files || values->reduce != NULL ||
-        values->journal != NULL)
-        return cv_refuse("--results FILE.csv is all that is written: expected none of "
-                         "--output, --files, --reduce and --journal");
-    items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
-                                        .commands = &items->commands,
-                                        .unordered = values->unordered != 0 };
-    items->rows_file = strncmp(items->results, "-.", 2) == 0 ? "-" : items->results;
-    items->results = NULL;
-    return CV_EXIT_DONE;
-}
-
-int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
-{
-    const struct cv_run_options *values = call->values;
-    const char *tmpdir = getenv("TMPDIR");
-    int status = CV_EXIT_DONE;
-
-    items->results = values->results;
-    items->names_files = values->files != 0;
-    items->tags = (values->tag || values->tagstring != NULL) && items->results == NULL &&
-                  !items->names_files;
-    if (items->names_files && items->results == NULL)
-        items->folder = values->directory != NULL             ? values->directory
-                        : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
-                                                              : "/tmp";
-    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE)
-        return open_rows(values, items);
-    if (items->results != NULL) {
-        status = run_template_read(call, items, items->results, &items->place);
-        items->in_place = items->place.has_placeholder;
-    }
-    if (status == CV_EXIT_DONE && items->tags)
-        status = run_template_read(call, items,
-                                   values->tagstring != NULL ? values->tagstring : "{}",
-                                   &items->tag);
-    return status;
-}
-
-void cv_run_results_done(struct cv_run_items *items)
-{
-    cv_run_rows_done(&items->rows);
-    cv_result_names_done(&items->result_names);
-    cv_item_template_done(&items->tag);
-    cv_item_template_done(&items->place);
-    cv_item_commands_done(&items->commands);
-}
-
-void cv_run_results_fill(const struct cv_run_items *items, struct cleave_items *out)
-{
-    if (items->rows_file != NULL) {
-        out->errors = open_row_errors;
-        out->keep = make_row;
-    }
-    if (items->results != NULL)
-        out->errors = open_errors;
-    if (items->results != NULL || items->names_files)
-        out->keep = keep;
-    if (items->tags)
-        out->tag = tag;
-}
-
-/* --- files that go to other machines with items, and come back --------------------- */
 
 static int read_templates(const struct cv_call *call, struct cv_run_items *items,
                           const char *const *texts, size_t count,
@@ -415,12 +328,11 @@ static int read_templates(const struct cv_call *call, struct cv_run_items *items
     return status;
 }
 
-int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
+static int open_files(const struct cv_call *call, struct cv_run_items *items)
 {
     const struct cv_run_options *values = call->values;
     const size_t count = values->transfers.count;
     const char **sent = cv_array(call->arena, count + 1, sizeof *sent);
-    int status;
 
     if (sent == NULL)
         return cv_no_memory("the items");
@@ -428,15 +340,44 @@ int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
         memcpy(sent, values->transfers.items, count * sizeof *sent);
     if (values->transfer)
         sent[count] = values->replace != NULL ? values->replace : "{}";
-    status = read_templates(call, items, sent, count + (values->transfer != 0),
-                            &items->sends, &items->nsends);
-    if (status == CV_EXIT_DONE)
-        status = read_templates(call, items, values->returns.items, values->returns.count,
-                                &items->returns, &items->nreturns);
-    return status;
+    CV_DO(read_templates(call, items, sent, count + (values->transfer != 0),
+                         &items->sends, &items->nsends));
+    return read_templates(call, items, values->returns.items, values->returns.count,
+                          &items->returns, &items->nreturns);
 }
 
-void cv_item_files_done(struct cv_run_items *items)
+int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
+{
+    const struct cv_run_options *values = call->values;
+    const char *tmpdir = getenv("TMPDIR");
+
+    items->results = values->results;
+    items->names_files = values->files != 0;
+    items->tags = (values->tag || values->tagstring != NULL) && items->results == NULL &&
+                  !items->names_files;
+    if (items->names_files && items->results == NULL)
+        items->folder = values->directory != NULL             ? values->directory
+                        : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
+                                                              : "/tmp";
+    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE) {
+        items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
+                                            .commands = &items->commands,
+                                            .unordered = values->unordered != 0 };
+        items->rows_file = strncmp(items->results, "-.", 2) == 0 ? "-" : items->results;
+        items->results = NULL;
+    }
+    if (items->results != NULL) {
+        CV_DO(run_template_read(call, items, items->results, &items->place));
+        items->in_place = items->place.has_placeholder;
+    }
+    if (items->tags)
+        CV_DO(run_template_read(call, items,
+                                values->tagstring != NULL ? values->tagstring : "{}",
+                                &items->tag));
+    return open_files(call, items);
+}
+
+void cv_run_items_done(struct cv_run_items *items)
 {
     for (size_t i = 0; i < items->nsends; i++)
         cv_item_template_done(&items->sends[i]);
@@ -444,9 +385,13 @@ void cv_item_files_done(struct cv_run_items *items)
         cv_item_template_done(&items->returns[i]);
     free(items->sends);
     free(items->returns);
+    cv_run_rows_done(&items->rows);
+    cv_result_names_done(&items->result_names);
+    cv_item_template_done(&items->tag);
+    cv_item_template_done(&items->place);
+    cv_item_commands_done(&items->commands);
 }
 
-/* The names that templates make of an item. */
 static enum cleave_status fill_names(const struct cv_run_items *items,
                                      const struct cv_item_template *templates,
                                      size_t count, uint64_t item, uint32_t slot,
@@ -490,7 +435,7 @@ static enum cleave_status get_returns(void *context, uint64_t item, uint32_t slo
     return fill_names(items, items->returns, items->nreturns, item, slot, out, err);
 }
 
-/* "." is this folder, below the home there if it is below the home here. */
+/* "." is this directory, relative to the home if it is below it here. */
 static int name_folder(const struct cv_call *call, const char **folder)
 {
     const char *home = getenv("HOME");
@@ -504,20 +449,16 @@ static int name_folder(const struct cv_call *call, const char **folder)
         return cv_print_error(CV_EXIT_FAILED,
                               "--workdir: cannot tell which folder this is: %s",
                               strerror(errno));
-    if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/') {
-        struct cv_text text = { NULL, 0, 0, false };
-
-        cv_text_add(&text, "~%s", here + length);
-        *folder = cv_text_take(&text, call->arena);
-    } else {
+    if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/')
+        *folder = cv_arena_print(call->arena, "~%s", here + length);
+    else
         *folder = cv_arena_text(call->arena, here);
-    }
     free(here);
     return *folder != NULL ? CV_EXIT_DONE : cv_no_memory("the items");
 }
 
-int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *items,
-                       struct cleave_execution *out)
+int cv_run_results_fill(const struct cv_call *call, const struct cv_run_items *items,
+                        struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
     const char **base = cv_array(call->arena, values->basefiles.count + 1, sizeof *base);
@@ -526,6 +467,16 @@ int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *it
         return cv_no_memory("the items");
     if (values->basefiles.count > 0)
         memcpy(base, values->basefiles.items, values->basefiles.count * sizeof *base);
+    if (items->rows_file != NULL) {
+        out->items.errors = open_row_errors;
+        out->items.keep = make_row;
+    }
+    if (items->results != NULL)
+        out->items.errors = open_errors;
+    if (items->results != NULL || items->names_files)
+        out->items.keep = keep;
+    if (items->tags)
+        out->items.tag = tag;
     out->items.sends = items->nsends > 0 ? get_sends : NULL;
     out->items.returns = items->nreturns > 0 ? get_returns : NULL;
     out->hosts.base_files = base;

@@ -1,29 +1,27 @@
 /* run_slurm.c -- the nodes of a Slurm job as hosts. SPDX-License-Identifier: MIT */
-#include "cli/run/run_slurm.h"
+#include "cli/run/run_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/helper_program.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "model/platform/generate.h"
 #include "run/hosts/host_range.h"
 #include "run/common/process.h"
 
-enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };
+enum { MOST_NODES = 4096, MOST_SLOTS = 65536 };
 
-/* What is gathered of the job; texts are of the arena. */
+/* The nodes of the job; texts are in the arena. */
 struct nodes {
     struct cleave_host *hosts;
     const char **workers; /* a name for each slot */
-    size_t count, room;
-    uint32_t slots, slots_room;
+    size_t count;
+    uint32_t slots;
     struct cv_arena *arena;
     const char *self, *program; /* cleave, here and on the nodes               */
-    bool again;                 /* the job is asked what it has now            */
-    bool binds;                 /* tasks are bound to processors, unless told  */
+    bool again;                 /* ask for the nodes that the job has now */
+    bool binds;                 /* tasks are bound to processors by default */
 };
 
 bool cv_is_srun(const char *words, const char **rest)
@@ -38,9 +36,7 @@ bool cv_is_srun(const char *words, const char **rest)
     return end - name == 4 && strncmp(name, "srun", 4) == 0;
 }
 
-/* --- the environment ---------------------------------------------------------------------- */
-
-/* A variable of the job, or of one of the parts of a heterogeneous one. */
+/* A variable of the job, or of a part of a heterogeneous job. */
 static const char *job_variable(const char *name, int part)
 {
     char whole[100];
@@ -56,7 +52,7 @@ static unsigned long number_of(const char *name, int part)
     return text != NULL ? strtoul(text, NULL, 10) : 0;
 }
 
-/* Take the next node off "4(x2),1": how much it has. 0: there is none. */
+/* The next number of a list such as "4(x2),1"; 0: none. */
 static uint32_t next_count(const char **list, uint32_t *left)
 {
     char *end;
@@ -75,8 +71,6 @@ static uint32_t next_count(const char **list, uint32_t *left)
     return (uint32_t)value;
 }
 
-/* --- nodes -------------------------------------------------------------------------------- */
-
 static const char *own_program(struct cv_arena *arena)
 {
     char self[4096];
@@ -84,47 +78,34 @@ static const char *own_program(struct cv_arena *arena)
     return cv_own_program(self, sizeof self) ? cv_arena_text(arena, self) : "cleave";
 }
 
-/* One step on one node with all that the job has there, which waits for no other step and
- * whose output is unbuffered, should the worker be unable to call back. */
+/* One job step on one node with all resources that the job has there. Unbuffered, in
+ * case the worker cannot call back. */
 static const char *const *srun_words(const struct nodes *nodes, const char *node,
                                      int part)
 {
-    static const char *const fixed[] = {
-        "worker",       "--through",  "srun",       "--quiet",
-        "--unbuffered", "--nodes=1",  "--ntasks=1", "--ntasks-per-node=1",
-        "--overlap",    "--mpi=none", "--mem=0",    "--job-name=cleave"
-    };
-    const char **words = cv_array(nodes->arena, MOST_WORDS, sizeof *words);
-    size_t count = sizeof fixed / sizeof *fixed + 1;
-    char text[64];
+    struct cv_words words = { .arena = nodes->arena };
 
-    if (words == NULL)
-        return NULL;
-    words[0] = nodes->self;
-    memcpy(words + 1, fixed, sizeof fixed);
+    cv_words_add(&words, nodes->self);
+    cv_words_split(&words, "worker --through srun --quiet --unbuffered --nodes=1 "
+                           "--ntasks=1 --ntasks-per-node=1 --overlap --mpi=none --mem=0 "
+                           "--job-name=cleave");
     if (nodes->binds)
-        words[count++] = "--cpu-bind=none"; /* the slots share what the job has */
-    if (part >= 0) {
-        snprintf(text, sizeof text, "--het-group=%d", part);
-        words[count++] = cv_arena_text(nodes->arena, text);
-    }
-    words[count++] = "--nodelist";
-    words[count++] = node;
-    words[count++] = nodes->program;
-    words[count++] = "worker";
-    for (size_t i = 0; i < count; i++)
-        if (words[i] == NULL)
-            return NULL;
-    return words;
+        cv_words_add(&words, "--cpu-bind=none"); /* slots share the processors */
+    if (part >= 0)
+        cv_words_add(&words, cv_arena_print(nodes->arena, "--het-group=%d", part));
+    cv_words_add(&words, "--nodelist");
+    cv_words_add(&words, node);
+    cv_words_add(&words, nodes->program);
+    cv_words_add(&words, "worker");
+    return cv_words_done(&words);
 }
 
-/* A node of which nothing is known but its name, with workers NAME, or NAME.0, NAME.1, ... */
+/* Add a node with workers NAME, or NAME.0, NAME.1, ... */
 static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int part)
 {
     struct cleave_host *host;
-    char worker[300];
 
-    if (nodes->count >= nodes->room || nodes->slots_room - nodes->slots < slots)
+    if (nodes->count >= MOST_NODES || MOST_SLOTS - nodes->slots < slots)
         return false;
     host = &nodes->hosts[nodes->count++];
     *host = (struct cleave_host){ .name = cv_arena_text(nodes->arena, name),
@@ -134,16 +115,15 @@ static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int 
                                   .shared_input = true };
     host->connect = host->name != NULL ? srun_words(nodes, host->name, part) : NULL;
     for (uint32_t i = 0; i < slots; i++) {
-        snprintf(worker, sizeof worker, slots > 1 ? "%.250s.%u" : "%.250s", name, i);
-        nodes->workers[nodes->slots] = cv_arena_text(nodes->arena, worker);
+        nodes->workers[nodes->slots] =
+            slots > 1 ? cv_arena_print(nodes->arena, "%s.%u", name, i) : host->name;
         if (nodes->workers[nodes->slots++] == NULL)
             return false;
     }
     return host->connect != NULL;
 }
 
-/* Which nodes the job has now, as n[1-3]: it may have got or lost some since it began. False:
- * Slurm does not say. */
+/* The nodes that the job has now, as n[1-3]; false: Slurm does not say. */
 static bool ask_nodes(struct cv_text *out)
 {
     /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
@@ -155,7 +135,6 @@ static bool ask_nodes(struct cv_text *out)
     return answer != NULL && pclose(answer) == 0 && !out->failed && out->length > 0;
 }
 
-/* The names of the nodes of the job, or of a part of it. */
 static enum cleave_status name_nodes(const struct nodes *nodes, int part,
                                      struct cv_host_names *out, struct cleave_error *err)
 {
@@ -174,8 +153,7 @@ static enum cleave_status name_nodes(const struct nodes *nodes, int part,
     return status;
 }
 
-/* Whether this Slurm has something that binds tasks; one that has not complains of
- * --cpu-bind. If scontrol does not say, or is not there, that is no matter for a word. */
+/* Whether Slurm binds tasks; without a plugin that does, srun rejects --cpu-bind. */
 static bool binds_tasks(void)
 {
     /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
@@ -211,7 +189,7 @@ static int add_part(struct nodes *nodes, int part)
     for (size_t i = 0; good && i < names.count; i++) {
         const uint32_t next = counts != NULL ? next_count(&counts, &left) : 0;
 
-        if (next > 0) /* nodes that came later are as the last one */
+        if (next > 0) /* later nodes are like the last one */
             slots = !tasks && each > 1 ? (uint32_t)(next / each) : next;
         good = add_node(nodes, names.items[i], slots > 0 ? slots : 1, part);
     }
@@ -223,8 +201,7 @@ static int add_part(struct nodes *nodes, int part)
                       MOST_NODES, MOST_SLOTS);
 }
 
-/* srun takes from the environment what its words do not say, as the processors of a task of other
- * steps, and would make another step than one with all that the job has on the node, or none. */
+/* Remove variables of other job steps, which change the meaning of srun's options. */
 static void forget_other_steps(void)
 {
     static const char *const names[] = { "SRUN_CPUS_PER_TASK", "SLURM_EXACT",
@@ -235,7 +212,6 @@ static void forget_other_steps(void)
         (void)unsetenv(names[i]);
 }
 
-/* Each node would be left out with words of its own. */
 static int look_for_srun(void)
 {
     static const char *const words[] = { "srun", NULL };
@@ -252,20 +228,17 @@ static int look_for_srun(void)
 int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
                       struct cv_worker_list *out)
 {
-    struct nodes nodes = { .again = again,
-                           .room = MOST_NODES,
-                           .slots_room = MOST_SLOTS,
-                           .arena = arena,
-                           .self = own_program(arena),
-                           .binds = binds_tasks() };
+    struct nodes nodes = {
+        .again = again, .arena = arena, .self = own_program(arena), .binds = binds_tasks()
+    };
     const unsigned long parts = number_of("SLURM_HET_SIZE", -1);
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
     *out = (struct cv_worker_list){ 0 };
     nodes.program = reach->program != NULL ? reach->program : nodes.self;
-    nodes.hosts = cv_array(arena, nodes.room, sizeof *nodes.hosts);
-    nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
+    nodes.hosts = cv_array(arena, MOST_NODES, sizeof *nodes.hosts);
+    nodes.workers = cv_array(arena, MOST_SLOTS, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
         return cv_no_memory("the workers");
     forget_other_steps();
@@ -283,10 +256,7 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     return status;
 }
 
-/* --- what cannot be ----------------------------------------------------------------------- */
-
-/* Processes that srun has started with these words; 1 for one, and for a shell that somebody
- * types into. */
+/* Processes that srun has started with these words; 1 for an interactive shell. */
 static unsigned long started_together(void)
 {
     const unsigned long tasks = number_of("SLURM_STEP_NUM_TASKS", -1);
@@ -300,7 +270,7 @@ unsigned long cv_run_slurm_task(void)
     return getenv("SLURM_STEP_ID") != NULL ? number_of("SLURM_PROCID", -1) : 0;
 }
 
-/* salloc runs its command where it was typed, and a batch script runs on the first node. */
+/* Warn if nodes of the job are idle. */
 static void note_idle_nodes(const struct cv_run_options *values)
 {
     const unsigned long nodes = number_of("SLURM_JOB_NUM_NODES", -1);

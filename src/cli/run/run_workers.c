@@ -1,9 +1,10 @@
-/* run_workers.c -- the workers that --workers names or counts.
+/* run_workers.c -- the workers that --workers names or counts, and --dry-run.
  * SPDX-License-Identifier: MIT
  *
- * Counts are those of GNU parallel: 8, +2, -1, 50%, 0. Anything else is a list of names, and
- * a name is never a word that could be meant as a count, so that a slip of the hand does
- * not end in one worker of a strange name. */
+ * Counts are those of GNU parallel: 8, +2, -1, 50%, 0. Anything else is a list of
+ * "name", "name*14" or "name[0-3,6]", each with words before its command after ':'. In
+ * these {i} is the number of one of several workers and {%} the place among all. A name
+ * never looks like a count. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -14,14 +15,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include "base/arena.h"
 #include "base/shell_word.h"
-#include "base/text.h"
-#include "cli/common/output.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "cli/task/load_task.h"
 #include "model/platform/generate.h"
-#include "report/terminal/table.h"
 #include "run/common/machine.h"
 #include "run/master/run_policy.h"
 
@@ -32,26 +29,18 @@ struct cv_members {
     uint32_t count;
 };
 
-/* --- workers of this machine by their names ---------------------------------------- */
-
-/* Members of a list are "name", "name*14" or "name[0-3,6]", and each may go on with ':' and
- * the words that stand before its command, where {i} is the number of each of several
- * workers and {%} the place that a worker has among all, from 1. */
-
-/* A list that is being read. */
 struct reading {
     struct cv_arena *arena;
     struct cv_members *out;
 };
 
-/* Whether the word is meant as a count, be it a good one or not. */
+/* Whether the word is meant as a count, valid or not. */
 static bool looks_counted(const char *word)
 {
     return (word[0] >= '0' && word[0] <= '9') || word[0] == '+' || word[0] == '-' ||
            word[0] == '.';
 }
 
-/* What --workers expects. Returns the exit status for having got something else. */
 static int expected_workers(const char *got)
 {
     return cv_refuse("--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
@@ -59,7 +48,6 @@ static int expected_workers(const char *got)
                      CV_MOST_WORKERS, CV_ECHO(got));
 }
 
-/* "8", "+2", "1.5", "50%". */
 static bool is_count(const char *name)
 {
     const char *digits = name + (name[0] == '+' || name[0] == '-' ? 1 : 0);
@@ -68,7 +56,6 @@ static bool is_count(const char *name)
     return end > digits && (*end == '\0' || strcmp(end, "%") == 0);
 }
 
-/* Whether a worker, or some with numbers behind, may be called so. */
 static int check_name(const char *name)
 {
     static const char *const words[] = { "auto", "max", "all", "cores", "cpus", "nproc" };
@@ -87,7 +74,7 @@ static int check_name(const char *name)
     return CV_EXIT_DONE;
 }
 
-/* The words of a worker, with its number (NULL: it has none) and its place. */
+/* `number` is NULL for a worker without one. */
 static char *fill_in(struct cv_arena *arena, const char *words, const char *number,
                      uint32_t place)
 {
@@ -112,7 +99,6 @@ static char *fill_in(struct cv_arena *arena, const char *words, const char *numb
     return cv_text_take(&text, arena);
 }
 
-/* One worker. */
 static int add_one(struct reading *reading, const char *name, const char *words,
                    const char *number)
 {
@@ -130,9 +116,7 @@ static int add_one(struct reading *reading, const char *name, const char *words,
     return CV_EXIT_DONE;
 }
 
-/* --- several alike ------------------------------------------------------------------------ */
-
-/* A whole number of at most six digits; -1: there is none. `text` is left behind it. */
+/* A number of at most six digits; -1: there is none. */
 static long take_number(const char **text, int *out_digits)
 {
     const size_t digits = strspn(*text, "0123456789");
@@ -143,7 +127,7 @@ static long take_number(const char **text, int *out_digits)
     return number;
 }
 
-/* Workers name.0 .. name.(n-1), as `count: n` of a platform file calls them. */
+/* Workers name.0 .. name.(n-1), named as in platform files with `count: n`. */
 static int add_alike(struct reading *reading, const char *name, const char *count,
                      const char *words)
 {
@@ -164,20 +148,12 @@ static int add_alike(struct reading *reading, const char *name, const char *coun
     return status;
 }
 
-static int expected_range(const char *name, const char *range)
-{
-    char shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
-
-    return cv_refuse(
-        "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', got '%s[%s'",
-        cv_echo(name, shown), shown, shown, cv_echo(range, got));
-}
-
-/* Workers with the numbers of "0-3,06]" behind their name, as wide as they are written. */
+/* Workers with numbers after their name, as wide as they are written. */
 static int add_range(struct reading *reading, const char *name, const char *range,
                      const char *words)
 {
     const char *rest = range;
+    char shown[CV_ECHO_ROOM];
     int status = CV_EXIT_DONE;
 
     while (status == CV_EXIT_DONE) {
@@ -190,7 +166,9 @@ static int add_range(struct reading *reading, const char *name, const char *rang
             last = take_number(&rest, &ignored);
         }
         if (first < 0 || last < first || (*rest != ',' && strcmp(rest, "]") != 0))
-            return expected_range(name, range);
+            return cv_refuse("--workers: expected numbers such as '%s[0-3]' or "
+                             "'%s[0,2-3]', got '%s[%s'",
+                             cv_echo(name, shown), shown, shown, CV_ECHO(range));
         for (long i = first; i <= last && status == CV_EXIT_DONE; i++) {
             char full[256], number[32];
 
@@ -204,12 +182,9 @@ static int add_range(struct reading *reading, const char *name, const char *rang
     return status;
 }
 
-/* --- lists -------------------------------------------------------------------------------- */
-
 static int add_member(struct reading *reading, char *text)
 {
     char *words = strchr(text, ':'), *many, kind, shown[CV_ECHO_ROOM];
-    int status;
 
     if (words != NULL)
         *words++ = '\0';
@@ -219,9 +194,7 @@ static int add_member(struct reading *reading, char *text)
     kind = *many;
     if (kind != '\0')
         *many++ = '\0';
-    status = check_name(text);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(check_name(text));
     if (kind == '*')
         return add_alike(reading, text, many, words);
     if (kind == '[')
@@ -233,8 +206,8 @@ static int add_member(struct reading *reading, char *text)
     return add_one(reading, text, words, NULL);
 }
 
-/* Cut the next member off at a comma that no '\' stands before and that is not between the
- * brackets of a name; where '\' stands there, only the comma stays. NULL: there is none. */
+/* Cut off the next member at a comma outside of brackets. '\,' is a comma in the
+ * words. NULL: no member is left. */
 static char *next_member(char **rest)
 {
     char *member = *rest, *to = member, *from = member;
@@ -254,8 +227,6 @@ static char *next_member(char **rest)
     return member;
 }
 
-/* "fast,slow:nice -n 19,gpu[0-1]:env CUDA_VISIBLE_DEVICES={i},cpu*14". Returns an exit
- * status; what is wrong has been told. */
 static int members_read(const char *text, struct cv_arena *arena, struct cv_members *out)
 {
     struct reading reading = { arena, out };
@@ -274,19 +245,12 @@ static int members_read(const char *text, struct cv_arena *arena, struct cv_memb
     return status;
 }
 
-/* --- the workers that --workers names or counts ------------------------------------ */
-
 enum {
-    MOST_POSSIBLE = 256, /* what 0 stands for: more cost more than they could gain unless
-                          * somebody knows that they do not */
-    FILES_EACH = 4, /* descriptors that a command takes here: its pipes, its end, a part
-                     * of its output */
+    MOST_POSSIBLE = 256, /* the most workers for 0 */
+    FILES_EACH = 4,      /* pipes, end and output of a command */
     FILES_ELSE = 64,
 };
 
-/* --- counts ------------------------------------------------------------------------------- */
-
-/* As many as the descriptors of this process suffice for. */
 static uint32_t most_possible(void)
 {
     struct rlimit files;
@@ -304,7 +268,6 @@ static uint32_t within_limits(long long count)
     return count < 1 ? 1 : count > CV_MOST_WORKERS ? CV_MOST_WORKERS : (uint32_t)count;
 }
 
-/* "4", "+1", "-2", "50%", "0". */
 static int read_count(const char *text, uint32_t *out)
 {
     const bool more = text[0] == '+', fewer = text[0] == '-';
@@ -332,8 +295,6 @@ static int read_count(const char *text, uint32_t *out)
         *out = (uint32_t)number;
     return CV_EXIT_DONE;
 }
-
-/* --- crews --------------------------------------------------------------------------------- */
 
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out)
 {
@@ -371,19 +332,15 @@ int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_are
         return CV_EXIT_DONE;
     for (uint32_t w = 0; prefixes != NULL && w < count; w++) {
         const char *own = workers->prefixes != NULL ? workers->prefixes[w] : NULL;
-        struct cv_text text = { NULL, 0, 0, false };
 
-        cv_text_add(&text, "nice -n %llu %s", (unsigned long long)nice,
-                    own != NULL ? own : "");
-        prefixes[w] = cv_text_take(&text, arena);
+        prefixes[w] = cv_arena_print(arena, "nice -n %llu %s", (unsigned long long)nice,
+                                     own != NULL ? own : "");
         if (prefixes[w] == NULL)
             prefixes = NULL;
     }
     workers->prefixes = prefixes;
     return prefixes != NULL ? CV_EXIT_DONE : cv_no_memory("the workers");
 }
-
-/* --- what a run would do with its workers ------------------------------------------ */
 
 static int input_size(const struct cleave_execution *execution, double *out)
 {
@@ -404,8 +361,7 @@ static int input_size(const struct cleave_execution *execution, double *out)
     return CV_EXIT_DONE;
 }
 
-/* Whether chunks will stay open, as they may on this machine with commands that are started
- * for each; what kind of command it is nobody knows, and most work as they read. */
+/* Whether chunks will stay open: most commands work while they read. */
 static bool opens(const struct cleave_execution *execution)
 {
     const struct cleave_policy *policy;
@@ -414,7 +370,6 @@ static bool opens(const struct cleave_execution *execution)
            policy->opens_chunks && execution->hosts.count == 0 && !execution->persistent;
 }
 
-/* The job of planning what the run will do. */
 static enum cleave_status describe(const struct cleave_execution *execution, double bytes,
                                    struct cv_arena *arena, struct cleave_job *out,
                                    struct cleave_error *err)
@@ -428,9 +383,7 @@ static enum cleave_status describe(const struct cleave_execution *execution, dou
                                   &out->nsettings, err);
 }
 
-/* --- --dry-run ---------------------------------------------------------------------------- */
-
-/* The command as a shell would take it; of workers that put words before it, some. */
+/* The command as a shell takes it, with the words of some workers. */
 static void add_commands(const struct cleave_execution *execution, struct cv_text *out)
 {
     enum { SHOWN = 4 };
@@ -460,22 +413,18 @@ static void add_commands(const struct cleave_execution *execution, struct cv_tex
                 execution->input.split != NULL ? execution->input.split : "lines");
 }
 
-/* The first chunks in the order they are given out, and what the others are like. */
 static void add_chunks(const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform, size_t width,
                        struct cv_text *out)
 {
     enum { SHOWN = 6 };
-    static const struct cv_column columns[] = {
-        { "chunk", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
-        { "about bytes", CV_COLUMN_UNITS }, { "starts s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER },
-    };
     double min = INFINITY, max = 0;
     char to[CV_NUMBER_ROOM];
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "chunk", CV_COLUMN_COUNT }, { "worker", CV_COLUMN_TEXT },
+             { "about bytes", CV_COLUMN_UNITS }, { "starts s", CV_COLUMN_NUMBER },
+             { "ends s", CV_COLUMN_NUMBER });
     for (size_t i = 0; i < schedule->nchunks; i++) {
         const struct cleave_chunk *chunk = &schedule->chunks[i];
 
@@ -485,9 +434,8 @@ static void add_chunks(const struct cleave_schedule *schedule,
             continue;
         cv_table_number(&table, (double)i + 1);
         cv_table_text(&table, cleave_platform_worker_name(platform, chunk->worker));
-        cv_table_number(&table, round(chunk->units));
-        cv_table_number(&table, chunk->compute_start_s);
-        cv_table_number(&table, chunk->compute_end_s);
+        CV_CELLS(&table, round(chunk->units), chunk->compute_start_s,
+                 chunk->compute_end_s);
     }
     cv_text_add(out, "\n");
     cv_table_write(&table, false, width, out);
@@ -498,7 +446,6 @@ static void add_chunks(const struct cleave_schedule *schedule,
                     cv_show_units(round(max), to));
 }
 
-/* Whether the file says of itself that its costs were measured. */
 static bool is_measured(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -510,7 +457,7 @@ static bool is_measured(const char *path)
     return read && strstr(line, CV_MEASURED_MARK) != NULL;
 }
 
-/* What the times are worth. */
+/* Where the times come from. */
 static void add_basis(const struct cleave_execution *execution, const char *hosts,
                       struct cv_text *out)
 {
@@ -542,10 +489,8 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
     struct cleave_job job;
     struct cleave_error err;
     double bytes;
-    const int status = input_size(execution, &bytes);
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(input_size(execution, &bytes));
     if (!(bytes > 0))
         return cv_refuse("--dry-run: the input is empty");
     if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||

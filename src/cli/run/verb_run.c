@@ -7,28 +7,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cleave/trace.h>
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/common/run_foreign.h"
-#include "cli/run/run_command.h"
-#include "cli/run/run_hosts.h"
-#include "cli/run/run_items.h"
-#include "cli/run/run_mistakes.h"
-#include "cli/run/run_mpi.h"
-#include "cli/run/run_report.h"
-#include "cli/run/run_slurm.h"
+#include "cli/run/run_parts.h"
 #include "run/execute/framed.h"
 #include "run/master/run_policy.h"
 
-/* One call of cleave run. */
+struct sink {
+    const char *option; /* for messages */
+    const char *path; /* borrowed; NULL: standard output                               */
+    struct cv_new_file file;
+    bool kept;      /* a journal has all outputs: no partial file is kept */
+    bool on_stdout; /* outputs go to standard output, under any name */
+};
+
 struct whole_run {
     const struct cv_call *call;
-    const struct cv_run_options *values; /* of the call */
-    const struct cv_run_mpi *mpi;        /* NULL: not among ranks */
+    const struct cv_run_options *values;
+    const struct cv_run_mpi *mpi; /* NULL: not among ranks */
     struct cleave_execution request;
     struct cv_run_report report;
-    struct cv_run_sink sink;
+    struct sink sink;
     struct cv_worker_list workers;
     struct cv_reach reach;
     struct cv_run_items items;
@@ -41,26 +39,93 @@ struct whole_run {
     struct cleave_error err;
 };
 
+/* A file gets its name only if no output is missing, like a target of make. Partial
+ * results are kept next to it. */
+
+static int cannot_write(const struct sink *sink, int status,
+                        const struct cleave_error *err)
+{
+    return cv_print_error(status, "%s: cannot write '%s': %s", sink->option,
+                          CV_ECHO(sink->path), err->text);
+}
+
+static bool names_file(const char *path)
+{
+    return path != NULL && strcmp(path, "-") != 0;
+}
+
+bool cv_run_output_is_file(const struct cv_run_options *values)
+{
+    return names_file(values->output);
+}
+
+/* `path` NULL and "-" are standard output. */
+static int sink_open(struct sink *sink, const char *option, const char *path,
+                     int *out_descriptor)
+{
+    struct cleave_error err;
+
+    *sink = (struct sink){ .option = option, .file.fd = -1, .on_stdout = true };
+    *out_descriptor = STDOUT_FILENO;
+    if (!names_file(path))
+        return CV_EXIT_DONE;
+    sink->path = path;
+    if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
+        return cannot_write(sink, CV_EXIT_USAGE, &err);
+    *out_descriptor = sink->file.fd;
+    sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
+    return CV_EXIT_DONE;
+}
+
+static void tell_part(const struct sink *sink)
+{
+    if (sink->file.replaces)
+        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
+                       CV_ECHO(sink->path), sink->file.beside);
+    else
+        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
+                       CV_ECHO(sink->path), sink->file.beside);
+}
+
+/* Give the file its name if it is complete; else print where the partial file is.
+ * Returns `status`, or the status of a failed write. Does nothing the second time. */
+static int sink_close(struct sink *sink, bool whole, int status)
+{
+    struct cleave_error err;
+    bool placed = false;
+
+    if (sink->file.fd < 0)
+        return status;
+    if (whole && sink->file.beside != NULL) {
+        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
+        if (!placed)
+            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    }
+    if (!placed && sink->file.beside != NULL &&
+        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
+        cv_new_file_drop(&sink->file);
+        return status;
+    }
+    if (!placed && sink->file.beside != NULL)
+        tell_part(sink);
+    if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
+        status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    return status;
+}
+
 /* --- before the run ----------------------------------------------------------------------- */
 
-static int check_mistakes(struct whole_run *run)
+static int check(struct whole_run *run)
 {
-    return cv_run_mistakes_check(run->call, run->has_items);
-}
+    const bool items = run->has_items;
+    unsigned situation = items ? CV_RUN_ITEMS : CV_RUN_CHUNKS;
 
-static int check_command(struct whole_run *run)
-{
-    return cv_run_command_check(run->call, run->values->literal || run->values->cat,
-                                run->has_items);
-}
-
-static int check_rules(struct whole_run *run)
-{
-    return cv_run_rules_check(run->call, run->has_items ? CV_RUN_ITEMS : CV_RUN_CHUNKS);
-}
-
-static int check_files(struct whole_run *run)
-{
+    CV_DO(cv_run_mistakes_check(run->call, items));
+    CV_DO(
+        cv_run_command_check(run->call, run->values->literal || run->values->cat, items));
+    if (run->values->hosts != NULL && cv_hosts_are_file(run->values->hosts))
+        situation |= CV_RUN_PLATFORM;
+    CV_DO(cv_run_rules_check(run->call, situation));
     return cv_item_lists_check_files(run->call);
 }
 
@@ -82,12 +147,10 @@ static int open_reach(struct whole_run *run)
     return cv_reach_lead(&run->reach, run->call);
 }
 
-/* Other ranks, hosts, or workers of this machine. */
 static int find_workers(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
     struct cv_arena *arena = run->call->arena;
-    struct cleave_error err;
 
     CV_DO(cv_run_slurm_check(values));
     if (run->mpi != NULL)
@@ -96,25 +159,17 @@ static int find_workers(struct whole_run *run)
         return cv_run_slurm_crew(&run->reach, false, arena, &run->workers);
     if (!cv_hosts_asked(values))
         return cv_crew_read(values->workers, arena, &run->workers);
-    return cv_crew_find(values, &run->reach, arena, &run->workers, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_print_status(&err);
-}
-
-static int set_priority(struct whole_run *run)
-{
-    return cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena);
-}
-
-static int open_items(struct whole_run *run)
-{
-    return run->has_items
-               ? cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items)
-               : CV_EXIT_DONE;
+    CV_CALL(cv_crew_find(values, &run->reach, arena, &run->workers, &err));
+    return CV_EXIT_DONE;
 }
 
 static int open_report(struct whole_run *run)
 {
+    const struct cv_run_options *values = run->values;
+
+    CV_DO(cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena));
+    if (run->has_items)
+        CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
     CV_DO(cv_run_report_open(&run->report, run->values));
     run->report.reach = run->reach;
     run->report.options = run->values;
@@ -123,13 +178,6 @@ static int open_report(struct whole_run *run)
     run->report.workers = &run->workers;
     run->report.items = run->has_items ? &run->items.commands : NULL;
     run->report.rows = run->items.rows_file != NULL ? &run->items.rows : NULL;
-    return CV_EXIT_DONE;
-}
-
-static int check_progress(struct whole_run *run)
-{
-    const struct cv_run_options *values = run->values;
-
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
                          values->progress);
@@ -146,7 +194,6 @@ static int fill_policy(struct whole_run *run)
     const struct cleave_setting *whole;
     const struct cleave_policy *policy;
     struct cv_settings settings;
-    struct cleave_error err;
     size_t count;
 
     CV_DO(cv_settings_open(&settings, &values->params, 1, run->call->arena));
@@ -157,18 +204,17 @@ static int fill_policy(struct whole_run *run)
     out->block = values->block;
     if (values->records > 0 && values->block <= 0 && values->policy == NULL)
         out->block = 1; /* the first boundary: a group of records */
-    /* Checked now, and not only when there turns out to be input. */
-    if (!(values->block > 0))
-        return cv_run_policy_find(out, &policy, &err) == CLEAVE_OK
-                   ? CV_EXIT_DONE
-                   : cv_print_status(&err);
+    /* Checked even if there is no input. */
+    if (!(values->block > 0)) {
+        CV_CALL(cv_run_policy_find(out, &policy, &err));
+        return CV_EXIT_DONE;
+    }
     if (values->block < 1)
         return cv_refuse("--block: expected at least 1 byte, got %g", values->block);
     if (cv_run_policy_find(out, &policy, NULL) != CLEAVE_OK)
         return cv_refuse("expected --policy or --block, got --policy %s and --block",
                          out->name);
-    if (cv_run_policy_settings(out, run->call->arena, &whole, &count, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_run_policy_settings(out, run->call->arena, &whole, &count, &err));
     return CV_EXIT_DONE;
 }
 
@@ -195,13 +241,10 @@ static int fill_command(struct whole_run *run)
     const struct cv_run_options *values = run->values;
     const struct cv_call *call = run->call;
     struct cleave_execution *out = &run->request;
-    const char **command =
-        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
 
-    if (command == NULL)
+    out->command = cv_call_words(call, call->noperands);
+    if (out->command == NULL)
         return cv_no_memory("the command");
-    memcpy(command, call->operands, call->noperands * sizeof *command);
-    out->command = command;
     if (values->cat)
         CV_DO(cv_run_cat(call, &out->command));
     /* The file of --cat is complete when its command begins. */
@@ -222,7 +265,7 @@ static int fill_workers(struct whole_run *run)
     return cv_load_read(run->values->load, &out->max_load);
 }
 
-/* Variables for commands on hosts: NAME=VALUE, or NAME with the value it has here. */
+/* NAME=VALUE, or NAME with the value it has here. */
 static int read_environment(const struct cv_call *call, const struct cv_strings *names,
                             const char *const **out)
 {
@@ -232,15 +275,13 @@ static int read_environment(const struct cv_call *call, const struct cv_strings 
         return cv_no_memory("the variables");
     for (size_t i = 0; i < names->count; i++) {
         const char *value = getenv(names->items[i]);
-        struct cv_text text = { NULL, 0, 0, false };
 
         texts[i] = names->items[i];
         if (strchr(names->items[i], '=') != NULL)
             continue;
         if (value == NULL)
             return cv_refuse("--env: there is no variable '%s'", names->items[i]);
-        cv_text_add(&text, "%s=%s", names->items[i], value);
-        texts[i] = cv_text_take(&text, call->arena);
+        texts[i] = cv_arena_print(call->arena, "%s=%s", names->items[i], value);
         if (texts[i] == NULL)
             return cv_no_memory("the variables");
     }
@@ -295,8 +336,8 @@ static int fill_input(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
-/* Whether lines of the first chunk may be written before it ends: nothing needs outputs as a
- * whole, and they do not go to a file. */
+/* Lines of the first chunk are written before its end unless an option needs complete
+ * outputs, or they go to a file. */
 static bool shows_early(const struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -338,6 +379,29 @@ static int fill_listener(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
+static int check_leaders(const struct cv_worker_list *workers,
+                         const struct cleave_execution *execution,
+                         const struct cv_run_options *values)
+{
+    const char *what = execution->items.words != NULL   ? "items"
+                       : execution->input.pairs != NULL ? "--pairs"
+                       : execution->tell_records && !values->cat
+                           ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
+                             "which leaders have numbers of their own"
+                           : NULL;
+
+    const char *request = values->leaders != NULL ? "--leaders"
+                          : values->via.count > 0 ? "--via"
+                                                  : "via:";
+
+    for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
+        if (workers->hosts[i].leads)
+            return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
+                             "leave %s out, so that all are reached from here",
+                             workers->hosts[i].name, request, what, request);
+    return CV_EXIT_DONE;
+}
+
 static int fill_items(struct whole_run *run)
 {
     if (run->has_items && !run->values->dry_run) {
@@ -346,27 +410,24 @@ static int fill_items(struct whole_run *run)
                                 cv_crew_count(&run->workers), &run->request));
     }
     run->report.command = run->request.command;
-    return cv_leads_check(&run->workers, &run->request, run->values);
+    return check_leaders(&run->workers, &run->request, run->values);
 }
 
-/* Pieces of --framed were cut and decoded by the run that sends them. */
+/* Pieces of --framed are already cut and decoded. */
 static int serve_frames(struct whole_run *run)
 {
-    struct cleave_error err;
-
     run->request.input.decode = "none";
     if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
         return cv_refuse("--framed: standard input and output must not be a terminal: "
                          "'cleave run --persistent' speaks to it");
-    return cv_framed_serve(&run->request, STDIN_FILENO, STDOUT_FILENO, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_print_status(&err);
+    CV_CALL(cv_framed_serve(&run->request, STDIN_FILENO, STDOUT_FILENO, &err));
+    return CV_EXIT_DONE;
 }
 
 /* --- after the run ------------------------------------------------------------------------ */
 
-/* A signal has stopped it. SIGUSR1 is the notice of a time limit: the status then tells whether
- * another run would get further. */
+/* SIGUSR1 announces a time limit: the status then tells whether another run would get
+ * further. */
 static int judge_stop(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -377,7 +438,6 @@ static int judge_stop(const struct whole_run *run)
                : CV_EXIT_BY_SIGNAL + result->stopped_by;
 }
 
-/* The exit status of a run that failed; without a result nothing was run. */
 static int judge_failure(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -393,17 +453,16 @@ static int judge_failure(const struct whole_run *run)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* as asked for */
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_print_error(CV_EXIT_FAILED, "%s", run->err.text);
-    /* A run that has begun stops because the work failed, not because an engine is missing: a
-     * full disk, a file that was truncated meanwhile. */
+    /* A run that has begun failed in its work, not for a missing engine: a full disk,
+     * a truncated file. */
     code = cv_print_status(&run->err);
     return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
 
-static int judge(struct whole_run *run, int status)
+static int judge(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
 
-    (void)status;
     if (run->done != CLEAVE_OK || result == NULL)
         return judge_failure(run);
     if (result->stopped_by != 0 &&
@@ -412,14 +471,6 @@ static int judge(struct whole_run *run, int status)
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
-static int report_stop(struct whole_run *run, int status)
-{
-    if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
-        cv_run_stopped(run->result, run->values, &run->report);
-    return status;
-}
-
-/* Whether one chunk was done and all that follow it failed. */
 static bool all_but_first_failed(const struct cleave_execution_result *result)
 {
     return result->failed + 1 == result->chunks && result->resumed == 0 &&
@@ -427,7 +478,7 @@ static bool all_but_first_failed(const struct cleave_execution_result *result)
            (double)result->failed_ranges[0].end >= result->input_bytes;
 }
 
-static int give_hints(struct whole_run *run, int status)
+static void give_hints(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
     const bool items = run->has_items, hosts = run->request.hosts.count > 0;
@@ -454,34 +505,25 @@ static int give_hints(struct whole_run *run, int status)
         cv_run_mistakes_form(run->call);
     else if (run->done == CLEAVE_EENGINE && hosts)
         cv_run_mistakes_failed(run->call, items, true);
-    return status;
 }
 
-/* The result comes before other files, as it matters most, and all files before the summary,
- * which shows the exit status. Rows of results name what failed themselves. */
+/* Rows of results name failed items themselves. */
 static int close_output(struct whole_run *run, int status)
 {
     /* A run that continues from a journal makes a new file. */
     run->sink.kept =
         run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
-    return cv_run_sink_close(&run->sink,
-                             run->done == CLEAVE_OK &&
-                                 (run->result->failed == 0 || run->report.rows != NULL),
-                             status);
+    return sink_close(&run->sink,
+                      run->done == CLEAVE_OK &&
+                          (run->result->failed == 0 || run->report.rows != NULL),
+                      status);
 }
 
-static int close_report(struct whole_run *run, int status)
-{
-    return cv_run_report_close(&run->report, status);
-}
-
-/* Whether workers were there to run something. */
 static bool has_begun(const struct whole_run *run)
 {
     return run->result != NULL && run->result->platform != NULL;
 }
 
-/* The bound is that of the summary: all workers at their measured speed to the end. */
 static int write_trace(struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -501,27 +543,12 @@ static int write_trace(struct whole_run *run)
                                 .platform = result->platform,
                                 .policy = cv_run_policy_name(&run->request.policy),
                                 .load = result->input_bytes });
-    /* The name was checked before the run: its directory was removed since. */
+    /* The name was checked before the run: its directory was removed since then. */
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
 
-static int save_trace(struct whole_run *run, int status)
-{
-    const int saved = run->request.listener.trace != NULL && has_begun(run)
-                          ? write_trace(run)
-                          : CV_EXIT_DONE;
-
-    return status == CV_EXIT_DONE ? saved : status;
-}
-
-static int end_page(struct whole_run *run, int status)
-{
-    cv_run_page_end(&run->report, run->result, status);
-    return status;
-}
-
-/* A request that was refused before anything was done has no summary. */
-static int show_summary(struct whole_run *run, int status)
+/* A request that was refused at the start has no summary. */
+static void show_summary(struct whole_run *run, int status)
 {
     const struct cleave_execution_result *result = run->result;
     const bool refused = status == CV_EXIT_USAGE && has_begun(run) &&
@@ -529,29 +556,25 @@ static int show_summary(struct whole_run *run, int status)
 
     if (!has_begun(run) || (run->values->quiet && !run->values->json) ||
         result->output_closed || refused)
-        return status;
-    /* Not before: it takes seconds for a thousand workers. */
+        return;
+    /* This takes seconds for a thousand workers. */
     if (run->report.declared)
         run->report.predicted_s = cv_run_predict(&run->request, run->call->arena);
-    cv_run_summary(result, run->values, &run->report, status);
-    return status;
+    cv_run_summary(result, &run->report, status);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
 
-/* --trace keeps all events, --serve shows them. */
 static int open_trace(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
     const struct cleave_trace_facts facts = { .engine = "run" };
     struct cleave_trace **trace = &run->request.listener.trace;
-    struct cleave_error err;
     char url[CV_HTTP_URL_ROOM];
 
     if (values->trace == NULL && values->serve == NULL)
         return CV_EXIT_DONE;
-    if (cleave_trace_new(trace, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_trace_new(trace, &err));
     CV_DO(cv_trace_call(*trace, run->call));
     CV_DO(cv_trace_add_facts(*trace, &facts));
     if (values->serve == NULL)
@@ -559,8 +582,7 @@ static int open_trace(struct whole_run *run)
     run->report.page =
         (struct cv_live_page){ .trace = *trace,
                                .policy = cv_run_policy_name(&run->request.policy) };
-    if (cv_http_open(values->serve, &run->report.page.http, url, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_http_open(values->serve, &run->report.page.http, url, &err));
     fprintf(stderr, "cleave: the run can be followed at %s\n", url);
     return CV_EXIT_DONE;
 }
@@ -578,35 +600,42 @@ static int open_sink(struct whole_run *run)
     if (run->items.rows_file != NULL)
         output->name = run->items.rows_file;
     CV_DO(run->items.rows_file != NULL
-              ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,
-                                 &output->descriptor)
-              : cv_run_sink_open(&run->sink, "--output", values->output,
-                                 &output->descriptor));
+              ? sink_open(&run->sink, "--results", run->items.rows_file,
+                          &output->descriptor)
+              : sink_open(&run->sink, "--output", values->output, &output->descriptor));
     run->report.result_on_stdout = run->sink.on_stdout;
     if ((run->report.bar || run->report.live) && isatty(output->descriptor)) {
-        output->before = cv_run_make_room;
+        output->before = cv_run_progress_end;
         output->context = &run->report;
     }
     return CV_EXIT_DONE;
 }
 
+/* The result is closed first, as it matters most, and all files before the summary,
+ * which shows the exit status. */
 static int execute(struct whole_run *run)
 {
-    static int (*const steps[])(struct whole_run * run, int status) = {
-        judge,        report_stop, give_hints, close_output,
-        close_report, save_trace,  end_page,   show_summary,
-    };
-    int status = CV_EXIT_DONE;
+    int status;
 
     run->form_reported = !run->has_items && cv_run_mistakes_form_early(run->call);
     run->done = cleave_execute(&run->request, &run->result, &run->err);
     cv_run_progress_end(&run->report);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        status = steps[i](run, status);
+    status = judge(run);
+    if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
+        cv_run_stopped(run->result, &run->report);
+    give_hints(run);
+    status = close_output(run, status);
+    status = cv_run_report_close(&run->report, status);
+    if (run->request.listener.trace != NULL && has_begun(run)) {
+        const int saved = write_trace(run);
+
+        status = status == CV_EXIT_DONE ? saved : status;
+    }
+    cv_run_page_end(&run->report, run->result, status);
+    show_summary(run, status);
     return status;
 }
 
-/* Run it, or only show what would be done. */
 static int carry_out(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
@@ -627,10 +656,9 @@ static int carry_out(struct whole_run *run)
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     static int (*const steps[])(struct whole_run * run) = {
-        check_mistakes, check_command, check_rules,   check_files,  open_reach,
-        find_workers,   set_priority,  open_items,    open_report,  check_progress,
-        fill_policy,    fill_failures, fill_command,  fill_workers, fill_hosts,
-        fill_input,     fill_output,   fill_listener, fill_items,   carry_out,
+        check,         open_reach,    find_workers, open_report, fill_policy,
+        fill_failures, fill_command,  fill_workers, fill_hosts,  fill_input,
+        fill_output,   fill_listener, fill_items,   carry_out,
     };
     struct whole_run run = { .call = call,
                              .values = call->values,
@@ -642,14 +670,13 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
-    status = cv_run_sink_close(&run.sink, false, status); /* if nothing was run */
+    status = sink_close(&run.sink, false, status); /* if nothing was run */
     status = cv_run_report_close(&run.report, status);
     cleave_trace_free(run.request.listener.trace);
     cleave_execution_free(run.result);
     cleave_platform_free(run.report.again.platform);
     cleave_platform_free(run.workers.platform);
-    cv_item_files_done(&run.items);
-    cv_run_results_done(&run.items);
+    cv_run_items_done(&run.items);
     return status;
 }
 

@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/common/fields.h"
 #include "cli/task/task.h"
 #include "report/page/html_compare.h"
-
-/* --- values ----------------------------------------------------------------------------- */
 
 bool cv_compare_is_sweep(const struct cv_comparison *found)
 {
@@ -66,8 +63,6 @@ double cv_compare_over_best(const struct cv_comparison *found, size_t index,
 {
     return over(found, cell, value_of(found, best_of(found, index)));
 }
-
-/* --- measuring -------------------------------------------------------------------------- */
 
 /* Best first, policies that do not apply last. */
 static int by_value(const void *a, const void *b)
@@ -164,8 +159,6 @@ static int measure(struct cv_task_call *task, const struct cv_task_kind *kind)
     return CV_EXIT_DONE;
 }
 
-/* --- text ------------------------------------------------------------------------------- */
-
 /* One row per value, one column per policy. */
 static void add_sweep(const struct cv_comparison *found, const struct cv_screen *screen,
                       struct cv_text *out)
@@ -246,18 +239,13 @@ static void add_rows(const struct cv_comparison *found, const struct cv_task_kin
 static void add_reasons(const struct cv_comparison *found, const struct cv_screen *screen,
                         struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "does not apply", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "does not apply", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (size_t p = 0; p < found->npolicies; p++) {
         if (found->cells[p].reason == NULL)
             continue;
-        cv_table_text(&table, found->cells[p].policy->name);
-        cv_table_text(&table, found->cells[p].reason);
+        CV_TEXTS(&table, found->cells[p].policy->name, found->cells[p].reason);
     }
     if (table.ncells > 0)
         cv_add_table(&table, screen, out);
@@ -283,8 +271,6 @@ static void add_text(struct cv_task_call *task, const struct cv_task_kind *kind,
     }
     add_reasons(found, &screen, out);
 }
-
-/* --- CSV and JSON ----------------------------------------------------------------------- */
 
 static void csv_number(struct cv_text *out, double value)
 {
@@ -391,8 +377,6 @@ static int show_json(struct cv_task_call *task, const struct cv_task_kind *kind)
         json_cells(task, kind, &json, 0);
     return cv_result_close(&json);
 }
-
-/* --- the page --------------------------------------------------------------------------- */
 
 static bool applies(const struct cv_comparison *found, size_t policy)
 {
@@ -506,23 +490,11 @@ static int show_page(struct cv_task_call *task, const struct cv_task_kind *kind)
     return status;
 }
 
-/* --- the flow --------------------------------------------------------------------------- */
-
-static int check_output(const struct cv_task_options *options)
-{
-    if (options->json && options->csv)
-        return cv_refuse("--json and --csv cannot both be written");
-    if (options->page != NULL && (options->json || options->csv))
-        return cv_refuse("--output writes a page: leave out --json and --csv");
-    return CV_EXIT_DONE;
-}
-
 static int compare(struct cv_task_call *task, const struct cv_task_kind *kind)
 {
     const struct cv_task_options *options = task->options;
     struct cv_text text = { NULL, 0, 0, false };
 
-    CV_DO(check_output(options));
     if (kind->compared.check != NULL)
         CV_DO(kind->compared.check(options));
     CV_DO(cv_sweep_read(options->sweep, kind->kind, task->arena, &task->found.sweep));

@@ -75,28 +75,13 @@ static const struct cv_option compare_output[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
+static const struct cv_option_rule rules[] = {
+    { 0, "--sizes", CV_EXCLUDES, "--costs", "expected --sizes or --costs, got both" },
+    { 0, "--sizes --costs", CV_ONE_OF, "",
+      "expected --sizes FILE, with a size on each line, or --costs JOBLOG" },
+    { 0, "--weight", CV_NEEDS, "--sizes", "--weight: --sizes FILE is required with it" },
+    { .options = NULL },
 };
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group compare_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policies", compared_policies),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", compare_output),
-    CV_GROUPS_END,
-};
-
-/* --- the job ---------------------------------------------------------------------------- */
 
 static int open_job(struct cv_task_call *task)
 {
@@ -105,13 +90,6 @@ static int open_job(struct cv_task_call *task)
     struct cleave_error err;
     enum cleave_status status;
 
-    if ((options.sizes != NULL) == (options.costs != NULL))
-        return cv_refuse(
-            options.sizes != NULL
-                ? "expected --sizes or --costs, got both"
-                : "expected --sizes FILE, with a size on each line, or --costs JOBLOG");
-    if (options.weight > 0 && options.sizes == NULL)
-        return cv_refuse("--weight: --sizes FILE is required with it");
     if (options.sizes != NULL && strcmp(options.sizes, "-") == 0 &&
         strcmp(options.platform, "-") == 0)
         return cv_refuse("expected - for the sizes or for the platform, got both");
@@ -154,8 +132,6 @@ static void add_words(const struct cv_load_job *load, struct cv_text *out)
                 CV_COUNTED(cleave_platform_nworkers(load->platform), "worker"));
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
 static int sum_up(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
@@ -182,10 +158,8 @@ static int plan(struct cv_task_call *task)
     struct cv_load_job *load = task->job;
     struct cleave_job listed = load->job;
     struct cleave_schedule *schedule;
-    struct cleave_error err;
 
-    if (cleave_plan_load(&load->job, &load->schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&load->job, &load->schedule, &err));
     cv_load_plan_facts(task);
     CV_DO(sum_up(task));
     load->list_order_s = NAN;
@@ -195,8 +169,7 @@ static int plan(struct cv_task_call *task)
     listed.settings = NULL;
     listed.nsettings = 0;
     listed.trace = NULL;
-    if (cleave_plan_load(&listed, &schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&listed, &schedule, &err));
     load->list_order_s = schedule->makespan_s;
     cleave_schedule_free(schedule);
     return CV_EXIT_DONE;
@@ -234,18 +207,15 @@ static void add_workers(const struct cv_load_job *load, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
     enum { WORKERS_SHOWN = 20 };
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },   { "items", CV_COLUMN_COUNT },
-        { "units", CV_COLUMN_UNITS },   { "share", CV_COLUMN_PERCENT },
-        { "largest", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
-        { "ends s", CV_COLUMN_NUMBER },
-    };
     const struct cleave_schedule *schedule = load->schedule;
     const uint32_t nworkers = cleave_platform_nworkers(load->platform);
     const uint32_t shown = all || nworkers < WORKERS_SHOWN ? nworkers : WORKERS_SHOWN;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "items", CV_COLUMN_COUNT },
+             { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
+             { "largest", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
+             { "ends s", CV_COLUMN_NUMBER });
     for (uint32_t w = 0; w < shown; w++) {
         const struct cv_worker_sum *sum = &load->sums[w];
 
@@ -297,12 +267,10 @@ static void add_bounds(const struct cleave_schedule *schedule,
         { "assignment", "if items could be divided between those workers that could do "
                         "the whole of them in time" },
     };
-    static const struct cv_column columns[] = { { "bound", CV_COLUMN_TEXT },
-                                                { "s", CV_COLUMN_NUMBER },
-                                                { "what it says", CV_COLUMN_TEXT } };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "bound", CV_COLUMN_TEXT }, { "s", CV_COLUMN_NUMBER },
+             { "what it says", CV_COLUMN_TEXT });
     for (size_t b = 0; b < schedule->nbounds; b++) {
         const char *says = "";
 
@@ -410,15 +378,11 @@ static void plan_json(struct cv_task_call *task, struct cv_json *json)
     cv_json_end(json);
 }
 
-/* --- simulate --------------------------------------------------------------------------- */
-
 static int simulate(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
 
-    if (cleave_simulate_load(&load->job, &task->trial, &task->stats, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
     cv_load_simulation_facts(task);
     task->traced.policy = policy_of(task->options);
     return CV_EXIT_DONE;
@@ -465,8 +429,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
                 cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
     cv_times_text(stats, screen, out);
 }
-
-/* --- compare ---------------------------------------------------------------------------- */
 
 static void json_head(struct cv_task_call *task, struct cv_json *json)
 {
@@ -525,7 +487,9 @@ const struct cv_task_kind cv_task_items = {
             "order of the list would take. An item takes a worker its compute_latency and "
             "its size by its speed, as the platform file declares them; 'cleave simulate "
             "items' shows what happens when sizes are wrong.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Output", plan_output)),
         .examples =
             "cleave plan items --sizes examples/files.txt --platform "
             "examples/two-kinds.yaml\n"
@@ -541,7 +505,10 @@ const struct cv_task_kind cv_task_items = {
             "time than its size says, and shows how the makespan is spread. The same policy "
             "code decides as in a plan and in a real run. With --param trust=0 it is not "
             "told what workers cost, and finds out.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples = "cleave simulate items --sizes examples/files.txt --platform "
                     "examples/two-kinds.yaml --noise gamma:0.5\n"
                     "cleave simulate items --sizes examples/files.txt -p "
@@ -556,7 +523,10 @@ const struct cv_task_kind cv_task_items = {
             "each is from the bound that no schedule can beat and from the best of them. "
             "With --error or --noise each policy makes many runs, and items turn out the "
             "same for all; without, one exact run each.",
-        .groups = compare_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policies", compared_policies),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", compare_output)),
         .examples = "cleave compare items --sizes examples/files.txt --platform "
                     "examples/two-kinds.yaml\n"
                     "cleave compare items --sizes examples/files.txt -p "

@@ -6,8 +6,6 @@
 #include "model/platform/platform_internal.h"
 #include "report/terminal/terminal_charts.h"
 
-/* --- plans for a deadline or a budget, and what plans cost ------------------------- */
-
 int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
                   struct cv_price *out)
 {
@@ -19,8 +17,6 @@ int cv_price_open(const struct cv_task_options *options, const struct cv_load_jo
     if (options->deadline_s == 0 || options->budget == 0)
         return cv_refuse("%s: expected more than 0",
                          options->budget == 0 ? "--budget" : "--deadline");
-    if (options->deadline_s > 0 && options->budget > 0)
-        return cv_refuse("expected --deadline or --budget, got both");
     if (cleave_rent(&load->job, &out->terms, &out->rental, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
     if (err.status != CLEAVE_EINPUT)
@@ -76,7 +72,6 @@ static void price_text(const struct cleave_schedule *schedule,
     cv_text_add(out, "\n");
 }
 
-/* Members of the object that is open, and of its list of workers left out. */
 static void price_json(struct cv_json *json, const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform,
                        const struct cv_price *price)
@@ -108,19 +103,10 @@ static void price_json(struct cv_json *json, const struct cleave_schedule *sched
     cv_json_end(json);
 }
 
-static void price_json_left_out(struct cv_json *json, const struct cv_price *price)
-{
-    for (size_t i = 0; i < price_unpaid(price); i++)
-        cv_field_reason(json, "worker", price_unpaid_name(price, i),
-                        price_unpaid_reason(price));
-}
-
-/* --- a schedule as text for people ------------------------------------------------- */
-
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };
 
-/* What a worker, or a round, does in all. */
+/* Totals of a worker or a round. */
 struct sum {
     uint64_t chunks;
     double units, busy_s, send_s, first_s, last_s;
@@ -147,7 +133,6 @@ void cv_load_words(double units, double lifespan_s, double result_ratio,
         cv_text_add(out, ", %s of result per unit", CV_SHOW_NUMBER(result_ratio));
 }
 
-/* What the plan comes to, and what could not be beaten. */
 static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *out)
 {
     const bool lives = schedule->lifespan_s > 0;
@@ -187,7 +172,6 @@ static void add_headline(const struct cleave_schedule *schedule,
     cv_text_add(out, "%s\n", CV_COUNTED(schedule->rounds, "round"));
 }
 
-/* Who stands for others has costs that are theirs in the long run. */
 static void add_leaders(const struct cleave_platform *platform, struct cv_text *out)
 {
     const double led = cv_platform_led(platform);
@@ -216,18 +200,16 @@ static void add_workers(const struct cleave_schedule *schedule,
                         const struct cleave_platform *platform, const struct sum *sums,
                         bool all, const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },   { "units", CV_COLUMN_UNITS },
-        { "share", CV_COLUMN_PERCENT }, { "chunks", CV_COLUMN_COUNT },
-        { "busy", CV_COLUMN_PERCENT },  { "starts s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER }, { "cost", CV_COLUMN_NUMBER },
-    };
     const bool costs = schedule->paid_s != NULL;
     const uint32_t nworkers = cleave_platform_nworkers(platform);
     uint32_t shown = 0, hidden = 0;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (costs ? 0 : 1));
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "units", CV_COLUMN_UNITS },
+             { "share", CV_COLUMN_PERCENT }, { "chunks", CV_COLUMN_COUNT },
+             { "busy", CV_COLUMN_PERCENT }, { "starts s", CV_COLUMN_NUMBER },
+             { "ends s", CV_COLUMN_NUMBER }, { "cost", CV_COLUMN_NUMBER });
+    table.ncolumns -= costs ? 0 : 1;
     for (uint32_t w = 0; w < nworkers; w++) {
         if (sums[w].chunks == 0)
             continue;
@@ -251,11 +233,6 @@ static void add_workers(const struct cleave_schedule *schedule,
 static void add_rounds(const struct cleave_schedule *schedule,
                        const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "round", CV_COLUMN_COUNT },         { "chunks", CV_COLUMN_COUNT },
-        { "units", CV_COLUMN_UNITS },         { "share", CV_COLUMN_PERCENT },
-        { "first sent s", CV_COLUMN_NUMBER }, { "last ends s", CV_COLUMN_NUMBER },
-    };
     struct sum rounds[ROUNDS_SHOWN] = { { 0, 0, 0, 0, 0, 0 } };
     struct cv_table table;
 
@@ -263,7 +240,9 @@ static void add_rounds(const struct cleave_schedule *schedule,
         if (schedule->chunks[k].round < ROUNDS_SHOWN)
             add_to_sum(&rounds[schedule->chunks[k].round], &schedule->chunks[k]);
     }
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "chunks", CV_COLUMN_COUNT },
+             { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
+             { "first sent s", CV_COLUMN_NUMBER }, { "last ends s", CV_COLUMN_NUMBER });
     for (unsigned r = 0; r < ROUNDS_SHOWN && r < schedule->rounds; r++) {
         CV_CELLS(&table, r + 1, (double)rounds[r].chunks, rounds[r].units,
                  rounds[r].units / schedule->load, rounds[r].send_s, rounds[r].last_s);
@@ -278,17 +257,15 @@ static void add_chunks(const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform,
                        const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },       { "round", CV_COLUMN_COUNT },
-        { "units", CV_COLUMN_UNITS },       { "send s", CV_COLUMN_NUMBER },
-        { "sent s", CV_COLUMN_NUMBER },     { "compute s", CV_COLUMN_NUMBER },
-        { "computed s", CV_COLUMN_NUMBER }, { "return s", CV_COLUMN_NUMBER },
-        { "returned s", CV_COLUMN_NUMBER },
-    };
     const bool returns = schedule->result_ratio > 0;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (returns ? 0 : 2));
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "round", CV_COLUMN_COUNT },
+             { "units", CV_COLUMN_UNITS }, { "send s", CV_COLUMN_NUMBER },
+             { "sent s", CV_COLUMN_NUMBER }, { "compute s", CV_COLUMN_NUMBER },
+             { "computed s", CV_COLUMN_NUMBER }, { "return s", CV_COLUMN_NUMBER },
+             { "returned s", CV_COLUMN_NUMBER });
+    table.ncolumns -= returns ? 0 : 2;
     for (size_t k = 0; k < schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &schedule->chunks[k];
 
@@ -307,10 +284,6 @@ static void add_left_out(const struct cleave_schedule *schedule,
                          const struct cv_price *price, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "left out", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
     const size_t shown = all || schedule->nleft_out < LEFT_OUT_SHOWN ? schedule->nleft_out
                                                                      : LEFT_OUT_SHOWN;
     const size_t nunpaid = price_unpaid(price),
@@ -320,15 +293,14 @@ static void add_left_out(const struct cleave_schedule *schedule,
 
     if (schedule->nleft_out + nunpaid == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (size_t i = 0; i < shown; i++) {
-        cv_table_text(&table, cleave_platform_worker_name(platform,
-                                                          schedule->left_out[i].worker));
-        cv_table_text(&table, schedule->left_out[i].reason);
+        CV_TEXTS(&table,
+                 cleave_platform_worker_name(platform, schedule->left_out[i].worker),
+                 schedule->left_out[i].reason);
     }
     for (size_t i = 0; i < unpaid_shown; i++) {
-        cv_table_text(&table, price_unpaid_name(price, i));
-        cv_table_text(&table, price_unpaid_reason(price));
+        CV_TEXTS(&table, price_unpaid_name(price, i), price_unpaid_reason(price));
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(schedule->nleft_out + nunpaid - shown - unpaid_shown, "more worker",
@@ -381,8 +353,6 @@ void cv_schedule_text(const struct cleave_schedule *schedule,
     cv_schedule_chart(schedule, platform, options, screen, out);
     free(sums);
 }
-
-/* --- plans and simulations as JSON on stdout --------------------------------------- */
 
 static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
                        const struct cleave_platform *platform)
@@ -441,6 +411,8 @@ void cv_schedule_json(struct cv_json *json, const struct cleave_schedule *schedu
                         cleave_platform_worker_name(platform,
                                                     schedule->left_out[i].worker),
                         schedule->left_out[i].reason);
-    price_json_left_out(json, price);
+    for (size_t i = 0; i < price_unpaid(price); i++)
+        cv_field_reason(json, "worker", price_unpaid_name(price, i),
+                        price_unpaid_reason(price));
     cv_json_end(json);
 }

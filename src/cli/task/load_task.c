@@ -55,7 +55,6 @@
         "them: 0.2 for 20%. Policies may plan for it. Default 0.", .min = 0, .max = 10), \
     CV_ROW_SEED
 
-
 static const struct cv_option plan_job_options[] = {
     CV_ROW_PLATFORM("", .required = true),
     REST_OF_JOB,
@@ -142,29 +141,25 @@ static const struct cv_option compare_output[] = {
     CV_ROW_JSON("load, bound, rows and not_applicable."),
     CV_ROW_PAGE,
 };
+
+static const struct cv_option_rule rules[] = {
+    { 0, "--load", CV_EXCLUDES, "--lifespan", "expected --load or --lifespan, got both" },
+    { 0, "--hold", CV_NEEDS, "--reads", "--hold: --reads KIND is required with it" },
+    { 0, "--before-round", CV_EXCLUDES, "--in-turn",
+      "--before-round: not with --in-turn: results come back in one way" },
+    { 0, "--via", CV_NEEDS, "--platform", "--via: --platform FILE is required with it" },
+    { 0, "--deadline", CV_EXCLUDES, "--budget",
+      "expected --deadline or --budget, got both" },
+    { 0, "--then-reduce", CV_EXCLUDES,
+      "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
+      "--return-order --topology --engine --trace",
+      "--then-reduce does not go with %2" },
+    CV_RULES_PLATFORM,
+    CV_TOPOLOGY_RULES(" --workers"),
+    CV_RULES_PAGE,
+    { .options = NULL },
+};
 /* clang-format on */
-
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Job", plan_job_options),
-    CV_GROUP("Price", price_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Job", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group compare_groups[] = {
-    CV_GROUP("Job", job_options),       CV_GROUP("Policies", compared_policies),
-    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", compare_output), CV_GROUPS_END,
-};
-
-/* --- the job ---------------------------------------------------------------------------- */
 
 static int read_settings(const struct cv_task_options *options, struct cv_arena *arena,
                          struct cleave_job *job)
@@ -172,9 +167,9 @@ static int read_settings(const struct cv_task_options *options, struct cv_arena 
     struct cv_settings settings;
 
     CV_DO(cv_settings_open(&settings, &options->params, 3, arena));
-    CV_DO(cv_settings_count(&settings, "rounds", options->rounds, arena));
-    CV_DO(cv_settings_text(&settings, "send-order", options->send_order, arena));
-    CV_DO(cv_settings_text(&settings, "return-order", options->return_order, arena));
+    CV_DO(cv_settings_number(&settings, "rounds", (double)options->rounds));
+    CV_DO(cv_settings_text(&settings, "send-order", options->send_order));
+    CV_DO(cv_settings_text(&settings, "return-order", options->return_order));
     job->settings = settings.items;
     job->nsettings = settings.count;
     return CV_EXIT_DONE;
@@ -186,23 +181,15 @@ static int read_platform(const struct cv_task_options *options, struct cv_arena 
     const char *path = options->platform;
     struct cv_platform_view how = { .as = NULL };
     struct cv_via via;
-    struct cleave_error err;
 
-    if (path == NULL && options->via.count > 0)
-        return cv_refuse("--via: --platform FILE is required with it");
     if (path == NULL)
         return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
-    if (options->where.port != NULL)
-        return cv_refuse("--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
-    if (cv_via_read_names(options->via.items, options->via.count, arena, &via, &err) !=
-        CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_via_read_names(options->via.items, options->via.count, arena, &via, &err));
     how.rules = via.rules;
     how.nrules = via.count;
-    if (cv_platform_load_as(path, &how, &out->platform, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_platform_load_as(path, &how, &out->platform, &err));
     return CV_EXIT_DONE;
 }
 
@@ -227,27 +214,12 @@ static void check_units(const struct cv_task_options *options,
             CV_ECHO(options->platform), cv_number_short(fastest, number), number);
 }
 
-static int check_options(const struct cv_task_options *options)
-{
-    if (options->platform == NULL && options->where.file == NULL)
-        return cv_refuse("--platform FILE is required");
-    if ((options->load.units > 0) == (options->lifespan_s > 0))
-        return cv_refuse(options->load.units > 0
-                             ? "expected --load or --lifespan, got both"
-                             : "expected --load AMOUNT, or --lifespan TIME to do as much "
-                               "as ends by then");
-    if (options->hold > 0 && options->reads == NULL)
-        return cv_refuse("--hold: --reads KIND is required with it");
-    if (options->in_turn && options->before_round)
-        return cv_refuse(
-            "--before-round: not with --in-turn: results come back in one way");
-    return CV_EXIT_DONE;
-}
-
 int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
                  struct cv_load_job *out)
 {
-    CV_DO(check_options(options));
+    if (!(options->load.units > 0) && !(options->lifespan_s > 0))
+        return cv_refuse(
+            "expected --load AMOUNT, or --lifespan TIME to do as much as ends by then");
     CV_DO(read_settings(options, task->arena, &out->job));
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
                            &out->job.simgrid));
@@ -296,8 +268,6 @@ static int open_job(struct cv_task_call *task)
                                        : cv_then_reduce_open(task, &options);
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
 void cv_load_plan_facts(struct cv_task_call *task)
 {
     const struct cv_load_job *load = task->job;
@@ -315,7 +285,7 @@ void cv_load_plan_facts(struct cv_task_call *task)
                                               .load = schedule->load };
 }
 
-/* Bounds for all workers instead of those for the ones that are paid for. */
+/* Use bounds for all workers, not only for the paid ones. */
 static void judge_price(const struct cv_price *price, struct cleave_schedule *schedule)
 {
     const struct cleave_rental *rental = price->rental;
@@ -333,7 +303,6 @@ static void judge_price(const struct cv_price *price, struct cleave_schedule *sc
 static int plan(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
 
     if (load->reduced)
         return CV_EXIT_DONE;
@@ -344,8 +313,7 @@ static int plan(struct cv_task_call *task)
         load->job.settings = load->price.rental->settings;
         load->job.nsettings = load->price.rental->nsettings;
     }
-    if (cleave_plan_load(&load->job, &load->schedule, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_load(&load->job, &load->schedule, &err));
     if (load->price.rental != NULL)
         judge_price(&load->price, load->schedule);
     cv_load_plan_facts(task);
@@ -380,8 +348,6 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
                          task->options, screen, out);
 }
 
-/* --- simulate --------------------------------------------------------------------------- */
-
 void cv_load_simulation_facts(struct cv_task_call *task)
 {
     const struct cv_task_options *options = task->options;
@@ -406,12 +372,10 @@ static const char *policy_of(const struct cv_task_options *options)
 static int simulate(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
 
     if (load->reduced)
         return cv_then_reduce_simulate(task);
-    if (cleave_simulate_load(&load->job, &task->trial, &task->stats, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
     cv_load_simulation_facts(task);
     task->traced.policy = policy_of(task->options);
     return task->trace != NULL ? cv_trace_plan_facts(task->trace, &load->job)
@@ -483,8 +447,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
                 stats->chunks == floor(stats->chunks) ? "" : " on average");
     cv_times_text(stats, screen, out);
 }
-
-/* --- compare ---------------------------------------------------------------------------- */
 
 static bool sweeps(const struct cv_task_options *options, const char *what)
 {
@@ -789,7 +751,10 @@ const struct cv_task_kind cv_task_load = {
             "and why a worker is left out. Costs are taken as the platform file declares "
             "them; 'cleave simulate load' shows what happens when they vary. With --deadline "
             "or --budget it looks for the workers that are worth their price.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", plan_job_options),
+                            CV_GROUP("Price", price_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Output", plan_output)),
         .examples = "cleave plan load --platform examples/unequal.yaml --load 2000\n"
                     "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds "
                     "3 --json\n"
@@ -808,7 +773,10 @@ const struct cv_task_kind cv_task_load = {
                        "how the makespan is spread. The same policy code decides as in a "
                        "plan. All policies meet the same random factors for the same seed, "
                        "and the result does not depend on the number of threads.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples =
             "cleave simulate load --platform examples/unequal.yaml --load 2000 --error 0.2\n"
             "cleave simulate load -p examples/unequal.yaml -l 2000 --policy factoring "
@@ -828,7 +796,11 @@ const struct cv_task_kind cv_task_load = {
             "many runs and all meet the same random factors; without, one exact run each. "
             "With --sweep it does so for many values of one thing, and with --output it "
             "draws the result.",
-        .groups = compare_groups,
+        .groups = CV_GROUPS(CV_GROUP("Job", job_options),
+                            CV_GROUP("Policies", compared_policies),
+                            CV_GROUP("Sweep", sweep_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", compare_output)),
         .examples = "cleave compare load --platform examples/unequal.yaml --load 2000\n"
                     "cleave compare load -p examples/unequal.yaml -l 2000 --policies "
                     "umr,factoring --error 0.3\n"

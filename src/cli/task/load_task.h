@@ -38,9 +38,9 @@ struct cv_load_job {
     struct cv_price price;
     bool reduced; /* `joint` is used */
     struct cv_then_reduce joint;
-    struct cleave_stats exact;  /* of a policy before a reduction: one exact run */
+    struct cleave_stats exact;  /* one exact run of a policy before a reduction */
     struct cv_sizes items;      /* in the arena; none: a load */
-    struct cv_worker_sum *sums; /* of items, in the arena */
+    struct cv_worker_sum *sums; /* for items, in the arena */
     double list_order_s;        /* items in the order of their list; NAN: planned so */
     struct cleave_job swept;    /* compare: the job for a value of the sweep ... */
     struct cleave_platform
@@ -51,7 +51,7 @@ struct cv_load_job {
 int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
                  struct cv_load_job *out);
 void cv_load_close(struct cv_task_call *task);
-/* Facts for the trace of a plan; of a simulation. */
+/* Facts for the trace of a plan, and for that of a simulation. */
 void cv_load_plan_facts(struct cv_task_call *task);
 void cv_load_simulation_facts(struct cv_task_call *task);
 /* Parts of comparisons. */

@@ -1,4 +1,4 @@
-/* reduce_show.c -- what is known about a reduction, and its tree as text and JSON.
+/* reduce_show.c -- bounds and proofs of reductions, and trees as text and JSON.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
@@ -12,18 +12,11 @@
 #include "policy/compound/registry.h"
 #include "report/terminal/terminal_charts.h"
 
-/* --- costs ------------------------------------------------------------------------------ */
-
-const char *cv_ready_model_name(enum cleave_ready_model model)
-{
-    static const char *const models[] = {
-        [CLEAVE_READY_ABSENT] = "absent",
-        [CLEAVE_READY_EARLY] = "early",
-        [CLEAVE_READY_MERGE] = "merge",
-    };
-
-    return models[model];
-}
+const char *const cv_ready_models[] = {
+    [CLEAVE_READY_ABSENT] = "absent",
+    [CLEAVE_READY_EARLY] = "early",
+    [CLEAVE_READY_MERGE] = "merge",
+};
 
 uint32_t cv_reduce_nodes(const struct cv_reduce_job *reduce)
 {
@@ -43,7 +36,6 @@ bool cv_reduce_means(const struct cleave_reduction *job, double *d, double *c)
     return true;
 }
 
-/* Whether the job's ready times are drawn anew in every run. */
 static bool ready_is_random(const struct cleave_reduction *job)
 {
     struct cv_distribution distribution;
@@ -91,7 +83,6 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     struct cleave_reduction plain = *job;
     struct cleave_pair_costs pairs;
     struct cleave_tree *tree;
-    struct cleave_error err;
     char min[32];
 
     if (ready_is_random(job)) {
@@ -105,14 +96,11 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     plain.simgrid = NULL;
     if (job->simgrid != NULL && job->simgrid->topology != NULL) {
         /* Nothing is faster than the fastest pair when it is alone. */
-        if (cleave_simgrid_measure_pairs(job->simgrid, job->nodes, &pairs, &err) !=
-            CLEAVE_OK)
-            return cv_print_status(&err);
+        CV_CALL(cleave_simgrid_measure_pairs(job->simgrid, job->nodes, &pairs, &err));
         snprintf(min, sizeof min, "%.17g", isnan(pairs.least_s) ? 0 : pairs.least_s);
         plain.transfer = min;
     }
-    if (cleave_plan_reduce(&plain, &tree, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_reduce(&plain, &tree, &err));
     *out = tree->lower_bound_s;
     cleave_tree_free(tree);
     return CV_EXIT_DONE;
@@ -138,8 +126,6 @@ bool cv_reduce_closed_form(const struct cleave_reduction *job, struct cv_markov 
                CLEAVE_OK;
 }
 
-/* --- text ------------------------------------------------------------------------------- */
-
 void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out)
 {
     char transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
@@ -153,10 +139,10 @@ void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out)
                     cv_echo(reduce->job.compute, compute));
     if (reduce->job.ready != NULL)
         cv_text_add(out, ", ready %s (%s)", cv_echo(reduce->job.ready, transfer),
-                    cv_ready_model_name(reduce->job.ready_model));
+                    cv_ready_models[reduce->job.ready_model]);
     else if (reduce->job.ready_s != NULL)
         cv_text_add(out, ", ready at times from a file (%s)",
-                    cv_ready_model_name(reduce->job.ready_model));
+                    cv_ready_models[reduce->job.ready_model]);
 }
 
 static bool is_limited(const struct cleave_reduction *job)
@@ -247,16 +233,12 @@ static bool find_shape(const struct cleave_tree *tree, struct cv_arena *arena,
 static void add_receivers(const struct shape *shape, uint32_t n,
                           const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "partials received", CV_COLUMN_COUNT },
-        { "nodes", CV_COLUMN_COUNT },
-        { "share", CV_COLUMN_PERCENT },
-    };
     enum { SHOWN = 12 };
     struct cv_table table;
     uint32_t shown = 0, rows = 0;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "partials received", CV_COLUMN_COUNT },
+             { "nodes", CV_COLUMN_COUNT }, { "share", CV_COLUMN_PERCENT });
     for (uint32_t k = 0; k <= shape->max && rows < SHOWN; k++) {
         if (shape->nodes[k] == 0)
             continue;
@@ -311,16 +293,13 @@ void cv_tree_text(struct cv_task_call *task, bool drawn, const struct cv_screen 
         cv_text_add(out, "\n");
         cv_wrap(out, explanation.failed ? "" : explanation.bytes, 0, 0, screen->width);
         cv_text_add(out, "\n");
-        out->failed = out->failed || explanation.failed;
-        cv_text_done(&explanation);
+        cv_text_end(&explanation, out);
     }
     if (drawn && task->trace != NULL && tree->nodes > 1 && tree->nodes <= CV_TREE_DRAWN) {
         cv_text_add(out, "\n");
         cv_terminal_tree(tree, task->trace, &style, out);
     }
 }
-
-/* --- JSON ------------------------------------------------------------------------------- */
 
 void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
 {
@@ -387,8 +366,6 @@ void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree)
     cv_json_end(json);
 }
 
-/* --- what is proved --------------------------------------------------------------------- */
-
 /* The ready times as a plan takes them; NULL when memory is short. */
 static double *planned_times(const struct cv_reduce_job *reduce)
 {
@@ -423,7 +400,7 @@ void cv_field_ready(struct cv_json *json, const struct cv_reduce_job *reduce)
 
     if (reduce->job.ready == NULL && reduce->job.ready_s == NULL)
         return;
-    cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+    cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
     if (cv_reduce_means(&reduce->job, &d, &c))
         cv_field_number(json, "kraft_bound", kraft_bound(reduce, d, c));
 }

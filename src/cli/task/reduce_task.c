@@ -130,42 +130,37 @@ static const struct cv_option compare_output[] = {
     CV_ROW_JSON("the rows, and what does not apply."),
     CV_ROW_PAGE,
 };
+
+static const struct cv_option_rule rules[] = {
+    { 0, "--length-only", CV_EXCLUDES, "--costs",
+      "--length-only does not go with costs that differ; leave out --costs" },
+    { 0, "--length-only", CV_EXCLUDES, "--max-transfers --max-reducers",
+      "--length-only does not go with a limit; leave out --max-transfers and "
+      "--max-reducers" },
+    { 0, "--length-only", CV_EXCLUDES, "--ready",
+      "--length-only does not go with ready times; leave out --ready" },
+    { 0, "--length-only", CV_EXCLUDES, "--param",
+      "--length-only does not go with parameters; leave out --param" },
+    { 0, "--length-only", CV_EXCLUDES, "--trace",
+      "--length-only does not go with a trace; leave out --trace" },
+    { 0, "--topology", CV_EXCLUDES, "--transfer --costs --cluster-size",
+      "--topology: what sending takes follows from the topology and --partial; leave out "
+      "%2" },
+    { 0, "--costs", CV_EXCLUDES, "--nodes --transfer --compute --cluster-size",
+      "--costs: the file has all costs; leave out %2" },
+    { 0, "--ready-model", CV_NEEDS, "--ready",
+      "--ready-model goes with --ready FILE or --ready LAW" },
+    { 0, "--sweep", CV_EXCLUDES, "--costs",
+      "--sweep: the costs of a file do not vary; leave out --costs" },
+    { 0, "--sweep", CV_EXCLUDES, "--ready",
+      "--sweep: compares without ready times; leave out --ready" },
+    CV_TOPOLOGY_RULES(" --partial"),
+    CV_RULES_PAGE,
+    { .options = NULL },
+};
 /* clang-format on */
 
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Reduction", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Random numbers", seed_option),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Reduction", job_options),
-    CV_GROUP("Policy", policy_options),
-    CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group compare_groups[] = {
-    CV_GROUP("Reduction", job_options), CV_GROUP("Policies", compared_policies),
-    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
-    CV_GROUP("Output", compare_output), CV_GROUPS_END,
-};
-
-/* --- ready times ------------------------------------------------------------------------ */
-
-static int read_ready_model(const char *text, enum cleave_ready_model *out)
-{
-    for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
-        if (strcmp(text, cv_ready_model_name((enum cleave_ready_model)i)) == 0) {
-            *out = (enum cleave_ready_model)i;
-            return CV_EXIT_DONE;
-        }
-    return cv_refuse("--ready-model: expected absent, early or merge, got '%s'",
-                     CV_ECHO(text));
-}
-
-/* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
+/* A number, or the form of a law; a file with such a name can be called ./NAME. */
 static bool is_law(const char *text)
 {
     const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz");
@@ -183,16 +178,17 @@ static int read_ready(const struct cv_task_options *options, struct cv_reduce_jo
 {
     struct cleave_error err;
     struct cv_distribution distribution;
+    int model = CLEAVE_READY_ABSENT;
     size_t count = 0;
     const uint64_t nodes =
         out->costs != NULL ? cleave_costs_nodes(out->costs) : options->nodes;
 
     if (options->ready_model != NULL)
-        CV_DO(read_ready_model(options->ready_model, &out->job.ready_model));
+        CV_DO(cv_word_read("--ready-model", options->ready_model, cv_ready_models, 3,
+                           &model));
+    out->job.ready_model = (enum cleave_ready_model)model;
     if (options->ready == NULL)
-        return options->ready_model == NULL
-                   ? CV_EXIT_DONE
-                   : cv_refuse("--ready-model goes with --ready FILE or --ready LAW");
+        return CV_EXIT_DONE;
     if (is_law(options->ready)) {
         if (cv_distribution_parse(options->ready, &distribution, &err) != CLEAVE_OK)
             return cv_refuse("--ready: %s", err.text);
@@ -210,18 +206,16 @@ static int read_ready(const struct cv_task_options *options, struct cv_reduce_jo
     return CV_EXIT_DONE;
 }
 
-/* --- the job ---------------------------------------------------------------------------- */
-
 static int read_settings(const struct cv_task_options *options, struct cv_arena *arena,
                          struct cleave_reduction *job)
 {
     struct cv_settings settings;
 
     CV_DO(cv_settings_open(&settings, &options->params, 4, arena));
-    CV_DO(cv_settings_count(&settings, "max_transfers", options->max_transfers, arena));
-    CV_DO(cv_settings_count(&settings, "max_reducers", options->max_reducers, arena));
-    CV_DO(cv_settings_count(&settings, "ordered", (uint64_t)options->ordered, arena));
-    CV_DO(cv_settings_text(&settings, "root", options->root, arena));
+    CV_DO(cv_settings_number(&settings, "max_transfers", (double)options->max_transfers));
+    CV_DO(cv_settings_number(&settings, "max_reducers", (double)options->max_reducers));
+    CV_DO(cv_settings_number(&settings, "ordered", (double)options->ordered));
+    CV_DO(cv_settings_text(&settings, "root", options->root));
     job->settings = settings.items;
     job->nsettings = settings.count;
     return CV_EXIT_DONE;
@@ -248,17 +242,13 @@ static int read_transfers(const struct cv_task_options *options, struct cv_arena
                           struct cleave_reduction *job)
 {
     struct cleave_pair_costs pairs;
-    struct cleave_error err;
-    char text[32];
 
     if (options->nodes >= UINT32_MAX)
         return cv_refuse("--nodes: expected at most as many as the topology has hosts");
-    if (cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
-                                     &err) != CLEAVE_OK)
-        return cv_print_status(&err);
-    snprintf(text, sizeof text, "%.17g", pairs.mean_s);
+    CV_CALL(cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
+                                         &err));
     job->nodes = pairs.nodes;
-    job->transfer = cv_arena_text(arena, text);
+    job->transfer = cv_arena_print(arena, "%.17g", pairs.mean_s);
     return job->transfer != NULL ? CV_EXIT_DONE : cv_no_memory("the costs");
 }
 
@@ -289,38 +279,6 @@ static int read_laws(const struct cv_task_options *options, const char *swept,
     return CV_EXIT_DONE;
 }
 
-static int read_costs(const struct cv_task_options *options, struct cv_reduce_job *out)
-{
-    struct cleave_error err;
-
-    if (cleave_costs_load(options->costs, &out->costs, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
-    out->job.costs = out->costs;
-    return CV_EXIT_DONE;
-}
-
-static int read_compute_model(const char *text, enum cleave_compute_model *out)
-{
-    if (strcmp(text, "fresh") != 0 && strcmp(text, "fixed") != 0)
-        return cv_refuse("--compute-model: expected fresh or fixed, got '%s'",
-                         CV_ECHO(text));
-    *out = strcmp(text, "fresh") == 0 ? CLEAVE_COMPUTE_FRESH : CLEAVE_COMPUTE_FIXED;
-    return CV_EXIT_DONE;
-}
-
-static const struct cv_option_rule length_rules[] = {
-    { 0, "--length-only", CV_EXCLUDES, "--costs",
-      "--length-only does not go with costs that differ; leave out --costs" },
-    { 0, "--length-only", CV_EXCLUDES, "--max-transfers --max-reducers",
-      "--length-only does not go with a limit; leave out --max-transfers and "
-      "--max-reducers" },
-    { 0, "--length-only", CV_EXCLUDES, "--ready",
-      "--length-only does not go with ready times; leave out --ready" },
-    { 0, "--length-only", CV_EXCLUDES, "--param",
-      "--length-only does not go with parameters; leave out --param" },
-    { .options = NULL },
-};
-
 /* --length-only: two means and a number of nodes. */
 static int open_length(struct cv_task_call *task)
 {
@@ -328,11 +286,8 @@ static int open_length(struct cv_task_call *task)
     struct cv_reduce_job *reduce = task->job;
     double d = 0, c = 0;
 
-    CV_DO(cv_options_check(task->call, length_rules, 0));
     if (options->policy != NULL && cv_policy_proof(options->policy) != CV_METHOD_OPTIMAL)
         return cv_refuse("--length-only does not go with another policy than greedy");
-    if (options->trace != NULL)
-        return cv_refuse("--length-only does not go with a trace; leave out --trace");
     if (options->nodes == 0)
         return cv_refuse("--nodes N is required");
     if (options->transfer == NULL)
@@ -350,31 +305,28 @@ static int open_length(struct cv_task_call *task)
     return CV_EXIT_DONE;
 }
 
-static const struct cv_option_rule rules[] = {
-    { 0, "--topology", CV_EXCLUDES, "--transfer --costs --cluster-size",
-      "--topology: what sending takes follows from the topology and --partial; leave out "
-      "%2" },
-    { 0, "--costs", CV_EXCLUDES, "--nodes --transfer --compute --cluster-size",
-      "--costs: the file has all costs; leave out %2" },
-    { .options = NULL },
-};
-
 static int open_job(struct cv_task_call *task)
 {
+    static const char *const models[] = {
+        [CLEAVE_COMPUTE_FRESH] = "fresh",
+        [CLEAVE_COMPUTE_FIXED] = "fixed",
+    };
     const struct cv_task_options *options = task->options;
     struct cv_reduce_job *out = task->job;
+    int model;
 
     if (options->length_only)
         return open_length(task);
-    CV_DO(cv_options_check(task->call, rules, 0));
     CV_DO(read_settings(options, task->arena, &out->job));
-    CV_DO(read_compute_model(options->model, &out->job.model));
+    CV_DO(cv_word_read("--compute-model", options->model, models, 2, &model));
+    out->job.model = (enum cleave_compute_model)model;
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
                            &out->job.simgrid));
     if (options->where.file != NULL)
         CV_DO(read_transfers(options, task->arena, &out->job));
     if (options->costs != NULL)
-        CV_DO(read_costs(options, out));
+        CV_CALL(cleave_costs_load(options->costs, &out->costs, &err));
+    out->job.costs = out->costs;
     CV_DO(read_ready(options, out));
     if (options->costs == NULL)
         CV_DO(read_laws(options, task->found.sweep.name, &out->job));
@@ -392,8 +344,6 @@ static void close_job(struct cv_task_call *task)
     cleave_costs_free(reduce->costs);
     free(reduce->ready_s);
 }
-
-/* --- plan ------------------------------------------------------------------------------- */
 
 /* Plan a tree; a small one is drawn from its events. */
 static int make_tree(struct cv_task_call *task, bool drawn, const char *engine,
@@ -483,15 +433,12 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_tree_text(task, task->options->tree, screen, out);
 }
 
-/* --- simulate --------------------------------------------------------------------------- */
-
 /* Costs of a file do not vary: there is one run, and its tree is shown. */
 static int simulate(struct cv_task_call *task)
 {
     const struct cv_task_options *options = task->options;
     const char *engine = cv_engine_used(options->engine, &options->where);
     struct cv_reduce_job *reduce = task->job;
-    struct cleave_error err;
 
     if (reduce->job.policy == NULL)
         reduce->job.policy = "tree-adapt";
@@ -501,9 +448,7 @@ static int simulate(struct cv_task_call *task)
                              "are the same; leave out --runs");
         return make_tree(task, !options->json, engine, "costs at their means");
     }
-    if (cleave_simulate_reduce(&reduce->job, &task->trial, &task->stats, &err) !=
-        CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_reduce(&reduce->job, &task->trial, &task->stats, &err));
     CV_DO(cv_reduce_bound(&reduce->job, &reduce->bound_s));
     task->facts = (struct cleave_trace_facts){
         .engine = engine,
@@ -545,7 +490,7 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
     cv_field_text(json, "compute_model", options->costs != NULL ? NULL : options->model);
     if (options->ready != NULL) {
         cv_field_text(json, "ready", options->ready);
-        cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+        cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
     }
     cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
     if (options->where.file != NULL)
@@ -599,17 +544,11 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_times_text(stats, screen, out);
 }
 
-/* --- compare ---------------------------------------------------------------------------- */
-
 static int check_comparison(const struct cv_task_options *options)
 {
-    if (options->sweep != NULL && options->costs != NULL)
-        return cv_refuse("--sweep: the costs of a file do not vary; leave out --costs");
     if (options->where.file != NULL && options->sweep != NULL &&
         strncmp(options->sweep, "compute=", 8) != 0)
         return cv_refuse("--sweep: on a topology only compute can vary");
-    if (options->sweep != NULL && options->ready != NULL)
-        return cv_refuse("--sweep: compares without ready times; leave out --ready");
     if (options->runs > 1 && options->costs != NULL && options->ready == NULL)
         return cv_refuse("--runs: the costs of a file do not vary, so that all runs are "
                          "the same; leave out --runs");
@@ -662,7 +601,7 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
     cv_field_text(json, "compute_model", reduce->costs != NULL ? NULL : options->model);
     if (options->ready != NULL) {
         cv_field_text(json, "ready", options->ready);
-        cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+        cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
     }
     cv_field_count(json, "runs", task->found.runs);
     cv_field_count(json, "seed", options->seed);
@@ -750,7 +689,10 @@ const struct cv_task_kind cv_task_reduce = {
             "partial at a time, combines one at a time, may do both at once, and sends its "
             "own when it has combined all it receives. Laws are taken at their means; "
             "'cleave simulate reduce' shows what happens when costs vary.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Random numbers", seed_option),
+                            CV_GROUP("Output", plan_output)),
         .examples =
             "cleave plan reduce --nodes 16 --transfer 1 --compute 500ms\n"
             "cleave plan reduce -N 1e6 -d 1 -c 1 --max-transfers 1000 --no-tree\n"
@@ -768,7 +710,10 @@ const struct cv_task_kind cv_task_reduce = {
             "depends on the seed, the run and the nodes alone: all policies meet the same "
             "platform in the same run, and the result does not depend on the number of "
             "threads. With --costs there is one run, and the tree that came about is shown.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
+                            CV_GROUP("Policy", policy_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples =
             "cleave simulate reduce --nodes 64 --transfer gamma:1,0.5 --compute gamma:1,0.5\n"
             "cleave simulate reduce -N 64 -d exp:1 -c 0 --policy tree-dyn --runs 10000\n"
@@ -784,7 +729,11 @@ const struct cv_task_kind cv_task_reduce = {
             "far each is over what no tree can beat and over the best of them. When costs "
             "vary each policy makes many runs and all meet the same costs; exact costs need "
             "one. With --sweep the costs or the number of nodes take many values.",
-        .groups = compare_groups,
+        .groups = CV_GROUPS(CV_GROUP("Reduction", job_options),
+                            CV_GROUP("Policies", compared_policies),
+                            CV_GROUP("Sweep", sweep_options),
+                            CV_GROUP("Runs", trial_options),
+                            CV_GROUP("Output", compare_output)),
         .examples =
             "cleave compare reduce --nodes 64 --transfer gamma:1,0.5 --compute gamma:1,0.5\n"
             "cleave compare reduce --costs examples/costs.json\n"

@@ -29,7 +29,7 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out);
 /* Mean and variance of tree-dyn in closed form; false unless costs are exponential and every
  * combination draws its own, or costs nothing. */
 bool cv_reduce_closed_form(const struct cleave_reduction *job, struct cv_markov *out);
-const char *cv_ready_model_name(enum cleave_ready_model model);
+extern const char *const cv_ready_models[3]; /* by enum cleave_ready_model */
 
 /* "64 nodes, transfer 5ms, compute gamma:1,0.5" */
 void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out);

@@ -124,8 +124,6 @@ void cv_streams_plan_json(struct cv_task_call *task, struct cv_json *json)
     put_workers(json, job);
 }
 
-/* --- simulations -------------------------------------------------------------------- */
-
 static void put_use(struct cv_json *json, const struct cleave_stream_use *use)
 {
     cv_field_number(json, "throughput", use->throughput_ups);
@@ -228,8 +226,6 @@ void cv_streams_result_json(struct cv_task_call *task, struct cv_json *json)
     put_members(json, job);
 }
 
-/* --- plans and simulations of streams as text for people --------------------------- */
-
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, STREAMS_SHOWN = 20, LEFT_OUT_SHOWN = 5, ROUNDS_SHOWN = 6 };
 
@@ -246,8 +242,6 @@ static void add_headline(const struct cv_streams_job *job, double horizon_s,
         cv_text_add(out, ", for %.6g s", horizon_s);
     cv_text_add(out, "%s\n", CV_PLAIN(screen));
 }
-
-/* --- plans -------------------------------------------------------------------------- */
 
 static void add_totals(const struct cv_streams_job *job, struct cv_text *out)
 {
@@ -274,17 +268,14 @@ static void add_totals(const struct cv_streams_job *job, struct cv_text *out)
 static void add_streams(const struct cv_streams_job *job, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },    { "workers", CV_COLUMN_COUNT },
-        { "units/s", CV_COLUMN_UNITS },   { "of its share", CV_COLUMN_PERCENT },
-        { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT },
-    };
     const struct cleave_stream_plan *plan = job->plan;
     const uint32_t shown =
         all || plan->nstreams < STREAMS_SHOWN ? plan->nstreams : STREAMS_SHOWN;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
+             { "units/s", CV_COLUMN_UNITS }, { "of its share", CV_COLUMN_PERCENT },
+             { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT });
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_plan_stream *stream = &plan->streams[m];
 
@@ -300,18 +291,15 @@ static void add_streams(const struct cv_streams_job *job, bool all,
 static void add_workers(const struct cv_streams_job *job, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },   { "served", CV_COLUMN_COUNT },
-        { "worker", CV_COLUMN_TEXT },    { "units/s", CV_COLUMN_UNITS },
-        { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER },
-    };
     const struct cleave_stream_plan *plan = job->plan;
     struct cv_table table;
     uint32_t shown = 0;
 
     if (plan->selected == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "served", CV_COLUMN_COUNT },
+             { "worker", CV_COLUMN_TEXT }, { "units/s", CV_COLUMN_UNITS },
+             { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER });
     for (uint32_t m = 0; m < plan->nstreams; m++)
         for (uint32_t i = 0; i < plan->clusters[m].nworkers; i++) {
             const uint32_t w = plan->clusters[m].workers[i];
@@ -331,10 +319,6 @@ static void add_workers(const struct cv_streams_job *job, bool all,
 static void add_left_out(const struct cv_streams_job *job, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "left out", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
     const struct cleave_stream_plan *plan = job->plan;
     const uint32_t left = plan->nworkers - plan->selected;
     struct cv_table table;
@@ -342,13 +326,12 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
 
     if (left == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (uint32_t w = 0; w < plan->nworkers && (all || shown < LEFT_OUT_SHOWN); w++) {
         if (plan->workers[w].reason == NULL)
             continue;
         shown++;
-        cv_table_text(&table, name_of(job, w));
-        cv_table_text(&table, plan->workers[w].reason);
+        CV_TEXTS(&table, name_of(job, w), plan->workers[w].reason);
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(left - shown, "more worker", out);
@@ -357,12 +340,6 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
 static void cip_text(const struct cv_streams_job *job, const struct cv_screen *screen,
                      struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },
-        { "sent first", CV_COLUMN_PERCENT },
-        { "first load", CV_COLUMN_UNITS },
-        { "delay s", CV_COLUMN_NUMBER },
-    };
     const uint32_t n = cleave_platform_nworkers(job->platform);
     const struct cv_cip *cip = &job->cip;
     struct cv_table table;
@@ -371,7 +348,8 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
     cv_text_add(out, "period    %s s, the shortest in which nobody waits\n",
                 CV_SHOW_NUMBER(cip->tau_s));
     cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "sent first", CV_COLUMN_PERCENT },
+             { "first load", CV_COLUMN_UNITS }, { "delay s", CV_COLUMN_NUMBER });
     for (uint32_t w = 0; w < n; w++) {
         cv_table_text(&table, name_of(job, w));
         CV_CELLS(&table, cip->theta[w], cip->first_load[w], cip->delay[w]);
@@ -395,8 +373,6 @@ void cv_streams_plan_text(struct cv_task_call *task, struct cv_screen *screen,
     add_workers(job, all, screen, out);
     add_left_out(job, all, screen, out);
 }
-
-/* --- simulations -------------------------------------------------------------------- */
 
 static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
 {
@@ -428,18 +404,15 @@ static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
 static void add_results(const struct cv_streams_job *job, bool all,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },  { "workers", CV_COLUMN_COUNT },
-        { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
-        { "busy", CV_COLUMN_PERCENT },  { "idle s", CV_COLUMN_NUMBER },
-        { "waited", CV_COLUMN_COUNT },  { "ends s", CV_COLUMN_NUMBER },
-    };
     const struct cleave_streams_result *result = job->result;
     const uint32_t shown =
         all || result->nstreams < STREAMS_SHOWN ? result->nstreams : STREAMS_SHOWN;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
+             { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
+             { "busy", CV_COLUMN_PERCENT }, { "idle s", CV_COLUMN_NUMBER },
+             { "waited", CV_COLUMN_COUNT }, { "ends s", CV_COLUMN_NUMBER });
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_stream_result *stream = &result->streams[m];
 
@@ -454,15 +427,12 @@ static void add_results(const struct cv_streams_job *job, bool all,
 static void add_members(const struct cv_streams_job *job, const struct cv_screen *screen,
                         struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "stream", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
-        { "rounds", CV_COLUMN_COUNT },       { "units", CV_COLUMN_UNITS },
-        { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "worker", CV_COLUMN_TEXT },
+             { "rounds", CV_COLUMN_COUNT }, { "units", CV_COLUMN_UNITS },
+             { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
+             { "ends s", CV_COLUMN_NUMBER });
     for (uint32_t i = 0; i < job->result->nworkers; i++) {
         const struct cleave_stream_worker *worker = &job->result->workers[i];
 
@@ -477,17 +447,13 @@ static void add_members(const struct cv_streams_job *job, const struct cv_screen
 static void add_rounds(const struct cv_streams_job *job, const struct cv_screen *screen,
                        struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "round", CV_COLUMN_COUNT },
-        { "workers", CV_COLUMN_COUNT },
-        { "known after s", CV_COLUMN_NUMBER },
-        { "mean length s", CV_COLUMN_NUMBER },
-    };
     struct cv_table table;
 
     if (job->nrounds == 0)
         return;
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
+             { "known after s", CV_COLUMN_NUMBER },
+             { "mean length s", CV_COLUMN_NUMBER });
     for (size_t i = 0; i < job->nrounds; i++) {
         if (i >= ROUNDS_SHOWN && i + 1 < job->nrounds)
             continue;

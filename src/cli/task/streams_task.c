@@ -101,24 +101,15 @@ static const struct cv_option simulate_output[] = {
         "Write JSON: throughput, CPU efficiency, rounds, contentions, idle time."),
     CV_ROW_TRACE("With one stream: write every event and order"),
 };
+
+static const struct cv_option_rule rules[] = {
+    { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
+      "--cip: is about one stream and all workers; leave out %2" },
+    CV_RULES_PLATFORM,
+    CV_TOPOLOGY_RULES(" --workers"),
+    { .options = NULL },
+};
 /* clang-format on */
-
-static const struct cv_option_group plan_groups[] = {
-    CV_GROUP("Streams", plan_job_options),
-    CV_GROUP("Choice", choice_options),
-    CV_GROUP("Period", period_options),
-    CV_GROUP("Output", plan_output),
-    CV_GROUPS_END,
-};
-static const struct cv_option_group simulate_groups[] = {
-    CV_GROUP("Streams", job_options),
-    CV_GROUP("Choice", choice_options),
-    CV_GROUP("Run", run_options),
-    CV_GROUP("Output", simulate_output),
-    CV_GROUPS_END,
-};
-
-/* --- the job ---------------------------------------------------------------------------- */
 
 static int read_period(const char *text, double *out_s)
 {
@@ -232,11 +223,12 @@ static int read_margins(const char *text, const struct cleave_platform *platform
 static int read_choice(const struct cv_task_options *options, struct cv_arena *arena,
                        struct cleave_stream_task *task)
 {
-    if (strcmp(options->weights, "ring") == 0)
+    static const char *const words[] = { "own", "ring" };
+    int weights;
+
+    CV_DO(cv_word_read("--weights", options->weights, words, 2, &weights));
+    if (weights == 1)
         task->weights = CLEAVE_WEIGHTS_RING;
-    else if (strcmp(options->weights, "own") != 0)
-        return cv_refuse("--weights: expected own or ring, got '%s'",
-                         CV_ECHO(options->weights));
     if (options->demand == NULL)
         return CV_EXIT_DONE;
     if (strcmp(options->demand, "any") == 0) {
@@ -263,16 +255,12 @@ static int read_platform(const struct cv_task_options *options,
                          struct cv_streams_job *out)
 {
     const char *path = options->platform;
-    struct cleave_error err;
 
     if (path == NULL)
         return cv_topology_platform(&options->where, out->simgrid, &out->platform);
-    if (options->where.port != NULL)
-        return cv_refuse("--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
-    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_platform_load(path, &out->platform, &err));
     return CV_EXIT_DONE;
 }
 
@@ -287,8 +275,6 @@ static int open_job(struct cv_task_call *task)
 
     if (task->call->verb->run == cv_task_simulate && !(options->horizon_s > 0))
         return cv_refuse("--horizon: expected a positive time, got 0");
-    if (options->platform == NULL && options->where.file == NULL)
-        return cv_refuse("--platform FILE is required");
     streams->nstreams = (uint32_t)options->streams;
     streams->theta = options->theta;
     streams->result_ratio = options->result_ratio;
@@ -316,14 +302,6 @@ static void close_job(struct cv_task_call *task)
     cleave_platform_free(job->platform);
 }
 
-/* --- plan ------------------------------------------------------------------------------- */
-
-static const struct cv_option_rule cip_rules[] = {
-    { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
-      "--cip: is about one stream and all workers; leave out %2" },
-    { .options = NULL },
-};
-
 /* --cip: the shortest round for all workers of one master; else the plan has been made. */
 static int plan(struct cv_task_call *task)
 {
@@ -344,7 +322,6 @@ static int plan(struct cv_task_call *task)
 
     if (!options->cip)
         return CV_EXIT_DONE;
-    CV_DO(cv_options_check(task->call, cip_rules, 0));
     if (port == CLEAVE_PORT_MULTI)
         return cv_refuse("--cip: with port: multi links share no port, so that nobody "
                          "has to wait in any round");
@@ -360,17 +337,6 @@ static int plan(struct cv_task_call *task)
     return CV_EXIT_DONE;
 }
 
-/* --- simulate --------------------------------------------------------------------------- */
-
-static int add_setting(struct cv_settings *settings, const char *key, double value,
-                       struct cv_arena *arena)
-{
-    char text[40];
-
-    snprintf(text, sizeof text, "%s=%.17g", key, value);
-    return cv_settings_add(settings, text, arena);
-}
-
 /* Options that are parameters of the policy as well. */
 static int read_settings(struct cv_task_call *task)
 {
@@ -379,12 +345,10 @@ static int read_settings(struct cv_task_call *task)
     struct cv_settings settings;
 
     CV_DO(cv_settings_open(&settings, &task->options->params, 3, task->arena));
-    if (streams->period_s > 0)
-        CV_DO(add_setting(&settings, "period", streams->period_s, task->arena));
+    CV_DO(cv_settings_number(&settings, "period", streams->period_s));
     if (streams->theta != cv_task_presets.theta)
-        CV_DO(add_setting(&settings, "theta", streams->theta, task->arena));
-    if (streams->margin > 0)
-        CV_DO(add_setting(&settings, "lambda", streams->margin, task->arena));
+        CV_DO(cv_settings_number(&settings, "theta", streams->theta));
+    CV_DO(cv_settings_number(&settings, "lambda", streams->margin));
     job->job.settings = settings.items;
     job->job.nsettings = settings.count;
     return CV_EXIT_DONE;
@@ -531,7 +495,10 @@ const struct cv_task_kind cv_task_streams = {
             "get the most: no worker waits for a port of its master, and a worker that would "
             "give too little for the time it takes is left out, with the reason. What no "
             "choice can beat is printed beside it.",
-        .groups = plan_groups,
+        .groups = CV_GROUPS(CV_GROUP("Streams", plan_job_options),
+                            CV_GROUP("Choice", choice_options),
+                            CV_GROUP("Period", period_options),
+                            CV_GROUP("Output", plan_output)),
         .examples =
             "cleave plan streams --platform examples/streams.yaml --streams 2\n"
             "cleave plan streams -p examples/streams.yaml -M 3 --period 2 --demand 3,1,1\n"
@@ -550,7 +517,10 @@ const struct cv_task_kind cv_task_streams = {
             "made up for. With --period auto the period follows, too. Shows throughput, the "
             "part of the time that the CPUs compute, how long rounds were, and how often a "
             "port had to be waited for.",
-        .groups = simulate_groups,
+        .groups = CV_GROUPS(CV_GROUP("Streams", job_options),
+                            CV_GROUP("Choice", choice_options),
+                            CV_GROUP("Run", run_options),
+                            CV_GROUP("Output", simulate_output)),
         .examples = "cleave simulate streams --platform examples/streams.yaml --streams 2 "
                     "--horizon 600\n"
                     "cleave simulate streams -p examples/streams.yaml -M 2 -T 600 --period 2 "

@@ -174,12 +174,8 @@ static int read_points(const char *text, struct steps *steps)
 static int read_steps(char *const *fields, size_t count, const struct values *values,
                       struct steps *out)
 {
-    int status = read_end(fields[0], values, &out->from);
-
-    if (status == CV_EXIT_DONE)
-        status = read_end(fields[1], values, &out->to);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(read_end(fields[0], values, &out->from));
+    CV_DO(read_end(fields[1], values, &out->to));
     if (!(out->to > out->from))
         return cv_refuse("--sweep: expected an end above the begin, got '%s'",
                          CV_ECHO(fields[1]));
@@ -392,7 +388,6 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
     uint32_t n = cleave_platform_nworkers(declared);
     struct cleave_worker *workers;
     struct cv_group *groups;
-    struct cleave_error err;
 
     *out = NULL;
     if (sweep->what < CV_SWEEP_COST || sweep->what > CV_SWEEP_WORKERS)
@@ -416,8 +411,7 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
             groups[i].memory = 0;
         groups[i].cost = cleave_platform_cost(declared, i);
     }
-    if (cv_platform_build(cleave_platform_port(declared), workers, groups, n, out, NULL,
-                          &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_platform_build(cleave_platform_port(declared), workers, groups, n, out,
+                              NULL, &err));
     return CV_EXIT_DONE;
 }

@@ -23,8 +23,6 @@ const struct cv_task_options cv_task_presets = {
     .declared = 1,
 };
 
-/* --- flows ------------------------------------------------------------------------------ */
-
 int cv_task_open(const struct cv_call *call, const struct cv_task_kind *kind,
                  struct cv_task_call *out)
 {
@@ -83,15 +81,6 @@ static int show(struct cv_task_call *task, const struct cv_task_part *part)
     return cv_print_take(&text);
 }
 
-static int save_trace(struct cv_task_call *task)
-{
-    if (task->options->trace == NULL)
-        return CV_EXIT_DONE;
-    task->traced.trace = task->trace;
-    CV_DO(cv_trace_add_facts(task->trace, &task->facts));
-    return cv_trace_write(task->options->trace, &task->traced);
-}
-
 /* Make a result, show it and save the trace. */
 static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
                      const struct cv_task_part *part)
@@ -111,7 +100,11 @@ static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
     if (status != CV_EXIT_DONE)
         return status;
     CV_DO(show(task, part));
-    return save_trace(task);
+    if (task->options->trace == NULL)
+        return CV_EXIT_DONE;
+    task->traced.trace = task->trace;
+    CV_DO(cv_trace_add_facts(task->trace, &task->facts));
+    return cv_trace_write(task->options->trace, &task->traced);
 }
 
 static int run_part(const struct cv_call *call, const struct cv_task_kind *kind,
@@ -147,8 +140,6 @@ int cv_task_simulate(const struct cv_call *call)
     return run_part(call, task, &task->simulated);
 }
 
-/* --- texts ------------------------------------------------------------------------------ */
-
 double cv_over(double time_s, double bound_s)
 {
     const double over = bound_s > 0 ? time_s / bound_s - 1 : 0;
@@ -169,12 +160,6 @@ void cv_add_table(struct cv_table *table, const struct cv_screen *screen,
     cv_text_add(out, "\n");
     cv_table_write(table, screen->colour, screen->width, out);
     cv_table_done(table);
-}
-
-void cv_table_numbers(struct cv_table *table, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        cv_table_number(table, values[i]);
 }
 
 void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
@@ -232,21 +217,16 @@ static void add_spread(const struct cleave_stats *stats, const struct cv_screen 
 void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *screen,
                    struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "mean s", CV_COLUMN_NUMBER },    { "std dev", CV_COLUMN_NUMBER },
-        { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
-        { "median", CV_COLUMN_NUMBER },    { "90%", CV_COLUMN_NUMBER },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "mean s", CV_COLUMN_NUMBER }, { "std dev", CV_COLUMN_NUMBER },
+             { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
+             { "median", CV_COLUMN_NUMBER }, { "90%", CV_COLUMN_NUMBER });
     CV_CELLS(&table, stats->mean_s, stats->stddev_s, stats->stderr_s, stats->q10_s,
              stats->median_s, stats->q90_s);
     cv_add_table(&table, screen, out);
     add_spread(stats, screen, out);
 }
-
-/* --- JSON ------------------------------------------------------------------------------- */
 
 void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
 {

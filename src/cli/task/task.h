@@ -214,10 +214,10 @@ struct cv_task_kind {
 int cv_task_plan(const struct cv_call *call);
 int cv_task_simulate(const struct cv_call *call);
 int cv_task_compare(const struct cv_call *call);
-/* The other members of a verb that all of them share. */
-#define CV_TASK_VERB(flow)                                                      \
-    .presets = &cv_task_presets, .values_size = sizeof(struct cv_task_options), \
-    .run = flow
+/* The other members of a verb that all of them share; `rules` are those of the task. */
+#define CV_TASK_VERB(flow)                       \
+    .rules = rules, .presets = &cv_task_presets, \
+    .values_size = sizeof(struct cv_task_options), .run = flow
 
 /* --- for the flows and for tasks ---------------------------------------------------------- */
 
@@ -251,11 +251,6 @@ void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out);
 /* Add an empty line and the table, which is released. */
 void cv_add_table(struct cv_table *table, const struct cv_screen *screen,
                   struct cv_text *out);
-/* Add cells of numbers to a table. */
-#define CV_CELLS(table, ...)                                 \
-    cv_table_numbers(table, (const double[]){ __VA_ARGS__ }, \
-                     sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
-void cv_table_numbers(struct cv_table *table, const double *values, size_t count);
 
 /* Members of an object of JSON that is open; `key` NULL: an element of a list. */
 void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats);
@@ -315,6 +310,13 @@ void cv_field_reason(struct cv_json *json, const char *key, const char *name,
         "Write a page with plots and tables to this file instead; - is standard output.", \
         .file = CV_FILE_KEPT), \
     CV_FLAG('f', "--force", 1, force, "Replace that file if it exists.")
+#define CV_RULES_PAGE \
+    { 0, "--json", CV_EXCLUDES, "--csv", "--json and --csv cannot both be written" }, \
+    { 0, "--output", CV_EXCLUDES, "--json --csv", \
+      "--output writes a page: leave out --json and --csv" }
+#define CV_RULES_PLATFORM \
+    { 0, "--platform --topology", CV_ONE_OF, "", "--platform FILE is required" }, \
+    { 0, "--port", CV_EXCLUDES, "--platform", "--port: the platform file says that" }
 /* clang-format on */
 
 #endif

@@ -8,8 +8,6 @@
 #include "model/reduce/reduce_tree.h"
 #include "sim/reduce/reduced_load.h"
 
-/* --- reading ---------------------------------------------------------------------------- */
-
 static int bad_part(const char *part)
 {
     return cv_refuse(
@@ -45,8 +43,7 @@ static int read_part(char *part, struct cv_joint_job *job)
         return CV_EXIT_DONE;
     }
     for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
-        if (strcmp(part, "model") == 0 &&
-            strcmp(value, cv_ready_model_name((enum cleave_ready_model)i)) == 0) {
+        if (strcmp(part, "model") == 0 && strcmp(value, cv_ready_models[i]) == 0) {
             job->costs.model = (enum cleave_ready_model)i;
             return CV_EXIT_DONE;
         }
@@ -74,14 +71,6 @@ static int read_option(const char *text, struct cv_arena *arena, struct cv_joint
         status = bad_part(text);
     return status;
 }
-
-static const struct cv_option_rule rules[] = {
-    { 0, "--then-reduce", CV_EXCLUDES,
-      "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
-      "--return-order --topology --engine --trace",
-      "--then-reduce does not go with %2" },
-    { .options = NULL },
-};
 
 /* Sizes are planned unless a policy is named. */
 static int check_policy(const struct cv_call *call, bool compared)
@@ -132,8 +121,6 @@ static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
     return order;
 }
 
-/* --- planning --------------------------------------------------------------------------- */
-
 /* The bound of one round and any tree, or of the load alone where that is larger; at the
  * master the last partial has to be sent after the load. */
 static enum cleave_status find_bound(struct cv_load_job *load, double *room,
@@ -177,10 +164,8 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
     struct cv_load_job *load = task->job;
     const enum cleave_port port = cleave_platform_port(load->platform);
     struct cv_joint_job *job = &load->joint.job;
-    struct cleave_error err;
 
     load->reduced = true;
-    CV_DO(cv_options_check(task->call, rules, 0));
     CV_DO(check_policy(task->call, task->found.sweep.count > 0));
     CV_DO(read_option(options->then_reduce, task->arena, job));
     CV_DO(check_workers(load->platform));
@@ -191,12 +176,9 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
     job->order = make_order(job->load.workers, job->nworkers, task->arena);
     if (job->order == NULL)
         return cv_no_memory("a plan");
-    if (make_plans(load, task->arena, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(make_plans(load, task->arena, &err));
     return CV_EXIT_DONE;
 }
-
-/* --- plans of a load whose results are reduced, as text and JSON ------------------- */
 
 void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
 {
@@ -205,8 +187,7 @@ void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joi
     cv_field_number(json, "compute", joint->job.costs.c);
     cv_field_text(json, "at", joint->job.at_master ? "master" : "workers");
     cv_field_text(json, "model",
-                  joint->job.at_master ? NULL
-                                       : cv_ready_model_name(joint->job.costs.model));
+                  joint->job.at_master ? NULL : cv_ready_models[joint->job.costs.model]);
     cv_json_end(json);
 }
 
@@ -337,15 +318,12 @@ static void add_workers(const struct cv_then_reduce *joint,
                         const struct cleave_platform *platform,
                         const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },    { "units", CV_COLUMN_UNITS },
-        { "ready s", CV_COLUMN_NUMBER }, { "before end s", CV_COLUMN_NUMBER },
-        { "sends to", CV_COLUMN_TEXT },
-    };
     const struct cv_joint_plan *plan = &joint->plan;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "units", CV_COLUMN_UNITS },
+             { "ready s", CV_COLUMN_NUMBER }, { "before end s", CV_COLUMN_NUMBER },
+             { "sends to", CV_COLUMN_TEXT });
     for (uint32_t k = 0; k < plan->used; k++) {
         const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
 
@@ -376,8 +354,6 @@ void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *scree
     add_gain(joint, out);
     add_workers(joint, load->platform, screen, out);
 }
-
-/* --- many runs of the plan for both, or of a policy that plans the load alone ------------- */
 
 int cv_then_reduce_simulate(struct cv_task_call *task)
 {
@@ -461,16 +437,9 @@ void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *scree
     cv_times_text(&task->stats, screen, out);
 }
 
-/* --- plans side by side ----------------------------------------------------------------- */
-
 void cv_then_reduce_plans(const struct cv_then_reduce *joint,
                           const struct cv_screen *screen, struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "plan", CV_COLUMN_TEXT },       { "makespan s", CV_COLUMN_NUMBER },
-        { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
-        { "workers", CV_COLUMN_COUNT },
-    };
     const struct {
         const char *name;
         double end_s;
@@ -485,7 +454,9 @@ void cv_then_reduce_plans(const struct cv_then_reduce *joint,
 
     cv_text_add(out, "bound     %s s (one round and its reduction)\n",
                 cv_show_number(joint->bound_s, number));
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "plan", CV_COLUMN_TEXT }, { "makespan s", CV_COLUMN_NUMBER },
+             { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
+             { "workers", CV_COLUMN_COUNT });
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cv_table_text(&table, rows[i].name);
         CV_CELLS(&table, rows[i].end_s, rows[i].end_s / joint->bound_s - 1,

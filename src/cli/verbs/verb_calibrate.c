@@ -7,13 +7,9 @@
 #include <unistd.h>
 #include <cleave/execute.h>
 #include <cleave/platform.h>
-#include "base/arena.h"
 #include "base/compare.h"
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/run/run_command.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
 #include "run/common/machine.h"
@@ -26,30 +22,23 @@ struct cv_measured {
 struct cv_spread {
     struct cv_measured *items; /* owned                                    */
     size_t count, room;
-    bool failed; /* there was no memory for one: nothing is said          */
+    bool failed; /* memory was short */
 };
 
-/* --- how far measurements are from the costs that were made of them ---------------- */
-
-/* Eight of ten measurements should lie within such a factor. */
+/* Eight of ten measurements should be within this factor. */
 static const double WIDE = 1.5;
 
-enum { FEW = 3 }; /* measurements that differ by chance as likely as not */
-
-static void spread_init(struct cv_spread *spread)
-{
-    *spread = (struct cv_spread){ .items = NULL };
-}
+enum { FEW = 3 }; /* measurements whose spread says nothing */
 
 static void spread_done(struct cv_spread *spread)
 {
     for (size_t i = 0; i < spread->count; i++)
         free(spread->items[i].worker);
     free(spread->items);
-    spread_init(spread);
+    *spread = (struct cv_spread){ .items = NULL };
 }
 
-/* What a command took; failed ones do not count. Fits cleave_listener.attempted. */
+/* Fits cleave_listener.attempted; failed commands do not count. */
 static void spread_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_spread *spread = context;
@@ -69,18 +58,7 @@ static void spread_attempted(void *context, const struct cleave_attempt *attempt
                               attempt->compute_s };
 }
 
-/* The units of all measurements. */
-static double spread_units(const struct cv_spread *spread)
-{
-    double units = 0;
-
-    for (size_t i = 0; i < spread->count; i++)
-        units += spread->items[i].units;
-    return units;
-}
-
-/* The line through all of them, by least squares: units in a second, and what is lost before
- * the first. There must be some. */
+/* Fit a line by least squares: units per second, and the latency. */
 static double spread_fit(const struct cv_spread *spread, double *out_latency_s)
 {
     double n = 0, units = 0, time_s = 0, units2 = 0, cross = 0, parallel, mean, slope;
@@ -102,15 +80,13 @@ static double spread_fit(const struct cv_spread *spread, double *out_latency_s)
     return 1 / slope;
 }
 
-/* Of sorted numbers, the one that such a part of them is not above. */
 static double quantile(const double *sorted, size_t count, double part)
 {
     return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
-/* Say how far from these costs the measurements of workers are, as a line for the file, and
- * warn if they differ so much that the costs are worth little. `names`: of the workers; the
- * first one stands for all of them. */
+/* Add a line for the file that tells how far the measurements of workers are from
+ * these costs, and warn if they differ much. The first of `names` stands for all. */
 static void spread_tell(const struct cv_spread *spread, const char *const *names,
                         size_t nnames, const struct cleave_worker *costs,
                         struct cv_text *comment)
@@ -141,78 +117,6 @@ static void spread_tell(const struct cv_spread *spread, const char *const *names
     }
     free(parts);
 }
-
-/* How many processes wanted to run on this machine of late. Warn, once something has been
- * measured, if those were more than it has cores. */
-static double spread_load(void)
-{
-    double load;
-
-    return getloadavg(&load, 1) == 1 ? load : 0;
-}
-
-static void spread_warn_busy(double load)
-{
-    const unsigned cores = cv_usable_cores();
-
-    if (load > cores)
-        cv_print_error(CV_EXIT_DONE,
-                       "this machine was busy: load average %.1f on %u core%s. What was "
-                       "measured may be too slow",
-                       load, cores, cores == 1 ? "" : "s");
-}
-
-/* --- cleave calibrate --topology --------------------------------------------------- */
-
-static int write_star(const struct cleave_platform *platform,
-                      const struct cv_topology_options *options, const char *output,
-                      bool force)
-{
-    char comment[600];
-    struct cv_output_file out;
-    struct cleave_error err;
-    bool failed;
-    const int status = cv_output_open(&out, "--output", output != NULL ? output : "-",
-                                      force ? 0 : CV_NEW_FILE_ONLY);
-
-    if (status != CV_EXIT_DONE)
-        return status;
-    snprintf(comment, sizeof comment,
-             "What a master on %s sees of each worker by itself,\n"
-             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
-             CV_ECHO(options->file), options->unit_bytes > 0 ? options->unit_bytes : 1e6,
-             options->unit_flops > 0 ? options->unit_flops : 1e9);
-    failed = cv_platform_write(platform, NULL, comment, out.file, &err) != CLEAVE_OK;
-    if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_output_close(&out, failed);
-}
-
-/* Measure and write the platform file of so many workers (0: all hosts) to `output`, NULL
- * for standard output; an older file is replaced only with `force`. Returns an exit status. */
-static int calibrate_topology(const struct cv_topology_options *options, uint64_t workers,
-                              const char *output, bool force, struct cv_arena *arena)
-{
-    const struct cleave_simgrid *found = NULL;
-    struct cleave_platform *platform = NULL;
-    struct cleave_simgrid simgrid;
-    int status = cv_topology_open(NULL, options, arena, &found);
-
-    if (status != CV_EXIT_DONE)
-        return status;
-    simgrid = *found;
-    if (workers > 0 && simgrid.workers != NULL)
-        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
-    if (workers > 0)
-        simgrid.nworkers = (uint32_t)workers;
-    status = cv_topology_platform(options, &simgrid, &platform);
-    if (status == CV_EXIT_DONE)
-        status = write_star(platform, options, output, force);
-    cleave_platform_free(platform);
-    return status;
-}
-
-/* --- cleave calibrate -------------------------------------------------------------- */
 
 struct values {
     struct cv_strings inputs;
@@ -269,26 +173,41 @@ static const struct cv_option topology_options[] = {
     CV_TOPOLOGY_PORT,
     CV_TOPOLOGY_UNITS,
 };
+
+static const struct cv_option_rule rules[] = {
+    { 0, "--workers", CV_EXCLUDES, "--hosts", "expected --workers or --hosts, got both" },
+    { 0, "--input --topology", CV_ONE_OF, "", "--input FILE is required" },
+    CV_TOPOLOGY_RULES(""),
+    { .options = NULL },
+};
 /* clang-format on */
 
-static const struct cv_option_group option_groups[] = {
-    CV_GROUP("Measuring", options),
-    CV_GROUP("Instead of a command: a topology", topology_options),
-    CV_GROUPS_END,
-};
-
-/* Why a measurement failed, and the exit status of it. */
-static int complain(const struct cleave_error *err,
-                    const struct cleave_execution_result *result)
+static int calibrate_topology(const struct values *values, struct cv_arena *arena)
 {
-    const int status = cv_print_status(err);
+    const struct cv_topology_options *where = &values->where;
+    const struct cleave_simgrid *found;
+    struct cleave_platform *platform;
+    struct cleave_simgrid simgrid;
+    char comment[600];
+    int status;
 
-    return err->status == CLEAVE_ESTOPPED && result != NULL
-               ? CV_EXIT_BY_SIGNAL + result->stopped_by
-               : status;
+    CV_DO(cv_topology_open(NULL, where, arena, &found));
+    simgrid = *found;
+    if (values->workers > 0)
+        simgrid.nworkers = (uint32_t)values->workers;
+    CV_DO(cv_topology_platform(where, &simgrid, &platform));
+    snprintf(comment, sizeof comment,
+             "What a master on %s sees of each worker by itself,\n"
+             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
+             CV_ECHO(where->file), where->unit_bytes > 0 ? where->unit_bytes : 1e6,
+             where->unit_flops > 0 ? where->unit_flops : 1e9);
+    status =
+        cv_platform_save(platform, NULL, comment, values->output, values->force != 0);
+    cleave_platform_free(platform);
+    return status;
 }
 
-/* The command over the whole sample, what it writes thrown away; the execution says who works. */
+/* Run the command over the sample, without output. */
 static int run_sample(const struct values *values, struct cleave_execution *execution,
                       struct cleave_execution_result **out)
 {
@@ -307,15 +226,17 @@ static int run_sample(const struct values *values, struct cleave_execution *exec
     execution->output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (execution->output.descriptor < 0)
         return cv_print_error(CV_EXIT_FAILED, "cannot open /dev/null");
-    if (cleave_execute(execution, out, &err) != CLEAVE_OK)
-        status = complain(&err, *out);
-    else if ((*out)->failed > 0)
+    if (cleave_execute(execution, out, &err) != CLEAVE_OK) {
+        status = cv_print_status(&err);
+        if (err.status == CLEAVE_ESTOPPED && *out != NULL)
+            status = CV_EXIT_BY_SIGNAL + (*out)->stopped_by;
+    } else if ((*out)->failed > 0)
         status = cv_print_error(CV_EXIT_FAILED, "the command failed on the sample");
     close(execution->output.descriptor);
     return status;
 }
 
-/* One worker, in chunks of a size; all that they took is added. */
+/* Measure one worker in chunks of `block`. */
 static int measure(const struct cv_call *call, const char *const *command, double block,
                    struct cv_spread *spread)
 {
@@ -333,41 +254,28 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
     return status;
 }
 
-/* Write the platform and let go of it, and of what is to be said of its spread. */
+/* Write the platform; it and `spread` are released. */
 static int save_take(const struct values *values, struct cleave_platform *platform,
                      const struct cv_host_fields *hosts, double bytes,
                      struct cv_text *spread)
 {
-    struct cleave_error err;
     struct cv_text comment = { NULL, 0, 0, false };
-    struct cv_output_file out;
-    bool failed;
     int status;
 
     cv_text_add(&comment, CV_MEASURED_MARK " on %.0f bytes; units are bytes.%s", bytes,
                 spread->bytes != NULL ? spread->bytes : "");
+    status = cv_platform_save(platform, hosts, comment.failed ? "" : comment.bytes,
+                              values->output, values->force != 0);
     cv_text_done(spread);
-    status =
-        cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
-                       values->force ? 0 : CV_NEW_FILE_ONLY);
-    if (status != CV_EXIT_DONE) {
-        cleave_platform_free(platform);
-        cv_text_done(&comment);
-        return status;
-    }
-    failed = cv_platform_write(platform, hosts, comment.failed ? "" : comment.bytes,
-                               out.file, &err) != CLEAVE_OK;
-    cleave_platform_free(platform);
     cv_text_done(&comment);
-    if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_output_close(&out, failed);
+    cleave_platform_free(platform);
+    return status;
 }
 
 static int write_platform(const struct values *values, const struct cleave_worker *worker,
                           double bytes, const struct cv_spread *spread)
 {
-    /* What measures is one worker, which stands for all of them. */
+    /* One worker was measured for all. */
     static const char *const names[] = { "w0" };
     struct cv_text text = { NULL, 0, 0, false };
     const uint32_t n =
@@ -390,15 +298,13 @@ static int write_platform(const struct values *values, const struct cleave_worke
     return save_take(values, platform, NULL, bytes, &text);
 }
 
-/* --- hosts -------------------------------------------------------------------------------- */
-
 static void note(void *context, const char *text)
 {
     (void)context;
     cv_print_line(text);
 }
 
-/* Costs of the workers of a group on average: what was not measured stays as it was. */
+/* Mean costs of the workers of a group; costs that were not measured stay. */
 static struct cleave_worker average(const struct cleave_execution_result *result,
                                     uint32_t first, uint32_t count,
                                     const struct cleave_worker *before)
@@ -438,7 +344,7 @@ static struct cleave_worker average(const struct cleave_execution_result *result
     };
 }
 
-/* The file again, with the costs that were measured; slots become a count. */
+/* The platform file with measured costs; slots become a count. */
 static int write_measured(const struct cv_call *call,
                           const struct cv_worker_list *workers,
                           const struct cleave_execution_result *result,
@@ -454,7 +360,7 @@ static int write_measured(const struct cv_call *call,
     struct cleave_error err;
     uint32_t n = 0;
 
-    if (kinds == NULL || groups == NULL || names == NULL)
+    if (kinds == NULL || groups == NULL || hosts == NULL || names == NULL)
         return cv_no_memory("the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
@@ -485,8 +391,7 @@ static int write_measured(const struct cv_call *call,
     return save_take(call->values, platform, hosts, result->input_bytes, &text);
 }
 
-/* All of them at the same time, over the whole sample: chunks grow from small to large, and
- * a line is fitted to what they took. */
+/* All hosts at the same time, in chunks that grow. */
 static int measure_hosts(const struct cv_call *call, const char *const *command)
 {
     const struct values *values = call->values;
@@ -497,14 +402,11 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
                               .push_from = values->push_from,
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
     struct cv_worker_list workers = { .platform = NULL };
-    struct cv_spread spread;
-    int status = cv_reach_open(&reach, call->arena);
+    struct cv_spread spread = { .items = NULL };
+    int status;
 
-    if (status == CV_EXIT_DONE)
-        status = cv_crew_load(values->hosts, &reach, call->arena, &workers);
-    if (status != CV_EXIT_DONE)
-        return status;
-    spread_init(&spread);
+    CV_DO(cv_reach_open(&reach, call->arena));
+    CV_DO(cv_crew_load(values->hosts, &reach, call->arena, &workers));
     struct cleave_execution execution = {
         .command = command,
         .workers.platform = workers.platform,
@@ -525,29 +427,24 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     return status;
 }
 
-/* --- this machine ------------------------------------------------------------------------- */
-
-/* Once to warm up and to learn how large the sample is, then in parts and whole. */
+/* A first run warms up and gives the size of the sample. */
 static int measure_here(const struct cv_call *call, const char *const *command,
                         struct cv_spread *spread, struct cv_spread *pipe)
 {
     static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
     struct cleave_worker worker = { .latency_s = 0 };
-    double whole, unused_s;
-    int status = measure(call, command, 1e18, spread);
+    double whole = 0, unused_s;
 
-    whole = spread_units(spread);
-    if (status == CV_EXIT_DONE && !(whole > 0))
-        status = cv_refuse("expected a sample with at least one record");
+    CV_DO(measure(call, command, 1e18, spread));
+    for (size_t i = 0; i < spread->count; i++)
+        whole += spread->items[i].units;
+    if (!(whole > 0))
+        return cv_refuse("expected a sample with at least one record");
     spread_done(spread);
-    for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
-        status = measure(call, command, ceil(whole / part), spread);
-    if (status == CV_EXIT_DONE)
-        status = measure(call, sink, ceil(whole), pipe);
-    if (status == CV_EXIT_DONE)
-        status = measure(call, sink, ceil(whole / 4), pipe);
-    if (status != CV_EXIT_DONE)
-        return status;
+    for (int part = 1; part <= 16; part *= 4)
+        CV_DO(measure(call, command, ceil(whole / part), spread));
+    CV_DO(measure(call, sink, ceil(whole), pipe));
+    CV_DO(measure(call, sink, ceil(whole / 4), pipe));
     if (spread->failed || pipe->failed)
         return cv_no_memory("the measurements");
     worker.speed_ups = spread_fit(spread, &worker.compute_latency_s);
@@ -559,34 +456,28 @@ static int measure_here(const struct cv_call *call, const char *const *command,
 static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
-    const char **command =
-        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
-    struct cv_spread spread, pipe;
+    const char **command = cv_call_words(call, call->noperands);
+    struct cv_spread spread = { .items = NULL }, pipe = spread;
+    const unsigned cores = cv_usable_cores();
     double load;
     int status;
 
     if (values->where.file != NULL)
-        return calibrate_topology(&values->where, values->workers, values->output,
-                                  values->force != 0, call->arena);
+        return calibrate_topology(values, call->arena);
     if (command == NULL)
         return cv_no_memory("the command");
-    if (values->inputs.count == 0)
-        return cv_refuse("--input FILE is required");
-    status = cv_run_command_check(call, true, false);
-    if (status != CV_EXIT_DONE)
-        return status;
-    memcpy(command, call->operands, call->noperands * sizeof *command);
-    if (values->hosts != NULL && values->workers > 0)
-        return cv_refuse("expected --workers or --hosts, got both");
-    load = spread_load();
-    spread_init(&spread);
-    spread_init(&pipe);
+    CV_DO(cv_run_command_check(call, true, false));
+    if (getloadavg(&load, 1) != 1)
+        load = 0;
     status = values->hosts != NULL ? measure_hosts(call, command)
                                    : measure_here(call, command, &spread, &pipe);
     spread_done(&spread);
     spread_done(&pipe);
-    if (status == CV_EXIT_DONE)
-        spread_warn_busy(load);
+    if (status == CV_EXIT_DONE && load > cores)
+        cv_print_error(CV_EXIT_DONE,
+                       "this machine was busy: load average %.1f on %u core%s. What was "
+                       "measured may be too slow",
+                       load, cores, cores == 1 ? "" : "s");
     return status;
 }
 
@@ -606,7 +497,9 @@ const struct cv_verb cv_verb_calibrate = {
     .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
     .command = true,
-    .groups = option_groups,
+    .groups = CV_GROUPS(CV_GROUP("Measuring", options),
+                        CV_GROUP("Instead of a command: a topology", topology_options)),
+    .rules = rules,
     .examples = "cleave calibrate -i examples/unequal.yaml -- wc -l\n"
                 "cleave calibrate --topology examples/two-sites.xml --workers 16",
     .values_size = sizeof(struct values),

@@ -1,29 +1,22 @@
-/* verb_lists.c -- cleave policies. SPDX-License-Identifier: MIT */
+/* verb_lists.c -- cleave policies, cleave engines and cleave version. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
 #include <cleave/version.h>
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
-#include "io/json_out.h"
 #include "report/terminal/table.h"
 
-struct policies_options {
+struct list_options {
     int json;
 };
 
-#define CV_VALUES struct policies_options
+#define CV_VALUES struct list_options
 /* clang-format off */
 static const struct cv_option options[] = {
     CV_FLAG(0, "--json", 1, json,
         "Write JSON: name, task, summary, needs, parameters, reference of each."),
 };
 /* clang-format on */
-
-static const struct cv_option_group groups[] = { CV_GROUP("Output", options),
-                                                 CV_GROUPS_END };
 
 static const struct {
     unsigned bit;
@@ -111,13 +104,10 @@ static void add_summary(const struct cleave_policy *policy, struct cv_table *tab
 static void add_list(enum cleave_task task, const char *title,
                      const struct cv_screen *screen, struct cv_text *out)
 {
-    const struct cv_column columns[] = {
-        { title, CV_COLUMN_TEXT },
-        { "what it does [parameters]", CV_COLUMN_TEXT },
-    };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { title, CV_COLUMN_TEXT },
+             { "what it does [parameters]", CV_COLUMN_TEXT });
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         if (cleave_policy_at(i)->task != task)
             continue;
@@ -155,22 +145,17 @@ static const char *limit(const struct cleave_param *param, double value,
 
 static void add_params(const struct cleave_param *param, struct cv_text *text)
 {
-    static const struct cv_column columns[] = {
-        { "parameter", CV_COLUMN_TEXT }, { "default", CV_COLUMN_TEXT },
-        { "least", CV_COLUMN_TEXT },     { "most", CV_COLUMN_TEXT },
-        { "meaning", CV_COLUMN_TEXT },
-    };
-    char number[CV_NUMBER_ROOM];
+    char preset[CV_NUMBER_ROOM], min[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
     const struct cv_screen screen = cv_screen_facts();
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "parameter", CV_COLUMN_TEXT }, { "default", CV_COLUMN_TEXT },
+             { "least", CV_COLUMN_TEXT }, { "most", CV_COLUMN_TEXT },
+             { "meaning", CV_COLUMN_TEXT });
     for (; param->name != NULL; param++) {
-        cv_table_text(&table, param->name);
-        cv_table_text(&table, limit(param, param->preset, number));
-        cv_table_text(&table, limit(param, param->min, number));
-        cv_table_text(&table, limit(param, param->max, number));
-        cv_table_text(&table, param->summary);
+        CV_TEXTS(&table, param->name, limit(param, param->preset, preset),
+                 limit(param, param->min, min), limit(param, param->max, max),
+                 param->summary);
     }
     cv_text_add(text, "\n");
     cv_table_write(&table, screen.colour, screen.width, text);
@@ -205,7 +190,6 @@ static const char *policy_name(const void *context, size_t index)
     return cleave_policy_at(index)->name;
 }
 
-/* Whatever it is for. */
 static int find(const char *name, const struct cleave_policy **out)
 {
     char hint[512], shown[CV_ECHO_ROOM];
@@ -223,14 +207,11 @@ static int find(const char *name, const struct cleave_policy **out)
 
 static int run(const struct cv_call *call)
 {
-    const struct policies_options *values = call->values;
+    const struct list_options *values = call->values;
     const struct cleave_policy *only = NULL;
-    int status = CV_EXIT_DONE;
 
     if (call->noperands > 0)
-        status = find(call->operands[0], &only);
-    if (status != CV_EXIT_DONE)
-        return status;
+        CV_DO(find(call->operands[0], &only));
     if (values->json)
         return show_json(only);
     return only != NULL ? show_one(only) : show_list();
@@ -243,29 +224,17 @@ const struct cv_verb cv_verb_policies = {
                    "needs, its parameters with their ranges, and where it comes from.",
     .operands = "[NAME]",
     .max_operands = 1,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", options)),
     .examples = "cleave policies\ncleave policies greedy",
-    .values_size = sizeof(struct policies_options),
+    .values_size = sizeof(struct list_options),
     .run = run,
 };
 
-/* --- cleave engines ---------------------------------------------------------------- */
-
-struct engines_options {
-    int json;
-};
-
-#undef CV_VALUES
-#define CV_VALUES struct engines_options
 /* clang-format off */
 static const struct cv_option engines_table[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON: name, built and summary of each engine."),
 };
 /* clang-format on */
-
-static const struct cv_option_group engines_groups[] = {
-    CV_GROUP("Output", engines_table), CV_GROUPS_END
-};
 
 static int engines_show_json(void)
 {
@@ -286,23 +255,19 @@ static int engines_show_json(void)
 
 static int engines_run(const struct cv_call *call)
 {
-    static const struct cv_column columns[] = {
-        { "engine", CV_COLUMN_TEXT },
-        { "state", CV_COLUMN_TEXT },
-        { "what it is", CV_COLUMN_TEXT },
-    };
-    const struct engines_options *values = call->values;
+    const struct list_options *values = call->values;
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_screen screen = cv_screen_facts();
     struct cv_table table;
 
     if (values->json)
         return engines_show_json();
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "engine", CV_COLUMN_TEXT }, { "state", CV_COLUMN_TEXT },
+             { "what it is", CV_COLUMN_TEXT });
     for (size_t i = 0; i < cv_engine_count(); i++) {
-        cv_table_text(&table, cv_engine_at(i)->name);
-        cv_table_text(&table, cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing");
-        cv_table_text(&table, cv_engine_at(i)->summary);
+        CV_TEXTS(&table, cv_engine_at(i)->name,
+                 cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing",
+                 cv_engine_at(i)->summary);
     }
     cv_table_write(&table, screen.colour, screen.width, &text);
     cv_table_done(&table);
@@ -315,33 +280,21 @@ const struct cv_verb cv_verb_engines = {
     .description =
         "Lists the engines that --engine takes, and whether they are here. simgrid is a "
         "program of its own, cleave-simgrid, which is built where SimGrid is installed.",
-    .groups = engines_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", engines_table)),
     .examples = "cleave engines",
-    .values_size = sizeof(struct engines_options),
+    .values_size = sizeof(struct list_options),
     .run = engines_run,
 };
 
-/* --- cleave version ---------------------------------------------------------------- */
-
-struct version_table {
-    int json;
-};
-
-#undef CV_VALUES
-#define CV_VALUES struct version_table
 /* clang-format off */
 static const struct cv_option version_options[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON."),
 };
 /* clang-format on */
 
-static const struct cv_option_group version_groups[] = {
-    CV_GROUP("Output", version_options), CV_GROUPS_END
-};
-
 static int version_run(const struct cv_call *call)
 {
-    const struct version_table *values = call->values;
+    const struct list_options *values = call->values;
 
     if (values->json)
         printf("{\"version\": \"%s\"}\n", cleave_version());
@@ -354,8 +307,8 @@ const struct cv_verb cv_verb_version = {
     .name = "version",
     .summary = "show the version",
     .description = "Shows the version of the program. 'cleave --version' does the same.",
-    .groups = version_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", version_options)),
     .examples = "cleave version",
-    .values_size = sizeof(struct version_table),
+    .values_size = sizeof(struct list_options),
     .run = version_run,
 };

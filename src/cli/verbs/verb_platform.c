@@ -3,10 +3,7 @@
 #include <string.h>
 #include <cleave/platform.h>
 #include <cleave/version.h>
-#include "base/text.h"
 #include "cli/common/job_options.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "io/platform_file.h"
 #include "model/platform/generate.h"
 
@@ -73,11 +70,14 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Platform", platform_options),
-    CV_GROUP("Published workers", published_options),
-    CV_GROUP("Output", output_options),
-    CV_GROUPS_END,
+static const struct cv_option_rule rules[] = {
+    { 0, "--drop", CV_NEEDS, "--population",
+      "--drop: --population table1 is required with it" },
+    { 0, "--population", CV_EXCLUDES,
+      "--heterogeneity --speed --compute-latency --bandwidth --latency --seed",
+      "--population: its numbers are given; leave out means, --heterogeneity and "
+      "--seed" },
+    { .options = NULL },
 };
 
 static const char *port_name(const void *context, size_t index)
@@ -124,46 +124,6 @@ static void describe(const struct platform_options *values, char *buffer, size_t
              values->port, (unsigned long long)values->seed);
 }
 
-/* Who draws no numbers has no means. */
-static int check_published(const struct platform_options *values)
-{
-    if (values->population == NULL)
-        return values->drop > 0
-                   ? cv_refuse("--drop: --population table1 is required with it")
-                   : CV_EXIT_DONE;
-    if (strcmp(values->population, "table1") != 0)
-        return cv_refuse("--population: expected table1, got '%s'",
-                         CV_ECHO(values->population));
-    if (values->heterogeneity != presets.heterogeneity ||
-        values->speed != presets.speed ||
-        values->compute_latency != presets.compute_latency ||
-        values->bandwidth != presets.bandwidth || values->latency != presets.latency ||
-        values->seed != presets.seed)
-        return cv_refuse("--population: its numbers are given; leave out means, "
-                         "--heterogeneity and --seed");
-    return CV_EXIT_DONE;
-}
-
-static int write_platform(const struct cleave_platform *platform,
-                          const struct platform_options *values)
-{
-    struct cleave_error err;
-    char comment[512];
-    struct cv_output_file out;
-    bool failed;
-    const int status =
-        cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
-                       values->force ? 0 : CV_NEW_FILE_ONLY);
-
-    if (status != CV_EXIT_DONE)
-        return status;
-    describe(values, comment, sizeof comment);
-    failed = cv_platform_write(platform, NULL, comment, out.file, &err) != CLEAVE_OK;
-    if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_output_close(&out, failed);
-}
-
 static int run(const struct cv_call *call)
 {
     const struct platform_options *values = call->values;
@@ -178,18 +138,21 @@ static int run(const struct cv_call *call)
     };
     struct cleave_platform *platform;
     struct cleave_error err;
-    int status = read_port(values->port, &wanted.port);
+    char comment[512];
+    int status;
 
-    if (status == CV_EXIT_DONE)
-        status = check_published(values);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(read_port(values->port, &wanted.port));
+    if (values->population != NULL && strcmp(values->population, "table1") != 0)
+        return cv_refuse("--population: expected table1, got '%s'",
+                         CV_ECHO(values->population));
     if ((values->population != NULL
              ? cv_literature_platform(wanted.workers, wanted.port, values->drop,
                                       values->until_s, &platform, &err)
              : cv_generate_platform(&wanted, &platform, &err)) != CLEAVE_OK)
         return cv_print_status(&err);
-    status = write_platform(platform, values);
+    describe(values, comment, sizeof comment);
+    status =
+        cv_platform_save(platform, NULL, comment, values->output, values->force != 0);
     cleave_platform_free(platform);
     return status;
 }
@@ -199,7 +162,10 @@ const struct cv_verb cv_verb_platform = {
     .summary = "generate a platform file",
     .description = "Writes a platform file of workers whose numbers are drawn around the "
                    "means given, to try policies on or to edit by hand.",
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Platform", platform_options),
+                        CV_GROUP("Published workers", published_options),
+                        CV_GROUP("Output", output_options)),
+    .rules = rules,
     .examples = "cleave platform --workers 20 --heterogeneity 4 --seed 7\n"
                 "cleave platform --population table1 --workers 1000 --drop 0.5\n"
                 "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s --latency "

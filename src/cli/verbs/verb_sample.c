@@ -11,58 +11,49 @@
 #include <sys/stat.h>
 #include <zstd.h>
 #include "base/random.h"
-#include "base/text.h"
-#include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/verbs/sample_files.h"
-#include "io/json_out.h"
 #include "report/terminal/table.h"
 
-struct cv_sample_terms {
+struct terms {
     uint64_t seed, records;
 };
 
-struct cv_sample_pen;
+struct pen;
 
-struct cv_sample_data {
+struct sample_kind {
     const char *name, *what;
-    unsigned stream; /* of random numbers: those of the same one are alike       */
+    unsigned stream; /* of random numbers; the same stream gives the same data */
     bool compressed; /* by zstd, in several frames                               */
-    double share;    /* how many records, of those asked for                     */
-    void (*head)(struct cv_sample_pen *pen); /* NULL: none                        */
-    void (*record)(struct cv_sample_pen *pen, uint64_t number); /* from 1 on      */
-    void (*tail)(struct cv_sample_pen *pen);
+    double share;    /* records relative to --records */
+    void (*head)(struct pen *pen); /* NULL: none                        */
+    void (*record)(struct pen *pen, uint64_t number); /* from 1 on      */
+    void (*tail)(struct pen *pen);
 };
 
-/* Ends with a NULL name. */
-extern const struct cv_sample_data cv_sample_data[];
-
-/* --- samples that are made of random numbers --------------------------------------- */
-
-struct cv_sample_pen {
+struct pen {
     FILE *file;
     struct cv_random random;
     uint64_t count; /* records there will be */
 };
 
-/* Records of a frame of what is compressed: small, so that several are decoded at once. */
+/* Small frames, so that several are decoded at once. */
 enum { FRAME_RECORDS = 2000 };
 
-/* A whole number from 0 to most - 1. */
-static unsigned below(struct cv_sample_pen *pen, unsigned max)
+/* From 0 to max - 1. */
+static unsigned below(struct pen *pen, unsigned max)
 {
     return (unsigned)(cv_random_uniform(&pen->random) * max);
 }
 
-static const char *one_of(struct cv_sample_pen *pen, const char *const *words,
-                          unsigned count)
+static const char *one_of(struct pen *pen, const char *const *words, unsigned count)
 {
     return words[below(pen, count)];
 }
 
 #define ONE_OF(pen, words) one_of(pen, words, (unsigned)(sizeof(words) / sizeof *(words)))
 
-static void bases(struct cv_sample_pen *pen, unsigned count)
+static void bases(struct pen *pen, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         fputc("ACGT"[below(pen, 4)], pen -> file);
@@ -73,18 +64,15 @@ static const char *const words[] = {
     "house", "under", "half",  "split", "grain", "water", "hold",  "fast", "together",
 };
 
-static void sentence(struct cv_sample_pen *pen, unsigned count)
+static void sentence(struct pen *pen, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         fprintf(pen->file, "%s%s", i > 0 ? " " : "", ONE_OF(pen, words));
 }
 
-/* Draws are made one after the other, in an order that every compiler keeps: not more than one
- * among the arguments of a call. */
+/* At most one random number per statement: the order of arguments is not defined. */
 
-/* --- records ------------------------------------------------------------------------------ */
-
-static void log_record(struct cv_sample_pen *pen, uint64_t number)
+static void log_record(struct pen *pen, uint64_t number)
 {
     static const char *const codes[] = { "200", "200", "200", "200",
                                          "200", "304", "404", "500" };
@@ -100,18 +88,18 @@ static void log_record(struct cv_sample_pen *pen, uint64_t number)
         (unsigned)(number % 60), path, code, below(pen, 50000));
 }
 
-static void number_record(struct cv_sample_pen *pen, uint64_t number)
+static void number_record(struct pen *pen, uint64_t number)
 {
     (void)number;
     fprintf(pen->file, "%u\n", below(pen, 1000000));
 }
 
-static void table_head(struct cv_sample_pen *pen)
+static void table_head(struct pen *pen)
 {
     fputs("id,name,note\n", pen->file);
 }
 
-static void table_record(struct cv_sample_pen *pen, uint64_t number)
+static void table_record(struct pen *pen, uint64_t number)
 {
     const char *word = ONE_OF(pen, words);
 
@@ -119,7 +107,7 @@ static void table_record(struct cv_sample_pen *pen, uint64_t number)
             number % 10 == 0 ? "two\nlines, quoted" : "one line");
 }
 
-static void json_record(struct cv_sample_pen *pen, uint64_t number)
+static void json_record(struct pen *pen, uint64_t number)
 {
     static const char *const languages[] = { "de", "en", "fr" };
     const char *language = ONE_OF(pen, languages);
@@ -131,12 +119,12 @@ static void json_record(struct cv_sample_pen *pen, uint64_t number)
     fputs("\"}\n", pen->file);
 }
 
-static void array_head(struct cv_sample_pen *pen)
+static void array_head(struct pen *pen)
 {
     fputs("[\n", pen->file);
 }
 
-static void array_record(struct cv_sample_pen *pen, uint64_t number)
+static void array_record(struct pen *pen, uint64_t number)
 {
     const char *language = below(pen, 3) > 0 ? "en" : "de";
     const unsigned tag = below(pen, 10);
@@ -148,12 +136,12 @@ static void array_record(struct cv_sample_pen *pen, uint64_t number)
             number, language, tag, below(pen, 10));
 }
 
-static void array_tail(struct cv_sample_pen *pen)
+static void array_tail(struct pen *pen)
 {
     fputs("\n]\n", pen->file);
 }
 
-static void fasta_record(struct cv_sample_pen *pen, uint64_t number)
+static void fasta_record(struct pen *pen, uint64_t number)
 {
     fprintf(pen->file, ">read%" PRIu64 "\n", number);
     bases(pen, 60);
@@ -162,7 +150,7 @@ static void fasta_record(struct cv_sample_pen *pen, uint64_t number)
     fputc('\n', pen->file);
 }
 
-static void fastq_record(struct cv_sample_pen *pen, uint64_t number)
+static void fastq_record(struct pen *pen, uint64_t number)
 {
     const unsigned length = 40 + below(pen, 20);
 
@@ -174,14 +162,14 @@ static void fastq_record(struct cv_sample_pen *pen, uint64_t number)
     fputc('\n', pen->file);
 }
 
-static void calls_head(struct cv_sample_pen *pen)
+static void calls_head(struct pen *pen)
 {
     fputs("##fileformat=VCFv4.2\n##contig=<ID=1,length=1000000000>\n"
           "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n",
           pen->file);
 }
 
-static void calls_record(struct cv_sample_pen *pen, uint64_t number)
+static void calls_record(struct pen *pen, uint64_t number)
 {
     const unsigned from = below(pen, 4), to = (from + 1 + below(pen, 3)) % 4;
 
@@ -189,21 +177,19 @@ static void calls_record(struct cv_sample_pen *pen, uint64_t number)
             "ACGT"[from], "ACGT"[to], below(pen, 60));
 }
 
-static void paragraph_record(struct cv_sample_pen *pen, uint64_t number)
+static void paragraph_record(struct pen *pen, uint64_t number)
 {
     fprintf(pen->file, "paragraph %" PRIu64 "\n", number);
     sentence(pen, 4 + below(pen, 12));
     fputs(number < pen->count ? "\n\n" : "\n", pen->file);
 }
 
-static void text_record(struct cv_sample_pen *pen, uint64_t number)
+static void text_record(struct pen *pen, uint64_t number)
 {
     (void)number;
     sentence(pen, 5 + below(pen, 10));
     fputc('\n', pen->file);
 }
-
-/* --- the list ----------------------------------------------------------------------------- */
 
 #define LOGS(number, day, part)                                                    \
     {                                                                              \
@@ -212,7 +198,7 @@ static void text_record(struct cv_sample_pen *pen, uint64_t number)
     }
 
 /* clang-format off */
-const struct cv_sample_data cv_sample_data[] = {
+static const struct sample_kind sample_data[] = {
     { .name = "access.log", .what = "lines: a log of a web server", .stream = 1, .share = 1,
       .record = log_record },
     { .name = "numbers", .what = "lines: a number each", .stream = 2, .share = 5,
@@ -248,9 +234,6 @@ const struct cv_sample_data cv_sample_data[] = {
 };
 /* clang-format on */
 
-/* --- files -------------------------------------------------------------------------------- */
-
-/* Write what was collected as a frame, and begin again. */
 static bool put_frame(const char *bytes, size_t length, FILE *out)
 {
     const size_t room = ZSTD_compressBound(length);
@@ -267,8 +250,8 @@ static bool put_frame(const char *bytes, size_t length, FILE *out)
 }
 
 /* Records `first` to `last` - 1. */
-static void put_records(const struct cv_sample_data *data, struct cv_sample_pen *pen,
-                        uint64_t first, uint64_t last)
+static void put_records(const struct sample_kind *data, struct pen *pen, uint64_t first,
+                        uint64_t last)
 {
     if (first == 1 && data->head != NULL)
         data->head(pen);
@@ -278,8 +261,7 @@ static void put_records(const struct cv_sample_data *data, struct cv_sample_pen 
         data->tail(pen);
 }
 
-static bool put_compressed(const struct cv_sample_data *data, struct cv_sample_pen *pen,
-                           FILE *out)
+static bool put_compressed(const struct sample_kind *data, struct pen *pen, FILE *out)
 {
     bool well = true;
 
@@ -298,11 +280,10 @@ static bool put_compressed(const struct cv_sample_data *data, struct cv_sample_p
     return well;
 }
 
-/* As sample_write. */
-static bool sample_data_write(const struct cv_sample_data *data,
-                              const struct cv_sample_terms *terms, FILE *out)
+static bool sample_data_write(const struct sample_kind *data, const struct terms *terms,
+                              FILE *out)
 {
-    struct cv_sample_pen pen = { .file = out };
+    struct pen pen = { .file = out };
 
     pen.count = (uint64_t)ceil((double)terms->records * data->share);
     cv_random_at(&pen.random, terms->seed, data->stream, 0, 0);
@@ -312,69 +293,35 @@ static bool sample_data_write(const struct cv_sample_data *data,
     return true;
 }
 
-/* --- data for the examples of the documents ---------------------------------------- */
+/* A sample is made of random numbers, or is a file of examples/ in the program. */
+struct sample {
+    const char *name, *what;
+    const struct sample_kind *data; /* NULL: a file */
+    const struct cv_sample_file *file;
+};
 
-static size_t data_count(void)
+/* The name is NULL after the last sample. */
+static struct sample sample_at(size_t index)
 {
-    size_t count = 0;
+    const struct sample_kind *data = sample_data;
 
-    while (cv_sample_data[count].name != NULL)
-        count++;
-    return count;
+    for (; data->name != NULL; data++)
+        if (index-- == 0)
+            return (struct sample){ data->name, data->what, data, NULL };
+    return (struct sample){ cv_sample_files[index].name, cv_sample_files[index].what,
+                            NULL, &cv_sample_files[index] };
 }
 
-/* The file of examples/ at `index`; NULL: it is made of random numbers. */
-static const struct cv_sample_file *kept_at(size_t index)
+/* False: no memory. Write errors are in ferror(). */
+static bool sample_write(const struct sample *sample, const struct terms *terms,
+                         FILE *out)
 {
-    const size_t made = data_count();
-
-    return index < made ? NULL : &cv_sample_files[index - made];
-}
-
-static size_t sample_count(void)
-{
-    size_t count = 0;
-
-    while (cv_sample_files[count].name != NULL)
-        count++;
-    return data_count() + count;
-}
-
-static const char *sample_name(size_t index)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    return kept != NULL ? kept->name : cv_sample_data[index].name;
-}
-
-static const char *sample_what(size_t index)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    return kept != NULL ? kept->what : cv_sample_data[index].what;
-}
-
-/* Is it a command, to be started? */
-static bool sample_program(size_t index)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    return kept != NULL && kept->program;
-}
-
-/* Write it; false: there was no memory. Whether all was taken, ferror() tells. */
-static bool sample_write(size_t index, const struct cv_sample_terms *terms, FILE *out)
-{
-    const struct cv_sample_file *kept = kept_at(index);
-
-    if (kept == NULL)
-        return sample_data_write(&cv_sample_data[index], terms, out);
-    for (const char *const *line = kept->lines; *line != NULL; line++)
+    if (sample->data != NULL)
+        return sample_data_write(sample->data, terms, out);
+    for (const char *const *line = sample->file->lines; *line != NULL; line++)
         fprintf(out, "%s\n", *line);
     return true;
 }
-
-/* --- cleave sample ----------------------------------------------------------------- */
 
 struct sample_options {
     const char *output;
@@ -410,13 +357,7 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Samples", sample_options),
-    CV_GROUP("Output", output_options),
-    CV_GROUPS_END,
-};
-
-/* What of all that there is was asked for, and what became of it. */
+/* The samples that were asked for, and totals. */
 struct choice {
     const struct sample_options *values;
     struct cv_arena *arena;
@@ -429,7 +370,7 @@ struct choice {
 static const char *name_at(const void *context, size_t index)
 {
     (void)context;
-    return sample_name(index);
+    return sample_at(index).name;
 }
 
 static int choose(const struct cv_call *call, struct choice *choice)
@@ -441,7 +382,7 @@ static int choose(const struct cv_call *call, struct choice *choice)
     for (size_t k = 0; k < call->noperands; k++) {
         size_t i = 0;
 
-        while (i < choice->count && strcmp(sample_name(i), call->operands[k]) != 0)
+        while (i < choice->count && strcmp(sample_at(i).name, call->operands[k]) != 0)
             i++;
         if (i == choice->count) {
             cv_echo(call->operands[k], shown);
@@ -455,33 +396,30 @@ static int choose(const struct cv_call *call, struct choice *choice)
 
 static void tell(struct choice *choice, size_t index, const uint64_t *bytes)
 {
+    const struct sample sample = sample_at(index);
+
     if (!choice->values->json)
         return;
     cv_field_line(&choice->json, NULL);
-    cv_field_text(&choice->json, "name", sample_name(index));
-    cv_field_text(&choice->json, "what", sample_what(index));
+    cv_field_text(&choice->json, "name", sample.name);
+    cv_field_text(&choice->json, "what", sample.what);
     if (bytes != NULL)
         cv_field_count(&choice->json, "bytes", *bytes);
     cv_json_end(&choice->json);
 }
 
-/* --- the list ----------------------------------------------------------------------------- */
-
 static int show_list(struct choice *choice)
 {
-    const struct cv_column columns[] = { { "name", CV_COLUMN_TEXT },
-                                         { "what it is", CV_COLUMN_TEXT } };
     const struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_TABLE(&table, { "name", CV_COLUMN_TEXT }, { "what it is", CV_COLUMN_TEXT });
     for (size_t i = 0; i < choice->count; i++) {
         if (!choice->wanted[i])
             continue;
         tell(choice, i, NULL);
-        cv_table_text(&table, sample_name(i));
-        cv_table_text(&table, sample_what(i));
+        CV_TEXTS(&table, sample_at(i).name, sample_at(i).what);
     }
     if (!choice->values->json)
         cv_table_write(&table, screen.colour, screen.width, &text);
@@ -489,12 +427,10 @@ static int show_list(struct choice *choice)
     return cv_print_take(&text);
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
-/* Where the sample goes, in the arena of the call; NULL: no memory. */
+/* In the arena; NULL: no memory. */
 static char *path_of(const struct choice *choice, size_t index)
 {
-    const char *folder = choice->values->output, *name = sample_name(index);
+    const char *folder = choice->values->output, *name = sample_at(index).name;
     const size_t room = strlen(folder) + strlen(name) + 2;
     char *path = cv_array(choice->arena, room, 1);
 
@@ -507,7 +443,7 @@ static char *path_of(const struct choice *choice, size_t index)
     return path;
 }
 
-/* Nothing is written unless all can be. */
+/* Nothing is written unless all files can be. */
 static int check_files(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->count; i++) {
@@ -515,7 +451,7 @@ static int check_files(const struct choice *choice)
         const char *path = choice->wanted[i] ? path_of(choice, i) : "";
 
         if (path == NULL)
-            return cv_print_error(CV_EXIT_FAILED, "out of memory");
+            return cv_no_memory("the samples");
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
             return cv_refuse("--output: '%s' exists; use --force to replace it, or -o "
                              "DIR to write elsewhere",
@@ -526,8 +462,9 @@ static int check_files(const struct choice *choice)
 
 static int write_file(struct choice *choice, size_t index)
 {
-    const struct cv_sample_terms terms = { .seed = choice->values->seed,
-                                           .records = choice->values->records };
+    const struct terms terms = { .seed = choice->values->seed,
+                                 .records = choice->values->records };
+    const struct sample sample = sample_at(index);
     char *path = path_of(choice, index);
     struct cv_output_file out;
     struct cleave_error err;
@@ -536,20 +473,19 @@ static int write_file(struct choice *choice, size_t index)
     int status;
 
     if (path == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory");
+        return cv_no_memory("the samples");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
         return cv_refuse("--output: %s", err.text);
-    status = cv_output_open(&out, "--output", path,
-                            choice->values->force ? 0 : CV_NEW_FILE_ONLY);
-    if (status != CV_EXIT_DONE)
-        return status;
-    failed = !sample_write(index, &terms, out.file);
+    CV_DO(cv_output_open(&out, "--output", path,
+                         choice->values->force ? 0 : CV_NEW_FILE_ONLY));
+    failed = !sample_write(&sample, &terms, out.file);
     if (failed)
-        cv_print_error(CV_EXIT_FAILED, "out of memory");
+        cv_no_memory("the samples");
     fflush(out.file);
     bytes = cv_new_file_size(&out.made);
     status = cv_output_close(&out, failed);
-    if (status == CV_EXIT_DONE && sample_program(index) && chmod(path, 0755) != 0)
+    if (status == CV_EXIT_DONE && sample.file != NULL && sample.file->program &&
+        chmod(path, 0755) != 0)
         status =
             cv_print_error(CV_EXIT_FAILED, "--output: cannot make '%s' a command: %s",
                            path, strerror(errno));
@@ -581,13 +517,12 @@ static int run(const struct cv_call *call)
     struct choice choice = { .values = call->values, .arena = call->arena };
     int status, closed;
 
-    choice.count = sample_count();
+    while (sample_at(choice.count).name != NULL)
+        choice.count++;
     choice.wanted = cv_array(call->arena, choice.count, sizeof *choice.wanted);
     if (choice.wanted == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory");
-    status = choose(call, &choice);
-    if (status != CV_EXIT_DONE)
-        return status;
+        return cv_no_memory("the samples");
+    CV_DO(choose(call, &choice));
     if (choice.values->json) {
         cv_result_open(&choice.json);
         cv_field_list(&choice.json, "samples");
@@ -610,7 +545,8 @@ const struct cv_verb cv_verb_sample = {
         "examples/. All of them, or those that are named.",
     .operands = "[NAME]...",
     .max_operands = 100,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Samples", sample_options),
+                        CV_GROUP("Output", output_options)),
     .examples = "cleave sample --list\n"
                 "cleave sample access.log logs/mon.log -o try",
     .presets = &presets,

@@ -8,12 +8,7 @@
 #include <strings.h>
 #include "base/helper_program.h"
 #include "base/shell_word.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
-#include "cli/common/run_foreign.h"
-#include "cli/run/run_items.h"
-#include "cli/run/run_options.h"
-#include "cli/run/run_report.h"
+#include "cli/run/run_parts.h"
 
 struct values {
     uint64_t nodes, tasks, cpus;
@@ -52,84 +47,62 @@ static const struct cv_option run_options[] = {
 /* clang-format on */
 
 /* Options of sbatch that most jobs have; any other is given in the same way. */
-#define AS_SBATCH(option) "--sbatch=" option
-
 /* clang-format off */
 static const struct cv_other_tool_option foreign[] = {
-    { "-A", AS_SBATCH("--account=NAME") }, { "--account", AS_SBATCH("--account=NAME") },
-    { "-q", AS_SBATCH("--qos=NAME") }, { "--qos", AS_SBATCH("--qos=NAME") },
-    { "-G", AS_SBATCH("--gpus=N") }, { "--gpus", AS_SBATCH("--gpus=N") },
-    { "--gres", AS_SBATCH("--gres=gpu:N") },
-    { "--gpus-per-node", AS_SBATCH("--gpus-per-node=N") },
-    { "--gpus-per-task", AS_SBATCH("--gpus-per-task=N") },
-    { "--mem", AS_SBATCH("--mem=SIZE") },
-    { "--mem-per-cpu", AS_SBATCH("--mem-per-cpu=SIZE") },
-    { "--ntasks-per-node", AS_SBATCH("--ntasks-per-node=N") },
-    { "-w", AS_SBATCH("--nodelist=NODES") }, { "--nodelist", AS_SBATCH("--nodelist=NODES") },
-    { "-x", AS_SBATCH("--exclude=NODES") }, { "--exclude", AS_SBATCH("--exclude=NODES") },
-    { "-C", AS_SBATCH("--constraint=NAME") },
-    { "--constraint", AS_SBATCH("--constraint=NAME") },
-    { "-d", AS_SBATCH("--dependency=LIST") },
-    { "--dependency", AS_SBATCH("--dependency=LIST") },
-    { "-D", AS_SBATCH("--chdir=DIR") }, { "--chdir", AS_SBATCH("--chdir=DIR") },
-    { "-e", AS_SBATCH("--error=FILE") }, { "--error", AS_SBATCH("--error=FILE") },
-    { "-L", AS_SBATCH("--licenses=NAMES") },
-    { "--licenses", AS_SBATCH("--licenses=NAMES") },
-    { "--reservation", AS_SBATCH("--reservation=NAME") },
-    { "--mail-type", AS_SBATCH("--mail-type=END") },
-    { "--mail-user", AS_SBATCH("--mail-user=NAME") },
+    { "-A --account", "--sbatch=--account=NAME" },
+    { "-q --qos", "--sbatch=--qos=NAME" },
+    { "-G --gpus", "--sbatch=--gpus=N" },
+    { "--gres", "--sbatch=--gres=gpu:N" },
+    { "--gpus-per-node", "--sbatch=--gpus-per-node=N" },
+    { "--gpus-per-task", "--sbatch=--gpus-per-task=N" },
+    { "--mem", "--sbatch=--mem=SIZE" },
+    { "--mem-per-cpu", "--sbatch=--mem-per-cpu=SIZE" },
+    { "--ntasks-per-node", "--sbatch=--ntasks-per-node=N" },
+    { "-w --nodelist", "--sbatch=--nodelist=NODES" },
+    { "-x --exclude", "--sbatch=--exclude=NODES" },
+    { "-C --constraint", "--sbatch=--constraint=NAME" },
+    { "-d --dependency", "--sbatch=--dependency=LIST" },
+    { "-D --chdir", "--sbatch=--chdir=DIR" },
+    { "-e --error", "--sbatch=--error=FILE" },
+    { "-L --licenses", "--sbatch=--licenses=NAMES" },
+    { "--reservation", "--sbatch=--reservation=NAME" },
+    { "--mail-type", "--sbatch=--mail-type=END" },
+    { "--mail-user", "--sbatch=--mail-user=NAME" },
     { "--exclusive", "nothing: whole nodes are asked for unless there is -n" },
-    { "-o", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
-    { "--output", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
-    { "-a", "nothing: one job shares its input over all its nodes" },
-    { "--array", "nothing: one job shares its input over all its nodes" },
-    { "-i", "-i FILE behind 'cleave run'" },
-    { "--input", "-i FILE behind 'cleave run'" },
+    { "-o --output", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
+    { "-a --array", "nothing: one job shares its input over all its nodes" },
+    { "-i --input", "-i FILE behind 'cleave run'" },
     { NULL, NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("The job", job_options),
-    CV_GROUP("The run", run_options),
-    CV_GROUPS_END,
-};
-
-/* What runs: words behind `cleave run`, and what was read of them. */
+/* The words after `cleave run`, and their options. */
 struct job {
     const char *const *words;
     size_t nwords;
     struct cv_run_options options;
 };
 
-/* --- what is run -------------------------------------------------------------------------- */
+/* Rules about the options of `cleave run`, which checks its own when the job begins. */
+static const struct cv_option_rule run_rules[] = {
+    { 0, "--mpi --workers --hosts --sshlogin --hosts-file --via", CV_NEEDS, "",
+      "the tasks of the job are the workers: expected none of --workers, --hosts and "
+      "--mpi behind 'cleave run'" },
+    { CV_RUN_CHUNKS, "--input", CV_ONE_OF, "",
+      "expected --input FILE behind 'cleave run': the standard input of a job is empty" },
+    { 0, "--overwrite", CV_NEEDS, "",
+      "--overwrite would forget what the job had done before it was interrupted" },
+    { .options = NULL },
+};
 
-static int check(const struct cv_run_options *options, bool items, size_t noperands)
-{
-    if (noperands == 0)
-        return cv_refuse("expected a command behind 'cleave run'");
-    if (options->mpi || cv_hosts_asked(options) || options->workers != NULL)
-        return cv_refuse("the tasks of the job are the workers: expected none of "
-                         "--workers, --hosts and --mpi behind 'cleave run'");
-    if (options->inputs.count == 0 && !items)
-        return cv_refuse("expected --input FILE behind 'cleave run': the standard input "
-                         "of a job is empty");
-    if (!cv_run_output_is_file(options))
-        return cv_refuse("expected --output FILE behind 'cleave run': the standard "
-                         "output of a job is its log");
-    if (options->overwrite)
-        return cv_refuse(
-            "--overwrite would forget what the job had done before it was interrupted");
-    return CV_EXIT_DONE;
-}
-
-/* Mistakes in the words are told now and not when the job has waited for its turn. */
+/* Mistakes are reported now, not when the job starts. */
 static int read_words(const struct cv_call *call, struct job *job)
 {
+    static const struct cv_verb run = { .groups = cv_run_groups,
+                                        .presets = &cv_run_presets };
+    struct cv_call inner = { .verb = &run, .values = &job->options };
     struct cv_parsed parsed;
     size_t skip = 0;
-    bool items;
-    int status;
 
     if (skip < call->noperands && strcmp(call->operands[skip], "cleave") == 0)
         skip++;
@@ -141,20 +114,22 @@ static int read_words(const struct cv_call *call, struct job *job)
     job->words = call->operands + skip + 1;
     job->nwords = call->noperands - skip - 1;
     job->options = cv_run_presets;
-    status =
+    CV_DO(
         cv_options_parse(cv_run_groups,
                          &(struct cv_typed){ (int)job->nwords, (char *const *)job->words,
                                              true, cv_run_foreign },
-                         call->arena, &job->options, &parsed);
-    if (status != CV_EXIT_DONE)
-        return status;
-    items = cv_run_items_asked(&(struct cv_call){ .values = &job->options,
-                                                  .operands = parsed.operands,
-                                                  .noperands = parsed.noperands });
-    return check(&job->options, items, parsed.noperands);
+                         call->arena, &job->options, &parsed));
+    if (parsed.noperands == 0)
+        return cv_refuse("expected a command behind 'cleave run'");
+    inner.operands = parsed.operands;
+    inner.noperands = parsed.noperands;
+    CV_DO(cv_options_check(&inner, run_rules,
+                           cv_run_items_asked(&inner) ? CV_RUN_ITEMS : CV_RUN_CHUNKS));
+    return cv_run_output_is_file(&job->options)
+               ? CV_EXIT_DONE
+               : cv_refuse("expected --output FILE behind 'cleave run': the standard "
+                           "output of a job is its log");
 }
-
-/* --- the script --------------------------------------------------------------------------- */
 
 static void add_line(struct cv_text *out, const char *name, const char *value)
 {
@@ -206,8 +181,7 @@ static void add_run(const struct values *values, const struct job *job,
         cv_text_add(out, " ");
         cv_shell_word_add(out, job->words[i]);
     }
-    out->failed = out->failed || journal.failed;
-    cv_text_done(&journal);
+    cv_text_end(&journal, out);
 }
 
 static void add_tail(struct cv_text *out)
@@ -234,7 +208,6 @@ static void add_tail(struct cv_text *out)
                 CV_EXIT_LATER, CV_EXIT_LATER);
 }
 
-/* Minutes, "2:00:00", "1-12", "1-12:00:00" or a word for none at all. */
 static bool is_time(const char *text)
 {
     return strcasecmp(text, "unlimited") == 0 || strcasecmp(text, "infinite") == 0 ||
@@ -242,7 +215,6 @@ static bool is_time(const char *text)
             text[strspn(text, "0123456789:-")] == '\0');
 }
 
-/* A line that sbatch would read as two, or not at all. */
 static int check_lines(const struct values *values)
 {
     const char *texts[] = { values->time, values->partition, values->name };
@@ -266,12 +238,9 @@ static int run(const struct cv_call *call)
     const struct values *values = call->values;
     struct cv_text script = { NULL, 0, 0, false };
     struct job job = { .words = NULL };
-    int status = check_lines(values);
 
-    if (status == CV_EXIT_DONE)
-        status = read_words(call, &job);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(check_lines(values));
+    CV_DO(read_words(call, &job));
     add_head(values, &script);
     add_run(values, &job, &script);
     add_tail(&script);
@@ -289,7 +258,8 @@ const struct cv_verb cv_verb_slurm_script = {
     .operands = "[--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,
-    .groups = groups,
+    .groups =
+        CV_GROUPS(CV_GROUP("The job", job_options), CV_GROUP("The run", run_options)),
     .foreign = foreign,
     .examples = "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o "
                 "out -- wc -l\n"

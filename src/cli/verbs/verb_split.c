@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/common/usage_hints.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
-#include "cli/run/run_options.h"
-#include "io/json_out.h"
+#include "cli/run/run_parts.h"
 #include "run/decode/decoder.h"
 #include "run/common/machine.h"
 #include "run/pieces/pieces.h"
@@ -78,20 +75,22 @@ static const struct cv_option output_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Input", input_options),
-    CV_GROUP("Pieces", piece_options),
-    CV_GROUP("Output", output_options),
-    CV_GROUPS_END,
+static const struct cv_option_rule rules[] = {
+    { 0, "--index", CV_EXCLUDES, "--number --size --output --json",
+      "--index: expected neither --number, --size, --output nor --json: no pieces are "
+      "written" },
+    { 0, "--index --output", CV_ONE_OF, "", "--output NAME is required, or --index" },
+    { 0, "--number", CV_EXCLUDES, "--size", "expected --number or --size, got both" },
+    { 0, "--index --number --size --records --together", CV_ONE_OF, "",
+      "expected --number, --size, --records or --together: how large are pieces?" },
+    { .options = NULL },
 };
-
-/* --- what is said ------------------------------------------------------------------------- */
 
 struct told {
     struct cv_json json;
     bool as_json;
     uint64_t pieces, bytes;
-    uint64_t places;                    /* with --index: that were written */
+    uint64_t places;                    /* with --index */
     const struct cv_format_guess *like; /* what the input seems to be; NULL */
 };
 
@@ -110,8 +109,6 @@ static void written(void *context, const struct cv_piece_file *file)
     cv_field_count(&told->json, "bytes", file->bytes);
     cv_json_end(&told->json);
 }
-
-/* --- what is done ------------------------------------------------------------------------- */
 
 static enum cleave_status open_splitter(const struct split_options *values,
                                         struct cv_splitter **out,
@@ -193,21 +190,8 @@ static enum cleave_status split(const struct split_options *values, struct told 
     return status;
 }
 
-/* Whether what is asked for makes sense. */
 static int check(const struct split_options *values)
 {
-    if (values->index && (values->number > 0 || values->size > 0 ||
-                          values->output != NULL || values->json))
-        return cv_refuse("--index: expected neither --number, --size, --output nor "
-                         "--json: no pieces are written");
-    if (!values->index && values->output == NULL)
-        return cv_refuse("--output NAME is required, or --index");
-    if ((values->number > 0) + (values->size > 0) > 1)
-        return cv_refuse("expected --number or --size, got both");
-    if (!values->index && values->number == 0 && !(values->size > 0) &&
-        values->records == 0 && values->together == NULL)
-        return cv_refuse(
-            "expected --number, --size, --records or --together: how large are pieces?");
     if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))
         return cv_refuse("--size: expected at least 1 byte, got %g", values->size);
     if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
@@ -243,10 +227,9 @@ static int run(const struct cv_call *call)
     struct told told = { .as_json = values->json != 0 };
     struct cleave_error err;
     uint64_t input_bytes = 0;
-    int status = check(values);
+    int status = CV_EXIT_DONE;
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(check(values));
     if (told.as_json) {
         cv_json_init(&told.json, stdout, true);
         cv_json_object(&told.json);
@@ -273,26 +256,17 @@ static int run(const struct cv_call *call)
 /* Options of split(1) and csplit(1). */
 /* clang-format off */
 static const struct cv_other_tool_option foreign[] = {
-    { "-l", "--records N" },
-    { "--lines", "--records N" },
-    { "-b", "--size SIZE" },
-    { "--bytes", "--size SIZE" },
-    { "-C", "--size SIZE: pieces end where records do" },
-    { "--line-bytes", "--size SIZE: pieces end where records do" },
-    { "-d", "nothing: {} in the name of -o stands for a number" },
-    { "-x", "nothing: {} in the name of -o stands for a number" },
-    { "-a", "nothing: numbers have as many digits as they need" },
-    { "--numeric-suffixes", "nothing: {} in the name of -o stands for a number" },
-    { "--suffix-length", "nothing: numbers have as many digits as they need" },
+    { "-l --lines", "--records N" },
+    { "-b --bytes", "--size SIZE" },
+    { "-C --line-bytes", "--size SIZE: pieces end where records do" },
+    { "-d -x --numeric-suffixes", "nothing: {} in the name of -o stands for a number" },
+    { "-a --suffix-length", "nothing: numbers have as many digits as they need" },
     { "--additional-suffix", "put it into the name: -o 'part-{}.csv'" },
-    { "--prefix", "-o 'PREFIX{}'" },
-    { "-f", "-o 'PREFIX{}'" },
+    { "-f --prefix", "-o 'PREFIX{}'" },
     { "--filter", "cleave run -i FILE -- COMMAND" },
     { "--chunks", "-n N" },
-    { "--elide-empty-files", "--records N or --size SIZE, of which no piece is empty" },
-    { "-e", "--records N or --size SIZE, of which no piece is empty" },
-    { "--separator", "--split regex:RE" },
-    { "-t", "--split regex:RE" },
+    { "-e --elide-empty-files", "--records N or --size SIZE, of which no piece is empty" },
+    { "-t --separator", "--split regex:RE" },
     { "--version", "cleave --version" },
     { NULL, NULL },
 };
@@ -308,7 +282,10 @@ const struct cv_verb cv_verb_split = {
     .examples = "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
                 "cleave split -i examples/costs.json --split json --size 1k -o "
                 "costs-{}.json --json",
-    .groups = groups,
+    .groups =
+        CV_GROUPS(CV_GROUP("Input", input_options), CV_GROUP("Pieces", piece_options),
+                  CV_GROUP("Output", output_options)),
+    .rules = rules,
     .foreign = foreign,
     .values_size = sizeof(struct split_options),
     .run = run,

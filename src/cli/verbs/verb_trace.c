@@ -1,11 +1,9 @@
-/* verb_trace.c -- cleave report. SPDX-License-Identifier: MIT */
+/* verb_trace.c -- cleave report and cleave replay. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "io/input.h"
-#include "io/json_out.h"
 #include "io/trace_export.h"
 #include "io/trace_file.h"
 #include "io/trace_line.h"
@@ -30,10 +28,6 @@ static const struct cv_option options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = { CV_GROUP("Page", options),
-                                                 CV_GROUPS_END };
-
-/* A trace that was read, and what it comes to. */
 struct context {
     struct cv_trace_file file;
     struct cv_report_data data;
@@ -57,11 +51,9 @@ static int read_story(const char *path, struct context *out)
 static int write_page(const struct cv_report *report, const struct report_options *values)
 {
     struct cv_output_file out;
-    const int status = cv_output_open(&out, "--output", values->output,
-                                      values->force ? 0 : CV_NEW_FILE_ONLY);
 
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(cv_output_open(&out, "--output", values->output,
+                         values->force ? 0 : CV_NEW_FILE_ONLY));
     cv_report_write(report, out.file);
     return cv_output_close(&out, false);
 }
@@ -109,7 +101,7 @@ const struct cv_verb cv_verb_report = {
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Page", options)),
     .examples = "cleave plan load -p examples/unequal.yaml -l 2000 --trace plan.jsonl\n"
                 "cleave report plan.jsonl -o plan.html\n"
                 "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
@@ -118,8 +110,6 @@ const struct cv_verb cv_verb_report = {
     .values_size = sizeof(struct report_options),
     .run = run,
 };
-
-/* --- cleave replay ----------------------------------------------------------------- */
 
 struct replay_values {
     int json;
@@ -133,11 +123,6 @@ static const struct cv_option replay_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group replay_groups[] = {
-    CV_GROUP("Output", replay_options), CV_GROUPS_END
-};
-
-/* A worker as the trace names it: by name or, in a reduction, by number. */
 static void add_worker(struct cv_text *out, const struct cv_trace_header *header,
                        uint32_t worker)
 {
@@ -147,7 +132,6 @@ static void add_worker(struct cv_text *out, const struct cv_trace_header *header
         cv_text_add(out, "node %u", worker);
 }
 
-/* "send 20 units to node.3" */
 static bool has_items(const struct cv_trace_file *file)
 {
     const struct cleave_policy_input *told = cleave_trace_facts(file->trace)->told;
@@ -201,8 +185,8 @@ static void add_order(struct cv_text *out, const struct cv_trace_file *file, boo
     add_worker(out, header, order->worker);
 }
 
-/* Bytes of a real run that no order was for: what is left over of a plan when hosts are lost
- * is shared out by the run itself (run/master/exec_engine.c), and not in the trace. */
+/* Bytes of a run without an order: when hosts are lost, the run itself shares out the
+ * rest of a plan (run/master/exec_engine.c). */
 static double unrecorded(const struct cv_trace_file *file)
 {
     const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
@@ -246,7 +230,6 @@ static int print_text(const struct cv_trace_file *file,
     return cv_print_take(&out);
 }
 
-/* As on the lines of a trace. */
 static void put_order(struct cv_json *json, const char *key,
                       const struct cv_trace_file *file, bool there,
                       const struct cleave_order *order)
@@ -349,7 +332,7 @@ const struct cv_verb cv_verb_replay = {
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,
-    .groups = replay_groups,
+    .groups = CV_GROUPS(CV_GROUP("Output", replay_options)),
     .examples = "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
                 "--trace run.jsonl\n"
                 "cleave replay run.jsonl",

@@ -1,4 +1,4 @@
-/* verb_worker.c -- cleave worker. SPDX-License-Identifier: MIT */
+/* verb_worker.c -- cleave worker and cleave join. SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,11 +11,8 @@
 #include <cleave/execute.h>
 #include "base/write_all.h"
 #include "base/shell_word.h"
-#include "base/text.h"
-#include "cli/common/output.h"
-#include "cli/common/verb.h"
 #include "cli/run/lead_command.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_parts.h"
 #include "run/common/piece_part.h"
 #include "run/hosts/host_spec.h"
 #include "run/hosts/joining.h"
@@ -59,14 +56,7 @@ static const struct cv_option way_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = {
-    CV_GROUP("Checks", options),
-    CV_GROUP("Slots", slot_options),
-    CV_GROUP("Ways", way_options),
-    CV_GROUPS_END,
-};
-
-/* What the other side takes for "there is no cleave that could be used". */
+/* The master takes this status for a missing program. */
 _Static_assert((int)CV_EXIT_LACKS == (int)CLEAVE_HOST_LACKS, "one status, one meaning");
 
 static int check_hash(const char *expected)
@@ -98,7 +88,7 @@ static int check_hash(const char *expected)
     return CV_EXIT_DONE;
 }
 
-/* The link gets descriptors of its own, so that nothing else is ever written into it. */
+/* The link gets its own descriptors, so that nothing else is written to it. */
 static bool take_link(struct cv_worker_options *serve)
 {
     const int nothing = cv_dev_null_open(O_RDWR);
@@ -110,8 +100,7 @@ static bool take_link(struct cv_worker_options *serve)
            (nothing <= STDERR_FILENO || close(nothing) == 0);
 }
 
-/* Take the connection to a master that wants to be called; false: standard input and output
- * are to be used. */
+/* Connect to a master that wants to be called; false: use standard input and output. */
 static bool take_call(struct cv_worker_options *serve)
 {
     const int nothing = cv_dev_null_open(O_RDWR);
@@ -130,7 +119,7 @@ static bool take_call(struct cv_worker_options *serve)
     return serve->in >= 0;
 }
 
-/* Behind the words of the command there is a NULL, as --through was one of all words. */
+/* call->operands end with NULL, as --through was one of the words. */
 static int stand_for(const struct cv_call *call)
 {
     struct cv_worker_options link;
@@ -147,8 +136,8 @@ static int stand_for(const struct cv_call *call)
     return status;
 }
 
-/* Whether standard output is what `srun --unbuffered` gives its tasks: a terminal that nobody
- * sits at, and that is to pass on bytes as they are. */
+/* Whether standard output is the terminal of `srun --unbuffered`, which is set to raw
+ * mode. */
 static bool is_of_srun(void)
 {
     struct termios modes;
@@ -167,7 +156,6 @@ static int run(const struct cv_call *call)
         .in = -1, .out = -1, .guard = true, .gpus = (uint32_t)values->gpus
     };
     struct cleave_error err;
-    int status;
     bool called;
 
     if (values->through)
@@ -176,11 +164,9 @@ static int run(const struct cv_call *call)
         cv_lead_by(&serve, call->operands);
     else if (call->noperands > 0)
         return cv_refuse("expected no operand, got '%s'", call->operands[0]);
-    status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
-    if (status == CV_EXIT_DONE)
-        status = cv_pin_read(values->pin, &serve.pin);
-    if (status != CV_EXIT_DONE)
-        return status;
+    if (values->hash != NULL)
+        CV_DO(check_hash(values->hash));
+    CV_DO(cv_pin_read(values->pin, &serve.pin));
     called = take_call(&serve);
     if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
         return cv_refuse("a worker is started by 'cleave run --hosts', and speaks to "
@@ -206,13 +192,12 @@ const struct cv_verb cv_verb_worker = {
     .operands = "[--through COMMAND... | --lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
-    .groups = groups,
+    .groups = CV_GROUPS(CV_GROUP("Checks", options), CV_GROUP("Slots", slot_options),
+                        CV_GROUP("Ways", way_options)),
     .examples = "cleave worker </dev/null",
     .values_size = sizeof(struct values),
     .run = run,
 };
-
-/* --- cleave join ------------------------------------------------------------------- */
 
 enum { AT_A_TIME = 64 * 1024 };
 
@@ -240,13 +225,6 @@ static const struct cv_option join_options[] = {
 };
 /* clang-format on */
 
-static const struct cv_option_group join_groups[] = {
-    CV_GROUP("Joining", join_options),
-    CV_GROUPS_END,
-};
-
-/* --- at the end of ssh -------------------------------------------------------------------- */
-
 static void copy_all(int from, int to)
 {
     static char bytes[AT_A_TIME];
@@ -257,7 +235,7 @@ static void copy_all(int from, int to)
             return;
 }
 
-/* A process for each way, so that neither waits for the other. */
+/* One process for each direction. */
 static int pump(int fd)
 {
     const pid_t child = fork();
@@ -275,9 +253,7 @@ static int pump(int fd)
     return CV_EXIT_DONE;
 }
 
-/* --- by ssh ------------------------------------------------------------------------------- */
-
-/* ssh and its words, and what runs there; NULL: there was no memory. */
+/* The words of ssh; NULL: no memory. */
 static const char *const *make_words(const struct join_values *join_values,
                                      const char *host, const char *path,
                                      struct cv_arena *arena)
@@ -295,7 +271,7 @@ static const char *const *make_words(const struct join_values *join_values,
     return cv_words_done(&words);
 }
 
-/* Start it; *out is the end that is ours. */
+/* *out is our end of the connection. */
 static int start(const char *const *words, int *out, pid_t *pid)
 {
     int ends[2], failed;
@@ -328,9 +304,7 @@ static int start(const char *const *words, int *out, pid_t *pid)
                           strerror(failed));
 }
 
-/* --- serving ------------------------------------------------------------------------------ */
-
-/* Work until the run is over; `fd` is taken over. */
+/* `fd` is taken over. */
 static enum cleave_status serve(const struct join_values *join_values, int fd,
                                 bool by_login, struct cleave_error *err)
 {
@@ -355,18 +329,16 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     struct cleave_error err;
     enum cleave_status served;
     pid_t pid = -1;
-    int fd = -1, ended = 0, status;
+    int fd = -1, ended = 0;
 
     if (host[0] == '-' || host[0] == '\0')
         return cv_refuse("expected PATH or HOST:PATH, got '%s:%s'", host, path);
     words = make_words(call->values, host, path, call->arena);
     if (words == NULL)
         return cv_no_memory("the command");
-    status = start(words, &fd, &pid);
-    if (status != CV_EXIT_DONE)
-        return status;
+    CV_DO(start(words, &fd, &pid));
     served = serve(call->values, fd, true, &err);
-    /* Why there was no connection is for ssh to say. */
+    /* ssh has printed why it failed. */
     if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
         return cv_print_error(CV_EXIT_ENGINE, "join: '%s' exited with status %d",
                               words[0], WEXITSTATUS(ended));
@@ -408,7 +380,7 @@ const struct cv_verb cv_verb_join = {
         "What is not done when it is ended by a signal goes to others.",
     .operands = "[HOST:]PATH",
     .max_operands = 1,
-    .groups = join_groups,
+    .groups = CV_GROUPS(CV_GROUP("Joining", join_options)),
     .examples = "cleave run -q -i examples/plan.c --join-socket run.socket -- wc -l",
     .values_size = sizeof(struct join_values),
     .run = join_run,

@@ -3,9 +3,7 @@
  *
  * Options of GNU parallel, xargs, rush, make, find, srun, mpirun and Dask, and words that are
  * often tried. An option that cleave run has itself is never looked up here. */
-#include "cli/common/run_foreign.h"
-
-#include <stddef.h>
+#include "cli/run/run_parts.h"
 
 /* clang-format off */
 const struct cv_other_tool_option cv_run_foreign[] = {
