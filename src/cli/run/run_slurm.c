@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/common/output.h"
 #include "model/platform/nominal.h"
-#include "run/hosts/host_range.h"
+#include "run/hosts/host_spec.h"
 #include "run/common/process.h"
 
 enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };

@@ -90,16 +90,10 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
 
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
 {
-    struct cv_expected_frame *grown = host->owed;
-
-    if (host->state != CV_HOST_READY || (!end && !cut) || host->nowed == OWED_MOST)
+    /* Without memory, the host will be lost when the frame arrives. */
+    if (host->state != CV_HOST_READY || (!end && !cut) || host->nowed == OWED_MOST ||
+        !CV_ROOM(host->owed, &host->owed_room, host->nowed + 1))
         return;
-    if (host->nowed == host->owed_room)
-        grown =
-            cv_grow(host->owed, &host->owed_room, host->nowed + 1, sizeof *host->owed);
-    if (grown == NULL)
-        return; /* the host will be lost when the frame arrives */
-    host->owed = grown;
     host->owed[host->nowed++] =
         (struct cv_expected_frame){ .number = slot->remote->facts.number,
                                     .seat = slot->remote->seat,
