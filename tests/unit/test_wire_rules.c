@@ -244,7 +244,7 @@ static void commands_that_stay_have_stages_as_well(void **state)
     (void)state;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_PLAIN);
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 1, 0), CV_STAGE_NO_SEAT);
-    hosts.terms.persistent = true;
+    hosts.terms.job.persistent = true;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_IDLE);
     seats[0].given = 2;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_STAYS);

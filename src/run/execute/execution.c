@@ -23,24 +23,27 @@
 /* What other machines have to know of what was asked. */
 static struct cv_host_terms host_terms(const struct cleave_execution *request)
 {
+    const char *directory = request->hosts.work_directory;
+
     return (struct cv_host_terms){
-        .command = request->command,
-        .environment = request->hosts.environment,
-        .work_directory = request->hosts.work_directory,
-        .persistent = request->persistent,
-        .items = request->items.words != NULL,
-        .cleanup = request->hosts.cleanup,
+        .job = { .command = request->command,
+                 .environment = request->hosts.environment,
+                 .directory = directory != NULL ? directory : "",
+                 .persistent = request->persistent,
+                 .items = request->items.words != NULL,
+                 .cleanup = request->hosts.cleanup,
+                 .hashes = request->journal.path != NULL,
+                 .lines = request->output.lines,
+                 .early = request->output.early,
+                 .timeout_s = request->failures.timeout_s,
+                 .memory = request->output.memory > 0 ? request->output.memory
+                                                      : CV_GATHER_MEMORY },
         .base_files = request->hosts.base_files,
-        .hashes = request->journal.path != NULL,
-        .lines = request->output.lines,
-        .early = request->output.early,
         .shared_input = request->hosts.shared_input,
-        .command_timeout_s = request->failures.timeout_s,
         .connect_timeout_s = request->hosts.connect_timeout_s,
         .silence_s = request->hosts.timeout_s,
         .notice_s = request->hosts.notice_s == 0 ? CLEAVE_HOST_NOTICE_S
                                                  : fmax(request->hosts.notice_s, 0),
-        .memory = request->output.memory,
         .note = request->listener.note,
         .note_context = request->listener.context,
     };
@@ -71,11 +74,10 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
         filled->items.max <= 1 && !(filled->policy.block > 0))
         filled->policy.block = 1;
     fill_items_away(filled);
-    run->limiter =
-        (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
-                                   .max_load = filled->workers.max_load,
-                                   .min_memory = filled->workers.min_memory,
-                                   .most_files = cv_start_limiter_files() };
+    run->limiter = (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
+                                              .max_load = filled->workers.max_load,
+                                              .min_memory = filled->workers.min_memory,
+                                              .most_files = cv_start_limiter_files() };
     if (filled->items.sizes != NULL && filled->policy.name == NULL &&
         filled->policy.own == NULL)
         filled->policy.name = cv_policy_of_items()->name;

@@ -86,54 +86,26 @@ static const char **list_names(const struct cv_host *host, struct cv_arena *aren
     return names;
 }
 
-static enum cleave_status pack_job(const struct cv_host *host, const char **names,
-                                   struct cv_packer *packer, struct cleave_error *err)
-{
-    static const char *const nothing[] = { NULL };
-    const struct cv_host_terms *terms = &host->hosts->terms;
-    /* Only read. */
-    union {
-        const char *const *in;
-        const char **out;
-    } command = { terms->command },
-      environment = { terms->environment != NULL ? terms->environment : nothing };
-    struct cv_remote_job job = {
-        .command = command.out,
-        .names = names,
-        .environment = environment.out,
-        .directory = terms->work_directory != NULL ? terms->work_directory : "",
-        .persistent = terms->persistent,
-        .hashes = terms->hashes,
-        .items = terms->items,
-        .cleanup = terms->cleanup,
-        .lines = terms->lines,
-        .early = terms->early,
-        .timeout_s = terms->command_timeout_s,
-        .silence_s = PATIENCE * terms->silence_s,
-        .memory = terms->memory > 0 ? terms->memory : CV_GATHER_MEMORY,
-        .files = host->may_share ? host->hosts->files : NULL,
-        .nfiles = host->may_share ? host->hosts->nfiles : 0,
-    };
-
-    if (names == NULL)
-        return cv_fail_memory(err, "a job");
-    cv_pack_job(packer, &job);
-    return packer->failed ? cv_fail_memory(err, "a job") : CLEAVE_OK;
-}
-
 static enum cleave_status send_job(struct cv_host *host, struct cleave_error *err)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
-    enum cleave_status status;
+    struct cv_remote_job job = host->hosts->terms.job;
     struct cv_arena arena;
+    bool good;
 
     host->briefed = true;
     cv_arena_init(&arena);
-    status = pack_job(host, list_names(host, &arena), &packer, err);
+    job.names = list_names(host, &arena);
+    job.silence_s = PATIENCE * host->hosts->terms.silence_s;
+    job.files = host->may_share ? host->hosts->files : NULL;
+    job.nfiles = host->may_share ? host->hosts->nfiles : 0;
+    if (job.names != NULL)
+        cv_pack_job(&packer, &job);
+    good = job.names != NULL && !packer.failed;
     cv_arena_done(&arena);
-    if (status == CLEAVE_OK)
+    if (good)
         host->link.most_pending += packer.length;
-    for (size_t at = 0; status == CLEAVE_OK && at < packer.length; at += JOB_FRAME) {
+    for (size_t at = 0; good && at < packer.length; at += JOB_FRAME) {
         const size_t left = packer.length - at;
         const bool last = left <= JOB_FRAME;
 
@@ -143,7 +115,7 @@ static enum cleave_status send_job(struct cv_host *host, struct cleave_error *er
                      packer.bytes + at, last ? left : JOB_FRAME);
     }
     cv_pack_done(&packer);
-    return status;
+    return good ? CLEAVE_OK : cv_fail_memory(err, "a job");
 }
 
 /* --- a copy of cleave ---------------------------------------------------------------------

@@ -59,7 +59,7 @@ static enum cv_stage seat_stage(const struct cv_host *host,
 
     if (head->type == CV_FRAME_HAS_LEFT && seat->command == CV_SEAT_LEAVING)
         return CV_STAGE_LEAVING;
-    if (!host->hosts->terms.persistent)
+    if (!host->hosts->terms.job.persistent)
         return CV_STAGE_PLAIN;
     if (seat->left >= seat->given)
         return CV_STAGE_IDLE;

@@ -123,21 +123,12 @@ struct cv_host {
 
 /* Requests of a run to all hosts; all is borrowed. */
 struct cv_host_terms {
-    const char *const *command;     /* ended by NULL */
-    const char *const *environment; /* NAME=VALUE, ended by NULL; or NULL */
-    const char *work_directory;     /* NULL: the current one */
-    bool persistent;
-    bool items, cleanup;           /* pieces are items; their files are removed there */
+    struct cv_remote_job job;      /* without names and files of a host */
     const char *const *base_files; /* for all items; ended by NULL; or NULL */
-    bool hashes;                   /* hosts compute hashes of their input */
-    bool lines;                    /* lines of outputs are sent while commands run */
-    bool early;                    /* the output that is written next is sent so */
     bool shared_input;             /* all hosts are asked whether they see the input */
-    double command_timeout_s;      /* 0: none */
     double connect_timeout_s;
     double silence_s; /* time without a frame after which a host is lost */
     double notice_s;  /* time for a host that leaves */
-    uint64_t memory;  /* for outputs on each host; 0: CV_GATHER_MEMORY */
     void (*note)(void *context, const char *text); /* for the user; may be NULL */
     void *note_context;
 };

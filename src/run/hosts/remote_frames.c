@@ -74,7 +74,7 @@ static void lose_output(struct cv_slot *slot)
 {
     if (cv_slot_passed(slot) == 0)
         cv_remote_drop_store(slot);
-    else if (slot->remote->host->hosts->terms.lines)
+    else if (slot->remote->host->hosts->terms.job.lines)
         cv_chunk_output_keep_lines(slot->store);
 }
 
@@ -313,7 +313,7 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
 {
     struct cleave_error err;
 
-    if (!(host->hosts->terms.lines || slot->remote->wanted) ||
+    if (!(host->hosts->terms.job.lines || slot->remote->wanted) ||
         (slot->open.on && !slot->open.bound)) {
         cv_host_accuse(host, "LINES that nobody asked for");
         return;

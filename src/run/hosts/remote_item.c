@@ -123,11 +123,6 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     const char **there = calloc(nreturns + 1, sizeof *there);
     char chunk[40], place[40];
     const char *told[] = { chunk, place, NULL };
-    /* Only read. */
-    union {
-        char **in;
-        const char **out;
-    } said = { words };
     struct cleave_error ignored;
 
     if (there == NULL)
@@ -141,7 +136,7 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
     cv_pack_item(&message->head,
                  &(struct cv_item_message){ .item = slot->piece.begin,
-                                            .words = said.out,
+                                            .words = (const char *const *)words,
                                             .told = told,
                                             .returns = there,
                                             .files = message->files,

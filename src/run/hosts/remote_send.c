@@ -110,7 +110,7 @@ void cv_packed_begin(struct cv_slot *slot)
     uint64_t size;
 
     *packed = (struct cv_remote_packing){ .source = CV_BODY_PLAIN };
-    if (slot->items != NULL || host->shares || host->hosts->terms.persistent ||
+    if (slot->items != NULL || host->shares || host->hosts->terms.job.persistent ||
         source_of(slot) == NULL || piece->body.begin == piece->body.end)
         return;
     if (!slot->open.on && cv_source_fetches(source_of(slot), piece, &name, &size) != NULL)
@@ -426,7 +426,7 @@ static enum cleave_status send_variables(struct cv_slot *slot, struct cleave_err
     const char *texts[CV_TOLD + 1] = { NULL };
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (slot->items != NULL || slot->remote->host->hosts->terms.persistent)
+    if (slot->items != NULL || slot->remote->host->hosts->terms.job.persistent)
         return CLEAVE_OK;
     CV_TRY(cv_slot_tell(slot, err));
     for (size_t i = 0; i < slot->tailored.ntold; i++)

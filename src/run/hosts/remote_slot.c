@@ -501,7 +501,7 @@ static bool leave_remote(struct cv_slot *slot)
     if (slot->busy)
         return false;
     if (remote->host->state != CV_HOST_READY || seat->command == CV_SEAT_EMPTY ||
-        !remote->host->hosts->terms.persistent)
+        !remote->host->hosts->terms.job.persistent)
         return true;
     if (seat->command != CV_SEAT_LEAVING) {
         cv_send_word(slot, CV_FRAME_LEAVE);

@@ -65,7 +65,7 @@ VALUE(code_real, double, cv_pack_real(coder->packer, *value),
       cv_unpack_real(&coder->from))
 VALUE(code_text, const char *, cv_pack_text(coder->packer, *value),
       cv_unpack_text(&coder->from, coder->arena))
-VALUE(code_list, const char **, cv_pack_list(coder->packer, *value),
+VALUE(code_list, const char *const *, cv_pack_list(coder->packer, *value),
       cv_unpack_list(&coder->from, coder->arena))
 
 /* The values were unpacked, and can be checked. */

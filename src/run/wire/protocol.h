@@ -123,10 +123,10 @@ struct cv_remote_file {
 };
 
 struct cv_remote_job {
-    const char **command;     /* ended by NULL                                         */
-    const char **names;       /* CLEAVE_WORKER of each slot; ended by NULL             */
-    const char **environment; /* NAME=VALUE, ended by NULL                             */
-    const char *directory;    /* to work in; "": the current one                       */
+    const char *const *command;     /* ended by NULL                                   */
+    const char *const *names;       /* CLEAVE_WORKER of each slot; ended by NULL       */
+    const char *const *environment; /* NAME=VALUE, ended by NULL                       */
+    const char *directory;          /* to work in; "": the current one                 */
     bool persistent;
     bool hashes;      /* END has the hash of the bytes that the command was given      */
     bool items;       /* pieces are items (struct cv_item_message)                     */
@@ -222,9 +222,9 @@ struct cv_item_message_file {
 
 struct cv_item_message {
     uint64_t item;
-    const char **words;   /* command; ended by NULL                                    */
-    const char **told;    /* variables NAME=VALUE; ended by NULL                       */
-    const char **returns; /* names of files to return; ended by NULL                   */
+    const char *const *words;   /* command; ended by NULL                              */
+    const char *const *told;    /* variables NAME=VALUE; ended by NULL                 */
+    const char *const *returns; /* names of files to return; ended by NULL             */
     struct cv_item_message_file *files; /* the first `nbase` are for all items         */
     uint64_t nfiles, nbase;
     bool errors;       /* return standard error, as the first file                     */

@@ -48,7 +48,7 @@ static enum cleave_status read_message(struct cv_task *task, struct cleave_error
     bool good;
 
     bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
-                                          : NULL;
+                                        : NULL;
     item->bytes = task->piece.body;
     item->fd = task->piece.fd;
     good = bytes != NULL &&
@@ -169,7 +169,7 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
 {
     const struct cv_worker *worker = context;
-    const char **words = worker->seats[slot - 1].tasks.first->item->message.words;
+    const char *const *words = worker->seats[slot - 1].tasks.first->item->message.words;
     size_t count = 0, bytes = 0;
     char **block, *at;
 
@@ -307,7 +307,7 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
 {
     struct cv_task_item *item = task->item;
 
-    worker->seats[task->seat].slot.told = (const char *const *)item->message.told;
+    worker->seats[task->seat].slot.told = item->message.told;
     if (item->placed)
         return CLEAVE_OK; /* it had to wait for a process */
     if (item->message.fault[0] != '\0')
@@ -394,7 +394,7 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
                                     struct cleave_error *err)
 {
     struct cv_task_item *item = task->item;
-    const char **names = item->message.returns;
+    const char *const *names = item->message.returns;
     struct cv_item_message_back back = { .nfiles = item->message.errors };
     const uint64_t first = back.nfiles;
     enum cleave_status status;

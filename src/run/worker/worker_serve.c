@@ -89,6 +89,7 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
                                   size_t size, struct cleave_error *err)
 {
     struct cv_remote_job *job = &worker->job;
+    const char **command;
     uint32_t n = 0;
 
     if (!cv_unpack_job(worker->job_bytes.bytes, worker->job_bytes.length, &worker->arena,
@@ -99,7 +100,8 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
             return cv_fail(err, CLEAVE_EINPUT,
                            "a worker that leads others does no items");
         CV_TRY(worker->options->lead(worker->options->lead_words, job, &worker->arena,
-                                     &job->command, err));
+                                     &command, err));
+        job->command = command;
         job->timeout_s = 0; /* each command has its own limit */
     }
     while (job->names[n] != NULL)
