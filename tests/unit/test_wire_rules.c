@@ -152,7 +152,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     remote.facts.progress = CV_PIECE_ARRIVED;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_ARRIVED);
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_ARRIVED);
-    remote.cutting = true;
+    remote.facts.cutting = true;
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_CUT_DUE);
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_ARRIVED);
     slot.stopping = true;

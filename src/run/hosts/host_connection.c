@@ -332,14 +332,10 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
     enum cleave_status status;
 
     cv_arena_init(&arena);
-    if (cv_unpack_hello(payload, head->length, &arena, &hello)) {
-        status = cv_hello_check(&hello, "the worker", &err);
+    status = cv_hello_read(head, payload, "worker", &arena, &hello, &err);
+    if (status == CLEAVE_OK) {
         cv_shown(hello.host, strlen(hello.host), host->machine, sizeof host->machine);
-        if (status == CLEAVE_OK)
-            status = count_slots(host, hello.cores, &err);
-    } else {
-        status = cv_fail(&err, CLEAVE_EINPUT,
-                         "expected the hello of a worker, got something else");
+        status = count_slots(host, hello.cores, &err);
     }
     cv_arena_done(&arena);
     if (status != CLEAVE_OK) {

@@ -39,7 +39,7 @@ static enum cv_stage piece_stage(const struct cv_host *host,
     const struct cv_slot *slot = *out_slot = find_slot(host, head);
 
     if (head->type == CV_FRAME_CUT_DONE &&
-        ((slot != NULL && slot->remote->cutting) || (owed != NULL && owed->cut)))
+        ((slot != NULL && slot->remote->facts.cutting) || (owed != NULL && owed->cut)))
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;

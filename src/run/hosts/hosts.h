@@ -263,12 +263,6 @@ uint32_t cv_remote_forget_looks(struct cv_slot *slot);
 /* The functions below answer for local slots as well. */
 
 struct cv_host *cv_remote_host(const struct cv_slot *slot); /* NULL: this machine */
-/* The host has bytes of the piece. */
-bool cv_remote_has_bytes(const struct cv_slot *slot);
-/* The answer to cv_remote_ask_cut is due. */
-bool cv_remote_is_cutting(const struct cv_slot *slot);
-/* The answer to cv_remote_ask_cut or cv_remote_look is due. */
-bool cv_remote_owes_answer(const struct cv_slot *slot);
 /* Time since the piece could be sent; 0: it waits for the port. */
 double cv_remote_sending_s(const struct cv_slot *slot);
 /* Where the body of the piece can be cut first, perhaps after asking: an offset in the file. */
@@ -289,6 +283,9 @@ struct cv_remote_facts {
     uint64_t number; /* of the piece on its link */
     enum cv_remote_progress progress;
     bool was_running;             /* its command ran when the host was lost */
+    bool cutting;                 /* the answer to cv_remote_ask_cut is due */
+    uint32_t looks;               /* calls of cv_remote_look without an answer */
+    double bound_s;               /* open: when the first byte was there; 0: not yet */
     bool hashed;                  /* `hash` is known */
     double granted_s;             /* when it could be sent */
     double arrived_s, computed_s; /* when; of this piece or the one before */

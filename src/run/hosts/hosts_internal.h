@@ -35,17 +35,14 @@ struct cv_remote {
     double stopped_s;        /* when it was told to stop */
     double burst_s;          /* since when bytes are sent without a pause; 0: none are */
     uint64_t burst_from;     /* the first of these bytes */
-    bool cutting;            /* the answer to CUT is due ... */
-    struct cv_piece shorter; /* ... and the piece then becomes this */
+    struct cv_piece shorter; /* the piece after the cut that was asked for */
 
     /* An open piece. */
-    double bound_s;   /* when the host had its first byte; 0: not yet */
     bool last_sent;   /* the host knows that no more will follow */
     uint64_t dropped; /* bytes that were sent and cut off since */
     uint64_t shown;   /* its extent as the host knows it, if the host reads the input */
     uint64_t fed;     /* bytes that its command was given, by the last report */
     uint64_t drained; /* its extent when its command had last read all of it */
-    uint32_t looks;   /* LOOK without an answer */
 
     /* The output and the end. */
     bool wanted;         /* it is to be sent while the command runs */
@@ -108,6 +105,8 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
 /* Answer cv_remote_ask_cut, if an answer is due. */
 void cv_remote_cut_answered(struct cv_slot *slot, bool done);
 void cv_remote_drop_store(struct cv_slot *slot);
+/* The seat works on this piece, and not on one that was announced before. */
+bool cv_remote_has_turn(const struct cv_slot *slot);
 /* Limit the time of the piece, of stopping it, or of the end of a persistent command. The host is
  * lost if it exceeds the limit. */
 void cv_limit_set(struct cv_slot *slot);

@@ -93,7 +93,7 @@ static void take_back(struct cv_host *host, struct cv_slot *slot)
         cv_host_accuse(host, "BACK of a host that stays");
         return;
     }
-    cv_host_owes(host, slot, false, slot->remote->cutting);
+    cv_host_owes(host, slot, false, slot->remote->facts.cutting);
     cv_remote_cut_answered(slot, false);
     cv_item_forget(slot);
     slot->busy = false;
@@ -149,7 +149,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
                            end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
         slot->open.read_s = fmax(slot->start_s, remote->facts.computed_s - end->after_s);
-    cv_host_owes(host, slot, false, remote->cutting);
+    cv_host_owes(host, slot, false, remote->facts.cutting);
     cv_remote_cut_answered(slot, false);
     if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
@@ -208,26 +208,12 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
 
 /* --- the loss of a host ------------------------------------------------------------- */
 
-/* The piece has a command, or waits for its turn. */
-static bool is_there(const struct cv_slot *slot)
+static bool is_running(const struct cv_slot *slot)
 {
     return slot->busy && !cv_is_computed(&slot->remote->facts) &&
            (cv_has_arrived(&slot->remote->facts) ||
-            (slot->open.on && cv_is_announced(&slot->remote->facts)));
-}
-
-/* Each seat runs one command; other pieces wait. */
-static bool is_at_work(const struct cv_slot *slot)
-{
-    const struct cv_slot *other = slot->remote->host->first_slot;
-
-    if (!is_there(slot))
-        return false;
-    for (; other != NULL; other = other->remote->next_slot)
-        if (is_there(other) && other->remote->seat == slot->remote->seat &&
-            other->remote->facts.number < slot->remote->facts.number)
-            return false;
-    return true;
+            (slot->open.on && cv_is_announced(&slot->remote->facts))) &&
+           cv_remote_has_turn(slot);
 }
 
 void cv_remote_lose(struct cv_host *host)
@@ -235,7 +221,7 @@ void cv_remote_lose(struct cv_host *host)
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote->next_slot)
         slot->remote->facts.was_running =
-            !host->leaving && !host->stuck && is_at_work(slot);
+            !host->leaving && !host->stuck && is_running(slot);
     host->nowed = 0;
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
@@ -271,8 +257,8 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     if (last || head->value > remote->acked)
         host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
-    if (slot->open.on && remote->bound_s <= 0) {
-        remote->bound_s = cv_clock_s();
+    if (slot->open.on && remote->facts.bound_s <= 0) {
+        remote->facts.bound_s = cv_clock_s();
         cv_limit_set(slot);
     }
     if (!last && slot->open.on && remote->queue == NULL && head->value == remote->sent)

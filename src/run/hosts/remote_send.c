@@ -468,39 +468,28 @@ static void announce(struct cv_slot *slot)
         leave_queue(slot);
 }
 
-/* The part and the offset of the next byte. */
+/* The part and the offset of the next byte. For the host, the closing is a part of the body. */
 static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part *part,
                                      uint64_t *offset)
 {
+    enum { HEADER, BODY, CLOSING, MATE };
+    static const enum cv_remote_part kinds[] = { CV_PART_HEADER, CV_PART_BODY,
+                                                 CV_PART_BODY, CV_PART_MATE };
     const struct cv_piece *piece = &slot->piece;
-    const uint64_t header = piece->header.end - piece->header.begin;
-    const uint64_t body = piece->body.end - piece->body.begin;
-    const struct cv_part closing = cv_piece_closing(piece);
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece), cv_piece_mate(piece) };
+    const size_t last = cv_is_packed(slot->remote) ? BODY
+                        : piece->mate_fd >= 0      ? MATE
+                        : parts[CLOSING].end > 0   ? CLOSING
+                                                   : BODY;
     uint64_t at = slot->remote->sent - slot->remote->dropped;
+    size_t i = HEADER;
 
-    if (at < header) {
-        *part = cv_piece_header(piece);
-        *offset = part->begin + at;
-        return CV_PART_HEADER;
-    }
-    at -= header;
-    if (cv_is_packed(slot->remote) || at < body ||
-        (closing.end == 0 && piece->mate_fd < 0)) {
-        *part = cv_piece_body(piece);
-        *offset = part->begin + at;
-        return CV_PART_BODY;
-    }
-    at -= body;
-    if (at < closing.end ||
-        piece->mate_fd < 0) { /* for the host, it is a part of the body */
-        *part = closing;
-        *offset = at;
-        return CV_PART_BODY;
-    }
-    at -= closing.end;
-    *part = cv_piece_mate(piece);
+    for (; i < last && at >= parts[i].end - parts[i].begin; i++)
+        at -= parts[i].end - parts[i].begin;
+    *part = parts[i];
     *offset = part->begin + at;
-    return CV_PART_MATE;
+    return kinds[i];
 }
 
 static void read_failed(struct cv_slot *slot, ssize_t got)

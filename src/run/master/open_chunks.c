@@ -302,7 +302,7 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     if (run->halted || run->stopping || wanted == 0 ||
         !cv_worker_pool_there(&run->pool, slot->worker))
         return CLEAVE_OK;
-    if (cv_remote_is_cutting(slot)) {
+    if (cv_remote_facts(slot).cutting) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }

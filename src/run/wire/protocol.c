@@ -126,24 +126,6 @@ static void code_hello(struct coder *coder, struct cv_hello *hello)
     code_number(coder, &hello->cores);
 }
 
-enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
-                                  struct cleave_error *err)
-{
-    char version[64];
-
-    if (strcmp(hello->version, CLEAVE_VERSION) != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "%s is cleave %s and this is cleave " CLEAVE_VERSION
-                       ": install the same version on both machines, or use hosts.push",
-                       other,
-                       cv_shown(hello->version, strlen(hello->version), version,
-                                sizeof version));
-    if (hello->cores < 1 || hello->cores > CV_CORES_MOST)
-        return cv_fail(err, CLEAVE_EINPUT, "expected %s to have 1 to %d cores, got %llu",
-                       other, (int)CV_CORES_MOST, (unsigned long long)hello->cores);
-    return CLEAVE_OK;
-}
-
 static void code_job(struct coder *coder, struct cv_remote_job *job)
 {
     code_list(coder, &job->command);
@@ -369,3 +351,26 @@ static void code_drawn(struct coder *coder, struct cv_remote_drawn *drawn)
     }
 CV_PAYLOAD_MAP(X)
 #undef X
+
+enum cleave_status cv_hello_read(const struct cv_frame_head *head, const void *payload,
+                                 const char *sender, struct cv_arena *arena,
+                                 struct cv_hello *out, struct cleave_error *err)
+{
+    char version[64];
+
+    if (!cv_unpack_hello(payload, head->length, arena, out))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected the hello of a %s, got something else", sender);
+    if (strcmp(out->version, CLEAVE_VERSION) != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "the %s is cleave %s and this is cleave " CLEAVE_VERSION
+                       ": install the same version on both machines, or use hosts.push",
+                       sender,
+                       cv_shown(out->version, strlen(out->version), version,
+                                sizeof version));
+    if (out->cores < 1 || out->cores > CV_CORES_MOST)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected the %s to have 1 to %d cores, got %llu", sender,
+                       (int)CV_CORES_MOST, (unsigned long long)out->cores);
+    return CLEAVE_OK;
+}

@@ -264,10 +264,11 @@ const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena
 CV_PAYLOAD_MAP(X)
 #undef X
 
-/* EINPUT unless `other` ("the worker") has our version and a possible number of
- * cores. */
-enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
-                                  struct cleave_error *err);
+/* EINPUT: not the hello of a `sender` ("worker"), another version, or a number of cores that
+ * cannot be. */
+enum cleave_status cv_hello_read(const struct cv_frame_head *head, const void *payload,
+                                 const char *sender, struct cv_arena *arena,
+                                 struct cv_hello *out, struct cleave_error *err);
 int64_t cv_stat_mtime_ns(const struct stat *facts);
 /* Hash of the first and last 64 KiB of a file of `size` bytes. */
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,

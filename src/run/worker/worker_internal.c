@@ -115,33 +115,20 @@ void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
         tasks->last = at;
 }
 
-void cv_told_free(struct cv_command_env *told)
-{
-    if (told != NULL)
-        cv_arena_done(&told->arena);
-    free(told);
-}
-
 void cv_task_free(struct cv_task *task)
 {
     cv_chunk_output_drop(task->spool);
     cv_chunk_output_drop(task->mates);
     cv_chunk_output_drop(task->output);
     cv_chunk_output_drop(task->back);
-    cv_told_free(task->told);
-    if (task->item != NULL) {
+    if (task->item != NULL)
         cv_close(&task->item->errors);
-        cv_arena_done(&task->item->arena);
-        free(task->item);
-    }
     if (task->packed != NULL) {
         cv_arriving_input_free(task->packed->arriving);
         cv_fetched_free(task->packed->fetched);
-        cv_arena_done(&task->packed->arena);
-        free(task->packed->header);
-        free(task->packed);
     }
     cv_close(&task->file);
+    cv_arena_done(&task->arena);
     free(task);
 }
 

@@ -12,14 +12,7 @@ struct cleave_items;
 struct cv_arriving_input;
 struct cv_fetched;
 
-/* Variables for a command. */
-struct cv_command_env {
-    struct cv_arena arena;
-    const char **list; /* NAME=VALUE, ended by NULL */
-};
-
 struct cv_task_item {
-    struct cv_arena arena;
     struct cv_item_message message;
     struct cv_range bytes; /* of the files, in `fd` */
     int fd;                /* borrowed from the spool of the task */
@@ -32,12 +25,11 @@ struct cv_task_item {
 struct cv_task_packed {
     struct cv_arriving_input *arriving; /* owned; NULL: it is fetched */
     struct cv_fetched *fetched;         /* owned; NULL: it is decoded */
-    struct cv_arena arena;              /* texts of `fetched` */
     struct cv_range body, in;           /* as in the last frame */
     int file;               /* borrowed: of the job, to be read; -1: the bytes are sent */
     uint64_t header_length; /* of a header that is sent; only with `file` */
     enum cv_closing closing;
-    char *header; /* owned: its bytes, once they are needed */
+    char *header; /* its bytes, once they are needed */
 };
 
 /* A piece, from its first byte to the last byte of its output. Pointers are owned; NULL: none. */
@@ -60,9 +52,10 @@ struct cv_task {
     uint64_t lined;    /* bytes of output that were sent as LINES */
     struct cv_remote_end end;
     char fault[200];
-    struct cv_command_env *told;
-    struct cv_task_item *item;
-    struct cv_task_packed *packed;
+    struct cv_arena arena;
+    const char *const *told;       /* in the arena: variables NAME=VALUE, ended by NULL */
+    struct cv_task_item *item;     /* in the arena */
+    struct cv_task_packed *packed; /* in the arena */
     struct cv_task *next;
 };
 
@@ -75,7 +68,8 @@ struct cv_worker_slot {
     struct cv_tasks tasks; /* the first one may be running */
     uint64_t cut_short;    /* 1 + the last open piece that ended before all had arrived */
     bool leaving;
-    struct cv_command_env *told; /* owned: for the next piece; or NULL */
+    struct cv_arena arena; /* of the next piece */
+    const char *const *told;
 };
 
 struct cv_names {
@@ -122,7 +116,6 @@ void cv_tasks_init(struct cv_tasks *tasks);
 void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task);
 void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task);
 void cv_task_free(struct cv_task *task);
-void cv_told_free(struct cv_command_env *told);
 
 /* End the worker; the master is told why. */
 void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err);

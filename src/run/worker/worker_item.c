@@ -47,13 +47,13 @@ static enum cleave_status read_message(struct cv_task *task, struct cleave_error
     uint64_t sum = 1;
     bool good;
 
-    bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
+    bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&task->arena, (size_t)length + 1, 1)
                                         : NULL;
     item->bytes = task->piece.body;
     item->fd = task->piece.fd;
     good = bytes != NULL &&
            pread(item->fd, bytes, (size_t)length, (off_t)head.begin) == (ssize_t)length &&
-           cv_unpack_item(bytes, (size_t)length, &item->arena, &item->message) &&
+           cv_unpack_item(bytes, (size_t)length, &task->arena, &item->message) &&
            item->bytes.end > item->bytes.begin &&
            pread(item->fd, &end, 1, (off_t)item->bytes.end - 1) == 1;
     for (uint64_t i = 0; good && i < message->nfiles; i++) {
@@ -277,14 +277,13 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
 enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task *task,
                                        struct cleave_error *err)
 {
-    struct cv_task_item *item = calloc(1, sizeof *item);
+    struct cv_task_item *item = cv_array(&task->arena, 1, sizeof *item);
     enum cleave_status status;
 
     if (item == NULL)
         return cv_fail_memory(err, "an item");
     task->item = item;
     item->errors = -1;
-    cv_arena_init(&item->arena);
     if (worker->items == NULL)
         return cv_fail_memory(err, "an item");
     CV_TRY(read_message(task, err));
@@ -404,8 +403,8 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
         back.nfiles++;
     if (back.nfiles == 0)
         return CLEAVE_OK;
-    fds = cv_array(&item->arena, (size_t)back.nfiles, sizeof *fds);
-    back.files = cv_array(&item->arena, (size_t)back.nfiles, sizeof *back.files);
+    fds = cv_array(&task->arena, (size_t)back.nfiles, sizeof *fds);
+    back.files = cv_array(&task->arena, (size_t)back.nfiles, sizeof *back.files);
     if (fds == NULL || back.files == NULL)
         return cv_fail_memory(err, "the files that go back");
     for (uint64_t i = 0; i < back.nfiles; i++)

@@ -16,10 +16,9 @@
 
 static enum cleave_status add_packed(struct cv_task *task, struct cleave_error *err)
 {
-    task->packed = calloc(1, sizeof *task->packed);
+    task->packed = cv_array(&task->arena, 1, sizeof *task->packed);
     if (task->packed == NULL)
         return cv_fail_memory(err, "a piece");
-    cv_arena_init(&task->packed->arena);
     task->packed->file = -1;
     return CLEAVE_OK;
 }
@@ -118,8 +117,8 @@ static enum cleave_status learn_drawn(const struct cv_worker *worker,
         const char *line, *name;
 
         CV_TRY(add_packed(task, err));
-        line = cv_arena_text(&task->packed->arena, told->line);
-        name = cv_arena_text(&task->packed->arena, told->name);
+        line = cv_arena_text(&task->arena, told->line);
+        name = cv_arena_text(&task->arena, told->name);
         if (line == NULL || name == NULL)
             return cv_fail_memory(err, "a piece");
         CV_TRY(cv_fetched_new(line, name, told->size, &task->packed->fetched, err));
@@ -180,7 +179,7 @@ static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
 
     if (task->packed->header != NULL || length == 0)
         return CLEAVE_OK;
-    task->packed->header = malloc(length);
+    task->packed->header = cv_array(&task->arena, length, 1);
     if (task->packed->header == NULL)
         return cv_fail_memory(err, "a header");
     while (done < length) {

@@ -155,7 +155,7 @@ static void release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
         cv_slot_done(&worker->seats[i].slot);
-        cv_told_free(worker->seats[i].told);
+        cv_arena_done(&worker->seats[i].arena);
         drop_tasks(worker, &worker->seats[i].tasks);
         cv_command_done(&worker->commands[i]);
     }
@@ -199,14 +199,9 @@ static void take_hello(struct cv_worker *worker, const struct cv_frame_head *hea
     char mark[CV_BEGIN_MARK_ROOM];
     struct cv_hello hello;
     struct cleave_error err;
-    enum cleave_status status;
 
-    if (cv_unpack_hello(payload, head->length, &worker->arena, &hello))
-        status = cv_hello_check(&hello, "the master", &err);
-    else
-        status = cv_fail(&err, CLEAVE_EINPUT,
-                         "expected the hello of a master, got something else");
-    if (status != CLEAVE_OK) {
+    if (cv_hello_read(head, payload, "master", &worker->arena, &hello, &err) !=
+        CLEAVE_OK) {
         cv_worker_fail(worker, &err);
     } else if (head->value != 0) { /* before commands can write to standard error */
         cv_begin_mark(head->value, mark);

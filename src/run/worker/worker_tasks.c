@@ -420,8 +420,7 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_worker_slot 
 {
     static const char *const nothing[] = { NULL };
 
-    seat->slot.told =
-        task->told != NULL ? (const char *const *)task->told->list : nothing;
+    seat->slot.told = task->told != NULL ? task->told : nothing;
     if (cv_slot_starts(&seat->slot))
         CV_TRY(cv_start_limiter_room(&worker->limiter, err));
     if (task->item != NULL)
@@ -496,17 +495,13 @@ static enum cleave_status take_variables(struct cv_worker *worker,
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     struct cv_worker_slot *seat = &worker->seats[head->peer];
-    struct cv_command_env *told = calloc(1, sizeof *told);
+    const char **told;
 
-    cv_told_free(seat->told);
-    seat->told = told;
-    if (told == NULL)
-        return cv_fail_memory(err, "variables");
-    cv_arena_init(&told->arena);
-    told->list = cv_unpack_list(&unpacker, &told->arena);
-    for (size_t i = 0; !unpacker.failed && told->list[i] != NULL; i++)
-        unpacker.failed = i == CV_TOLD || strncmp(told->list[i], "CLEAVE_", 7) != 0 ||
-                          strchr(told->list[i], '=') == NULL;
+    cv_arena_done(&seat->arena);
+    seat->told = told = cv_unpack_list(&unpacker, &seat->arena);
+    for (size_t i = 0; !unpacker.failed && told[i] != NULL; i++)
+        unpacker.failed = i == CV_TOLD || strncmp(told[i], "CLEAVE_", 7) != 0 ||
+                          strchr(told[i], '=') == NULL;
     return cv_unpack_good(&unpacker)
                ? CLEAVE_OK
                : cv_fail(err, CLEAVE_EINPUT,
@@ -538,7 +533,9 @@ static enum cleave_status take_piece(struct cv_worker *worker,
     task->seat = head->peer;
     task->request = request;
     task->file = -1;
+    task->arena = seat->arena;
     task->told = seat->told;
+    cv_arena_init(&seat->arena);
     seat->told = NULL;
     cv_tasks_add(&seat->tasks, task);
     task->open = head->value == 1;
