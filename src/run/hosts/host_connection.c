@@ -32,8 +32,7 @@ enum {
     IDLE = 4,           /* number in the first line of /proc/stat */
 };
 
-/* A worker waits longer for its master than the master for it: a suspended master should find its
- * workers again. */
+/* A worker waits this many times longer than the master, which may be suspended. */
 static const double PATIENCE = 3;
 /* A copy of cleave has some megabytes: its limit is this many times that of a connection. */
 static const double LONGER = 12;
@@ -43,8 +42,6 @@ static const double STEP_S = 0.06, IDLE_PART = 0.25;
 static const double HUSH_S = 1;
 
 static void hosts_settled(struct cv_hosts *hosts);
-
-/* --- hello and job ------------------------------------------------------------------------ */
 
 static void send_hello(struct cv_host *host)
 {
@@ -205,8 +202,8 @@ static void push(struct cv_host *host, const struct cleave_copy *copy)
 
 /* --- leaving ------------------------------------------------------------------------------
  *
- * A host that leaves gets nothing more and ends what it has; the rest goes to others after
- * terms.notice_s. A host that gave notice itself returns what it has not started. */
+ * A host that leaves gets no new pieces and ends its own; the rest goes to others after
+ * terms.notice_s. A host that gave notice itself returns pieces that were not started. */
 
 static void notice_over(void *context)
 {
@@ -306,8 +303,6 @@ void cv_host_release(struct cv_host *host)
         cv_hosts_note(host->hosts, "%s: has left", host->name);
     host->noticed = false;
 }
-
-/* --- frames ------------------------------------------------------------------------------- */
 
 /* The default is one slot per core. */
 static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
@@ -416,8 +411,6 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         cv_remote_frame(host, slot, head, payload);
 }
 
-/* --- the end of a connection -------------------------------------------------------- */
-
 /* Tell the worker why, if the link can take a frame. */
 static void send_refusal(struct cv_host *host, const struct cleave_error *err)
 {
@@ -441,8 +434,7 @@ static void describe_words(const struct cv_host *host, const struct cleave_error
                  cv_shown((const char *)link->got, link->ngot, shown, sizeof shown));
 }
 
-/* End the command that connects. True: it has ended by itself, and its status is
- * known. */
+/* End the command that connects. True: it had ended by itself. */
 static bool has_exited(struct cv_host *host)
 {
     struct pollfd wait = { .fd = host->process.pidfd, .events = POLLIN };
@@ -476,8 +468,7 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
         host->state = CV_HOST_DOWN;
 }
 
-/* The connection was cut after the host had answered. A command that fails would fail
- * again. */
+/* Cut after the host had answered. A command that failed would fail again. */
 static bool was_cut(const struct cv_host *host, enum cv_host_state before,
                     enum cleave_status status)
 {
@@ -546,8 +537,6 @@ static void host_took_too_long(void *context)
     cv_host_fail(host, &err);
 }
 
-/* --- one connection ----------------------------------------------------------------- */
-
 static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
                                         struct cleave_error *err)
 {
@@ -611,8 +600,7 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
                          cv_clock_s() + hosts->terms.connect_timeout_s,
                          host_took_too_long, host, err));
     send_hello(host);
-    /* If the job does not depend on the hello, do not wait for it: the first piece
-     * arrives a round trip earlier. */
+    /* A job that does not depend on the hello saves a round trip. */
     return host->slots > 0 ? send_job(host, err) : CLEAVE_OK;
 }
 
@@ -622,7 +610,7 @@ void cv_host_connect(struct cv_host *host)
 
     cv_send_reset(host);
     host->moved = host->stuck = host->briefed = host->marks = false;
-    cv_process_kill(&host->process); /* of an earlier connection */
+    cv_process_kill(&host->process); /* the process of an earlier connection */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);
@@ -672,8 +660,7 @@ bool cv_hosts_any_hope(const struct cv_hosts *hosts)
     return hosts->nready > 0 || cv_hosts_may_come(hosts);
 }
 
-/* It is not decided yet which hosts are ready. A lost host is waited for if no other
- * one is ready. */
+/* Hosts may become ready. A lost host counts if no other one is ready. */
 static bool undecided(const struct cv_hosts *hosts)
 {
     return count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 ||
@@ -786,8 +773,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
     double first_s = others ? cv_clock_s() : INFINITY, last_s = first_s;
     size_t nready = 0;
 
-    /* A run that waits for all hosts, or begins without late ones, gains nothing from
-     * the first one. */
+    /* A run that waits for all hosts gains nothing from an early one. */
     hosts->window = isinf(patience->gap_s)  ? hosts->count + 1
                     : cv_usable_cores() > 2 ? cv_usable_cores()
                                             : 2;

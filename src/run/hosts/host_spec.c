@@ -160,8 +160,6 @@ enum cleave_status cv_host_list_expand(const char *list, struct cv_arena *arena,
     }
 }
 
-/* --- names, addresses and logins ---------------------------------------------------- */
-
 #define URL "ssh://"
 #define DIGITS "0123456789"
 
@@ -198,7 +196,7 @@ static struct part skip(struct part text, size_t length)
     return part(text.at + length, text.length - length);
 }
 
-/* What to write instead of a word that is not the name of a host; follows "expected". */
+/* The right spelling for a word that is not the name of a host; follows "expected". */
 static const char *hint(const char *word, bool in_file)
 {
     if (strcmp(word, "-") == 0)
@@ -410,8 +408,6 @@ static enum cleave_status add_login(struct reading *reading, struct part login,
     free(names.items);
     return status;
 }
-
-/* --- words -------------------------------------------------------------------------- */
 
 #define BLANK " \t\r\v\f"
 
@@ -835,8 +831,7 @@ enum cleave_status cv_host_lines_add(const char *text, const char *where,
                                      struct cv_arena *arena, struct cv_host_spec *out,
                                      struct cleave_error *err)
 {
-    static const char mark[] =
-        "\xef\xbb\xbf"; /* of UTF-8, written by editors on Windows */
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8, written by editors on Windows */
     struct reading reading = { where, 0, arena, out, err };
 
     if (strncmp(text, mark, strlen(mark)) == 0)

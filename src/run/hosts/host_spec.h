@@ -22,9 +22,9 @@ struct cv_host_names {
     size_t count, room;
 };
 
-/* Append the names of a list such as "node[01-16],login"; an empty word is an error. As Slurm writes
- * them, node[01-03,07] is node01, node02, node03 and node07: numbers are as wide as the first one of
- * their range. In r[1-2]n[1-4] the last brackets count fastest. */
+/* Append the names of a list such as "node[01-16],login"; an empty word is an error. As in Slurm,
+ * node[01-03,07] is node01, node02, node03 and node07: numbers are as wide as the first one of a
+ * range. In r[1-2]n[1-4] the last brackets count fastest. */
 enum cleave_status cv_host_list_expand(const char *list, struct cv_arena *arena,
                                        struct cv_host_names *out,
                                        struct cleave_error *err);

@@ -23,8 +23,7 @@ static size_t length_of_leader(const char *text)
     return (size_t)(end - text) + strcspn(end, ":");
 }
 
-/* Add the hosts of a text, the leader first. *behind: it names the hosts that it
- * leads. */
+/* Add the hosts of a text, the leader first. *behind: others are named. */
 static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
                                      struct cv_host_spec *out, bool *behind,
                                      struct cleave_error *err)

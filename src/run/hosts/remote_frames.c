@@ -9,10 +9,7 @@
 #include "run/input/source_packed.h"
 #include "run/slot/line_output.h"
 
-/* --- the end of a piece ------------------------------------------------------------- */
-
-/* The numbers in END agree with the bytes that were sent and received. Else the host
- * is lost. */
+/* END agrees with the bytes that were sent and received. Else the host is lost. */
 static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
@@ -45,8 +42,7 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     return false;
 }
 
-/* The host does not see a file of an item: this item and all others are sent with
- * their files. */
+/* The host does not see a file of an item: from now on files are sent. */
 static void send_again(struct cv_host *host, struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -154,11 +150,11 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
     slot->busy = false;
-    if (!cv_has_arrived(&remote->facts)) /* of an open piece, bytes may be on their way */
+    if (!cv_has_arrived(&remote->facts)) /* bytes of an open piece may be on their way */
         cv_send_over(slot);
     cv_limit_over(slot);
     if (!stopped)
-        host->tries = 0; /* it is useful */
+        host->tries = 0; /* the host is useful */
     if (stopped)
         how = CV_SLOT_STOPPED;
     else if (slot->timed_out)
@@ -206,8 +202,6 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
     cv_arena_done(&arena);
 }
 
-/* --- the loss of a host ------------------------------------------------------------- */
-
 static bool is_running(const struct cv_slot *slot)
 {
     return slot->busy && !cv_is_computed(&slot->remote->facts) &&
@@ -238,8 +232,6 @@ void cv_remote_lose(struct cv_host *host)
         slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }
 }
-
-/* --- frames ------------------------------------------------------------------------- */
 
 static void take_got(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)

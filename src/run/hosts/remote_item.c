@@ -309,7 +309,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_item_message_b
     }
 }
 
-/* The header is valid and fits the request, and all bytes of the files are there. */
+/* The header is valid and fits the request, and all bytes of the files have arrived. */
 static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
                       struct cv_arena *arena, struct cv_item_message_back *out,
                       uint64_t *out_at)
@@ -373,7 +373,7 @@ void cv_item_forget(struct cv_slot *slot)
     if (message == NULL)
         return;
     if (message->nbase > 0 && !cv_has_arrived(&slot->remote->facts))
-        slot->remote->host->based = false; /* they may not have arrived */
+        slot->remote->host->based = false; /* these files may not have arrived */
     cv_close(&message->fd);
     cv_chunk_output_drop(message->back);
     cv_pack_done(&message->head);

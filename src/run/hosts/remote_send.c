@@ -29,8 +29,6 @@ static const double WINDOW_S = 0.25, FRAME_S = 0.05, MEASURE_S = 0.05;
 /* Weight of a new measurement. */
 static const double NEW = 0.5;
 
-/* --- frames about a piece ------------------------------------------------------------------- */
-
 static struct cv_frame_head head_of(const struct cv_slot *slot, enum cv_frame_type type)
 {
     return (struct cv_frame_head){ .type = (uint8_t)type,
@@ -151,8 +149,7 @@ static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *
     return cv_send_packed(slot, CV_FRAME_DRAWN, 0, &packer, err);
 }
 
-/* The first frames may have only a part of the blocks, and then the end that follows
- * from them. */
+/* A frame may have only a part of the blocks, and the end that follows from them. */
 enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_remote_packing *packed = &slot->remote->packed;
@@ -316,7 +313,8 @@ void cv_send_ask(struct cv_slot *slot)
         announce(slot); /* no bytes follow: no port is needed */
         return;
     }
-    if (!hosts->one_port || hosts->port == slot) { /* it may hold the port still */
+    if (!hosts->one_port ||
+        hosts->port == slot) { /* an open piece may hold the port still */
         grant(slot);
         return;
     }
@@ -348,8 +346,6 @@ void cv_send_over(struct cv_slot *slot)
     cv_link_wake(&host->link);
 }
 
-/* --- frames ------------------------------------------------------------------------------- */
-
 static uint64_t window(const struct cv_host *host)
 {
     const double bytes = host->rate_Bps * fmax(WINDOW_S, 2 * host->rtt_s);
@@ -375,13 +371,11 @@ bool cv_send_has_room(const struct cv_slot *slot)
     const uint64_t there =
         cv_is_packed(remote) ? cv_packed_there(slot) : remote->sent - remote->dropped;
     const uint64_t unread = there > remote->fed ? there - remote->fed : 0;
-    /* A command reads nothing before some of the body has arrived, however long the
-     * header is. */
-    const uint64_t header = slot->piece.header.end - slot->piece.header.begin;
 
-    return !slot->open.on || unread < header + (ahead < AHEAD_LEAST  ? AHEAD_LEAST
-                                                : ahead > AHEAD_MOST ? AHEAD_MOST
-                                                                     : ahead);
+    /* A command reads nothing before some of the body has arrived, however long the header is. */
+    return !slot->open.on || unread < header_of(slot) + (ahead < AHEAD_LEAST ? AHEAD_LEAST
+                                                         : ahead > AHEAD_MOST ? AHEAD_MOST
+                                                                              : ahead);
 }
 
 uint64_t cv_remote_whole(const struct cv_slot *slot)
@@ -419,8 +413,7 @@ void cv_send_piece(struct cv_slot *slot, enum cv_frame_type type, uint16_t flags
     }
 }
 
-/* An item has the variables in its message; a persistent command is the same for all
- * pieces. */
+/* An item has them in its message; a persistent command is the same for all pieces. */
 static enum cleave_status send_variables(struct cv_slot *slot, struct cleave_error *err)
 {
     const char *texts[CV_TOLD + 1] = { NULL };
@@ -589,8 +582,6 @@ bool cv_send_more(void *context)
     }
     return host->in_flight < window(host) && send_data(host, slot);
 }
-
-/* --- acknowledgements --------------------------------------------------------------------- */
 
 static void measure(struct cv_host *host, double now_s, uint64_t bytes)
 {

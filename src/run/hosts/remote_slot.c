@@ -27,15 +27,6 @@ static uint64_t position(const struct cv_slot *slot)
                                         : slot->remote->sent - slot->remote->dropped;
 }
 
-static uint64_t open_fed(const struct cv_slot *slot)
-{
-    const struct cv_range header = slot->piece.header, body = slot->piece.body;
-    const uint64_t before = header.end - header.begin, all = body.end - body.begin;
-    const uint64_t fed = slot->remote->fed > before ? slot->remote->fed - before : 0;
-
-    return fed < all ? fed : all;
-}
-
 static bool remote_is_open(const struct cv_slot *slot)
 {
     return !cv_is_computed(&slot->remote->facts) && !slot->remote->facts.cutting &&
@@ -250,8 +241,7 @@ bool cv_remote_has_turn(const struct cv_slot *slot)
     return true;
 }
 
-/* The time of an open piece runs from its first byte. Until then it may be waiting for
- * the master. */
+/* From the first byte of an open piece: until then it may be waiting for the master. */
 static double open_since(const struct cv_slot *slot, double now_s)
 {
     const struct cv_remote *remote = slot->remote;
@@ -563,7 +553,8 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 
     if (!slot->busy || slot->remote->facts.cutting ||
         cv_is_computed(&slot->remote->facts) ||
-        head->closing != CV_CLOSING_NONE || /* it follows the bytes to be cut off */
+        head->closing !=
+            CV_CLOSING_NONE || /* a closing follows the bytes to be cut off */
         (!cv_has_arrived(&slot->remote->facts) &&
          (!slot->open.on || !cv_is_announced(&slot->remote->facts))))
         return false;
@@ -606,10 +597,14 @@ double cv_remote_sending_s(const struct cv_slot *slot)
 
 uint64_t cv_remote_cut_from(const struct cv_slot *slot)
 {
+    const struct cv_range header = slot->piece.header, body = slot->piece.body;
+    const uint64_t before = header.end - header.begin;
+    const uint64_t fed =
+        body.begin + (slot->remote->fed > before ? slot->remote->fed - before : 0);
+
     if (slot->open.on)
-        return slot->piece.body.begin + open_fed(slot);
-    return cv_has_arrived(&slot->remote->facts) ? slot->piece.body.begin
-                                                : fed_remote(slot);
+        return fed < body.end ? fed : body.end;
+    return cv_has_arrived(&slot->remote->facts) ? body.begin : fed_remote(slot);
 }
 
 bool cv_remote_others_ran(const struct cv_slot *slot)

@@ -9,8 +9,6 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* --- values ------------------------------------------------------------------------------- */
-
 /* Least bytes of an element of a list. */
 enum { LEAST_TEXT = 8, LEAST_FILE = 5 * 8, LEAST_ITEM_FILE = 7 * 8, LEAST_BLOCK = 4 * 8 };
 
@@ -117,8 +115,6 @@ static void *code_count(struct coder *coder, void *elements, uint64_t *count, si
     return elements;
 }
 
-/* --- hello and job ------------------------------------------------------------------------ */
-
 static void code_hello(struct coder *coder, struct cv_hello *hello)
 {
     code_text(coder, &hello->version);
@@ -154,8 +150,6 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
                              job->command[0] == NULL || job->names[0] == NULL ||
                              !(job->timeout_s >= 0 && job->silence_s > 0);
 }
-
-/* --- pieces ------------------------------------------------------------------------------- */
 
 static void code_piece(struct coder *coder, struct cv_remote_piece *piece)
 {
@@ -209,8 +203,6 @@ static void code_seen(struct coder *coder, struct cv_remote_seen *seen)
     if (has_values(coder))
         coder->from.failed = !is_duration(seen->cpu_s);
 }
-
-/* --- files and items ---------------------------------------------------------------------- */
 
 int64_t cv_stat_mtime_ns(const struct stat *facts)
 {

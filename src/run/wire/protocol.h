@@ -264,8 +264,7 @@ const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena
 CV_PAYLOAD_MAP(X)
 #undef X
 
-/* EINPUT: not the hello of a `sender` ("worker"), another version, or a number of cores that
- * cannot be. */
+/* EINPUT: not a hello of our version from a `sender` ("worker"), or impossible cores. */
 enum cleave_status cv_hello_read(const struct cv_frame_head *head, const void *payload,
                                  const char *sender, struct cv_arena *arena,
                                  struct cv_hello *out, struct cleave_error *err);

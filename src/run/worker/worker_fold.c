@@ -31,7 +31,7 @@ struct cv_fold_order {
     struct cv_worker_partial *held[CV_FOLD_MOST]; /* the parts, while it runs */
     size_t count;
     uint32_t attempt; /* from 1 */
-    bool off;         /* it was called off */
+    bool off;         /* the master called it off */
     struct cv_fold_order *next;
 };
 
@@ -40,7 +40,7 @@ struct cv_worker_fold {
     struct cv_worker_partials partials;
     bool keeps;    /* REDUCE has arrived: outputs are kept */
     bool stopped;  /* FOLD_STOP has arrived */
-    uint64_t base; /* of the ids of outputs */
+    uint64_t base; /* base of the ids of outputs */
 
     struct cv_slot slot;
     struct cv_fold_call call;
@@ -61,8 +61,6 @@ struct cv_worker_fold {
 static void start_order(struct cv_worker_fold *fold);
 static void start_next(struct cv_worker_fold *fold);
 static void beat(void *context);
-
-/* --- orders ------------------------------------------------------------------------------- */
 
 /* FOLDED or FOLD_FAILED. */
 static void report(struct cv_worker_fold *fold, enum cv_frame_type type, uint64_t bytes,
@@ -535,8 +533,6 @@ static void master_frame(void *context, struct cv_worker *worker,
     if (status != CLEAVE_OK)
         cv_worker_fail(worker, &err);
 }
-
-/* --- callbacks of the worker -------------------------------------------------------------- */
 
 static bool keep_output(void *context, struct cv_worker *worker, uint64_t chunk,
                         struct cv_chunk_output *output)

@@ -43,7 +43,7 @@ static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *
     return cv_arriving_input_new(codec, &task->packed->arriving, err);
 }
 
-/* The frame continues what was announced, fed and received before. */
+/* The frame agrees with bytes that were announced, fed and received before. */
 static bool fits(const struct cv_worker *worker, const struct cv_task *task,
                  const struct cv_remote_packed *told)
 {
@@ -245,7 +245,7 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
     const uint64_t header = task->bytes[CV_PART_HEADER];
     uint64_t in;
 
-    if (fed <= header || task->packed->file >= 0) /* it is not kept here */
+    if (fed <= header || task->packed->file >= 0) /* the file is not kept here */
         return 0;
     in = cv_arriving_input_needs(task->packed->arriving,
                                  task->packed->body.begin + (fed - header));

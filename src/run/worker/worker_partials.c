@@ -69,8 +69,7 @@ static void drop_unused(struct cv_worker_partials *partials,
     free(held);
 }
 
-/* Bytes of a forgotten partial result are dropped; its entry goes with the last of
- * them. */
+/* Drop bytes of a forgotten partial result, and its entry with the last of them. */
 static bool refuse(struct cv_worker_partials *partials, uint64_t id, bool last)
 {
     struct cv_worker_partial *held = partials->held;
@@ -144,8 +143,6 @@ void cv_partials_release(struct cv_worker_partials *partials,
     held->users--;
     drop_unused(partials, held);
 }
-
-/* --- sending ------------------------------------------------------------------------ */
 
 enum cleave_status cv_partials_send(struct cv_worker_partials *partials, uint64_t id,
                                     uint32_t peer, uint64_t name,

@@ -24,8 +24,6 @@ enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };
 /* Limits for the silence of the master before the job sets one, and for the last frame. */
 static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 
-/* --- the job ------------------------------------------------------------------------------ */
-
 static enum cleave_status set_environment(struct cv_worker *worker, uint32_t seat,
                                           struct cleave_error *err)
 {
@@ -173,8 +171,6 @@ static void release(struct cv_worker *worker)
     cv_arena_done(&worker->arena);
 }
 
-/* --- frames ------------------------------------------------------------------------------- */
-
 static void send_hello(struct cv_worker *worker)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
@@ -273,8 +269,6 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     else
         cv_worker_task_frame(worker, task, head, payload);
 }
-
-/* --- the worker --------------------------------------------------------------------- */
 
 static void link_broke(void *context, const struct cleave_error *err)
 {

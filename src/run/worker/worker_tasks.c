@@ -27,8 +27,6 @@ enum {
 static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat);
 static void start_waiting(void *context);
 
-/* --- input -------------------------------------------------------------------------------- */
-
 /* Let task->piece be the bytes of a complete or shared piece. */
 static enum cleave_status place(struct cv_worker *worker, struct cv_task *task,
                                 struct cleave_error *err)
@@ -162,8 +160,7 @@ static void slot_drained(void *context, struct cv_slot *slot)
     cv_worker_send(worker, CV_FRAME_DRAINED, slot->worker, task->chunk, task->told_fed);
 }
 
-/* Let the command of an open piece have the bytes of task->piece. The task may have ended
- * afterwards. */
+/* Let the command of an open piece have the bytes of task->piece. The task may end. */
 static enum cleave_status pass_on(struct cv_worker *worker, struct cv_task *task,
                                   bool last, struct cleave_error *err)
 {
@@ -314,7 +311,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         cv_worker_heed_signal(worker, slot);
     task->output = slot->store;
     slot->store = NULL;
-    if (!task->open) /* it may have been cut; an open one may also have grown in vain */
+    if (!task->open) /* the piece may have been cut; an open one may also have grown in vain */
         task->piece = slot->piece;
     if (slot->open.read_s > 0)
         task->end.after_s = cv_clock_s() - slot->open.read_s;
@@ -474,8 +471,6 @@ static enum cleave_status complete(struct cv_worker *worker, struct cv_task *tas
     start_next(worker, &worker->seats[task->seat]);
     return CLEAVE_OK;
 }
-
-/* --- frames ------------------------------------------------------------------------------- */
 
 static void send_got(struct cv_worker *worker, const struct cv_task *task, uint16_t flags)
 {
@@ -678,7 +673,8 @@ static void take_cut(struct cv_worker *worker, struct cv_task *task,
 
         shorter.body.end = shorter.body.begin + head->value;
         shorter.mate.end = shorter.mate.begin + mates;
-        shorter.closing = CV_CLOSING_NONE; /* it followed the bytes that are cut off */
+        shorter.closing =
+            CV_CLOSING_NONE; /* the closing followed the bytes that are cut off */
         done = !task->running || cv_slot_cut(&worker->seats[task->seat].slot, &shorter);
         if (done)
             task->piece = shorter;
@@ -724,7 +720,7 @@ void cv_worker_task_frame(struct cv_worker *worker, struct cv_task *task,
     } else if (head->type == CV_FRAME_CUT) {
         take_cut(worker, task, head, payload);
     } else if (task == NULL) {
-        return; /* it has ended */
+        return; /* the task has ended */
     } else if (head->type == CV_FRAME_PACKED || head->type == CV_FRAME_DRAWN) {
         status = cv_worker_packed_learn(worker, task, head, payload, &err);
         if (status == CLEAVE_OK && task->open)
