@@ -162,10 +162,8 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
         return cv_fail_memory(err, "a command");
     at = (char *)(block + count + 1);
     for (size_t i = 0; i < count; i++) {
-        const size_t length = strlen(words[i]) + 1;
-
-        block[i] = memcpy(at, words[i], length);
-        at += length;
+        block[i] = at;
+        at = stpcpy(at, words[i]) + 1;
     }
     block[count] = NULL;
     *out = block;

@@ -207,7 +207,7 @@ enum cleave_status cv_partials_next(struct cv_worker_partials *partials, bool fo
     return CLEAVE_OK;
 }
 
-static void drop_parcels(struct cv_partial_out **line)
+static void drop_messages(struct cv_partial_out **line)
 {
     while (*line != NULL) {
         struct cv_partial_out *message = *line;
@@ -219,8 +219,8 @@ static void drop_parcels(struct cv_partial_out **line)
 
 void cv_partials_done(struct cv_worker_partials *partials)
 {
-    drop_parcels(&partials->for_peers);
-    drop_parcels(&partials->for_master);
+    drop_messages(&partials->for_peers);
+    drop_messages(&partials->for_master);
     while (partials->held != NULL) {
         struct cv_worker_partial *held = partials->held;
 
