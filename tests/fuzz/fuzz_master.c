@@ -500,7 +500,6 @@ static struct cv_host *open_host(struct cv_hosts *hosts, const char *const *name
     hosts->names = names;
     hosts->changed = changed;
     hosts->terms = (struct cv_host_terms){ .job = { .command = command,
-                                                    .directory = "",
                                                     .persistent = persistent,
                                                     .lines = way != KEPT,
                                                     .timeout_s = 60 },

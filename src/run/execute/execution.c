@@ -23,12 +23,10 @@
 /* What other machines have to know of what was asked. */
 static struct cv_host_terms host_terms(const struct cleave_execution *request)
 {
-    const char *directory = request->hosts.work_directory;
-
     return (struct cv_host_terms){
         .job = { .command = request->command,
                  .environment = request->hosts.environment,
-                 .directory = directory != NULL ? directory : "",
+                 .directory = request->hosts.work_directory,
                  .persistent = request->persistent,
                  .items = request->items.words != NULL,
                  .cleanup = request->hosts.cleanup,
@@ -36,8 +34,7 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
                  .lines = request->output.lines,
                  .early = request->output.early,
                  .timeout_s = request->failures.timeout_s,
-                 .memory = request->output.memory > 0 ? request->output.memory
-                                                      : CV_GATHER_MEMORY },
+                 .memory = request->output.memory },
         .base_files = request->hosts.base_files,
         .shared_input = request->hosts.shared_input,
         .connect_timeout_s = request->hosts.connect_timeout_s,

@@ -93,6 +93,8 @@ static enum cleave_status send_job(struct cv_host *host, struct cleave_error *er
     host->briefed = true;
     cv_arena_init(&arena);
     job.names = list_names(host, &arena);
+    job.directory = job.directory != NULL ? job.directory : "";
+    job.memory = job.memory > 0 ? job.memory : CV_GATHER_MEMORY;
     job.silence_s = PATIENCE * host->hosts->terms.silence_s;
     job.files = host->may_share ? host->hosts->files : NULL;
     job.nfiles = host->may_share ? host->hosts->nfiles : 0;

@@ -123,7 +123,7 @@ struct cv_host {
 
 /* Requests of a run to all hosts; all is borrowed. */
 struct cv_host_terms {
-    struct cv_remote_job job;      /* without names and files of a host */
+    struct cv_remote_job job; /* its names, files and defaults are set for each host */
     const char *const *base_files; /* for all items; ended by NULL; or NULL */
     bool shared_input;             /* all hosts are asked whether they see the input */
     double connect_timeout_s;

@@ -153,7 +153,21 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
                                      struct cleave_error *err)
 {
     const struct cv_piece *piece = &task->piece;
-    const struct cv_part closing = cv_piece_closing(piece);
+    const struct cv_part closing = cv_closing_part(piece->closing);
+    const struct cv_part header = { .bytes = piece->header_bytes,
+                                    .fd = piece->fd,
+                                    .begin = piece->header.begin,
+                                    .end = piece->header.end,
+                                    .name = piece->name };
+    const struct cv_part body = { .fd = piece->fd,
+                                  .well = piece->well,
+                                  .begin = piece->body.begin,
+                                  .end = piece->body.end,
+                                  .name = piece->name };
+    const struct cv_part mate = { .fd = piece->mate_fd,
+                                  .begin = piece->mate.begin,
+                                  .end = piece->mate.end,
+                                  .name = "the mates" };
 
     if (!worker->job.hashes || (!task->request.shared && task->packed == NULL) ||
         (task->end.flags & CV_END_SPOILED) != 0)
@@ -161,11 +175,11 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
     if (worker->hasher == NULL)
         CV_TRY(cv_content_hasher_new(&worker->hasher, err));
     cv_content_hasher_reset(worker->hasher);
-    CV_TRY(hash_range(worker, cv_piece_header(piece), err));
-    CV_TRY(hash_range(worker, cv_piece_body(piece), err));
+    CV_TRY(hash_range(worker, header, err));
+    CV_TRY(hash_range(worker, body, err));
     CV_TRY(cv_content_hasher_add_part(worker->hasher, &closing, err));
     if (piece->mate_fd >= 0)
-        CV_TRY(hash_range(worker, cv_piece_mate(piece), err));
+        CV_TRY(hash_range(worker, mate, err));
     task->end.hash = cv_content_hasher_finish(worker->hasher);
     return CLEAVE_OK;
 }
