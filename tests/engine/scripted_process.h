@@ -26,6 +26,13 @@ void cv_pipe_close(struct cv_pipe *pipe)
     *pipe = (struct cv_pipe){ -1, -1 };
 }
 
+enum cleave_status cv_pipe_fail(int error, struct cleave_error *err)
+{
+    (void)error;
+    (void)err;
+    return CLEAVE_EENGINE;
+}
+
 void cv_pipe_widen(int fd, size_t bytes)
 {
     (void)fd;

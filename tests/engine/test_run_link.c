@@ -288,6 +288,7 @@ static void has_arrived(void *context, struct cv_slot *slot)
 
 static void open_sender(struct sender *sender, const char *bytes, size_t length)
 {
+    static const struct cv_slot_events events = { .arrived = has_arrived };
     struct cv_piece piece = { .name = "test", .fd = -1, .mate_fd = -1 };
     struct cv_link *link = &sender->host.link;
     int in[2], out[2];
@@ -319,7 +320,7 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
                      CLEAVE_OK);
     cv_slot_init(&sender->slot);
     sender->slot.outputs = sender->outputs;
-    sender->slot.arrived = has_arrived;
+    sender->slot.events = &events;
     assert_int_equal(cv_remote_init(&sender->slot, &sender->host, 0, NULL), CLEAVE_OK);
     piece.body_bytes = bytes;
     piece.end = piece.body.end = length;

@@ -11,7 +11,7 @@
 #include <cleave/execute.h>
 #include <cleave/version.h>
 #include "run/hosts/hosts_internal.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/wire/protocol.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"
@@ -515,6 +515,18 @@ static struct cv_host *open_host(struct cv_hosts *hosts, const char *const *name
 
 static void open_slots(struct cv_host *host)
 {
+    static const struct cv_slot_events slot_events = {
+        .ended = ended,
+        .broke = broke,
+        .left = left,
+        .silent = silent,
+        .began = began,
+        .drained = drained,
+        .arrived = arrived,
+        .cut_answered = cut_answered,
+        .seen = seen,
+    };
+
     memset(places, 0, sizeof places);
     memset(pending, 0, sizeof pending);
     given = silents = lefts = 0;
@@ -526,15 +538,7 @@ static void open_slots(struct cv_host *host)
         slot->outputs = gathers[way];
         slot->by_lines = way == BY_LINES;
         slot->timeout_s = 60;
-        slot->ended = ended;
-        slot->arrived = arrived;
-        slot->cut_answered = cut_answered;
-        slot->began = began;
-        slot->drained = drained;
-        slot->seen = seen;
-        slot->left = left;
-        slot->silent = silent;
-        slot->broke = broke;
+        slot->events = &slot_events;
         require(cv_remote_init(slot, host, i % SEATS, NULL) == CLEAVE_OK);
     }
 }

@@ -145,11 +145,11 @@ static void end_command(void)
     require(cv_chunk_output_write(slot->store, output, length, NULL) == CLEAVE_OK);
     slot->busy = false;
     slot->start_s = cv_clock_s();
-    slot->ended(slot->context, slot,
-                slot->stopping     ? CV_SLOT_STOPPED
-                : (how & 64) != 0  ? CV_SLOT_FAILED
-                : (how & 128) != 0 ? CV_SLOT_TIMED_OUT
-                                   : CV_SLOT_DONE);
+    slot->events->ended(slot->context, slot,
+                        slot->stopping     ? CV_SLOT_STOPPED
+                        : (how & 64) != 0  ? CV_SLOT_FAILED
+                        : (how & 128) != 0 ? CV_SLOT_TIMED_OUT
+                                           : CV_SLOT_DONE);
 }
 
 /* A command writes something, of which lines may be whole. */
@@ -159,7 +159,7 @@ static void write_some(struct cv_slot *slot, uint8_t how)
     const uint8_t *output = next_some(&bytes, how, &length);
 
     require(cv_chunk_output_write_lines(slot->store, output, length, NULL) == CLEAVE_OK);
-    slot->wrote(slot->context, slot);
+    slot->events->wrote(slot->context, slot);
 }
 
 /* The command of an open piece reads, or has read all. */
@@ -182,9 +182,9 @@ static void read_some(void)
     if (!slot->busy || !slot->open.on || !slot->open.bound)
         return;
     if ((how & 64) != 0)
-        slot->began(slot->context, slot);
+        slot->events->began(slot->context, slot);
     else
-        slot->drained(slot->context, slot);
+        slot->events->drained(slot->context, slot);
 }
 
 /* --- what the master says ----------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <cleave/version.h>
 #include "run/wire/protocol.h"
 #include "run/wire/frame.h"
-#include "run/common/link_compressor.h"
+#include "run/common/transfer.h"
 
 static void a_head_has_its_place(void **state)
 {

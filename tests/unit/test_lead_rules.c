@@ -71,17 +71,17 @@ static void what_makes_no_sense_is_told(void **state)
         const char *texts[4];
         const char *says;
     } cases[] = {
-        { { "a:x" }, "--via: expected the name of a worker, got 'x'" },
-        { { "x:a" }, "--via: expected the name of a worker, got 'x'" },
-        { { "a:a" }, "--via: 'a' cannot lead itself" },
+        { { "a:x" }, "hosts.via: expected the name of a worker, got 'x'" },
+        { { "x:a" }, "hosts.via: expected the name of a worker, got 'x'" },
+        { { "a:a" }, "hosts.via: 'a' cannot lead itself" },
         { { "a:n1", "b:n1" },
-          "--via: 'n1' is behind 'a' and behind 'b': expected one of them" },
+          "hosts.via: 'n1' is behind 'a' and behind 'b': expected one of them" },
         { { "a", "b" },
-          "--via: expected one leader of all others, got 'a' and 'b': say whom each "
-          "leads, --via a:HOSTS" },
-        { { "a:n1,n2,b", "b" }, "--via b: there is nobody else that it could lead" },
+          "hosts.via: expected one leader of all others, got 'a' and 'b': say whom each "
+          "leads, hosts.via a:HOSTS" },
+        { { "a:n1,n2,b", "b" }, "hosts.via b: there is nobody else that it could lead" },
         { { "a:b", "b:n1", "n1:a" },
-          "--via: 'a' is behind itself: leaders go in circles" },
+          "hosts.via: 'a' is behind itself: leaders go in circles" },
         { { "a:n1:2" },
           "hosts.via: expected names of workers, of which the platform file says how "
           "they are reached, got 'n1'" },

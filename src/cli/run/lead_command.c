@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "base/helper_program.h"
-#include "base/words.h"
+#include "base/shell_word.h"
 
 static void add_option(struct cv_words *words, const char *option, const char *value)
 {

@@ -6,7 +6,7 @@
 #define CV_COPIES_H
 #include <cleave/error.h>
 #include "base/arena.h"
-#include "run/common/content_hash.h"
+#include "run/common/piece_part.h"
 
 enum { CV_PROCESSORS = 6 };
 

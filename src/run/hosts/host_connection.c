@@ -18,7 +18,7 @@
 #include <cleave/version.h>
 
 #include "base/text.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/hosts/host_spec.h"
 #include "run/hosts/hosts_internal.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/input/source.h"
 
 enum { GOODBYE_MS = 1000 }; /* for commands that connect to end by themselves */

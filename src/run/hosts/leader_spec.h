@@ -3,7 +3,7 @@
 #define CV_LEADER_SPEC_H
 #include <stdint.h>
 #include "base/fail.h"
-#include "model/platform/lead_rules.h"
+#include "model/platform/leaders.h"
 #include "run/hosts/host_spec.h"
 
 /* In the arena. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/input/source_packed.h"
+#include "run/input/source.h"
 #include "run/slot/line_output.h"
 
 /* END agrees with the bytes that were sent and received. Else the host is lost. */
@@ -58,9 +58,9 @@ static void send_again(struct cv_host *host, struct cv_slot *slot)
     cv_remote_drop_store(slot);
     if (slot->stopping) {
         slot->busy = false;
-        slot->ended(slot->context, slot, CV_SLOT_STOPPED);
+        slot->events->ended(slot->context, slot, CV_SLOT_STOPPED);
     } else if (cv_remote_start(slot, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     }
 }
 
@@ -80,7 +80,8 @@ static void give_back(struct cv_slot *slot)
     slot->remote->facts.was_running = false;
     lose_output(slot);
     slot->fault = "was given back";
-    slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+    slot->events->ended(slot->context, slot,
+                        slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
 }
 
 static void take_back(struct cv_host *host, struct cv_slot *slot)
@@ -148,7 +149,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     cv_host_owes(host, slot, false, remote->facts.cutting);
     cv_remote_cut_answered(slot, false);
     if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     slot->busy = false;
     if (!cv_has_arrived(&remote->facts)) /* bytes of an open piece may be on their way */
         cv_send_over(slot);
@@ -164,7 +165,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     if (how == CV_SLOT_FAILED && host->noticed)
         give_back(slot); /* the signal for the host may have ended its command, too */
     else
-        slot->ended(slot->context, slot, how);
+        slot->events->ended(slot->context, slot, how);
 }
 
 /* If the body cannot be decoded here either, the file is damaged, and the run fails.
@@ -176,7 +177,7 @@ static bool judge_spoiled(struct cv_host *host, struct cv_slot *slot,
     struct cleave_error err;
 
     if (cv_source_try(host->hosts->source, &slot->piece, &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     else
         cv_host_accuse(host, "a chunk that can be decoded here cannot be there: %s",
                        cv_shown(end->fault, strlen(end->fault), shown, sizeof shown));
@@ -229,7 +230,8 @@ void cv_remote_lose(struct cv_host *host)
         slot->busy = false;
         cv_item_forget(slot);
         slot->fault = "was on a host that is gone";
-        slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+        slot->events->ended(slot->context, slot,
+                            slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }
 }
 
@@ -259,7 +261,7 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         return;
     remote->facts.progress = CV_PIECE_ARRIVED;
     cv_send_over(slot);
-    slot->arrived(slot->context, slot);
+    slot->events->arrived(slot->context, slot);
     remote->facts.arrived_s = cv_clock_s();
     cv_limit_set(slot);
 }
@@ -281,7 +283,7 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
              ? cv_item_take_back(slot, payload, head->length, &err)
              : cv_chunk_output_write(slot->store, payload, head->length, &err)) !=
         CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }
 
 /* Lines of a running command are written before END can be compared, so each frame has
@@ -307,7 +309,7 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
                         : cv_chunk_output_write_lines(slot->store, payload, head->length,
                                                       &err)) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }
 
 static struct cv_slot *find_seat(const struct cv_host *host, uint32_t seat)
@@ -339,7 +341,7 @@ static void take_left(struct cv_host *host, const struct cv_frame_head *head,
         shown.process.signal = (int)end.signal;
         shown.timed_out = (end.flags & CV_END_TIMED_OUT) != 0;
         shown.fault = fault[0] != '\0' ? fault : NULL;
-        slot->left(slot->context, &shown);
+        slot->events->left(slot->context, &shown);
     }
     cv_arena_done(&arena);
 }
@@ -352,7 +354,7 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
     if (head->type == CV_FRAME_SILENT) {
         seat->silent++;
         if (slot != NULL && cv_host_tells(host, CV_NOTE_SILENT))
-            slot->silent(slot->context, slot);
+            slot->events->silent(slot->context, slot);
         return;
     }
     seat->command = CV_SEAT_EMPTY;

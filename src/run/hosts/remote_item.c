@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/write_all.h"
-#include "run/common/item_transfer.h"
+#include "run/common/transfer.h"
 
 struct cv_item_message_out {
     struct cv_packer head;
@@ -354,7 +354,7 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
         return !done || (count(slot->remote->message->returns) == 0 &&
                          slot->items->errors == NULL);
     if (cv_ordered_output_take(store, &taken, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         return true;
     }
     cv_arena_init(&arena);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "run/hosts/hosts_internal.h"
-#include "run/input/source_packed.h"
+#include "run/input/source.h"
 #include "run/slot/slot_kind.h"
 
 enum {
@@ -409,7 +409,7 @@ void cv_send_piece(struct cv_slot *slot, enum cv_frame_type type, uint16_t flags
     cv_pack_piece(&packer, &told);
     if (!cv_link_send_packed(&host->link, &head, &packer)) {
         cv_fail_memory(&err, "a frame");
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     }
 }
 
@@ -446,7 +446,7 @@ static void announce(struct cv_slot *slot)
     slot->remote->facts.number = host->numbered++;
     if ((slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) ||
         send_variables(slot, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         leave_queue(slot);
         return;
     }
@@ -495,7 +495,7 @@ static void read_failed(struct cv_slot *slot, ssize_t got)
     else
         cv_fail(&err, CLEAVE_EENGINE, "%s: has become shorter while it was read",
                 slot->piece.name);
-    slot->broke(slot->context, &err);
+    slot->events->broke(slot->context, &err);
 }
 
 /* Read the next bytes of the piece. False: that failed, and was reported. */
@@ -576,7 +576,7 @@ bool cv_send_more(void *context)
     if (cv_is_packed(slot->remote) && !slot->remote->packed.told) {
         if (cv_packed_tell(slot, &err) == CLEAVE_OK)
             return true;
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         leave_queue(slot);
         return false;
     }
@@ -610,11 +610,11 @@ static void note_burst(struct cv_slot *slot, double now_s)
     struct cv_remote *remote = slot->remote;
 
     if (!slot->open.on || remote->queue != NULL || remote->burst_s <= 0 ||
-        remote->acked < remote->sent || slot->carried == NULL)
+        remote->acked < remote->sent || slot->events->carried == NULL)
         return;
-    slot->carried(slot->context, slot,
-                  packed_units(slot, remote->sent - remote->burst_from),
-                  now_s - remote->burst_s);
+    slot->events->carried(slot->context, slot,
+                          packed_units(slot, remote->sent - remote->burst_from),
+                          now_s - remote->burst_s);
     remote->burst_s = 0;
 }
 

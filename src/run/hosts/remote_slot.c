@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "run/slot/line_output.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/slot/slot_kind.h"
 
 /* A command is killed one second after it was asked to end. */
@@ -52,7 +52,7 @@ static void go_on(struct cv_slot *slot)
         return;
     /* Also if there is no room for more: the host may be able to feed more of its bytes. */
     if (cv_packed_tell(slot, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         return;
     }
     if (remote->packed.source == CV_BODY_SEEN)
@@ -82,7 +82,7 @@ static enum cleave_status remote_extend(struct cv_slot *slot,
     else
         cv_packed_begin(slot);
     if (!slot->open.bound && !slot->by_lines)
-        cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
+        cv_ordered_output_offer(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->open.bound = true;
     go_on(slot);
     return CLEAVE_OK;
@@ -106,7 +106,7 @@ static void check_dry(struct cv_slot *slot)
         !slot->open.more || slot->stopping)
         return;
     slot->open.dry_s = cv_clock_s();
-    slot->drained(slot->context, slot);
+    slot->events->drained(slot->context, slot);
 }
 
 void cv_remote_open_cut(struct cv_slot *slot, bool done)
@@ -126,7 +126,7 @@ void cv_remote_look(struct cv_slot *slot)
         slot->remote->facts.looks++;
         cv_send_word(slot, CV_FRAME_LOOK);
     } else { /* the host does not know of the piece */
-        slot->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
+        slot->events->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
     }
 }
 
@@ -138,7 +138,7 @@ static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t mi
         return;
     }
     slot->open.spawn_s = fmax(slot->start_s, cv_clock_s() - 1e-6 * (double)micros);
-    slot->began(slot->context, slot);
+    slot->events->began(slot->context, slot);
 }
 
 static bool take_fed(struct cv_host *host, struct cv_slot *slot,
@@ -182,9 +182,10 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
         return;
     }
     slot->remote->facts.looks--;
-    slot->seen(slot->context, slot,
-               &(struct cv_slot_seen){
-                   .read = seen.read, .output = seen.output, .cpu_s = seen.cpu_s });
+    slot->events->seen(slot->context, slot,
+                       &(struct cv_slot_seen){ .read = seen.read,
+                                               .output = seen.output,
+                                               .cpu_s = seen.cpu_s });
 }
 
 void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,
@@ -303,7 +304,7 @@ void cv_limit_set(struct cv_slot *slot)
     cv_poller_cancel(poller, &slot->timer);
     if (isfinite(when_s) &&
         cv_poller_set(poller, &slot->timer, when_s, look, slot, &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }
 
 void cv_limit_over(struct cv_slot *slot)
@@ -370,7 +371,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));
     else if (!slot->open.on || slot->open.bound)
-        cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
+        cv_ordered_output_offer(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;
@@ -462,7 +463,7 @@ void cv_remote_cut_answered(struct cv_slot *slot, bool done)
     if (!slot->remote->facts.cutting)
         return;
     slot->remote->facts.cutting = false;
-    slot->cut_answered(slot->context, slot, done);
+    slot->events->cut_answered(slot->context, slot, done);
 }
 
 static void stop_remote(struct cv_slot *slot)
@@ -478,7 +479,7 @@ static void stop_remote(struct cv_slot *slot)
     }
     cv_remote_forget(slot);
     cv_remote_cut_answered(slot, false);
-    slot->ended(slot->context, slot, CV_SLOT_STOPPED);
+    slot->events->ended(slot->context, slot, CV_SLOT_STOPPED);
 }
 
 /* Only a persistent command has to be asked. */

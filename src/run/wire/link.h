@@ -6,8 +6,7 @@
 #ifndef CV_LINK_H
 #define CV_LINK_H
 #include "engine/channel.h"
-#include "run/common/link_compressor.h"
-#include "run/common/pack.h"
+#include "run/common/transfer.h"
 #include "run/common/poller.h"
 #include "run/wire/frame.h"
 

@@ -10,10 +10,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include "base/arena.h"
-#include "run/common/content_hash.h"
-#include "run/common/pack.h"
-#include "run/common/packed.h"
 #include "run/common/piece_part.h"
+#include "run/common/transfer.h"
 #include "run/common/range_set.h"
 #include "run/wire/frame.h"
 

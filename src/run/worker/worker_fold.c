@@ -14,7 +14,6 @@
 
 #include "base/fail.h"
 #include "run/fold/fold.h"
-#include "run/fold/fold_command.h"
 #include "run/worker/worker_internal.h"
 #include "run/worker/worker_partials.h"
 
@@ -388,6 +387,9 @@ static void peers_ready(void *context, unsigned events)
         write_some(fold);
 }
 
+static const struct cv_slot_events slot_events = { .ended = slot_ended,
+                                                   .broke = slot_broke };
+
 /* --- frames of the master ----------------------------------------------------------------- */
 
 static enum cleave_status take_reduce(struct cv_worker_fold *fold,
@@ -413,8 +415,7 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
     fold->slot.poller = worker->poller;
     fold->slot.outputs = worker->outputs;
     fold->slot.timeout_s = timeout_s;
-    fold->slot.ended = slot_ended;
-    fold->slot.broke = slot_broke;
+    fold->slot.events = &slot_events;
     fold->slot.context = fold;
     fold->retries = (uint32_t)retries;
     fold->base = head->value;

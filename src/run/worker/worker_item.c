@@ -14,7 +14,7 @@
 
 #include "base/fail.h"
 #include "base/new_file.h"
-#include "run/common/item_transfer.h"
+#include "run/common/transfer.h"
 #include "run/worker/worker_internal.h"
 
 enum {

@@ -13,9 +13,7 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/common/cpu_affinity.h"
-#include "run/common/gpus.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/wire/connect_stderr.h"
 #include "run/worker/worker_internal.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/slot/persistent_slot.h"
 #include "run/worker/worker_internal.h"
 
@@ -379,6 +379,17 @@ static void slot_silent(void *context, struct cv_slot *slot)
         cv_worker_send(worker, CV_FRAME_SILENT, slot->worker, 0, 0);
 }
 
+static const struct cv_slot_events slot_events = {
+    .ended = slot_ended,
+    .broke = slot_broke,
+    .left = slot_left,
+    .silent = slot_silent,
+    .began = slot_began,
+    .drained = slot_drained,
+    .moved = slot_moved,
+    .wrote = cv_worker_wrote,
+};
+
 /* --- the start of a task ------------------------------------------------------------------ */
 
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
@@ -398,14 +409,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     else
         slot->base = slot->command;
     slot->persistent.in_parts = leads && (worker->job.lines || worker->job.early);
-    slot->ended = slot_ended;
-    slot->broke = slot_broke;
-    slot->left = slot_left;
-    slot->silent = slot_silent;
-    slot->began = slot_began;
-    slot->moved = slot_moved;
-    slot->drained = slot_drained;
-    slot->wrote = cv_worker_wrote;
+    slot->events = &slot_events;
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
