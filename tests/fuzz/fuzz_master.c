@@ -499,10 +499,10 @@ static struct cv_host *open_host(struct cv_hosts *hosts, const char *const *name
     hosts->poller = poller;
     hosts->names = names;
     hosts->changed = changed;
-    hosts->terms = (struct cv_host_terms){ .command = command,
-                                           .persistent = persistent,
-                                           .lines = way != KEPT,
-                                           .command_timeout_s = 60,
+    hosts->terms = (struct cv_host_terms){ .job = { .command = command,
+                                                    .persistent = persistent,
+                                                    .lines = way != KEPT,
+                                                    .timeout_s = 60 },
                                            .connect_timeout_s = 60,
                                            .silence_s = 60 };
     cv_hosts_init(hosts);

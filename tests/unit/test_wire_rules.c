@@ -152,7 +152,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     remote.facts.progress = CV_PIECE_ARRIVED;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_ARRIVED);
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_ARRIVED);
-    remote.cutting = true;
+    remote.facts.cutting = true;
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_CUT_DUE);
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_ARRIVED);
     slot.stopping = true;
@@ -244,7 +244,7 @@ static void commands_that_stay_have_stages_as_well(void **state)
     (void)state;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_PLAIN);
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 1, 0), CV_STAGE_NO_SEAT);
-    hosts.terms.persistent = true;
+    hosts.terms.job.persistent = true;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_IDLE);
     seats[0].given = 2;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_STAYS);

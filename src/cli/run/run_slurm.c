@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/helper_program.h"
 #include "model/platform/generate.h"
-#include "run/hosts/host_range.h"
+#include "run/hosts/host_spec.h"
 #include "run/common/process.h"
 
 enum { MOST_NODES = 4096, MOST_SLOTS = 65536 };

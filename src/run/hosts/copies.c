@@ -78,8 +78,7 @@ static enum cleave_status processor_of(const char *file, size_t *out,
                                            : "");
 }
 
-/* The file is the copy for its processor, which has to be `expected` unless that is
- * CV_PROCESSORS. */
+/* The file is the copy for its processor. `expected`: which that has to be, or CV_PROCESSORS. */
 static enum cleave_status take(const char *file, size_t expected, struct cv_arena *arena,
                                struct cv_copies *out, struct cleave_error *err)
 {
@@ -141,16 +140,6 @@ static enum cleave_status take_folder(const char *folder, struct cv_arena *arena
                          folder);
 }
 
-static enum cleave_status take_named(const char *name, struct cv_arena *arena,
-                                     struct cv_copies *out, struct cleave_error *err)
-{
-    struct stat info;
-
-    return stat(name, &info) == 0 && S_ISDIR(info.st_mode)
-               ? take_folder(name, arena, out, err)
-               : take(name, CV_PROCESSORS, arena, out, err);
-}
-
 /* Files next to this program, a static one first; else the program itself. */
 static enum cleave_status look_beside(struct cv_arena *arena, struct cv_copies *out,
                                       struct cleave_error *err)
@@ -202,9 +191,13 @@ enum cleave_status cv_copies_find(const char *const *named, size_t count,
                                   struct cv_arena *arena, struct cv_copies *out,
                                   struct cleave_error *err)
 {
+    struct stat info;
+
     *out = (struct cv_copies){ .of = { { .file = NULL } } };
     for (size_t i = 0; i < count; i++)
-        CV_TRY(take_named(named[i], arena, out, err));
+        CV_TRY(stat(named[i], &info) == 0 && S_ISDIR(info.st_mode)
+                   ? take_folder(named[i], arena, out, err)
+                   : take(named[i], CV_PROCESSORS, arena, out, err));
     CV_TRY(look_beside(arena, out, err));
     for (size_t i = 0; i < CV_PROCESSORS; i++)
         if (out->of[i].file != NULL)

@@ -32,8 +32,7 @@ enum {
     IDLE = 4,           /* number in the first line of /proc/stat */
 };
 
-/* A worker waits longer for its master than the master for it: a suspended master should find its
- * workers again. */
+/* A worker waits this many times longer than the master, which may be suspended. */
 static const double PATIENCE = 3;
 /* A copy of cleave has some megabytes: its limit is this many times that of a connection. */
 static const double LONGER = 12;
@@ -43,8 +42,6 @@ static const double STEP_S = 0.06, IDLE_PART = 0.25;
 static const double HUSH_S = 1;
 
 static void hosts_settled(struct cv_hosts *hosts);
-
-/* --- hello and job ------------------------------------------------------------------------ */
 
 static void send_hello(struct cv_host *host)
 {
@@ -86,54 +83,28 @@ static const char **list_names(const struct cv_host *host, struct cv_arena *aren
     return names;
 }
 
-static enum cleave_status pack_job(const struct cv_host *host, const char **names,
-                                   struct cv_packer *packer, struct cleave_error *err)
-{
-    static const char *const nothing[] = { NULL };
-    const struct cv_host_terms *terms = &host->hosts->terms;
-    /* Only read. */
-    union {
-        const char *const *in;
-        const char **out;
-    } command = { terms->command },
-      environment = { terms->environment != NULL ? terms->environment : nothing };
-    struct cv_remote_job job = {
-        .command = command.out,
-        .names = names,
-        .environment = environment.out,
-        .directory = terms->work_directory != NULL ? terms->work_directory : "",
-        .persistent = terms->persistent,
-        .hashes = terms->hashes,
-        .items = terms->items,
-        .cleanup = terms->cleanup,
-        .lines = terms->lines,
-        .early = terms->early,
-        .timeout_s = terms->command_timeout_s,
-        .silence_s = PATIENCE * terms->silence_s,
-        .memory = terms->memory > 0 ? terms->memory : CV_GATHER_MEMORY,
-        .files = host->may_share ? host->hosts->files : NULL,
-        .nfiles = host->may_share ? host->hosts->nfiles : 0,
-    };
-
-    if (names == NULL)
-        return cv_fail_memory(err, "a job");
-    cv_pack_job(packer, &job);
-    return packer->failed ? cv_fail_memory(err, "a job") : CLEAVE_OK;
-}
-
 static enum cleave_status send_job(struct cv_host *host, struct cleave_error *err)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
-    enum cleave_status status;
+    struct cv_remote_job job = host->hosts->terms.job;
     struct cv_arena arena;
+    bool good;
 
     host->briefed = true;
     cv_arena_init(&arena);
-    status = pack_job(host, list_names(host, &arena), &packer, err);
+    job.names = list_names(host, &arena);
+    job.directory = job.directory != NULL ? job.directory : "";
+    job.memory = job.memory > 0 ? job.memory : CV_GATHER_MEMORY;
+    job.silence_s = PATIENCE * host->hosts->terms.silence_s;
+    job.files = host->may_share ? host->hosts->files : NULL;
+    job.nfiles = host->may_share ? host->hosts->nfiles : 0;
+    if (job.names != NULL)
+        cv_pack_job(&packer, &job);
+    good = job.names != NULL && !packer.failed;
     cv_arena_done(&arena);
-    if (status == CLEAVE_OK)
+    if (good)
         host->link.most_pending += packer.length;
-    for (size_t at = 0; status == CLEAVE_OK && at < packer.length; at += JOB_FRAME) {
+    for (size_t at = 0; good && at < packer.length; at += JOB_FRAME) {
         const size_t left = packer.length - at;
         const bool last = left <= JOB_FRAME;
 
@@ -143,7 +114,7 @@ static enum cleave_status send_job(struct cv_host *host, struct cleave_error *er
                      packer.bytes + at, last ? left : JOB_FRAME);
     }
     cv_pack_done(&packer);
-    return status;
+    return good ? CLEAVE_OK : cv_fail_memory(err, "a job");
 }
 
 /* --- a copy of cleave ---------------------------------------------------------------------
@@ -233,8 +204,8 @@ static void push(struct cv_host *host, const struct cleave_copy *copy)
 
 /* --- leaving ------------------------------------------------------------------------------
  *
- * A host that leaves gets nothing more and ends what it has; the rest goes to others after
- * terms.notice_s. A host that gave notice itself returns what it has not started. */
+ * A host that leaves gets no new pieces and ends its own; the rest goes to others after
+ * terms.notice_s. A host that gave notice itself returns pieces that were not started. */
 
 static void notice_over(void *context)
 {
@@ -335,8 +306,6 @@ void cv_host_release(struct cv_host *host)
     host->noticed = false;
 }
 
-/* --- frames ------------------------------------------------------------------------------- */
-
 /* The default is one slot per core. */
 static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
                                       struct cleave_error *err)
@@ -360,14 +329,10 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
     enum cleave_status status;
 
     cv_arena_init(&arena);
-    if (cv_unpack_hello(payload, head->length, &arena, &hello)) {
-        status = cv_hello_check(&hello, "the worker", &err);
+    status = cv_hello_read(head, payload, "worker", &arena, &hello, &err);
+    if (status == CLEAVE_OK) {
         cv_shown(hello.host, strlen(hello.host), host->machine, sizeof host->machine);
-        if (status == CLEAVE_OK)
-            status = count_slots(host, hello.cores, &err);
-    } else {
-        status = cv_fail(&err, CLEAVE_EINPUT,
-                         "expected the hello of a worker, got something else");
+        status = count_slots(host, hello.cores, &err);
     }
     cv_arena_done(&arena);
     if (status != CLEAVE_OK) {
@@ -448,8 +413,6 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         cv_remote_frame(host, slot, head, payload);
 }
 
-/* --- the end of a connection -------------------------------------------------------- */
-
 /* Tell the worker why, if the link can take a frame. */
 static void send_refusal(struct cv_host *host, const struct cleave_error *err)
 {
@@ -473,8 +436,7 @@ static void describe_words(const struct cv_host *host, const struct cleave_error
                  cv_shown((const char *)link->got, link->ngot, shown, sizeof shown));
 }
 
-/* End the command that connects. True: it has ended by itself, and its status is
- * known. */
+/* End the command that connects. True: it had ended by itself. */
 static bool has_exited(struct cv_host *host)
 {
     struct pollfd wait = { .fd = host->process.pidfd, .events = POLLIN };
@@ -508,8 +470,7 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
         host->state = CV_HOST_DOWN;
 }
 
-/* The connection was cut after the host had answered. A command that fails would fail
- * again. */
+/* Cut after the host had answered. A command that failed would fail again. */
 static bool was_cut(const struct cv_host *host, enum cv_host_state before,
                     enum cleave_status status)
 {
@@ -578,8 +539,6 @@ static void host_took_too_long(void *context)
     cv_host_fail(host, &err);
 }
 
-/* --- one connection ----------------------------------------------------------------- */
-
 static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
                                         struct cleave_error *err)
 {
@@ -643,8 +602,7 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
                          cv_clock_s() + hosts->terms.connect_timeout_s,
                          host_took_too_long, host, err));
     send_hello(host);
-    /* If the job does not depend on the hello, do not wait for it: the first piece
-     * arrives a round trip earlier. */
+    /* A job that does not depend on the hello saves a round trip. */
     return host->slots > 0 ? send_job(host, err) : CLEAVE_OK;
 }
 
@@ -654,7 +612,7 @@ void cv_host_connect(struct cv_host *host)
 
     cv_send_reset(host);
     host->moved = host->stuck = host->briefed = host->marks = false;
-    cv_process_kill(&host->process); /* of an earlier connection */
+    cv_process_kill(&host->process); /* the process of an earlier connection */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);
@@ -704,8 +662,7 @@ bool cv_hosts_any_hope(const struct cv_hosts *hosts)
     return hosts->nready > 0 || cv_hosts_may_come(hosts);
 }
 
-/* It is not decided yet which hosts are ready. A lost host is waited for if no other
- * one is ready. */
+/* Hosts may become ready. A lost host counts if no other one is ready. */
 static bool undecided(const struct cv_hosts *hosts)
 {
     return count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 ||
@@ -818,8 +775,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
     double first_s = others ? cv_clock_s() : INFINITY, last_s = first_s;
     size_t nready = 0;
 
-    /* A run that waits for all hosts, or begins without late ones, gains nothing from
-     * the first one. */
+    /* A run that waits for all hosts gains nothing from an early one. */
     hosts->window = isinf(patience->gap_s)  ? hosts->count + 1
                     : cv_usable_cores() > 2 ? cv_usable_cores()
                                             : 2;

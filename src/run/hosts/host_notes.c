@@ -43,8 +43,6 @@ void cv_host_tell_rest(const struct cv_host *host)
                           host->notes[note] - 1, host->notes[note] > 2 ? "s" : "");
 }
 
-/* --- hosts that are not ready --------------------------------------------------------------- */
-
 const struct cleave_copy *cv_host_wanted_copy(const struct cv_host *host)
 {
     const int exit_code = host->process.exit_code;
@@ -181,8 +179,6 @@ void cv_hosts_tell_rest(struct cv_hosts *hosts)
         cv_hosts_note(hosts, "%zu more host%s said something before %s ready", words,
                       words > 1 ? "s" : "", words > 1 ? "they were" : "it was");
 }
-
-/* --- hosts that are ready ----------------------------------------------------------- */
 
 static bool was_told(const struct cv_hosts *hosts, const char *words)
 {

@@ -39,7 +39,7 @@ static enum cv_stage piece_stage(const struct cv_host *host,
     const struct cv_slot *slot = *out_slot = find_slot(host, head);
 
     if (head->type == CV_FRAME_CUT_DONE &&
-        ((slot != NULL && slot->remote->cutting) || (owed != NULL && owed->cut)))
+        ((slot != NULL && slot->remote->facts.cutting) || (owed != NULL && owed->cut)))
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
@@ -59,7 +59,7 @@ static enum cv_stage seat_stage(const struct cv_host *host,
 
     if (head->type == CV_FRAME_HAS_LEFT && seat->command == CV_SEAT_LEAVING)
         return CV_STAGE_LEAVING;
-    if (!host->hosts->terms.persistent)
+    if (!host->hosts->terms.job.persistent)
         return CV_STAGE_PLAIN;
     if (seat->left >= seat->given)
         return CV_STAGE_IDLE;
@@ -90,16 +90,10 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
 
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
 {
-    struct cv_expected_frame *grown = host->owed;
-
-    if (host->state != CV_HOST_READY || (!end && !cut) || host->nowed == OWED_MOST)
+    /* Without memory, the host will be lost when the frame arrives. */
+    if (host->state != CV_HOST_READY || (!end && !cut) || host->nowed == OWED_MOST ||
+        !CV_ROOM(host->owed, &host->owed_room, host->nowed + 1))
         return;
-    if (host->nowed == host->owed_room)
-        grown =
-            cv_grow(host->owed, &host->owed_room, host->nowed + 1, sizeof *host->owed);
-    if (grown == NULL)
-        return; /* the host will be lost when the frame arrives */
-    host->owed = grown;
     host->owed[host->nowed++] =
         (struct cv_expected_frame){ .number = slot->remote->facts.number,
                                     .seat = slot->remote->seat,

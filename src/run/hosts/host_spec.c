@@ -7,6 +7,164 @@
 #include <string.h>
 #include "base/text.h"
 
+/* --- ranges of names ---------------------------------------------------------------------- */
+
+enum { MOST_DIGITS = 9 };
+
+/* A part of a string, not terminated. */
+struct part {
+    const char *at;
+    size_t length;
+};
+
+/* A word that is expanded; `name` is the beginning of the next name. */
+struct making {
+    struct part word;
+    char name[CV_HOST_NAME_MOST + 1];
+    size_t used;
+    struct cv_arena *arena;
+    struct cv_host_names *out;
+    struct cleave_error *err;
+};
+
+static enum cleave_status refuse_range(const struct making *making, const char *expected)
+{
+    char shown[80];
+
+    return cv_fail(making->err, CLEAVE_EINPUT, "expected %s, got '%s'", expected,
+                   cv_shown(making->word.at, making->word.length, shown, sizeof shown));
+}
+
+static enum cleave_status add_name(struct making *making)
+{
+    struct cv_host_names *out = making->out;
+    const char *name;
+
+    making->name[making->used] = '\0';
+    if (out->count >= CV_HOST_NAMES_MOST)
+        return cv_fail(making->err, CLEAVE_EINPUT, "more than %d hosts",
+                       (int)CV_HOST_NAMES_MOST);
+    name = cv_arena_text(making->arena, making->name);
+    if (name == NULL || !CV_ROOM(out->items, &out->room, out->count + 1))
+        return cv_fail_memory(making->err, "the hosts");
+    out->items[out->count++] = name;
+    return CLEAVE_OK;
+}
+
+/* Reads digits at *at, and moves it. */
+static bool read_number(struct part word, size_t *at, uint32_t *out, int *digits)
+{
+    const size_t begin = *at;
+
+    *out = 0;
+    while (*at < word.length && word.at[*at] >= '0' && word.at[*at] <= '9') {
+        if (*at - begin >= MOST_DIGITS)
+            return false;
+        *out = *out * 10 + (uint32_t)(word.at[(*at)++] - '0');
+    }
+    *digits = (int)(*at - begin);
+    return *digits > 0;
+}
+
+/* "01-03" or "7" at `*at`: numbers as wide as the first one. */
+static enum cleave_status read_range(const struct making *making, size_t *at,
+                                     uint32_t *first, uint32_t *last, int *width)
+{
+    int digits;
+
+    if (!read_number(making->word, at, first, width))
+        return refuse_range(making, "numbers of at most 9 digits in brackets, as in "
+                                    "node[01-16,20]");
+    *last = *first;
+    if (*at < making->word.length && making->word.at[*at] == '-') {
+        ++*at;
+        if (!read_number(making->word, at, last, &digits))
+            return refuse_range(making,
+                                "a number of at most 9 digits at the end of a range");
+    }
+    if (*last < *first)
+        return refuse_range(making, "ranges that count up");
+    if (*last - *first >= CV_HOST_NAMES_MOST)
+        return refuse_range(making, "at most 65536 hosts in a range");
+    return CLEAVE_OK;
+}
+
+/* Adds all names whose rest begins at `at`. The recursion is limited by the length of
+ * a name: each pair of brackets adds a digit. */
+static enum cleave_status expand_from(struct making *making, size_t at)
+{
+    const struct part word = making->word;
+    const char *open = memchr(word.at + at, '[', word.length - at), *close;
+    const size_t plain = (open != NULL ? (size_t)(open - word.at) : word.length) - at;
+    const size_t used = making->used + plain;
+    uint32_t number, last;
+    int width;
+
+    if (memchr(word.at + at, ']', plain) != NULL)
+        return refuse_range(making, "a '[' before the ']'");
+    if (used > CV_HOST_NAME_MOST)
+        return refuse_range(making, "a name of at most 255 bytes");
+    memcpy(making->name + making->used, word.at + at, plain);
+    making->used = used;
+    if (open == NULL)
+        return add_name(making);
+    at += plain;
+    do {
+        at++; /* '[' or ',' */
+        CV_TRY(read_range(making, &at, &number, &last, &width));
+        close = at < word.length && (word.at[at] == ',' || word.at[at] == ']')
+                    ? memchr(word.at + at, ']', word.length - at)
+                    : NULL;
+        if (close == NULL)
+            return refuse_range(making, "a ']' after the numbers");
+        if (used + MOST_DIGITS > CV_HOST_NAME_MOST)
+            return refuse_range(making, "a name of at most 255 bytes");
+        for (; number <= last; number++) {
+            making->used = used + (size_t)snprintf(making->name + used, MOST_DIGITS + 1,
+                                                   "%0*u", width, number);
+            CV_TRY(expand_from(making, (size_t)(close - word.at) + 1));
+        }
+    } while (word.at[at] == ',');
+    return CLEAVE_OK;
+}
+
+/* The length of the first word of a list. */
+static size_t word_length(const char *list)
+{
+    bool inside = false;
+    size_t length = 0;
+
+    for (; list[length] != '\0' && (inside || list[length] != ','); length++)
+        if (list[length] == '[' || list[length] == ']')
+            inside = list[length] == '[';
+    return length;
+}
+
+enum cleave_status cv_host_list_expand(const char *list, struct cv_arena *arena,
+                                       struct cv_host_names *out,
+                                       struct cleave_error *err)
+{
+    for (;;) {
+        const size_t length = word_length(list);
+        struct making making = {
+            .word = { list, length }, .arena = arena, .out = out, .err = err
+        };
+
+        if (length == 0)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected a host before and after each comma");
+        CV_TRY(expand_from(&making, 0));
+        if (list[length] == '\0')
+            return CLEAVE_OK;
+        list += length + 1;
+    }
+}
+
+#define URL "ssh://"
+#define DIGITS "0123456789"
+
+enum { MOST_PORT = 65535 };
+
 /* The source of the words, and the result. */
 struct reading {
     const char *where;
@@ -15,20 +173,6 @@ struct reading {
     struct cv_host_spec *out;
     struct cleave_error *err;
 };
-
-/* A part of a string, not terminated. */
-struct part {
-    const char *at;
-    size_t length;
-};
-
-/* --- names, addresses and logins ---------------------------------------------------- */
-
-#define URL "ssh://"
-
-enum { MOST_PORT = 65535 };
-
-#define DIGITS "0123456789"
 
 static enum cleave_status refuse(const struct reading *reading, struct part got,
                                  const char *expected)
@@ -52,7 +196,7 @@ static struct part skip(struct part text, size_t length)
     return part(text.at + length, text.length - length);
 }
 
-/* What to write instead of a word that is not the name of a host; follows "expected". */
+/* The right spelling for a word that is not the name of a host; follows "expected". */
 static const char *hint(const char *word, bool in_file)
 {
     if (strcmp(word, "-") == 0)
@@ -119,17 +263,13 @@ static bool is_address(const char *text)
 static enum cleave_status keep(struct reading *reading, struct cv_host_spec_item word)
 {
     struct cv_host_spec *out = reading->out;
-    struct cv_host_spec_item *grown = out->items;
     const char *name = word.name != NULL ? word.name : ":";
 
     if (out->count >= CV_HOST_NAMES_MOST)
         return refuse(reading, part(name, strlen(name)), "at most 65536 hosts");
-    if (out->count == out->room)
-        grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
-    if (grown == NULL)
+    if (!CV_ROOM(out->items, &out->room, out->count + 1))
         return cv_fail_memory(reading->err, "the hosts");
-    out->items = grown;
-    grown[out->count++] = word;
+    out->items[out->count++] = word;
     return CLEAVE_OK;
 }
 
@@ -245,6 +385,9 @@ static enum cleave_status add_login(struct reading *reading, struct part login,
     const size_t address = find_address(login);
     struct cv_host_names names = { NULL, 0, 0 };
     struct cleave_error why;
+    struct making making = {
+        .word = login, .arena = reading->arena, .out = &names, .err = &why
+    };
     enum cleave_status status;
     char line[16] = "";
 
@@ -254,7 +397,7 @@ static enum cleave_status add_login(struct reading *reading, struct part login,
         return add_url(reading, login, ssh, slots);
     if (address < login.length)
         return add_address(reading, login, address, ssh, slots);
-    status = cv_host_range_expand(login.at, login.length, reading->arena, &names, &why);
+    status = expand_from(&making, 0);
     if (reading->line > 0)
         snprintf(line, sizeof line, ":%u", reading->line);
     if (status != CLEAVE_OK)
@@ -265,8 +408,6 @@ static enum cleave_status add_login(struct reading *reading, struct part login,
     free(names.items);
     return status;
 }
-
-/* --- words -------------------------------------------------------------------------- */
 
 #define BLANK " \t\r\v\f"
 
@@ -417,7 +558,7 @@ static bool is_parallel(struct part word)
 
     if (slash != NULL &&
         (word.at[0] == '@' ||
-         read_slots(trim((struct part){ word.at, (size_t)(slash - word.at) }), &slots)))
+         read_slots(trim(part(word.at, (size_t)(slash - word.at))), &slots)))
         return true;
     return last_blank(word) > 0 && is_shell(word);
 }
@@ -435,7 +576,7 @@ static enum cleave_status add_word(struct reading *reading, struct part word,
 bool cv_host_words_have_slash(const char *list)
 {
     for (;;) {
-        const size_t length = cv_host_word_length(list);
+        const size_t length = word_length(list);
         const struct part word = trim(part(list, length));
 
         if (memchr(word.at, '/', word.length) != NULL && !is_parallel(word) &&
@@ -451,7 +592,7 @@ static enum cleave_status add_list(struct reading *reading, struct part list,
                                    enum cv_host_spelling spelling)
 {
     for (;;) {
-        const size_t whole = cv_host_word_length(list.at);
+        const size_t whole = word_length(list.at);
         const size_t length = whole < list.length ? whole : list.length;
         const struct part word = trim(part(list.at, length));
 
@@ -690,8 +831,7 @@ enum cleave_status cv_host_lines_add(const char *text, const char *where,
                                      struct cv_arena *arena, struct cv_host_spec *out,
                                      struct cleave_error *err)
 {
-    static const char mark[] =
-        "\xef\xbb\xbf"; /* of UTF-8, written by editors on Windows */
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8, written by editors on Windows */
     struct reading reading = { where, 0, arena, out, err };
 
     if (strncmp(text, mark, strlen(mark)) == 0)

@@ -6,10 +6,28 @@
 #ifndef CV_HOST_SPEC_H
 #define CV_HOST_SPEC_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include "run/hosts/host_range.h"
+#include "base/arena.h"
+#include "base/fail.h"
 
-enum { CV_HOST_SLOTS_MOST = 4096 };
+enum {
+    CV_HOST_NAMES_MOST = 65536, /* names in a list */
+    CV_HOST_NAME_MOST = 255,    /* bytes in a name */
+    CV_HOST_SLOTS_MOST = 4096,
+};
+
+struct cv_host_names {
+    const char **items; /* owned: free() it; the names are in an arena */
+    size_t count, room;
+};
+
+/* Append the names of a list such as "node[01-16],login"; an empty word is an error. As in Slurm,
+ * node[01-03,07] is node01, node02, node03 and node07: numbers are as wide as the first one of a
+ * range. In r[1-2]n[1-4] the last brackets count fastest. */
+enum cleave_status cv_host_list_expand(const char *list, struct cv_arena *arena,
+                                       struct cv_host_names *out,
+                                       struct cleave_error *err);
 
 struct cv_host_spec_item {
     const char *name;  /* without the user; NULL: this machine */

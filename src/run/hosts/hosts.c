@@ -81,7 +81,7 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
     const size_t count = cv_source_inputs(hosts->source);
     bool wanted = false;
 
-    if (hosts->terms.items) /* their files are described one by one */
+    if (hosts->terms.job.items) /* files of items are described one by one */
         return cv_hosts_base(hosts, err);
 
     for (size_t i = 0; i < hosts->count; i++)

@@ -60,44 +60,44 @@ enum cv_note {
 struct cv_expected_frame {
     uint64_t number;
     uint32_t seat;
-    bool end, cut; /* its end; the answer to a cut */
+    bool end, cut; /* the end; the answer to a cut */
 };
 
 struct cv_host {
     struct cv_hosts *hosts;           /* borrowed */
     const char *name;                 /* texts are in hosts->arena */
     const char **words;               /* the command that connects; NULL: none */
-    const struct cleave_copy *copies; /* of cleave, that it may ask for */
+    const struct cleave_copy *copies; /* copies of cleave that the host may ask for */
     size_t ncopies;
     int given;                      /* owned until used: a descriptor; -1: none */
     struct cleave_channel *channel; /* borrowed; NULL: none */
     uint32_t slots; /* 0: as many as it has cores, known after its hello */
-    uint32_t first; /* its first worker in the run, or CV_HOST_NOWHERE */
+    uint32_t first; /* first worker in the run, or CV_HOST_NOWHERE */
     bool asks;      /* `slots` was not given */
-    uint32_t peer;  /* its number for other hosts */
-    bool leads;     /* it shares its pieces among others */
-    bool may_share; /* it is asked whether it sees the input */
+    uint32_t peer;  /* number for other hosts */
+    bool leads;     /* the host shares its pieces among others */
+    bool may_share; /* the host is asked whether it sees the input */
 
     enum cv_host_state state;
     struct cv_link link;
     struct cv_process process;      /* that connects, or copies cleave */
-    struct cv_watch push_watch;     /* its end, if it copies cleave */
-    struct cv_connect_stderr login; /* its standard error */
+    struct cv_watch push_watch;     /* end of the process, if it copies cleave */
+    struct cv_connect_stderr login; /* standard error of the process */
     struct cv_timer timer;          /* limit of the state, or the next try */
     uint32_t tries;                 /* in a row that failed */
     bool pushed;                    /* cleave was copied there */
     bool was_ready;
-    bool briefed; /* the job was sent */
-    bool marks;   /* it writes a mark to standard error (connect_stderr.h) */
-    bool shares;  /* it reads the input itself */
-    bool sees;    /* it reads the input itself, and decodes it */
-    bool blind;   /* it does not see the files of items */
-    bool based;   /* it has the files for all items */
-    bool leaving; /* it gets nothing more, and leaves when it has ended what it has */
-    bool noticed; /* it leaves because of its own notice, and starts nothing more */
-    char machine[128];        /* its own name */
-    char reason[800];         /* why it is not ready */
-    char fault[200];          /* of the last piece that has ended */
+    bool briefed;      /* the job was sent */
+    bool marks;        /* the worker writes a mark (connect_stderr.h) */
+    bool shares;       /* the host reads the input itself */
+    bool sees;         /* the host reads and decodes the input itself */
+    bool blind;        /* the host does not see the files of items */
+    bool based;        /* the host has the files for all items */
+    bool leaving;      /* the host gets no new pieces, and leaves when it has none */
+    bool noticed;      /* by its own notice: it starts nothing */
+    char machine[128]; /* name of the machine, by itself */
+    char reason[800];  /* why it is not ready */
+    char fault[200];   /* fault of the last piece that has ended */
     uint32_t notes[CV_NOTES]; /* how often each happened */
 
     struct cv_slot *first_slot;     /* borrowed: list of its slots */
@@ -111,9 +111,9 @@ struct cv_host {
     double moved_s; /* when sent bytes arrived there, or the first were to be sent */
     struct cv_timer link_timer; /* until some bytes should have arrived */
     bool moved;                 /* bytes have arrived over this connection */
-    bool stuck;                 /* it was lost because none did */
+    bool stuck;                 /* lost because none did */
     uint64_t in_flight;         /* bytes sent and not acknowledged */
-    double rate_Bps;            /* of input bytes; 0: not known */
+    double rate_Bps;            /* input bytes per second; 0: not known */
     double rtt_s;               /* below 0: not known */
     double since_s, delivered;  /* the current measurement of the rate */
     double probe_s; /* when the frame was sent whose round trip is measured; 0 */
@@ -123,21 +123,12 @@ struct cv_host {
 
 /* Requests of a run to all hosts; all is borrowed. */
 struct cv_host_terms {
-    const char *const *command;     /* ended by NULL */
-    const char *const *environment; /* NAME=VALUE, ended by NULL; or NULL */
-    const char *work_directory;     /* NULL: the current one */
-    bool persistent;
-    bool items, cleanup;           /* pieces are items; their files are removed there */
+    struct cv_remote_job job; /* its names, files and defaults are set for each host */
     const char *const *base_files; /* for all items; ended by NULL; or NULL */
-    bool hashes;                   /* hosts compute hashes of their input */
-    bool lines;                    /* lines of outputs are sent while commands run */
-    bool early;                    /* the output that is written next is sent so */
     bool shared_input;             /* all hosts are asked whether they see the input */
-    double command_timeout_s;      /* 0: none */
     double connect_timeout_s;
     double silence_s; /* time without a frame after which a host is lost */
     double notice_s;  /* time for a host that leaves */
-    uint64_t memory;  /* for outputs on each host; 0: CV_GATHER_MEMORY */
     void (*note)(void *context, const char *text); /* for the user; may be NULL */
     void *note_context;
 };
@@ -146,13 +137,13 @@ struct cv_hosts {
     struct cv_poller *poller; /* borrowed, as all pointers that are not marked as owned */
     struct cv_source *source;
     struct cv_host_terms terms;
-    const char *const *names; /* of the workers of the run */
+    const char *const *names; /* names of the workers of the run */
     const int *stopped_by;    /* signal that ends the run, 0: none yet; or NULL */
     bool leads;               /* a host leads others */
     bool one_port;            /* one transfer at a time over all links */
     bool local_workers;       /* there are workers on this machine */
     bool keeps;               /* outputs stay with the hosts (result_sink_remote.c) */
-    /* A host has become ready, or is not any longer; its slots were told before. */
+    /* A host has become ready, or is not any longer; its slots know that already. */
     void (*changed)(void *context, struct cv_host *host);
     /* A frame from CV_FRAME_OTHERS; NULL: none are expected. */
     void (*other)(void *context, struct cv_host *host, const struct cv_frame_head *head,
@@ -179,10 +170,10 @@ struct cv_hosts {
     size_t nwords;         /* hosts whose login printed text: named or counted */
     char words[CV_TOLD_MOST][160]; /* the text of those that were named */
 
-    struct cv_remote_file *files; /* of the input, if it can be shared */
+    struct cv_remote_file *files; /* files of the input, if they can be shared */
     size_t nfiles;
     bool packed;                  /* one of them is compressed */
-    uint64_t sent_bytes;          /* of pieces, over all links */
+    uint64_t sent_bytes;          /* bytes of pieces, over all links */
     struct cv_slot *port;         /* the one that sends, with one_port */
     struct cv_slot_queue waiting; /* for the port */
 };
@@ -204,7 +195,7 @@ struct cv_patience {
     double most_s, gap_s; /* INFINITY: for ever */
 };
 
-/* Of a run with this platform and policy. `opens`: chunks may stay open, so that hosts that are
+/* For a run with this platform and policy. `opens`: chunks may stay open, so that hosts that are
  * expected can be counted. */
 struct cv_patience cv_connect_wait_of(const struct cleave_platform *platform,
                                       const struct cleave_policy *policy, bool opens);
@@ -226,12 +217,12 @@ void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRI
 
 /* Begin to connect; `changed` tells the result. */
 void cv_host_connect(struct cv_host *host);
-/* It is lost, or could not be reached. */
+/* The host is lost, or could not be reached. */
 void cv_host_fail(struct cv_host *host, const struct cleave_error *err);
 /* False: the frame is not allowed in this stage, and the host is lost. */
 bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
                    const struct cv_frame_head *head);
-/* It broke the protocol, and is lost. */
+/* The host broke the protocol, and is lost. */
 void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 3);
 /* The run begins without it: it is not tried again. */
 void cv_host_leave_out(struct cv_host *host);
@@ -239,15 +230,15 @@ void cv_host_leave_out(struct cv_host *host);
 void cv_host_dismiss(struct cv_host *host);
 /* Undo cv_host_dismiss, unless the host gave notice itself. */
 void cv_host_keep(struct cv_host *host);
-/* It leaves and has ended all its pieces: close the connection. */
+/* The host leaves and has ended all its pieces: close the connection. */
 void cv_host_release(struct cv_host *host);
 /* The default name of its worker `i`: that of the host, and a number if there are several. */
 const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
                                 char out[CV_HOST_NAME_ROOM]);
 /* True the first time: report it. Later ones are counted and reported at the end. */
 bool cv_host_tells(struct cv_host *host, enum cv_note note);
-/* It is left out and was never ready: the first hosts are named. The others are counted, and
- * reported when all hosts are ready or out, or at the end. */
+/* The host is left out and was never ready: the first such hosts are named. Others are counted,
+ * and reported when all hosts are ready or out, or at the end. */
 void cv_host_tell_absent(const struct cv_host *host, const char *reason);
 
 /* --- slots of a host ----------------------------------------------------------------------
@@ -272,12 +263,6 @@ uint32_t cv_remote_forget_looks(struct cv_slot *slot);
 /* The functions below answer for local slots as well. */
 
 struct cv_host *cv_remote_host(const struct cv_slot *slot); /* NULL: this machine */
-/* The host has bytes of the piece. */
-bool cv_remote_has_bytes(const struct cv_slot *slot);
-/* The answer to cv_remote_ask_cut is due. */
-bool cv_remote_is_cutting(const struct cv_slot *slot);
-/* The answer to cv_remote_ask_cut or cv_remote_look is due. */
-bool cv_remote_owes_answer(const struct cv_slot *slot);
 /* Time since the piece could be sent; 0: it waits for the port. */
 double cv_remote_sending_s(const struct cv_slot *slot);
 /* Where the body of the piece can be cut first, perhaps after asking: an offset in the file. */
@@ -288,16 +273,19 @@ bool cv_remote_others_ran(const struct cv_slot *slot);
 enum cv_remote_progress {
     CV_PIECE_UNKNOWN,   /* the host does not know of the piece */
     CV_PIECE_ANNOUNCED, /* some of it may be there */
-    CV_PIECE_CUT_SHORT, /* open: its command has ended before all of it was there */
-    CV_PIECE_ARRIVED,   /* all of it is there */
-    CV_PIECE_COMPUTED,  /* its command has ended */
+    CV_PIECE_CUT_SHORT, /* open: the command has ended before all of it had arrived */
+    CV_PIECE_ARRIVED,   /* all bytes have arrived */
+    CV_PIECE_COMPUTED,  /* the command has ended */
 };
 
 /* State and measurements of the piece; all zero for a local slot. */
 struct cv_remote_facts {
-    uint64_t number; /* of the piece on its link */
+    uint64_t number; /* number of the piece on its link */
     enum cv_remote_progress progress;
-    bool was_running;             /* its command ran when the host was lost */
+    bool was_running;             /* the command ran when the host was lost */
+    bool cutting;                 /* the answer to cv_remote_ask_cut is due */
+    uint32_t looks;               /* calls of cv_remote_look without an answer */
+    double bound_s;               /* open: when the first byte arrived; 0: not yet */
     bool hashed;                  /* `hash` is known */
     double granted_s;             /* when it could be sent */
     double arrived_s, computed_s; /* when; of this piece or the one before */
@@ -305,7 +293,7 @@ struct cv_remote_facts {
     uint64_t early;               /* bytes of output that arrived while the command ran */
     uint64_t given;               /* bytes that the command had been given at its end */
     uint64_t kept;                /* bytes of output that stay there */
-    struct cv_content_hash hash;  /* of the bytes that the command was given */
+    struct cv_content_hash hash;  /* hash of the bytes for the command */
 };
 struct cv_remote_facts cv_remote_facts(const struct cv_slot *slot);
 

@@ -15,7 +15,7 @@ enum cv_body_source {
 struct cv_remote_packing {
     enum cv_body_source source;
     bool told;          /* the host knows its current extent */
-    struct cv_range in; /* of the compressed file: the bytes of the body */
+    struct cv_range in; /* range of the compressed file that has the body */
     size_t next;        /* the first block that the host does not know */
 };
 
@@ -25,32 +25,29 @@ struct cv_remote {
     struct cv_host *host;                   /* borrowed */
     uint32_t seat;                          /* slot of the host */
     struct cv_slot *next_slot, **slot_from; /* list of host->first_slot, doubly linked */
-    struct cv_slot_queue *queue;            /* of the link or the port, or NULL */
+    struct cv_slot_queue *queue;            /* that of the link or the port; or NULL */
     struct cv_slot *next_sending;           /* in the queue */
-    struct cv_item_message_out *message;    /* owned: of an item; or NULL */
+    struct cv_item_message_out *message;    /* owned: an item; or NULL */
     struct cv_remote_packing packed;
 
     uint64_t sent, acked;    /* bytes of header, body and mates, in this order */
-    uint64_t sent_sum;       /* of the frames with them */
+    uint64_t sent_sum;       /* sum of the frames with them */
     double stopped_s;        /* when it was told to stop */
     double burst_s;          /* since when bytes are sent without a pause; 0: none are */
     uint64_t burst_from;     /* the first of these bytes */
-    bool cutting;            /* the answer to CUT is due ... */
-    struct cv_piece shorter; /* ... and the piece then becomes this */
+    struct cv_piece shorter; /* the piece after the cut that was asked for */
 
     /* An open piece. */
-    double bound_s;   /* when the host had its first byte; 0: not yet */
     bool last_sent;   /* the host knows that no more will follow */
     uint64_t dropped; /* bytes that were sent and cut off since */
-    uint64_t shown;   /* its extent as the host knows it, if the host reads the input */
+    uint64_t shown;   /* extent that the host knows, if it reads the input */
     uint64_t fed;     /* bytes that its command was given, by the last report */
-    uint64_t drained; /* its extent when its command had last read all of it */
-    uint32_t looks;   /* LOOK without an answer */
+    uint64_t drained; /* extent when the command had last read all of it */
 
     /* The output and the end. */
-    bool wanted;         /* it is to be sent while the command runs */
+    bool wanted;         /* output is to be sent while the command runs */
     uint64_t heard;      /* bytes that have arrived */
-    uint64_t output_sum; /* of the frames with them */
+    uint64_t output_sum; /* sum of the frames with them */
 };
 
 /* The host decodes or fetches the body. */
@@ -108,7 +105,9 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
 /* Answer cv_remote_ask_cut, if an answer is due. */
 void cv_remote_cut_answered(struct cv_slot *slot, bool done);
 void cv_remote_drop_store(struct cv_slot *slot);
-/* Limit the time of the piece, of stopping it, or of the end of a persistent command. The host is
+/* The seat works on this piece, and not on one that was announced before. */
+bool cv_remote_has_turn(const struct cv_slot *slot);
+/* Limit the time for the piece, for stopping it, or for a persistent command to end. The host is
  * lost if it exceeds the limit. */
 void cv_limit_set(struct cv_slot *slot);
 void cv_limit_over(struct cv_slot *slot);
@@ -166,7 +165,7 @@ uint64_t cv_packed_fed(const struct cv_slot *slot);
 enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *err);
 /* Make the message of the item, before it is announced. */
 enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err);
-/* Bytes of the message, and of the files. */
+/* Bytes of the message; bytes of the files. */
 uint64_t cv_item_head(const struct cv_slot *slot);
 uint64_t cv_item_body(const struct cv_slot *slot);
 /* Some files are not sent, because the host sees them. */

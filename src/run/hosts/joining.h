@@ -20,7 +20,7 @@ struct cv_join_port {
 
     int fd; /* owned */
     dev_t device;
-    ino_t inode; /* of the socket */
+    ino_t inode; /* inode of the socket */
     struct cv_watch watch;
     struct cv_timer rest; /* until accepting is tried again */
 };

@@ -23,8 +23,7 @@ static size_t length_of_leader(const char *text)
     return (size_t)(end - text) + strcspn(end, ":");
 }
 
-/* Add the hosts of a text, the leader first. *behind: it names the hosts that it
- * leads. */
+/* Add the hosts of a text, the leader first. *behind: others are named. */
 static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
                                      struct cv_host_spec *out, bool *behind,
                                      struct cleave_error *err)
@@ -70,39 +69,31 @@ static enum cleave_status keep_rule(const struct cv_host_spec *words, size_t fir
     return CLEAVE_OK;
 }
 
-static enum cleave_status read_all(const char *const *texts, size_t count,
-                                   struct cv_arena *arena, struct cv_host_spec *words,
-                                   struct cv_via *out, struct cleave_error *err)
-{
-    out->rules = cv_array(arena, count, sizeof *out->rules);
-    if (out->rules == NULL)
-        return cv_fail_memory(err, "the hosts");
-    for (size_t i = 0; i < count; i++) {
-        const size_t first = words->count;
-        bool behind = false;
-
-        CV_TRY(read_hosts(texts[i], arena, words, &behind, err));
-        CV_TRY(keep_rule(words, first, behind, arena, &out->rules[i], err));
-        out->count++;
-    }
-    out->hosts = cv_array(arena, words->count, sizeof *out->hosts);
-    if (out->hosts == NULL)
-        return cv_fail_memory(err, "the hosts");
-    if (words->count > 0)
-        memcpy(out->hosts, words->items, words->count * sizeof *out->hosts);
-    out->nhosts = words->count;
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_via_read(const char *const *texts, size_t count,
                                struct cv_arena *arena, struct cv_via *out,
                                struct cleave_error *err)
 {
     struct cv_host_spec words = { NULL, 0, 0 };
-    enum cleave_status status;
+    enum cleave_status status = CLEAVE_OK;
 
-    *out = (struct cv_via){ .count = 0 };
-    status = read_all(texts, count, arena, &words, out, err);
+    *out = (struct cv_via){ .rules = cv_array(arena, count, sizeof *out->rules) };
+    for (; status == CLEAVE_OK && out->rules != NULL && out->count < count;
+         out->count++) {
+        const size_t first = words.count;
+        bool behind = false;
+
+        status = read_hosts(texts[out->count], arena, &words, &behind, err);
+        if (status == CLEAVE_OK)
+            status =
+                keep_rule(&words, first, behind, arena, &out->rules[out->count], err);
+    }
+    if (status == CLEAVE_OK)
+        out->hosts = cv_array(arena, words.count, sizeof *out->hosts);
+    if (status == CLEAVE_OK && (out->rules == NULL || out->hosts == NULL))
+        status = cv_fail_memory(err, "the hosts");
+    if (status == CLEAVE_OK && words.count > 0)
+        memcpy(out->hosts, words.items, words.count * sizeof *out->hosts);
+    out->nhosts = words.count;
     free(words.items);
     return status;
 }

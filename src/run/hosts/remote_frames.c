@@ -9,10 +9,7 @@
 #include "run/input/source.h"
 #include "run/slot/line_output.h"
 
-/* --- the end of a piece ------------------------------------------------------------- */
-
-/* The numbers in END agree with the bytes that were sent and received. Else the host
- * is lost. */
+/* END agrees with the bytes that were sent and received. Else the host is lost. */
 static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
@@ -45,8 +42,7 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     return false;
 }
 
-/* The host does not see a file of an item: this item and all others are sent with
- * their files. */
+/* The host does not see a file of an item: from now on files are sent. */
 static void send_again(struct cv_host *host, struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -74,7 +70,7 @@ static void lose_output(struct cv_slot *slot)
 {
     if (cv_slot_passed(slot) == 0)
         cv_remote_drop_store(slot);
-    else if (slot->remote->host->hosts->terms.lines)
+    else if (slot->remote->host->hosts->terms.job.lines)
         cv_chunk_output_keep_lines(slot->store);
 }
 
@@ -94,7 +90,7 @@ static void take_back(struct cv_host *host, struct cv_slot *slot)
         cv_host_accuse(host, "BACK of a host that stays");
         return;
     }
-    cv_host_owes(host, slot, false, slot->remote->cutting);
+    cv_host_owes(host, slot, false, slot->remote->facts.cutting);
     cv_remote_cut_answered(slot, false);
     cv_item_forget(slot);
     slot->busy = false;
@@ -150,16 +146,16 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
                            end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
         slot->open.read_s = fmax(slot->start_s, remote->facts.computed_s - end->after_s);
-    cv_host_owes(host, slot, false, remote->cutting);
+    cv_host_owes(host, slot, false, remote->facts.cutting);
     cv_remote_cut_answered(slot, false);
     if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
         slot->events->broke(slot->context, &err);
     slot->busy = false;
-    if (!cv_has_arrived(&remote->facts)) /* of an open piece, bytes may be on their way */
+    if (!cv_has_arrived(&remote->facts)) /* bytes of an open piece may be on their way */
         cv_send_over(slot);
     cv_limit_over(slot);
     if (!stopped)
-        host->tries = 0; /* it is useful */
+        host->tries = 0; /* the host is useful */
     if (stopped)
         how = CV_SLOT_STOPPED;
     else if (slot->timed_out)
@@ -207,28 +203,12 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
     cv_arena_done(&arena);
 }
 
-/* --- the loss of a host ------------------------------------------------------------- */
-
-/* The piece has a command, or waits for its turn. */
-static bool is_there(const struct cv_slot *slot)
+static bool is_running(const struct cv_slot *slot)
 {
     return slot->busy && !cv_is_computed(&slot->remote->facts) &&
            (cv_has_arrived(&slot->remote->facts) ||
-            (slot->open.on && cv_is_announced(&slot->remote->facts)));
-}
-
-/* Each seat runs one command; other pieces wait. */
-static bool is_at_work(const struct cv_slot *slot)
-{
-    const struct cv_slot *other = slot->remote->host->first_slot;
-
-    if (!is_there(slot))
-        return false;
-    for (; other != NULL; other = other->remote->next_slot)
-        if (is_there(other) && other->remote->seat == slot->remote->seat &&
-            other->remote->facts.number < slot->remote->facts.number)
-            return false;
-    return true;
+            (slot->open.on && cv_is_announced(&slot->remote->facts))) &&
+           cv_remote_has_turn(slot);
 }
 
 void cv_remote_lose(struct cv_host *host)
@@ -236,7 +216,7 @@ void cv_remote_lose(struct cv_host *host)
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote->next_slot)
         slot->remote->facts.was_running =
-            !host->leaving && !host->stuck && is_at_work(slot);
+            !host->leaving && !host->stuck && is_running(slot);
     host->nowed = 0;
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
@@ -255,8 +235,6 @@ void cv_remote_lose(struct cv_host *host)
     }
 }
 
-/* --- frames ------------------------------------------------------------------------- */
-
 static void take_got(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)
 {
@@ -273,8 +251,8 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     if (last || head->value > remote->acked)
         host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
-    if (slot->open.on && remote->bound_s <= 0) {
-        remote->bound_s = cv_clock_s();
+    if (slot->open.on && remote->facts.bound_s <= 0) {
+        remote->facts.bound_s = cv_clock_s();
         cv_limit_set(slot);
     }
     if (!last && slot->open.on && remote->queue == NULL && head->value == remote->sent)
@@ -315,7 +293,7 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
 {
     struct cleave_error err;
 
-    if (!(host->hosts->terms.lines || slot->remote->wanted) ||
+    if (!(host->hosts->terms.job.lines || slot->remote->wanted) ||
         (slot->open.on && !slot->open.bound)) {
         cv_host_accuse(host, "LINES that nobody asked for");
         return;

@@ -123,11 +123,6 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     const char **there = calloc(nreturns + 1, sizeof *there);
     char chunk[40], place[40];
     const char *told[] = { chunk, place, NULL };
-    /* Only read. */
-    union {
-        char **in;
-        const char **out;
-    } said = { words };
     struct cleave_error ignored;
 
     if (there == NULL)
@@ -141,7 +136,7 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
     cv_pack_item(&message->head,
                  &(struct cv_item_message){ .item = slot->piece.begin,
-                                            .words = said.out,
+                                            .words = (const char *const *)words,
                                             .told = told,
                                             .returns = there,
                                             .files = message->files,
@@ -314,7 +309,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_item_message_b
     }
 }
 
-/* The header is valid and fits the request, and all bytes of the files are there. */
+/* The header is valid and fits the request, and all bytes of the files have arrived. */
 static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
                       struct cv_arena *arena, struct cv_item_message_back *out,
                       uint64_t *out_at)
@@ -378,7 +373,7 @@ void cv_item_forget(struct cv_slot *slot)
     if (message == NULL)
         return;
     if (message->nbase > 0 && !cv_has_arrived(&slot->remote->facts))
-        slot->remote->host->based = false; /* they may not have arrived */
+        slot->remote->host->based = false; /* these files may not have arrived */
     cv_close(&message->fd);
     cv_chunk_output_drop(message->back);
     cv_pack_done(&message->head);

@@ -29,8 +29,6 @@ static const double WINDOW_S = 0.25, FRAME_S = 0.05, MEASURE_S = 0.05;
 /* Weight of a new measurement. */
 static const double NEW = 0.5;
 
-/* --- frames about a piece ------------------------------------------------------------------- */
-
 static struct cv_frame_head head_of(const struct cv_slot *slot, enum cv_frame_type type)
 {
     return (struct cv_frame_head){ .type = (uint8_t)type,
@@ -110,7 +108,7 @@ void cv_packed_begin(struct cv_slot *slot)
     uint64_t size;
 
     *packed = (struct cv_remote_packing){ .source = CV_BODY_PLAIN };
-    if (slot->items != NULL || host->shares || host->hosts->terms.persistent ||
+    if (slot->items != NULL || host->shares || host->hosts->terms.job.persistent ||
         source_of(slot) == NULL || piece->body.begin == piece->body.end)
         return;
     if (!slot->open.on && cv_source_fetches(source_of(slot), piece, &name, &size) != NULL)
@@ -151,8 +149,7 @@ static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *
     return cv_send_packed(slot, CV_FRAME_DRAWN, 0, &packer, err);
 }
 
-/* The first frames may have only a part of the blocks, and then the end that follows
- * from them. */
+/* A frame may have only a part of the blocks, and the end that follows from them. */
 enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_remote_packing *packed = &slot->remote->packed;
@@ -316,7 +313,8 @@ void cv_send_ask(struct cv_slot *slot)
         announce(slot); /* no bytes follow: no port is needed */
         return;
     }
-    if (!hosts->one_port || hosts->port == slot) { /* it may hold the port still */
+    if (!hosts->one_port ||
+        hosts->port == slot) { /* an open piece may hold the port still */
         grant(slot);
         return;
     }
@@ -348,8 +346,6 @@ void cv_send_over(struct cv_slot *slot)
     cv_link_wake(&host->link);
 }
 
-/* --- frames ------------------------------------------------------------------------------- */
-
 static uint64_t window(const struct cv_host *host)
 {
     const double bytes = host->rate_Bps * fmax(WINDOW_S, 2 * host->rtt_s);
@@ -375,13 +371,11 @@ bool cv_send_has_room(const struct cv_slot *slot)
     const uint64_t there =
         cv_is_packed(remote) ? cv_packed_there(slot) : remote->sent - remote->dropped;
     const uint64_t unread = there > remote->fed ? there - remote->fed : 0;
-    /* A command reads nothing before some of the body has arrived, however long the
-     * header is. */
-    const uint64_t header = slot->piece.header.end - slot->piece.header.begin;
 
-    return !slot->open.on || unread < header + (ahead < AHEAD_LEAST  ? AHEAD_LEAST
-                                                : ahead > AHEAD_MOST ? AHEAD_MOST
-                                                                     : ahead);
+    /* A command reads nothing before some of the body has arrived, however long the header is. */
+    return !slot->open.on || unread < header_of(slot) + (ahead < AHEAD_LEAST ? AHEAD_LEAST
+                                                         : ahead > AHEAD_MOST ? AHEAD_MOST
+                                                                              : ahead);
 }
 
 uint64_t cv_remote_whole(const struct cv_slot *slot)
@@ -419,14 +413,13 @@ void cv_send_piece(struct cv_slot *slot, enum cv_frame_type type, uint16_t flags
     }
 }
 
-/* An item has the variables in its message; a persistent command is the same for all
- * pieces. */
+/* An item has them in its message; a persistent command is the same for all pieces. */
 static enum cleave_status send_variables(struct cv_slot *slot, struct cleave_error *err)
 {
     const char *texts[CV_TOLD + 1] = { NULL };
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (slot->items != NULL || slot->remote->host->hosts->terms.persistent)
+    if (slot->items != NULL || slot->remote->host->hosts->terms.job.persistent)
         return CLEAVE_OK;
     CV_TRY(cv_slot_tell(slot, err));
     for (size_t i = 0; i < slot->tailored.ntold; i++)
@@ -468,39 +461,28 @@ static void announce(struct cv_slot *slot)
         leave_queue(slot);
 }
 
-/* The part and the offset of the next byte. */
+/* The part and the offset of the next byte. For the host, the closing is a part of the body. */
 static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part *part,
                                      uint64_t *offset)
 {
+    enum { HEADER, BODY, CLOSING, MATE };
+    static const enum cv_remote_part kinds[] = { CV_PART_HEADER, CV_PART_BODY,
+                                                 CV_PART_BODY, CV_PART_MATE };
     const struct cv_piece *piece = &slot->piece;
-    const uint64_t header = piece->header.end - piece->header.begin;
-    const uint64_t body = piece->body.end - piece->body.begin;
-    const struct cv_part closing = cv_piece_closing(piece);
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece), cv_piece_mate(piece) };
+    const size_t last = cv_is_packed(slot->remote) ? BODY
+                        : piece->mate_fd >= 0      ? MATE
+                        : parts[CLOSING].end > 0   ? CLOSING
+                                                   : BODY;
     uint64_t at = slot->remote->sent - slot->remote->dropped;
+    size_t i = HEADER;
 
-    if (at < header) {
-        *part = cv_piece_header(piece);
-        *offset = part->begin + at;
-        return CV_PART_HEADER;
-    }
-    at -= header;
-    if (cv_is_packed(slot->remote) || at < body ||
-        (closing.end == 0 && piece->mate_fd < 0)) {
-        *part = cv_piece_body(piece);
-        *offset = part->begin + at;
-        return CV_PART_BODY;
-    }
-    at -= body;
-    if (at < closing.end ||
-        piece->mate_fd < 0) { /* for the host, it is a part of the body */
-        *part = closing;
-        *offset = at;
-        return CV_PART_BODY;
-    }
-    at -= closing.end;
-    *part = cv_piece_mate(piece);
+    for (; i < last && at >= parts[i].end - parts[i].begin; i++)
+        at -= parts[i].end - parts[i].begin;
+    *part = parts[i];
     *offset = part->begin + at;
-    return CV_PART_MATE;
+    return kinds[i];
 }
 
 static void read_failed(struct cv_slot *slot, ssize_t got)
@@ -600,8 +582,6 @@ bool cv_send_more(void *context)
     }
     return host->in_flight < window(host) && send_data(host, slot);
 }
-
-/* --- acknowledgements --------------------------------------------------------------------- */
 
 static void measure(struct cv_host *host, double now_s, uint64_t bytes)
 {

@@ -27,25 +27,16 @@ static uint64_t position(const struct cv_slot *slot)
                                         : slot->remote->sent - slot->remote->dropped;
 }
 
-static uint64_t open_fed(const struct cv_slot *slot)
-{
-    const struct cv_range header = slot->piece.header, body = slot->piece.body;
-    const uint64_t before = header.end - header.begin, all = body.end - body.begin;
-    const uint64_t fed = slot->remote->fed > before ? slot->remote->fed - before : 0;
-
-    return fed < all ? fed : all;
-}
-
 static bool remote_is_open(const struct cv_slot *slot)
 {
-    return !cv_is_computed(&slot->remote->facts) && !slot->remote->cutting &&
+    return !cv_is_computed(&slot->remote->facts) && !slot->remote->facts.cutting &&
            slot->remote->host->state == CV_HOST_READY;
 }
 
 static void set_bound(struct cv_remote *remote)
 {
-    if (remote->bound_s <= 0)
-        remote->bound_s = cv_clock_s();
+    if (remote->facts.bound_s <= 0)
+        remote->facts.bound_s = cv_clock_s();
 }
 
 /* Continue to send the piece, or tell the host that this was all. */
@@ -56,7 +47,7 @@ static void go_on(struct cv_slot *slot)
     const bool more = position(slot) < whole;
     struct cleave_error err;
 
-    if (remote->queue != NULL || remote->cutting || remote->last_sent ||
+    if (remote->queue != NULL || remote->facts.cutting || remote->last_sent ||
         !cv_is_announced(&remote->facts) || !slot->open.bound)
         return;
     /* Also if there is no room for more: the host may be able to feed more of its bytes. */
@@ -132,7 +123,7 @@ void cv_remote_open_cut(struct cv_slot *slot, bool done)
 void cv_remote_look(struct cv_slot *slot)
 {
     if (cv_is_announced(&slot->remote->facts)) {
-        slot->remote->looks++;
+        slot->remote->facts.looks++;
         cv_send_word(slot, CV_FRAME_LOOK);
     } else { /* the host does not know of the piece */
         slot->events->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
@@ -185,12 +176,12 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
 {
     struct cv_remote_seen seen;
 
-    if (!cv_unpack_seen(payload, length, NULL, &seen) || slot->remote->looks == 0 ||
+    if (!cv_unpack_seen(payload, length, NULL, &seen) || slot->remote->facts.looks == 0 ||
         seen.read > position(slot)) {
         cv_host_accuse(host, "SEEN that nobody asked for, or that cannot be");
         return;
     }
-    slot->remote->looks--;
+    slot->remote->facts.looks--;
     slot->events->seen(slot->context, slot,
                        &(struct cv_slot_seen){ .read = seen.read,
                                                .output = seen.output,
@@ -238,8 +229,7 @@ static double limit_s(const struct cv_slot *slot)
                                                : (double)INFINITY;
 }
 
-/* The seat works on this piece. */
-static bool has_its_turn(const struct cv_slot *slot)
+bool cv_remote_has_turn(const struct cv_slot *slot)
 {
     const struct cv_slot *other = slot->remote->host->first_slot;
 
@@ -252,16 +242,15 @@ static bool has_its_turn(const struct cv_slot *slot)
     return true;
 }
 
-/* The time of an open piece runs from its first byte. Until then it may be waiting for
- * the master. */
+/* From the first byte of an open piece: until then it may be waiting for the master. */
 static double open_since(const struct cv_slot *slot, double now_s)
 {
     const struct cv_remote *remote = slot->remote;
     const struct cv_host *host = remote->host;
 
-    if (remote->bound_s > 0)
-        return has_its_turn(slot)
-                   ? fmax(remote->bound_s, host->seats[remote->seat].free_s)
+    if (remote->facts.bound_s > 0)
+        return cv_remote_has_turn(slot)
+                   ? fmax(remote->facts.bound_s, host->seats[remote->seat].free_s)
                    : now_s;
     return remote->sent > remote->acked ? fmax(remote->facts.granted_s, host->progress_s)
                                         : now_s;
@@ -280,7 +269,7 @@ static double due_s(const struct cv_slot *slot, double now_s)
         since_s = open_since(slot, now_s);
     else if (cv_is_computed(&remote->facts))
         since_s = fmax(remote->facts.computed_s, host->progress_s);
-    else if (cv_has_arrived(&remote->facts) && has_its_turn(slot))
+    else if (cv_has_arrived(&remote->facts) && cv_remote_has_turn(slot))
         since_s = fmax(remote->facts.arrived_s, host->seats[remote->seat].free_s);
     else if (cv_is_announced(&remote->facts) && !cv_has_arrived(&remote->facts))
         since_s = fmax(remote->facts.granted_s, host->progress_s);
@@ -393,10 +382,10 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     remote->heard = remote->facts.early = 0;
     remote->dropped = remote->shown = remote->fed = remote->drained = 0;
     remote->last_sent = false;
-    remote->looks = 0;
-    remote->bound_s = remote->burst_s = 0;
+    remote->facts.looks = 0;
+    remote->facts.bound_s = remote->burst_s = 0;
     remote->facts.progress = CV_PIECE_UNKNOWN;
-    remote->cutting = remote->facts.hashed = remote->wanted = false;
+    remote->facts.cutting = remote->facts.hashed = remote->wanted = false;
     remote->facts.given = 0;
     cv_packed_begin(slot);
     cv_send_ask(slot);
@@ -465,15 +454,15 @@ void cv_remote_forget(struct cv_slot *slot)
     cv_send_over(slot);
     if (!cv_is_announced(&slot->remote->facts))
         return;
-    cv_host_owes(slot->remote->host, slot, true, slot->remote->cutting);
+    cv_host_owes(slot->remote->host, slot, true, slot->remote->facts.cutting);
     cv_send_word(slot, CV_FRAME_STOP);
 }
 
 void cv_remote_cut_answered(struct cv_slot *slot, bool done)
 {
-    if (!slot->remote->cutting)
+    if (!slot->remote->facts.cutting)
         return;
-    slot->remote->cutting = false;
+    slot->remote->facts.cutting = false;
     slot->events->cut_answered(slot->context, slot, done);
 }
 
@@ -502,7 +491,7 @@ static bool leave_remote(struct cv_slot *slot)
     if (slot->busy)
         return false;
     if (remote->host->state != CV_HOST_READY || seat->command == CV_SEAT_EMPTY ||
-        !remote->host->hosts->terms.persistent)
+        !remote->host->hosts->terms.job.persistent)
         return true;
     if (seat->command != CV_SEAT_LEAVING) {
         cv_send_word(slot, CV_FRAME_LEAVE);
@@ -563,15 +552,17 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (!slot->busy || slot->remote->cutting || cv_is_computed(&slot->remote->facts) ||
-        head->closing != CV_CLOSING_NONE || /* it follows the bytes to be cut off */
+    if (!slot->busy || slot->remote->facts.cutting ||
+        cv_is_computed(&slot->remote->facts) ||
+        head->closing !=
+            CV_CLOSING_NONE || /* a closing follows the bytes to be cut off */
         (!cv_has_arrived(&slot->remote->facts) &&
          (!slot->open.on || !cv_is_announced(&slot->remote->facts))))
         return false;
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
     if (packer.failed)
         return false;
-    slot->remote->cutting = true;
+    slot->remote->facts.cutting = true;
     slot->remote->shorter = *head;
     if (slot->open.on) /* bytes that are sent meanwhile would follow the cut */
         cv_send_pause(slot);
@@ -586,28 +577,12 @@ struct cv_host *cv_remote_host(const struct cv_slot *slot)
     return slot->remote != NULL ? slot->remote->host : NULL;
 }
 
-bool cv_remote_has_bytes(const struct cv_slot *slot)
-{
-    return slot->remote != NULL &&
-           (cv_has_arrived(&slot->remote->facts) || slot->remote->bound_s > 0);
-}
-
-bool cv_remote_is_cutting(const struct cv_slot *slot)
-{
-    return slot->remote != NULL && slot->remote->cutting;
-}
-
-bool cv_remote_owes_answer(const struct cv_slot *slot)
-{
-    return slot->remote != NULL && (slot->remote->cutting || slot->remote->looks > 0);
-}
-
 uint32_t cv_remote_forget_looks(struct cv_slot *slot)
 {
-    const uint32_t looks = slot->remote != NULL ? slot->remote->looks : 0;
+    const uint32_t looks = slot->remote != NULL ? slot->remote->facts.looks : 0;
 
     if (slot->remote != NULL)
-        slot->remote->looks = 0;
+        slot->remote->facts.looks = 0;
     return looks;
 }
 
@@ -623,10 +598,14 @@ double cv_remote_sending_s(const struct cv_slot *slot)
 
 uint64_t cv_remote_cut_from(const struct cv_slot *slot)
 {
+    const struct cv_range header = slot->piece.header, body = slot->piece.body;
+    const uint64_t before = header.end - header.begin;
+    const uint64_t fed =
+        body.begin + (slot->remote->fed > before ? slot->remote->fed - before : 0);
+
     if (slot->open.on)
-        return slot->piece.body.begin + open_fed(slot);
-    return cv_has_arrived(&slot->remote->facts) ? slot->piece.body.begin
-                                                : fed_remote(slot);
+        return fed < body.end ? fed : body.end;
+    return cv_has_arrived(&slot->remote->facts) ? body.begin : fed_remote(slot);
 }
 
 bool cv_remote_others_ran(const struct cv_slot *slot)

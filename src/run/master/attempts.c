@@ -129,9 +129,10 @@ bool cv_attempt_is_empty(const struct cv_attempt *attempt)
 bool cv_attempt_awaits_order(const struct cv_attempt *attempt)
 {
     const struct cv_slot *slot = &attempt->slot;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
 
     return (attempt->state == CV_ATTEMPT_OPEN || attempt->state == CV_ATTEMPT_DORMANT) &&
-           !cv_remote_owes_answer(slot) &&
+           !facts.cutting && facts.looks == 0 &&
            (cv_attempt_is_empty(attempt) || (slot->open.more && slot->open.dry_s > 0));
 }
 

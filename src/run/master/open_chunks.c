@@ -303,7 +303,7 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     if (run->halted || run->stopping || wanted == 0 ||
         !cv_worker_pool_there(&run->pool, slot->worker))
         return CLEAVE_OK;
-    if (cv_remote_is_cutting(slot)) {
+    if (cv_remote_facts(slot).cutting) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
@@ -648,7 +648,7 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
     const struct cv_remote_facts facts = cv_remote_facts(slot);
     struct cv_piece head, tail;
 
-    if (!cv_remote_has_bytes(slot) && !may_be_given(run, slot) &&
+    if (!cv_has_arrived(&facts) && facts.bound_s <= 0 && !may_be_given(run, slot) &&
         cv_slot_passed(slot) == 0 &&
         (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
         return take_all(run, attempt, err);

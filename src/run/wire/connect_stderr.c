@@ -18,8 +18,7 @@ uint64_t cv_begin_mark_key(void)
 {
     uint64_t key = 0;
 
-    /* The key is not a secret: without random numbers, any line that logins do not
-     * write will do. */
+    /* The key is not a secret: any line that logins do not write will do. */
     if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key || key == 0)
         key = 1;
     return key;
@@ -35,8 +34,6 @@ enum { AT_A_TIME = 4096 }; /* a pipe that is writable has room for this many byt
 
 /* Until a blocked standard error is tried again. */
 static const double AGAIN_S = 0.02;
-
-/* --- passing on --------------------------------------------------------------------------- */
 
 static bool can_say(int wait_ms)
 {
@@ -61,8 +58,6 @@ static void say(const char *bytes, size_t length)
         }
     }
 }
-
-/* --- keeping ------------------------------------------------------------------------------ */
 
 static bool begins(const char *line, size_t length, const char *with)
 {
@@ -174,8 +169,6 @@ static void keep(struct cv_connect_stderr *login, const char *bytes, size_t leng
         pass_own_lines(login);
 }
 
-/* --- reading ------------------------------------------------------------------------ */
-
 static void stop(struct cv_connect_stderr *login)
 {
     if (!login->on)
@@ -282,8 +275,7 @@ void cv_connect_stderr_ready(struct cv_connect_stderr *login, bool marks,
         pass(login);
 }
 
-/* A process that the command has left behind may hold the pipe: the end may never
- * arrive. */
+/* A process that the command has left may hold the pipe: do not wait for its end. */
 void cv_connect_stderr_end(struct cv_connect_stderr *login)
 {
     hear(login);
@@ -296,7 +288,7 @@ void cv_connect_stderr_done(struct cv_connect_stderr *login)
     forget(login);
 }
 
-/* --- lines ------------------------------------------------------------------------------------ --- */
+/* --- lines -------------------------------------------------------------------------------- */
 
 #define KEY_CHANGED "REMOTE HOST IDENTIFICATION HAS CHANGED"
 #define FORGET_KEY "ssh-keygen "
@@ -331,8 +323,7 @@ static bool next_line(const struct cv_connect_stderr *login, size_t *at, struct 
 /* The line has words and is not printed for every host. */
 static bool matters(const struct line *line)
 {
-    if (line->length >= strlen(FIRST_TIME) &&
-        memcmp(line->at, FIRST_TIME, strlen(FIRST_TIME)) == 0)
+    if (begins(line->at, line->length, FIRST_TIME))
         return false;
     for (size_t i = 0; i < line->length; i++)
         if (isalnum((unsigned char)line->at[i]) || (unsigned char)line->at[i] > 127)
@@ -383,8 +374,7 @@ bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *login, char *
     for (size_t at = 0; next_line(login, &at, &line);) {
         changed = changed ||
                   memmem(line.at, line.length, KEY_CHANGED, strlen(KEY_CHANGED)) != NULL;
-        if (changed && line.length > strlen(FORGET_KEY) &&
-            memcmp(line.at, FORGET_KEY, strlen(FORGET_KEY)) == 0)
+        if (changed && begins(line.at, line.length, FORGET_KEY))
             cv_shown(line.at, line.length, out, size);
     }
     return changed;

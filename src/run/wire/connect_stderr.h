@@ -3,9 +3,9 @@
  *
  * Until the worker starts, the text is that of ssh and of login scripts. It is kept, so that one
  * message can quote the line that matters, and sixty hosts do not print the same sixty times.
- * Lines of cleave itself and of ssh -v are passed on at once. Afterwards the
- * commands of the worker write, and the text is passed on to our standard error; if that is
- * blocked, the commands wait, not the master. A mark, a line with a random key, separates both parts: it may arrive
+ * Lines of cleave itself and of ssh -v are passed on at once. Afterwards the commands of the
+ * worker write, and the text is passed on to our standard error; if that is blocked, the commands
+ * wait, not the master. A mark, a line with a random key, separates both parts: it may arrive
  * later than the frame READY. For a worker that writes no mark, READY separates them. */
 #ifndef CV_CONNECT_STDERR_H
 #define CV_CONNECT_STDERR_H

@@ -11,8 +11,6 @@
 #include "engine/mpi_bridge.h"
 #include "run/wire/protocol.h"
 
-/* --- types and rules ---------------------------------------------------------------------- */
-
 enum {
     NUMBER = 8,                         /* bytes of a packed number                    */
     LINE = sizeof(struct cleave_error), /* bytes of a message                          */
@@ -162,8 +160,6 @@ enum cleave_status cv_frame_plain_check(const struct cv_frame_head *head,
     return check_length(kind, kind->min, head->length, err);
 }
 
-/* --- heads -------------------------------------------------------------------------------- */
-
 enum { MAGIC = sizeof CV_FRAME_MAGIC - 1 };
 
 /* Offsets in a head, after the magic. */
@@ -215,20 +211,6 @@ void cv_frame_encode(const struct cv_frame_head *head, unsigned char out[CV_FRAM
     put(out + HEAD_SUM_AT, XXH3_64bits(out, HEAD_SUM_AT), 8);
 }
 
-static enum cleave_status refuse_damaged(struct cleave_error *err)
-{
-    return cv_fail(err, CLEAVE_EINPUT, "the head of a frame was damaged on its way");
-}
-
-static enum cleave_status refuse_version(int version, struct cleave_error *err)
-{
-    return cv_fail(
-        err, CLEAVE_EINPUT,
-        "expected frames of version %d, as cleave %s has them, got version %d: "
-        "install the same cleave on both sides, or use hosts.push",
-        CV_FRAME_VERSION, CLEAVE_VERSION, version);
-}
-
 /* The checksum is right, or would be if the version were ours. */
 static bool is_whole(const unsigned char in[CV_FRAME_HEAD])
 {
@@ -250,16 +232,13 @@ enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
                                    struct cv_frame_head *out, struct cleave_error *err)
 {
     struct cv_frame_head head;
-    char shown[2 * CV_FRAME_HEAD];
+    const bool ours = in[VERSION_AT] == CV_FRAME_VERSION, whole = is_whole(in);
 
-    if (memcmp(in, CV_FRAME_MAGIC, MAGIC) != 0)
-        return cv_fail(err, CLEAVE_EINPUT, NO_FRAME " '%s'",
-                       cv_shown((const char *)in, CV_FRAME_HEAD, shown, sizeof shown));
     /* Another version may differ in everything but its number; or that byte is damaged. */
-    if (in[VERSION_AT] != CV_FRAME_VERSION)
-        return is_whole(in) ? refuse_damaged(err) : refuse_version(in[VERSION_AT], err);
-    if (!is_whole(in))
-        return refuse_damaged(err);
+    if (memcmp(in, CV_FRAME_MAGIC, MAGIC) != 0 || (!ours && !whole))
+        return cv_frame_look(in, CV_FRAME_HEAD, err);
+    if (!ours || !whole)
+        return cv_fail(err, CLEAVE_EINPUT, "the head of a frame was damaged on its way");
     head = (struct cv_frame_head){ .type = in[TYPE_AT],
                                    .flags = (uint16_t)get(in + FLAGS_AT, 2),
                                    .length = (uint32_t)get(in + LENGTH_AT, 4),
@@ -283,11 +262,13 @@ enum cleave_status cv_frame_look(const unsigned char *in, size_t length,
         return cv_fail(err, CLEAVE_EINPUT, NO_FRAME " '%s'",
                        cv_shown((const char *)in, length, shown, sizeof shown));
     if (length > VERSION_AT && in[VERSION_AT] != CV_FRAME_VERSION)
-        return refuse_version(in[VERSION_AT], err);
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected frames of version %d, as cleave %s has them, got version %d: "
+            "install the same cleave on both sides, or use hosts.push",
+            CV_FRAME_VERSION, CLEAVE_VERSION, in[VERSION_AT]);
     return CLEAVE_OK;
 }
-
-/* --- sums --------------------------------------------------------------------------------- */
 
 uint64_t cv_frame_checksum(const struct cv_frame_head *head, const void *payload)
 {

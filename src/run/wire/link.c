@@ -22,8 +22,6 @@ enum {
 
 static const double BEAT_S = 1;
 
-/* --- the end ------------------------------------------------------------------------------ */
-
 static void stop_watching(struct cv_link *link)
 {
     link->broken = true;
@@ -253,15 +251,6 @@ void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
 
 /* --- receiving ---------------------------------------------------------------------- */
 
-/* The number of bytes before the first frame; all of them if none has begun. */
-static size_t preamble_length(const unsigned char *bytes, size_t length)
-{
-    const unsigned char *frame =
-        memmem(bytes, length, CV_FRAME_MAGIC, strlen(CV_FRAME_MAGIC));
-
-    return frame != NULL ? (size_t)(frame - bytes) : length;
-}
-
 /* Check and decompress a payload. */
 static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head *head,
                                      const unsigned char **payload,
@@ -319,17 +308,17 @@ static enum cleave_status take_apart(struct cv_link *link, const unsigned char *
 /* No frame has begun, and one may still arrive. */
 static bool is_preamble(struct cv_link *link)
 {
-    size_t before;
+    const unsigned char *frame;
 
     if (!link->lenient)
         return false;
-    before = preamble_length(link->got, link->ngot);
-    if (before == link->ngot && before <= PREAMBLE_MOST)
+    frame = memmem(link->got, link->ngot, CV_FRAME_MAGIC, strlen(CV_FRAME_MAGIC));
+    if (frame == NULL && link->ngot <= PREAMBLE_MOST)
         return true;
     link->lenient = false;
-    if (before < link->ngot) {
-        memmove(link->got, link->got + before, link->ngot - before);
-        link->ngot -= before;
+    if (frame != NULL) {
+        link->ngot -= (size_t)(frame - link->got);
+        memmove(link->got, frame, link->ngot);
     }
     return false;
 }
@@ -449,21 +438,16 @@ void cv_link_receive(void *context, unsigned events)
 
 /* --- the heartbeat ------------------------------------------------------------------------ */
 
-static bool has_input(const struct cv_link *link)
-{
-    struct pollfd wait = { .fd = link->channel != NULL ? link->channel->fd : link->in,
-                           .events = POLLIN };
-
-    return poll(&wait, 1, 0) > 0;
-}
-
 /* If this process was suspended, bytes may be waiting: look once before the link is
  * lost. Only a complete frame counts as a sign of life. */
 static bool is_lost(struct cv_link *link, double now_s)
 {
+    struct pollfd wait = { .fd = link->channel != NULL ? link->channel->fd : link->in,
+                           .events = POLLIN };
+
     if (now_s - link->heard_s <= link->silence_s)
         return false;
-    if (link->grace_used || !has_input(link))
+    if (link->grace_used || poll(&wait, 1, 0) <= 0)
         return true;
     link->grace_used = true;
     return false;
@@ -495,8 +479,6 @@ static void send_heartbeat(void *context)
                       link, &err) != CLEAVE_OK)
         cv_link_break(link, &err);
 }
-
-/* --- opening ------------------------------------------------------------------------ */
 
 size_t cv_link_fits(const struct cv_link *link)
 {

@@ -9,8 +9,6 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* --- values ------------------------------------------------------------------------------- */
-
 /* Least bytes of an element of a list. */
 enum { LEAST_TEXT = 8, LEAST_FILE = 5 * 8, LEAST_ITEM_FILE = 7 * 8, LEAST_BLOCK = 4 * 8 };
 
@@ -65,7 +63,7 @@ VALUE(code_real, double, cv_pack_real(coder->packer, *value),
       cv_unpack_real(&coder->from))
 VALUE(code_text, const char *, cv_pack_text(coder->packer, *value),
       cv_unpack_text(&coder->from, coder->arena))
-VALUE(code_list, const char **, cv_pack_list(coder->packer, *value),
+VALUE(code_list, const char *const *, cv_pack_list(coder->packer, *value),
       cv_unpack_list(&coder->from, coder->arena))
 
 /* The values were unpacked, and can be checked. */
@@ -117,31 +115,11 @@ static void *code_count(struct coder *coder, void *elements, uint64_t *count, si
     return elements;
 }
 
-/* --- hello and job ------------------------------------------------------------------------ */
-
 static void code_hello(struct coder *coder, struct cv_hello *hello)
 {
     code_text(coder, &hello->version);
     code_text(coder, &hello->host);
     code_number(coder, &hello->cores);
-}
-
-enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
-                                  struct cleave_error *err)
-{
-    char version[64];
-
-    if (strcmp(hello->version, CLEAVE_VERSION) != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "%s is cleave %s and this is cleave " CLEAVE_VERSION
-                       ": install the same version on both machines, or use hosts.push",
-                       other,
-                       cv_shown(hello->version, strlen(hello->version), version,
-                                sizeof version));
-    if (hello->cores < 1 || hello->cores > CV_CORES_MOST)
-        return cv_fail(err, CLEAVE_EINPUT, "expected %s to have 1 to %d cores, got %llu",
-                       other, (int)CV_CORES_MOST, (unsigned long long)hello->cores);
-    return CLEAVE_OK;
 }
 
 static void code_job(struct coder *coder, struct cv_remote_job *job)
@@ -172,8 +150,6 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
                              job->command[0] == NULL || job->names[0] == NULL ||
                              !(job->timeout_s >= 0 && job->silence_s > 0);
 }
-
-/* --- pieces ------------------------------------------------------------------------------- */
 
 static void code_piece(struct coder *coder, struct cv_remote_piece *piece)
 {
@@ -227,8 +203,6 @@ static void code_seen(struct coder *coder, struct cv_remote_seen *seen)
     if (has_values(coder))
         coder->from.failed = !is_duration(seen->cpu_s);
 }
-
-/* --- files and items ---------------------------------------------------------------------- */
 
 int64_t cv_stat_mtime_ns(const struct stat *facts)
 {
@@ -369,3 +343,26 @@ static void code_drawn(struct coder *coder, struct cv_remote_drawn *drawn)
     }
 CV_PAYLOAD_MAP(X)
 #undef X
+
+enum cleave_status cv_hello_read(const struct cv_frame_head *head, const void *payload,
+                                 const char *sender, struct cv_arena *arena,
+                                 struct cv_hello *out, struct cleave_error *err)
+{
+    char version[64];
+
+    if (!cv_unpack_hello(payload, head->length, arena, out))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected the hello of a %s, got something else", sender);
+    if (strcmp(out->version, CLEAVE_VERSION) != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "the %s is cleave %s and this is cleave " CLEAVE_VERSION
+                       ": install the same version on both machines, or use hosts.push",
+                       sender,
+                       cv_shown(out->version, strlen(out->version), version,
+                                sizeof version));
+    if (out->cores < 1 || out->cores > CV_CORES_MOST)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected the %s to have 1 to %d cores, got %llu", sender,
+                       (int)CV_CORES_MOST, (unsigned long long)out->cores);
+    return CLEAVE_OK;
+}

@@ -121,10 +121,10 @@ struct cv_remote_file {
 };
 
 struct cv_remote_job {
-    const char **command;     /* ended by NULL                                         */
-    const char **names;       /* CLEAVE_WORKER of each slot; ended by NULL             */
-    const char **environment; /* NAME=VALUE, ended by NULL                             */
-    const char *directory;    /* to work in; "": the current one                       */
+    const char *const *command;     /* ended by NULL                                   */
+    const char *const *names;       /* CLEAVE_WORKER of each slot; ended by NULL       */
+    const char *const *environment; /* NAME=VALUE, ended by NULL                       */
+    const char *directory;          /* to work in; "": the current one                 */
     bool persistent;
     bool hashes;      /* END has the hash of the bytes that the command was given      */
     bool items;       /* pieces are items (struct cv_item_message)                     */
@@ -220,9 +220,9 @@ struct cv_item_message_file {
 
 struct cv_item_message {
     uint64_t item;
-    const char **words;   /* command; ended by NULL                                    */
-    const char **told;    /* variables NAME=VALUE; ended by NULL                       */
-    const char **returns; /* names of files to return; ended by NULL                   */
+    const char *const *words;   /* command; ended by NULL                              */
+    const char *const *told;    /* variables NAME=VALUE; ended by NULL                 */
+    const char *const *returns; /* names of files to return; ended by NULL             */
     struct cv_item_message_file *files; /* the first `nbase` are for all items         */
     uint64_t nfiles, nbase;
     bool errors;       /* return standard error, as the first file                     */
@@ -262,10 +262,10 @@ const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena
 CV_PAYLOAD_MAP(X)
 #undef X
 
-/* EINPUT unless `other` ("the worker") has our version and a possible number of
- * cores. */
-enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
-                                  struct cleave_error *err);
+/* EINPUT: not a hello of our version from a `sender` ("worker"), or impossible cores. */
+enum cleave_status cv_hello_read(const struct cv_frame_head *head, const void *payload,
+                                 const char *sender, struct cv_arena *arena,
+                                 struct cv_hello *out, struct cleave_error *err);
 int64_t cv_stat_mtime_ns(const struct stat *facts);
 /* Hash of the first and last 64 KiB of a file of `size` bytes. */
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,

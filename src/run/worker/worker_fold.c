@@ -30,7 +30,7 @@ struct cv_fold_order {
     struct cv_worker_partial *held[CV_FOLD_MOST]; /* the parts, while it runs */
     size_t count;
     uint32_t attempt; /* from 1 */
-    bool off;         /* it was called off */
+    bool off;         /* the master called it off */
     struct cv_fold_order *next;
 };
 
@@ -39,7 +39,7 @@ struct cv_worker_fold {
     struct cv_worker_partials partials;
     bool keeps;    /* REDUCE has arrived: outputs are kept */
     bool stopped;  /* FOLD_STOP has arrived */
-    uint64_t base; /* of the ids of outputs */
+    uint64_t base; /* base of the ids of outputs */
 
     struct cv_slot slot;
     struct cv_fold_call call;
@@ -60,8 +60,6 @@ struct cv_worker_fold {
 static void start_order(struct cv_worker_fold *fold);
 static void start_next(struct cv_worker_fold *fold);
 static void beat(void *context);
-
-/* --- orders ------------------------------------------------------------------------------- */
 
 /* FOLDED or FOLD_FAILED. */
 static void report(struct cv_worker_fold *fold, enum cv_frame_type type, uint64_t bytes,
@@ -330,34 +328,25 @@ static void take_partial(struct cv_worker_fold *fold, const struct cv_frame_head
         start_next(fold);
 }
 
-/* *out_missing: bytes that the frame lacks; 0: it is complete, and this is its head. */
-static enum cleave_status look(const struct cv_worker_fold *fold, size_t *out_missing,
-                               struct cv_frame_head *head, struct cleave_error *err)
-{
-    *out_missing = CV_FRAME_HEAD - fold->nin;
-    if (fold->nin < CV_FRAME_HEAD)
-        return CLEAVE_OK;
-    CV_TRY(cv_frame_decode(fold->in, head, err));
-    *out_missing = CV_FRAME_HEAD + head->length - fold->nin;
-    if (*out_missing > 0)
-        return CLEAVE_OK;
-    if (cv_frame_checksum(head, fold->in + CV_FRAME_HEAD) != head->checksum)
-        return cv_fail(err, CLEAVE_EINPUT, "a frame of another worker was damaged");
-    return CLEAVE_OK;
-}
-
 /* Take a complete frame. *out_missing: bytes that it or the next one lacks. */
 static bool deliver(struct cv_worker_fold *fold, size_t *out_missing)
 {
-    struct cv_frame_head head;
+    struct cv_frame_head head = { .length = 0 };
+    enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
-    if (look(fold, out_missing, &head, &err) != CLEAVE_OK) {
+    if (fold->nin >= CV_FRAME_HEAD)
+        status = cv_frame_decode(fold->in, &head, &err);
+    *out_missing = CV_FRAME_HEAD + head.length - fold->nin;
+    if (status == CLEAVE_OK && *out_missing > 0)
+        return true;
+    if (status == CLEAVE_OK &&
+        cv_frame_checksum(&head, fold->in + CV_FRAME_HEAD) != head.checksum)
+        status = cv_fail(&err, CLEAVE_EINPUT, "a frame of another worker was damaged");
+    if (status != CLEAVE_OK) {
         break_peers(fold, &err);
         return false;
     }
-    if (*out_missing > 0)
-        return true;
     fold->nin = 0;
     *out_missing = CV_FRAME_HEAD;
     take_partial(fold, &head);
@@ -536,8 +525,6 @@ static void master_frame(void *context, struct cv_worker *worker,
     if (status != CLEAVE_OK)
         cv_worker_fail(worker, &err);
 }
-
-/* --- callbacks of the worker -------------------------------------------------------------- */
 
 static bool keep_output(void *context, struct cv_worker *worker, uint64_t chunk,
                         struct cv_chunk_output *output)

@@ -16,8 +16,6 @@ enum { SIGNALLED = 128 }; /* added by shells to the number of a signal */
 /* A signal for all processes of a job reaches each of them within this time. */
 static const struct timespec MOMENT = { .tv_nsec = 50000000 };
 
-/* --- frames ------------------------------------------------------------------------------- */
-
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
                     uint64_t chunk, uint64_t value)
 {
@@ -89,8 +87,6 @@ bool cv_worker_admit(struct cv_worker *worker, enum cv_worker_stage stage,
     return false;
 }
 
-/* --- tasks -------------------------------------------------------------------------------- */
-
 void cv_tasks_init(struct cv_tasks *tasks)
 {
     tasks->first = NULL;
@@ -115,41 +111,28 @@ void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
         tasks->last = at;
 }
 
-void cv_told_free(struct cv_command_env *told)
-{
-    if (told != NULL)
-        cv_arena_done(&told->arena);
-    free(told);
-}
-
 void cv_task_free(struct cv_task *task)
 {
     cv_chunk_output_drop(task->spool);
     cv_chunk_output_drop(task->mates);
     cv_chunk_output_drop(task->output);
     cv_chunk_output_drop(task->back);
-    cv_told_free(task->told);
-    if (task->item != NULL) {
+    if (task->item != NULL)
         cv_close(&task->item->errors);
-        cv_arena_done(&task->item->arena);
-        free(task->item);
-    }
     if (task->packed != NULL) {
         cv_arriving_input_free(task->packed->arriving);
         cv_fetched_free(task->packed->fetched);
-        cv_arena_done(&task->packed->arena);
-        free(task->packed->header);
-        free(task->packed);
     }
     cv_close(&task->file);
+    cv_arena_done(&task->arena);
     free(task);
 }
 
 /* --- notice -------------------------------------------------------------------------------
  *
  * SIGTERM means that the machine is taken away or the step of Slurm is cancelled, and that some
- * time is left: the master is told, pieces that were not started are returned, commands that run
- * end, and the master closes the link. A second signal ends the worker at once. */
+ * time is left: the master gets NOTICE, pieces that were not started are returned, commands that
+ * run end, and the master closes the link. A second signal ends the worker at once. */
 
 /* Ranks of MPI cannot leave one by one; and a worker that is not ready has nothing to end. */
 bool cv_worker_can_give_notice(const struct cv_worker *worker)

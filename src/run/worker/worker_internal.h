@@ -12,19 +12,12 @@ struct cleave_items;
 struct cv_arriving_input;
 struct cv_fetched;
 
-/* Variables for a command. */
-struct cv_command_env {
-    struct cv_arena arena;
-    const char **list; /* NAME=VALUE, ended by NULL */
-};
-
 struct cv_task_item {
-    struct cv_arena arena;
     struct cv_item_message message;
-    struct cv_range bytes; /* of the files, in `fd` */
+    struct cv_range bytes; /* range of the files, in `fd` */
     int fd;                /* borrowed from the spool of the task */
     int errors;            /* owned: standard error of the command; -1: none */
-    bool placed;           /* its files have been written */
+    bool placed;           /* the files have been written */
     bool bad, unseen;      /* a file changed while it was sent; is missing here */
 };
 
@@ -32,12 +25,11 @@ struct cv_task_item {
 struct cv_task_packed {
     struct cv_arriving_input *arriving; /* owned; NULL: it is fetched */
     struct cv_fetched *fetched;         /* owned; NULL: it is decoded */
-    struct cv_arena arena;              /* texts of `fetched` */
     struct cv_range body, in;           /* as in the last frame */
     int file;               /* borrowed: of the job, to be read; -1: the bytes are sent */
-    uint64_t header_length; /* of a header that is sent; only with `file` */
+    uint64_t header_length; /* bytes of a header that is sent; only with `file` */
     enum cv_closing closing;
-    char *header; /* owned: its bytes, once they are needed */
+    char *header; /* bytes of the header, once they are needed */
 };
 
 /* A piece, from its first byte to the last byte of its output. Pointers are owned; NULL: none. */
@@ -50,9 +42,9 @@ struct cv_task {
     uint64_t bytes[CV_PARTS];     /* that have arrived, by part */
     struct cv_piece piece;        /* set once it is complete, or open */
     bool complete, running;
-    bool behind;       /* `output` is what was `back` */
-    bool shown;        /* its output is sent while its command runs */
-    bool open;         /* its command does not wait for the rest of the piece ... */
+    bool behind;       /* `output` was `back` before */
+    bool shown;        /* output is sent while the command runs */
+    bool open;         /* the command does not wait for the rest of the piece ... */
     bool shut;         /* ... which has arrived */
     int file;          /* owned: bytes of an open piece that is not shared; -1 */
     uint64_t told_fed; /* bytes in the last FED or DRAINED */
@@ -60,9 +52,10 @@ struct cv_task {
     uint64_t lined;    /* bytes of output that were sent as LINES */
     struct cv_remote_end end;
     char fault[200];
-    struct cv_command_env *told;
-    struct cv_task_item *item;
-    struct cv_task_packed *packed;
+    struct cv_arena arena;
+    const char *const *told;       /* in the arena: variables NAME=VALUE, ended by NULL */
+    struct cv_task_item *item;     /* in the arena */
+    struct cv_task_packed *packed; /* in the arena */
     struct cv_task *next;
 };
 
@@ -75,12 +68,14 @@ struct cv_worker_slot {
     struct cv_tasks tasks; /* the first one may be running */
     uint64_t cut_short;    /* 1 + the last open piece that ended before all had arrived */
     bool leaving;
-    struct cv_command_env *told; /* owned: for the next piece; or NULL */
+    struct cv_arena arena; /* arena of the next piece */
+    const char *const *told;
 };
 
-struct cv_names {
-    char **items; /* owned */
-    size_t count, room;
+/* A file that did not exist before, to be cleaned up. */
+struct cv_created_file {
+    char *name; /* owned */
+    bool base;  /* for all items */
 };
 
 struct cv_worker {
@@ -96,10 +91,10 @@ struct cv_worker {
     struct cv_worker_slot *seats; /* owned */
     uint32_t nseats;
     struct cleave_items *items; /* in the arena: callbacks of slots; NULL: no items */
-    struct cv_names base;       /* files for all items */
-    struct cv_names created;    /* files that did not exist before, to be cleaned up */
-    char *own_folder;           /* owned: made for this job; or NULL */
-    int *files;                 /* owned: those of the job, if all were found */
+    struct cv_created_file *created; /* owned */
+    size_t ncreated, created_room;
+    char *own_folder; /* owned: made for this job; or NULL */
+    int *files;       /* owned: those of the job, if all were found */
     struct cv_content_hasher *hasher;
     uint64_t next_chunk; /* numbers of pieces increase */
     struct cv_tasks outgoing;
@@ -109,7 +104,7 @@ struct cv_worker {
     bool shows;             /* a task is `shown` ... */
     struct cv_timer ripens; /* ... and its output may be sent then */
     bool greeted, ready, ended, refused;
-    bool noticed; /* SIGTERM was received, and the master was told */
+    bool noticed; /* SIGTERM was received, and NOTICE was sent */
     bool crowded; /* a task waits until another process can be started */
     bool folding; /* a command of worker_fold.c runs */
     struct cv_start_limiter limiter;
@@ -122,9 +117,8 @@ void cv_tasks_init(struct cv_tasks *tasks);
 void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task);
 void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task);
 void cv_task_free(struct cv_task *task);
-void cv_told_free(struct cv_command_env *told);
 
-/* End the worker; the master is told why. */
+/* End the worker, and send the reason to the master. */
 void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err);
 /* Send a frame without payload. */
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,

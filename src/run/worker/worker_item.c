@@ -47,13 +47,13 @@ static enum cleave_status read_message(struct cv_task *task, struct cleave_error
     uint64_t sum = 1;
     bool good;
 
-    bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
+    bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&task->arena, (size_t)length + 1, 1)
                                         : NULL;
     item->bytes = task->piece.body;
     item->fd = task->piece.fd;
     good = bytes != NULL &&
            pread(item->fd, bytes, (size_t)length, (off_t)head.begin) == (ssize_t)length &&
-           cv_unpack_item(bytes, (size_t)length, &item->arena, &item->message) &&
+           cv_unpack_item(bytes, (size_t)length, &task->arena, &item->message) &&
            item->bytes.end > item->bytes.begin &&
            pread(item->fd, &end, 1, (off_t)item->bytes.end - 1) == 1;
     for (uint64_t i = 0; good && i < message->nfiles; i++) {
@@ -106,70 +106,51 @@ static bool is_here(const struct cv_item_message_file *file)
     return same;
 }
 
-/* --- names of files ----------------------------------------------------------------------- */
+/* --- files that are cleaned up ------------------------------------------------------------ */
 
-static size_t find_name(const struct cv_names *names, const char *name)
+static struct cv_created_file *find_created(const struct cv_worker *worker,
+                                            const char *name)
 {
-    size_t i = 0;
-
-    while (i < names->count && strcmp(names->items[i], name) != 0)
-        i++;
-    return i;
-}
-
-static enum cleave_status add_name(struct cv_names *names, const char *name,
-                                   struct cleave_error *err)
-{
-    char *copy = strdup(name);
-
-    if (copy == NULL || !CV_ROOM(names->items, &names->room, names->count + 1)) {
-        free(copy);
-        return cv_fail_memory(err, "the files of items");
-    }
-    names->items[names->count++] = copy;
-    return CLEAVE_OK;
-}
-
-static void free_names(struct cv_names *names)
-{
-    while (names->count > 0)
-        free(names->items[--names->count]);
-    free(names->items);
-    *names = (struct cv_names){ .items = NULL };
+    for (size_t i = 0; i < worker->ncreated; i++)
+        if (strcmp(worker->created[i].name, name) == 0)
+            return &worker->created[i];
+    return NULL;
 }
 
 /* A file of this name is about to be written: it will be cleaned up if it does not exist. */
-static enum cleave_status claim(struct cv_worker *worker, const char *name,
+static enum cleave_status claim(struct cv_worker *worker, const char *name, bool base,
                                 struct cleave_error *err)
 {
-    struct cv_names *created = &worker->created;
+    struct cv_created_file *known = find_created(worker, name);
     struct stat facts;
+    char *copy;
 
-    if (!worker->job.cleanup || find_name(created, name) < created->count ||
-        lstat(name, &facts) == 0)
+    if (known != NULL)
+        known->base = known->base || base;
+    if (!worker->job.cleanup || known != NULL || lstat(name, &facts) == 0)
         return CLEAVE_OK;
-    return add_name(created, name, err);
+    copy = strdup(name);
+    if (copy == NULL ||
+        !CV_ROOM(worker->created, &worker->created_room, worker->ncreated + 1)) {
+        free(copy);
+        return cv_fail_memory(err, "the files of items");
+    }
+    worker->created[worker->ncreated++] = (struct cv_created_file){ copy, base };
+    return CLEAVE_OK;
 }
 
-static void remove_created(struct cv_worker *worker, const char *name)
+static void remove_created(struct cv_worker *worker, struct cv_created_file *file)
 {
-    struct cv_names *created = &worker->created;
-    const size_t at = find_name(created, name);
-
-    if (at == created->count)
-        return;
-    cv_item_transfer_remove(name);
-    free(created->items[at]);
-    created->items[at] = created->items[--created->count];
+    cv_item_transfer_remove(file->name);
+    free(file->name);
+    *file = worker->created[--worker->ncreated];
 }
-
-/* --- commands ----------------------------------------------------------------------- */
 
 static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
 {
     const struct cv_worker *worker = context;
-    const char **words = worker->seats[slot - 1].tasks.first->item->message.words;
+    const char *const *words = worker->seats[slot - 1].tasks.first->item->message.words;
     size_t count = 0, bytes = 0;
     char **block, *at;
 
@@ -181,10 +162,8 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
         return cv_fail_memory(err, "a command");
     at = (char *)(block + count + 1);
     for (size_t i = 0; i < count; i++) {
-        const size_t length = strlen(words[i]) + 1;
-
-        block[i] = memcpy(at, words[i], length);
-        at += length;
+        block[i] = at;
+        at = stpcpy(at, words[i]) + 1;
     }
     block[count] = NULL;
     *out = block;
@@ -236,7 +215,9 @@ static enum cleave_status put_file(struct cv_worker *worker,
                                    const struct cv_item_message_file *file, uint64_t at,
                                    struct cleave_error *err)
 {
-    CV_TRY(claim(worker, file->name, err));
+    const bool base = file < item->message.files + item->message.nbase;
+
+    CV_TRY(claim(worker, file->name, base, err));
     return cv_item_transfer_put(file->name,
                                 &(struct cv_item_transfer_file){
                                     .fd = item->fd,
@@ -277,14 +258,13 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
 enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task *task,
                                        struct cleave_error *err)
 {
-    struct cv_task_item *item = calloc(1, sizeof *item);
+    struct cv_task_item *item = cv_array(&task->arena, 1, sizeof *item);
     enum cleave_status status;
 
     if (item == NULL)
         return cv_fail_memory(err, "an item");
     task->item = item;
     item->errors = -1;
-    cv_arena_init(&item->arena);
     if (worker->items == NULL)
         return cv_fail_memory(err, "an item");
     CV_TRY(read_message(task, err));
@@ -295,9 +275,6 @@ enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task 
                                      .mate_fd = -1 };
     if (item->bad || item->message.nbase == 0)
         return CLEAVE_OK;
-    for (uint64_t i = 0; i < item->message.nbase; i++) /* kept until the job ends */
-        if (item->message.files[i].travels)
-            CV_TRY(add_name(&worker->base, item->message.files[i].name, err));
     status = place(worker, item, 0, item->message.nbase, err);
     return item->unseen ? CLEAVE_OK : status;
 }
@@ -307,9 +284,9 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
 {
     struct cv_task_item *item = task->item;
 
-    worker->seats[task->seat].slot.told = (const char *const *)item->message.told;
+    worker->seats[task->seat].slot.told = item->message.told;
     if (item->placed)
-        return CLEAVE_OK; /* it had to wait for a process */
+        return CLEAVE_OK; /* the item had to wait for a process */
     if (item->message.fault[0] != '\0')
         return cv_fail(err, CLEAVE_EINPUT, "%.250s", item->message.fault);
     if (item->bad)
@@ -319,7 +296,7 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
                        item->message.files[0].name);
     item->placed = true;
     for (size_t i = 0; item->message.returns[i] != NULL; i++)
-        CV_TRY(claim(worker, item->message.returns[i], err));
+        CV_TRY(claim(worker, item->message.returns[i], false, err));
     return place(worker, item, item->message.nbase, item->message.nfiles, err);
 }
 
@@ -394,7 +371,7 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
                                     struct cleave_error *err)
 {
     struct cv_task_item *item = task->item;
-    const char **names = item->message.returns;
+    const char *const *names = item->message.returns;
     struct cv_item_message_back back = { .nfiles = item->message.errors };
     const uint64_t first = back.nfiles;
     enum cleave_status status;
@@ -404,8 +381,8 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
         back.nfiles++;
     if (back.nfiles == 0)
         return CLEAVE_OK;
-    fds = cv_array(&item->arena, (size_t)back.nfiles, sizeof *fds);
-    back.files = cv_array(&item->arena, (size_t)back.nfiles, sizeof *back.files);
+    fds = cv_array(&task->arena, (size_t)back.nfiles, sizeof *fds);
+    back.files = cv_array(&task->arena, (size_t)back.nfiles, sizeof *back.files);
     if (fds == NULL || back.files == NULL)
         return cv_fail_memory(err, "the files that go back");
     for (uint64_t i = 0; i < back.nfiles; i++)
@@ -431,7 +408,7 @@ static bool has_file(const struct cv_task *task, const char *name)
     return false;
 }
 
-/* Another item uses the file, or all of them: it will be removed with the last one. */
+/* Another item uses the file: it will be removed with the last one. */
 static bool is_used(const struct cv_worker *worker, const struct cv_task *by,
                     const char *name)
 {
@@ -442,20 +419,27 @@ static bool is_used(const struct cv_worker *worker, const struct cv_task *by,
             has_file(task, name))
             return true;
     }
-    return find_name(&worker->base, name) < worker->base.count;
+    return false;
+}
+
+static void remove_unused(struct cv_worker *worker, const struct cv_task *task,
+                          const char *name)
+{
+    struct cv_created_file *file = find_created(worker, name);
+
+    if (file != NULL && !file->base && !is_used(worker, task, name))
+        remove_created(worker, file);
 }
 
 /* Files that were sent or returned, except those that existed before. */
-static void remove_files(struct cv_worker *worker, struct cv_task *task)
+static void remove_files(struct cv_worker *worker, const struct cv_task *task)
 {
-    const struct cv_task_item *item = task->item;
+    const struct cv_item_message *message = &task->item->message;
 
-    for (size_t i = 0; item->message.returns[i] != NULL; i++)
-        if (!is_used(worker, task, item->message.returns[i]))
-            remove_created(worker, item->message.returns[i]);
-    for (uint64_t i = item->message.nbase; i < item->message.nfiles; i++)
-        if (!is_used(worker, task, item->message.files[i].name))
-            remove_created(worker, item->message.files[i].name);
+    for (size_t i = 0; message->returns[i] != NULL; i++)
+        remove_unused(worker, task, message->returns[i]);
+    for (uint64_t i = message->nbase; i < message->nfiles; i++)
+        remove_unused(worker, task, message->files[i].name);
 }
 
 enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,
@@ -541,10 +525,9 @@ static int remove_one(const char *path, const struct stat *facts, int kind,
 
 void cv_worker_clean(struct cv_worker *worker)
 {
-    for (size_t i = worker->base.count; i-- > 0;)
-        remove_created(worker, worker->base.items[i]);
-    free_names(&worker->base);
-    free_names(&worker->created);
+    while (worker->ncreated > 0)
+        remove_created(worker, &worker->created[worker->ncreated - 1]);
+    free(worker->created);
     if (worker->own_folder != NULL && worker->job.cleanup && chdir("/") == 0)
         (void)nftw(worker->own_folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
     free(worker->own_folder);

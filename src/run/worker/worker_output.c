@@ -64,8 +64,7 @@ static bool is_ripe(struct cv_worker *worker, const struct cv_worker_slot *seat)
     return false;
 }
 
-/* An open piece without input may be started again elsewhere: its output must not be
- * seen. */
+/* An open piece without input may be started elsewhere: its output must not be seen. */
 static bool may_speak(const struct cv_worker_slot *seat)
 {
     const struct cv_task *task = seat->tasks.first;
@@ -131,8 +130,6 @@ static bool send_lines(struct cv_worker *worker)
     }
     return false;
 }
-
-/* --- after the command -------------------------------------------------------------- */
 
 static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part part,
                                      struct cleave_error *err)
@@ -201,8 +198,7 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     cv_chunk_output_drop(task->mates);
     task->spool = task->mates = NULL;
     cv_close(&task->file);
-    /* Drop the output of a failed piece, unless it is an item or a part of it was
-     * sent. */
+    /* Output of a failed piece is dropped, except of items or if a part was sent. */
     if (task->output != NULL &&
         (task->item == NULL && !worker->job.lines && task->lined == 0
              ? task->end.flags

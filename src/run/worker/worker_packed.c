@@ -16,10 +16,9 @@
 
 static enum cleave_status add_packed(struct cv_task *task, struct cleave_error *err)
 {
-    task->packed = calloc(1, sizeof *task->packed);
+    task->packed = cv_array(&task->arena, 1, sizeof *task->packed);
     if (task->packed == NULL)
         return cv_fail_memory(err, "a piece");
-    cv_arena_init(&task->packed->arena);
     task->packed->file = -1;
     return CLEAVE_OK;
 }
@@ -44,7 +43,7 @@ static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *
     return cv_arriving_input_new(codec, &task->packed->arriving, err);
 }
 
-/* The frame continues what was announced, fed and received before. */
+/* The frame agrees with bytes that were announced, fed and received before. */
 static bool fits(const struct cv_worker *worker, const struct cv_task *task,
                  const struct cv_remote_packed *told)
 {
@@ -118,8 +117,8 @@ static enum cleave_status learn_drawn(const struct cv_worker *worker,
         const char *line, *name;
 
         CV_TRY(add_packed(task, err));
-        line = cv_arena_text(&task->packed->arena, told->line);
-        name = cv_arena_text(&task->packed->arena, told->name);
+        line = cv_arena_text(&task->arena, told->line);
+        name = cv_arena_text(&task->arena, told->name);
         if (line == NULL || name == NULL)
             return cv_fail_memory(err, "a piece");
         CV_TRY(cv_fetched_new(line, name, told->size, &task->packed->fetched, err));
@@ -180,7 +179,7 @@ static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
 
     if (task->packed->header != NULL || length == 0)
         return CLEAVE_OK;
-    task->packed->header = malloc(length);
+    task->packed->header = cv_array(&task->arena, length, 1);
     if (task->packed->header == NULL)
         return cv_fail_memory(err, "a header");
     while (done < length) {
@@ -247,7 +246,7 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
     const uint64_t header = task->bytes[CV_PART_HEADER];
     uint64_t in;
 
-    if (fed <= header || task->packed->file >= 0) /* it is not kept here */
+    if (fed <= header || task->packed->file >= 0) /* the file is not kept here */
         return 0;
     in = cv_arriving_input_needs(task->packed->arriving,
                                  task->packed->body.begin + (fed - header));

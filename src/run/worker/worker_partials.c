@@ -69,8 +69,7 @@ static void drop_unused(struct cv_worker_partials *partials,
     free(held);
 }
 
-/* Bytes of a forgotten partial result are dropped; its entry goes with the last of
- * them. */
+/* Drop bytes of a forgotten partial result, and its entry with the last of them. */
 static bool refuse(struct cv_worker_partials *partials, uint64_t id, bool last)
 {
     struct cv_worker_partial *held = partials->held;
@@ -145,8 +144,6 @@ void cv_partials_release(struct cv_worker_partials *partials,
     drop_unused(partials, held);
 }
 
-/* --- sending ------------------------------------------------------------------------ */
-
 enum cleave_status cv_partials_send(struct cv_worker_partials *partials, uint64_t id,
                                     uint32_t peer, uint64_t name,
                                     struct cleave_error *err)
@@ -210,7 +207,7 @@ enum cleave_status cv_partials_next(struct cv_worker_partials *partials, bool fo
     return CLEAVE_OK;
 }
 
-static void drop_parcels(struct cv_partial_out **line)
+static void drop_messages(struct cv_partial_out **line)
 {
     while (*line != NULL) {
         struct cv_partial_out *message = *line;
@@ -222,8 +219,8 @@ static void drop_parcels(struct cv_partial_out **line)
 
 void cv_partials_done(struct cv_worker_partials *partials)
 {
-    drop_parcels(&partials->for_peers);
-    drop_parcels(&partials->for_master);
+    drop_messages(&partials->for_peers);
+    drop_messages(&partials->for_master);
     while (partials->held != NULL) {
         struct cv_worker_partial *held = partials->held;
 

@@ -19,7 +19,7 @@ struct cv_worker_partial {
 struct cv_partial_out {
     struct cv_worker_partial *held;
     uint32_t peer; /* 0: the master */
-    uint64_t name; /* its id there */
+    uint64_t name; /* id at the receiver */
     uint64_t at;   /* next byte */
     struct cv_partial_out *next;
 };

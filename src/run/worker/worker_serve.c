@@ -22,8 +22,6 @@ enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };
 /* Limits for the silence of the master before the job sets one, and for the last frame. */
 static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 
-/* --- the job ------------------------------------------------------------------------------ */
-
 static enum cleave_status set_environment(struct cv_worker *worker, uint32_t seat,
                                           struct cleave_error *err)
 {
@@ -87,6 +85,7 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
                                   size_t size, struct cleave_error *err)
 {
     struct cv_remote_job *job = &worker->job;
+    const char **command;
     uint32_t n = 0;
 
     if (!cv_unpack_job(worker->job_bytes.bytes, worker->job_bytes.length, &worker->arena,
@@ -97,7 +96,8 @@ static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, ch
             return cv_fail(err, CLEAVE_EINPUT,
                            "a worker that leads others does no items");
         CV_TRY(worker->options->lead(worker->options->lead_words, job, &worker->arena,
-                                     &job->command, err));
+                                     &command, err));
+        job->command = command;
         job->timeout_s = 0; /* each command has its own limit */
     }
     while (job->names[n] != NULL)
@@ -151,7 +151,7 @@ static void release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
         cv_slot_done(&worker->seats[i].slot);
-        cv_told_free(worker->seats[i].told);
+        cv_arena_done(&worker->seats[i].arena);
         drop_tasks(worker, &worker->seats[i].tasks);
         cv_command_done(&worker->commands[i]);
     }
@@ -168,8 +168,6 @@ static void release(struct cv_worker *worker)
     cv_pack_done(&worker->job_bytes);
     cv_arena_done(&worker->arena);
 }
-
-/* --- frames ------------------------------------------------------------------------------- */
 
 static void send_hello(struct cv_worker *worker)
 {
@@ -195,14 +193,9 @@ static void take_hello(struct cv_worker *worker, const struct cv_frame_head *hea
     char mark[CV_BEGIN_MARK_ROOM];
     struct cv_hello hello;
     struct cleave_error err;
-    enum cleave_status status;
 
-    if (cv_unpack_hello(payload, head->length, &worker->arena, &hello))
-        status = cv_hello_check(&hello, "the master", &err);
-    else
-        status = cv_fail(&err, CLEAVE_EINPUT,
-                         "expected the hello of a master, got something else");
-    if (status != CLEAVE_OK) {
+    if (cv_hello_read(head, payload, "master", &worker->arena, &hello, &err) !=
+        CLEAVE_OK) {
         cv_worker_fail(worker, &err);
     } else if (head->value != 0) { /* before commands can write to standard error */
         cv_begin_mark(head->value, mark);
@@ -274,8 +267,6 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     else
         cv_worker_task_frame(worker, task, head, payload);
 }
-
-/* --- the worker --------------------------------------------------------------------- */
 
 static void link_broke(void *context, const struct cleave_error *err)
 {

@@ -27,8 +27,6 @@ enum {
 static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat);
 static void start_waiting(void *context);
 
-/* --- input -------------------------------------------------------------------------------- */
-
 /* Let task->piece be the bytes of a complete or shared piece. */
 static enum cleave_status place(struct cv_worker *worker, struct cv_task *task,
                                 struct cleave_error *err)
@@ -162,8 +160,7 @@ static void slot_drained(void *context, struct cv_slot *slot)
     cv_worker_send(worker, CV_FRAME_DRAINED, slot->worker, task->chunk, task->told_fed);
 }
 
-/* Let the command of an open piece have the bytes of task->piece. The task may have ended
- * afterwards. */
+/* Let the command of an open piece have the bytes of task->piece. The task may end. */
 static enum cleave_status pass_on(struct cv_worker *worker, struct cv_task *task,
                                   bool last, struct cleave_error *err)
 {
@@ -314,7 +311,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         cv_worker_heed_signal(worker, slot);
     task->output = slot->store;
     slot->store = NULL;
-    if (!task->open) /* it may have been cut; an open one may also have grown in vain */
+    if (!task->open) /* the piece may have been cut; an open one may also have grown in vain */
         task->piece = slot->piece;
     if (slot->open.read_s > 0)
         task->end.after_s = cv_clock_s() - slot->open.read_s;
@@ -424,8 +421,7 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_worker_slot 
 {
     static const char *const nothing[] = { NULL };
 
-    seat->slot.told =
-        task->told != NULL ? (const char *const *)task->told->list : nothing;
+    seat->slot.told = task->told != NULL ? task->told : nothing;
     if (cv_slot_starts(&seat->slot))
         CV_TRY(cv_start_limiter_room(&worker->limiter, err));
     if (task->item != NULL)
@@ -480,8 +476,6 @@ static enum cleave_status complete(struct cv_worker *worker, struct cv_task *tas
     return CLEAVE_OK;
 }
 
-/* --- frames ------------------------------------------------------------------------------- */
-
 static void send_got(struct cv_worker *worker, const struct cv_task *task, uint16_t flags)
 {
     cv_link_send(&worker->link,
@@ -500,17 +494,13 @@ static enum cleave_status take_variables(struct cv_worker *worker,
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     struct cv_worker_slot *seat = &worker->seats[head->peer];
-    struct cv_command_env *told = calloc(1, sizeof *told);
+    const char **told;
 
-    cv_told_free(seat->told);
-    seat->told = told;
-    if (told == NULL)
-        return cv_fail_memory(err, "variables");
-    cv_arena_init(&told->arena);
-    told->list = cv_unpack_list(&unpacker, &told->arena);
-    for (size_t i = 0; !unpacker.failed && told->list[i] != NULL; i++)
-        unpacker.failed = i == CV_TOLD || strncmp(told->list[i], "CLEAVE_", 7) != 0 ||
-                          strchr(told->list[i], '=') == NULL;
+    cv_arena_done(&seat->arena);
+    seat->told = told = cv_unpack_list(&unpacker, &seat->arena);
+    for (size_t i = 0; !unpacker.failed && told[i] != NULL; i++)
+        unpacker.failed = i == CV_TOLD || strncmp(told[i], "CLEAVE_", 7) != 0 ||
+                          strchr(told[i], '=') == NULL;
     return cv_unpack_good(&unpacker)
                ? CLEAVE_OK
                : cv_fail(err, CLEAVE_EINPUT,
@@ -542,7 +532,9 @@ static enum cleave_status take_piece(struct cv_worker *worker,
     task->seat = head->peer;
     task->request = request;
     task->file = -1;
+    task->arena = seat->arena;
     task->told = seat->told;
+    cv_arena_init(&seat->arena);
     seat->told = NULL;
     cv_tasks_add(&seat->tasks, task);
     task->open = head->value == 1;
@@ -685,7 +677,8 @@ static void take_cut(struct cv_worker *worker, struct cv_task *task,
 
         shorter.body.end = shorter.body.begin + head->value;
         shorter.mate.end = shorter.mate.begin + mates;
-        shorter.closing = CV_CLOSING_NONE; /* it followed the bytes that are cut off */
+        shorter.closing =
+            CV_CLOSING_NONE; /* the closing followed the bytes that are cut off */
         done = !task->running || cv_slot_cut(&worker->seats[task->seat].slot, &shorter);
         if (done)
             task->piece = shorter;
@@ -731,7 +724,7 @@ void cv_worker_task_frame(struct cv_worker *worker, struct cv_task *task,
     } else if (head->type == CV_FRAME_CUT) {
         take_cut(worker, task, head, payload);
     } else if (task == NULL) {
-        return; /* it has ended */
+        return; /* the task has ended */
     } else if (head->type == CV_FRAME_PACKED || head->type == CV_FRAME_DRAWN) {
         status = cv_worker_packed_learn(worker, task, head, payload, &err);
         if (status == CLEAVE_OK && task->open)
