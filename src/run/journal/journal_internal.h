@@ -64,8 +64,7 @@ enum cleave_status cv_journal_prepare(struct cv_journal *journal,
 struct cv_journal_value {
     int64_t number; /* or length of bytes */
     double real;
-    const char
-        *text; /* borrowed, as `bytes`; of a row that is read: until the next step */
+    const char *text; /* borrowed; of a row that is read: until the next step */
     const void *bytes;
     struct cv_content_hash hash;
 };
