@@ -1,14 +1,18 @@
-/* heap.h -- which of many comes first: binary heaps. SPDX-License-Identifier: MIT */
+/* heap.h -- binary heaps. SPDX-License-Identifier: MIT */
 #ifndef CV_HEAP_H
 #define CV_HEAP_H
 #include <stddef.h>
 
 /* Define functions for arrays of this type, whose first `count` elements are a heap by
  * before(a, b), which gets pointers:
- *   NAME_sink  put an item at a place below which the others are in order, or further down;
- *   NAME_push  add one; then there are count + 1;
- *   NAME_pop   take the first; then there are count - 1. */
-#define CV_HEAP(name, type, before)                                                      \
+ *   NAME_sink  put an item at index `at` or below it, given a heap below `at`;
+ *   NAME_push  add an item, which makes count + 1;
+ *   NAME_pop   remove the first item, which makes count - 1. */
+#define CV_HEAP(name, type, before) CV_HEAP_PLACED(name, type, before, CV_HEAP_UNPLACED)
+#define CV_HEAP_UNPLACED(item, at) ((void)(item))
+
+/* The same for items that know their index: placed(item, at) is called when one is stored. */
+#define CV_HEAP_PLACED(name, type, before, placed)                                       \
     __attribute__((unused)) static void name##_sink(type *heap, size_t count, size_t at, \
                                                     type item)                           \
     {                                                                                    \
@@ -17,9 +21,9 @@
                 child++;                                                                 \
             if (!before(&heap[child], &item))                                            \
                 break;                                                                   \
-            heap[at] = heap[child];                                                      \
+            placed(heap[at] = heap[child], at);                                          \
         }                                                                                \
-        heap[at] = item;                                                                 \
+        placed(heap[at] = item, at);                                                     \
     }                                                                                    \
                                                                                          \
     __attribute__((unused)) static void name##_push(type *heap, size_t count, type item) \
@@ -27,13 +31,13 @@
         size_t at = count;                                                               \
                                                                                          \
         for (; at > 0 && before(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2)          \
-            heap[at] = heap[(at - 1) / 2];                                               \
-        heap[at] = item;                                                                 \
+            placed(heap[at] = heap[(at - 1) / 2], at);                                   \
+        placed(heap[at] = item, at);                                                     \
     }                                                                                    \
                                                                                          \
     __attribute__((unused)) static type name##_pop(type *heap, size_t count)             \
     {                                                                                    \
-        const type first = heap[0];                                                      \
+        type const first = heap[0];                                                      \
                                                                                          \
         name##_sink(heap, count - 1, 0, heap[count - 1]);                                \
         return first;                                                                    \

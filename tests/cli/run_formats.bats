@@ -293,5 +293,5 @@ capture() {
     says "cleave: in: expected elements of the name 'pp', got none"
     hosts 'name: a, slots: 2' >h.yaml
     fails_with 2 -i in --split xml:p --hosts h.yaml -- cat
-    says "cleave: --split xml:p: expected commands on this machine, got hosts: what closes a document is not sent (cleave split writes files for them)"
+    says "cleave: --split xml:p: cannot be combined with --hosts: the end of the document is not sent (cleave split writes files for hosts)"
 }

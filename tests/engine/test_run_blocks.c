@@ -141,7 +141,7 @@ static void memory_is_used_again(void **state)
     char *text = make_text(3, SIZE);
     enum cv_ordered_output_state idle;
     struct cv_chunk_output *store;
-    const struct cv_chunk_output_block *spare;
+    const struct cv_output_block *spare;
 
     (void)state;
     for (uint64_t i = OUTPUTS; i > 0; i--) {

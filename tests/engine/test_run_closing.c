@@ -56,8 +56,8 @@ static void through(const struct cv_piece *piece, const struct cv_piece *head,
     bench.slot.poller = bench.poller;
     bench.slot.outputs = bench.outputs;
     bench.slot.command = &command;
-    bench.slot.ended = slot_ended;
-    bench.slot.broke = slot_broke;
+    bench.slot.events =
+        &(struct cv_slot_events){ .ended = slot_ended, .broke = slot_broke };
     bench.slot.context = &bench;
     must(cv_slot_start(&bench.slot, piece, &err));
     if (head != NULL)

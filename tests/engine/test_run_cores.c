@@ -8,9 +8,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include "run/common/gpus.h"
-#include "run/common/cpu_affinity.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "plumbing_check.h"
 
 static char root[] = "/tmp/cleave-test-XXXXXX";

@@ -23,7 +23,7 @@ static struct cv_chunk_output *offer(struct cv_ordered_output *outputs, uint64_t
 {
     struct cv_chunk_output *store = open_store(outputs);
 
-    cv_ordered_output_offer(store, begin);
+    cv_ordered_output_offer(store, begin, NULL, NULL);
     store->due_s = 0;
     return store;
 }
@@ -124,7 +124,7 @@ static void not_in_the_first_moment(void **state)
     must(cv_ordered_output_attach(outputs, poller, &err));
     must(cv_chunk_output_open(outputs, &store, &err));
     before_s = cv_clock_s();
-    cv_ordered_output_offer(store, 0);
+    cv_ordered_output_offer(store, 0, NULL, NULL);
     say(store, "one\nt", 5);
     while (cv_ordered_output_usage(outputs).written == 0)
         must(cv_poller_wait(poller, -1, &err));
@@ -287,7 +287,7 @@ static void what_fails_for_good_leaves_its_lines(void **state)
     say(failed, "a\n", 2);
     write_by(outputs, STEP);
     say(failed, "b\nc", 3);
-    cv_streamed_output_keep_lines(failed);
+    cv_chunk_output_keep_lines(failed);
     must(cv_ordered_output_finish(outputs, failed, 0, 5, &err));
     write_by(outputs, STEP);
     assert_int_equal(cv_ordered_output_usage(outputs).written, 4);

@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 
 #include <cleave/execute.h>
-#include "run/common/guard.h"
 #include "run/common/process.h"
 #include "run/slot/persistent_slot.h"
 
@@ -339,7 +338,7 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
         slot.poller = poller;
         slot.outputs = outputs;
         slot.command = &command;
-        slot.broke = slot_broke;
+        slot.events = &(struct cv_slot_events){ .broke = slot_broke };
         must(cv_slot_start(&slot, &piece, &err));
         looked.slot = &slot;
         looked.kills = looked.open = 0;

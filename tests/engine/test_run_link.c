@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-#include "run/hosts/hosts.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts_internal.h"
 #include "run/wire/link.h"
 
 struct side {
@@ -289,6 +288,7 @@ static void has_arrived(void *context, struct cv_slot *slot)
 
 static void open_sender(struct sender *sender, const char *bytes, size_t length)
 {
+    static const struct cv_slot_events events = { .arrived = has_arrived };
     struct cv_piece piece = { .name = "test", .fd = -1, .mate_fd = -1 };
     struct cv_link *link = &sender->host.link;
     int in[2], out[2];
@@ -320,8 +320,8 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
                      CLEAVE_OK);
     cv_slot_init(&sender->slot);
     sender->slot.outputs = sender->outputs;
-    sender->slot.arrived = has_arrived;
-    cv_remote_init(&sender->slot, &sender->host, 0);
+    sender->slot.events = &events;
+    assert_int_equal(cv_remote_init(&sender->slot, &sender->host, 0, NULL), CLEAVE_OK);
     piece.body_bytes = bytes;
     piece.end = piece.body.end = length;
     assert_int_equal(cv_slot_start(&sender->slot, &piece, NULL), CLEAVE_OK);
@@ -330,7 +330,7 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
 static void close_sender(struct sender *sender)
 {
     cv_link_close(&sender->host.link);
-    cv_slot_done(&sender->slot);
+    cv_slot_free(&sender->slot);
     cv_ordered_output_free(sender->outputs);
     cv_hosts_done(&sender->hosts);
     cv_poller_free(sender->hosts.poller);
@@ -399,7 +399,7 @@ static void only_a_moment_of_sending_is_under_way(void **state)
         assert_in_range(sender.host.in_flight, (uint64_t)(rate_Bps / 4),
                         (uint64_t)(rate_Bps / 4) + FRAME);
     }
-    assert_int_equal(sender.slot.remote.sent, sender.came);
+    assert_int_equal(sender.slot.remote->sent, sender.came);
     close_sender(&sender);
 }
 

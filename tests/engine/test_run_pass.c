@@ -47,8 +47,8 @@ static void whole_lines_of_the_one_in_front(void **state)
     struct cv_chunk_output *first = open_store(outputs), *second = open_store(outputs);
 
     (void)state;
-    cv_ordered_output_offer(second, 10);
-    cv_ordered_output_offer(first, 0);
+    cv_ordered_output_offer(second, 10, NULL, NULL);
+    cv_ordered_output_offer(first, 0, NULL, NULL);
     say(second, "b1\nb2", 5);
     say(first, "a1\na", 4);
     write_all(outputs);
@@ -83,21 +83,21 @@ static void what_is_dropped_makes_room(void **state)
     struct cv_chunk_output *first = open_store(outputs), *second = open_store(outputs);
 
     (void)state;
-    cv_ordered_output_offer(first, 0);
-    cv_ordered_output_offer(second, 5);
+    cv_ordered_output_offer(first, 0, NULL, NULL);
+    cv_ordered_output_offer(second, 5, NULL, NULL);
     say(first, "half", 4);
     write_all(outputs);
     assert_ptr_equal(outputs->writing, first);
     cv_chunk_output_drop(first);
     assert_null(outputs->writing);
     first = open_store(outputs);
-    cv_ordered_output_offer(first, 0);
+    cv_ordered_output_offer(first, 0, NULL, NULL);
     say(first, "again\nx", 7);
     write_all(outputs);
     cv_chunk_output_drop(first);
     cv_chunk_output_drop(second);
     second = open_store(outputs);
-    cv_ordered_output_offer(second, 5);
+    cv_ordered_output_offer(second, 5, NULL, NULL);
     say(second, "next\n", 5);
     write_all(outputs);
     assert_int_equal(cv_chunk_output_passed(second), 0);
@@ -121,7 +121,7 @@ static void what_is_written_is_given_back(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = i % 2 == 1 ? '\n' : i % 4 == 0 ? 'a' : 'b';
-    cv_ordered_output_offer(first, 0);
+    cv_ordered_output_offer(first, 0, NULL, NULL);
     for (int i = 0; i < 3; i++) {
         say(first, text, sizeof text - 1);
         assert_true(outputs->disk > 0); /* nobody has written since */
@@ -170,7 +170,7 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
     memset(text, 'x', sizeof text);
     text[9] = text[BYTES - 2] = '\n';
     first = open_store(outputs);
-    cv_ordered_output_offer(first, 0);
+    cv_ordered_output_offer(first, 0, NULL, NULL);
     say(first, text, 12);
     assert_int_equal(cv_ordered_output_usage(outputs).written, 10);
     say(first, text + 12, BYTES - 12);
@@ -205,21 +205,21 @@ static void lines_are_taken_out(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = i % 7 == 6 ? '\n' : (char)('a' + i % 23);
-    must(cv_chunk_output_read_lines(store, room, sizeof room, &length, &err));
+    must(cv_chunk_output_read_some(store, room, sizeof room, &length, &err));
     assert_int_equal(length, 0);
     for (size_t i = 0; i < sizeof text; i += 100000) {
         const size_t some = sizeof text - i < 100000 ? sizeof text - i : 100000;
 
         say(store, text + i, some);
-        must(cv_chunk_output_read_lines(store, room, i % 200000 == 0 ? 10 : TAKEN,
-                                        &length, &err));
+        must(cv_chunk_output_read_some(store, room, i % 200000 == 0 ? 10 : TAKEN, &length,
+                                       &err));
         memcpy(all + done, room, length);
         done += length;
         assert_int_equal(cv_chunk_output_passed(store), done);
         assert_int_equal(cv_chunk_output_came(store), i + some);
     }
     do {
-        must(cv_chunk_output_read_lines(store, room, sizeof room, &length, &err));
+        must(cv_chunk_output_read_some(store, room, sizeof room, &length, &err));
         memcpy(all + done, room, length);
         done += length;
     } while (length > 0);

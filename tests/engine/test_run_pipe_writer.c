@@ -8,9 +8,8 @@
 
 #include "base/fail.h"
 #include "run/common/pipe_writer.h"
-#include "run/common/writer_thread.h"
 #include "run/common/process.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "plumbing_check.h"
 
 enum { SIZE = 3 << 20 };
@@ -250,7 +249,7 @@ static void sips_are_fed_into_an_empty_pipe(void **state)
     cv_pipe_writer_init(&writer, pipe.write, parts, 2);
     cv_pipe_writer_narrow(&writer, SIP);
     must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
-    cv_pipe_writer_gulp(&writer);
+    writer.small_write = 0;
     cv_pipe_widen(pipe.write, 65536);
     must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
     assert_true(cv_pipe_writer_unread(&writer) > SIP);

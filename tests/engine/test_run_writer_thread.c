@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "run/common/pipe_writer.h"
 #include "run/common/process.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "plumbing_check.h"
 
 enum { SIZE = 3 << 20, BITE = 50000, LONG_MS = 20000 };

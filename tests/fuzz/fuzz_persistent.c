@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/slot/steady_answer.h"
-#include "run/slot/persistent_length.h"
+#include "run/slot/persistent_slot.h"
 #include "fuzz_target.h"
 
 enum { LENGTHS = 4 };

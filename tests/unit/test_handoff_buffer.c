@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/common/handoff_buffer.h"
+#include "run/common/threads.h"
 
 enum { ROOM = 1000, ALL = 300000 };
 

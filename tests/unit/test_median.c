@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/compare.h"
-#include "run/common/median.h"
+#include "run/common/time_fit.h"
 
 /* Against sorting, with values that come twice, until the first ones are forgotten. */
 static void it_is_that_of_the_last(void **state)

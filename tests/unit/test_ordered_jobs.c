@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/fail.h"
-#include "run/common/ordered_jobs.h"
+#include "run/common/threads.h"
 
 enum { JOBS = 2000, THREADS = 4, MOST = 7 };
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "run/common/slow_stream.h"
+#include "run/common/start_limiter.h"
 
 enum { LITTLE = 1000, MUCH = 16 << 20 };
 

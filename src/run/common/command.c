@@ -1,17 +1,212 @@
-/* command.c -- what to run: its words, where its program is, its environment.
+/* command.c -- a command: its words, its program, its environment, and why it cannot run.
  * SPDX-License-Identifier: MIT */
 #include "run/common/command.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/common/cannot_run.h"
+#include "base/text.h"
+
+/* --- why a command cannot run -------------------------------------------------------- */
+
+/* strerror is not enough: the kernel reports "No such file or directory" for a script without its
+ * interpreter, and names such as aliases and shell functions are not programs. */
+
+enum {
+    NEAR_LEAST = 3,  /* letters of a name for which similar names are searched */
+    LINE_MOST = 256, /* bytes of a script that the kernel reads */
+    NAME_ROOM = 256,
+    WHY_ROOM = 640,
+};
+
+static enum cleave_status cannot_run(const char *name, const char *why,
+                                     struct cleave_error *err)
+{
+    char shown[NAME_ROOM];
+
+    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s",
+                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+}
+
+/* Swapped letters, which differ in two places, are the most likely mistake. */
+static unsigned rank_of(const char *typed, const char *name)
+{
+    size_t differ = 0;
+
+    if (cv_edit_distance(typed, name) != 1)
+        return 3;
+    if (strlen(typed) != strlen(name))
+        return 2;
+    for (size_t i = 0; typed[i] != '\0'; i++)
+        differ += typed[i] != name[i];
+    return differ == 2 ? 1 : 2;
+}
+
+/* The nearest program in one directory of PATH, if it is nearer than `best`. */
+static void look_into(const char *folder, const char *typed, char best[NAME_ROOM],
+                      unsigned *rank)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+
+    while (open != NULL && (entry = readdir(open)) != NULL) {
+        const unsigned now = rank_of(typed, entry->d_name);
+
+        if (now > *rank || now > 2 || strlen(entry->d_name) >= NAME_ROOM ||
+            (now == *rank && strcmp(entry->d_name, best) >= 0) ||
+            faccessat(dirfd(open), entry->d_name, X_OK, 0) != 0)
+            continue;
+        *rank = now;
+        strcpy(best, entry->d_name);
+    }
+    if (open != NULL)
+        closedir(open);
+}
+
+static bool find_near(const char *typed, char best[NAME_ROOM])
+{
+    const char *path = getenv("PATH");
+    char *folders = path != NULL ? strdup(path) : NULL, *rest = NULL;
+    unsigned rank = 3;
+
+    best[0] = '\0';
+    if (folders != NULL && strlen(typed) >= NEAR_LEAST && strlen(typed) < NAME_ROOM)
+        for (const char *one = strtok_r(folders, ":", &rest); one != NULL;
+             one = strtok_r(NULL, ":", &rest))
+            look_into(one, typed, best, &rank);
+    free(folders);
+    return best[0] != '\0';
+}
+
+/* bash exports functions in variables with such names. */
+static bool is_function(const char *name)
+{
+    char variable[NAME_ROOM];
+    const int length = snprintf(variable, sizeof variable, "BASH_FUNC_%s%%%%", name);
+
+    return length > 0 && (size_t)length < sizeof variable && getenv(variable) != NULL;
+}
+
+enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
+{
+    static const char *const words[] = { "alias",  "cd",     "eval",  "exec",
+                                         "export", "read",   "set",   "source",
+                                         "type",   "ulimit", "umask", "unset" };
+    static const char *const aliases[] = { "l", "la", "ll" };
+    char why[WHY_ROOM] = "not found in PATH", shown[NAME_ROOM], near[NAME_ROOM];
+    const size_t used = strlen(why), room = sizeof why - used;
+    struct stat info;
+
+    if (err == NULL) /* no message is wanted */
+        return CLEAVE_EINPUT;
+    if (strchr(name, '/') != NULL) /* PATH does not apply */
+        return cv_cannot_start(name, name, access(name, X_OK) != 0 ? errno : ENOEXEC,
+                               err);
+    cv_shown(name, strlen(name), shown, sizeof shown);
+    if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
+        snprintf(why + used, room,
+                 "; it is a folder. If it is the input: input.files %s input.recursive",
+                 shown);
+    else if (access(name, X_OK) == 0)
+        snprintf(why + used, room, "; the one in this folder is ./%s", shown);
+    else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
+        snprintf(why + used, room, "; it is a word of the shell: sh -c '%s ...'", name);
+    else if (strchr(name, '=') != NULL)
+        snprintf(why + used, room, "; to set a variable: env %s COMMAND", shown);
+    else if (is_function(name))
+        snprintf(why + used, room,
+                 "; it is a function of bash, which knows it: bash -c '%s \"$@\"' %s",
+                 shown, shown);
+    else if (cv_is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
+        snprintf(why + used, room,
+                 "; if it is an alias of your shell, type what it stands for");
+    else if (find_near(name, near))
+        snprintf(why + used, room, "; did you mean '%s'?",
+                 cv_shown(near, strlen(near), shown, sizeof shown));
+    return cannot_run(name, why, err);
+}
+
+/* The first line of a file, possibly cut; "" if it cannot be read. */
+static void read_line(const char *path, char line[LINE_MOST])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, line, LINE_MOST - 1) : 0;
+
+    line[got > 0 ? got : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool is_elf(const char *path)
+{
+    char line[LINE_MOST];
+
+    read_line(path, line);
+    return strncmp(line, "\177ELF", 4) == 0;
+}
+
+/* The file exists, but its interpreter or loader does not. */
+static void explain_absent(const char *name, const char *path, char *why, size_t room)
+{
+    char line[LINE_MOST], shown[NAME_ROOM];
+    const char *word = line + 2;
+    size_t length;
+
+    read_line(path, line);
+    word += strspn(word, " \t");
+    length = strcspn(word, " \t\r");
+    if (strncmp(line, "#!", 2) == 0 && strchr(line, '\r') != NULL)
+        snprintf(why, room,
+                 "; its first line ends in a carriage return, as on Windows: sed -i "
+                 "'s/\\r$//' %s",
+                 cv_shown(name, strlen(name), shown, sizeof shown));
+    else if (strncmp(line, "#!", 2) == 0)
+        snprintf(why, room, "; its first line asks for '%s'",
+                 cv_shown(word, length, shown, sizeof shown));
+    else if (line[0] == '\x7f')
+        snprintf(why, room,
+                 "; the loader that it asks for: it was made for another "
+                 "system");
+}
+
+enum cleave_status cv_cannot_start(const char *name, const char *path, int error,
+                                   struct cleave_error *err)
+{
+    char why[WHY_ROOM], shown[NAME_ROOM];
+    struct utsname here;
+    size_t used;
+
+    snprintf(why, sizeof why, "%s",
+             error == EAGAIN ? "too many processes (ulimit -u says how many)"
+                             : strerror(error));
+    used = strlen(why);
+    if (error == EACCES)
+        snprintf(why + used, sizeof why - used, "; if it is a script, chmod +x %s",
+                 cv_shown(name, strlen(name), shown, sizeof shown));
+    else if (error == ENOENT && access(path, F_OK) == 0)
+        explain_absent(name, path, why + used, sizeof why - used);
+    else if (error == ENOEXEC && uname(&here) == 0)
+        snprintf(why + used, sizeof why - used,
+                 "; it was made for another processor than %s", here.machine);
+    else if (error == E2BIG)
+        snprintf(
+            why + used, sizeof why - used,
+            "; one argument has room for 128 KiB: input.files FILE gives all of it on "
+            "standard input, command.cat as a file");
+    return cannot_run(name, why, err);
+}
+
+/* --- the command --------------------------------------------------------------------- */
 
 extern char **environ;
 
@@ -32,6 +227,7 @@ static enum cleave_status copy_words(struct cv_command *command,
 
     if (nwords == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a command, got none");
+    command->nprefix = nprefix;
     command->argv = calloc(nwords + 1, sizeof *command->argv);
     if (command->argv == NULL)
         return cv_fail_memory(err, "a command");
@@ -43,7 +239,7 @@ static enum cleave_status copy_words(struct cv_command *command,
     return CLEAVE_OK;
 }
 
-/* 0 if `path` is a file that may be run, else an errno. */
+/* 0 if `path` can be executed, else an errno. */
 static int check_program(const char *path)
 {
     struct stat info;
@@ -55,7 +251,8 @@ static int check_program(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* As execvp does: what may not be run is passed over, and told if there is no other. */
+/* As execvp: continue the search after a file that may not be executed, and report it at the
+ * end. */
 static enum cleave_status search_path(const char *name, char **out,
                                       struct cleave_error *err)
 {
@@ -83,7 +280,7 @@ static enum cleave_status search_path(const char *name, char **out,
             break;
         folders += length + 1;
     }
-    return forbidden ? cv_cannot_run(name, strerror(EACCES), err)
+    return forbidden ? cannot_run(name, strerror(EACCES), err)
                      : cv_cannot_find(name, err);
 }
 
@@ -95,7 +292,7 @@ static enum cleave_status find_program(struct cv_command *command,
     int error;
 
     if (name[0] == '\0')
-        return cv_cannot_run(name, "the name is empty", err);
+        return cannot_run(name, "the name is empty", err);
     if (strchr(name, '/') == NULL) {
         CV_TRY(search_path(name, &path, err));
     } else {
@@ -110,15 +307,15 @@ static enum cleave_status find_program(struct cv_command *command,
     return CLEAVE_OK;
 }
 
-/* As execvp does with a file that is no program: let the shell read it. Of one for another
- * processor it would only say that its syntax is wrong. */
+/* As execvp: let the shell read a file that is not a program. For an ELF file the shell would
+ * report a syntax error. */
 static enum cleave_status make_script(struct cv_command *command,
                                       struct cleave_error *err)
 {
     static char shell[] = "/bin/sh";
     const size_t count = count_words((const char *const *)command->argv);
 
-    command->elf = cv_is_elf(command->path);
+    command->elf = is_elf(command->path);
     command->script = calloc(count + 2, sizeof *command->script);
     if (command->script == NULL)
         return cv_fail_memory(err, "a command");
@@ -179,7 +376,6 @@ void cv_command_done(struct cv_command *command)
     *command = (struct cv_command){ 0 };
 }
 
-/* The place of variable `name` in the environment, or its end. */
 static size_t find_variable(const struct cv_command *command, const char *name)
 {
     const size_t length = strlen(name);
@@ -210,7 +406,7 @@ enum cleave_status cv_command_set(struct cv_command *command, const char *name,
     }
     if (at == command->nenvironment)
         command->nenvironment++;
-    /* Strings that are owned stand first; the one whose place is taken moves back. */
+    /* Owned strings come first; the string that was there moves. */
     if (at >= command->nset) {
         environment[at] = environment[command->nset];
         at = command->nset++;

@@ -1,4 +1,4 @@
-/* command.h -- what to run: made once, started many times. SPDX-License-Identifier: MIT */
+/* command.h -- a command: prepared once, started many times. SPDX-License-Identifier: MIT */
 #ifndef CV_COMMAND_H
 #define CV_COMMAND_H
 #include <sched.h>
@@ -7,23 +7,29 @@
 #include <cleave/error.h>
 
 struct cv_command {
-    char *path;         /* owned: the file to run                                  */
-    char **argv;        /* owned, ends in NULL; the words are owned too            */
-    char **environment; /* owned, ends in NULL; the first `nset` strings are owned */
+    char *path;         /* owned: the file to run */
+    char **argv;        /* owned, ends with NULL; so are the words */
+    size_t nprefix;     /* words of the prefix */
+    char **environment; /* owned, ends with NULL; the first `nset` strings are owned */
     size_t nenvironment, nset, capacity;
-    const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere               */
-    char **script; /* owned: what is run if the file is no program; words are of argv   */
-    bool elf; /* it is a program, if not one for this machine: no shell is to read it */
+    const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere */
+    char **script; /* owned: arguments of the shell for a text file; words are argv's */
+    bool elf;      /* the file is an ELF file, perhaps for another machine: no script */
 };
 
-/* Words of `prefix` (a worker's own; may be NULL) and `argv`, each ended by NULL. The
- * program is looked for in PATH now; the error names it if it is not there. The
- * environment is that of this process, whose strings must stay as they are. */
+/* The words are `prefix` (of a worker; may be NULL) and `argv`, each ended by NULL. Searches PATH
+ * for the program. The environment refers to strings of this process, which must not change. */
 enum cleave_status cv_command_init(struct cv_command *command, const char *const *prefix,
                                    const char *const *argv, struct cleave_error *err);
 void cv_command_done(struct cv_command *command);
-/* Set a variable for processes started from now on. */
+/* Set a variable of processes that are started later. */
 enum cleave_status cv_command_set(struct cv_command *command, const char *name,
                                   const char *value, struct cleave_error *err);
+
+/* Fail because PATH has no program of this name, with advice. */
+enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err);
+/* Fail because the kernel refused the file with an errno, with advice. */
+enum cleave_status cv_cannot_start(const char *name, const char *path, int error,
+                                   struct cleave_error *err);
 
 #endif

@@ -1,11 +1,15 @@
-/* piece_part.c -- bytes that a command is given. SPDX-License-Identifier: MIT */
+/* piece_part.c -- the bytes of a piece, and their hash. SPDX-License-Identifier: MIT */
 #include "run/common/piece_part.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "run/common/lazy_reader.h"
+#include "base/fail.h"
 
 struct cv_part cv_closing_part(enum cv_closing closing)
 {
@@ -26,33 +30,154 @@ struct cv_part cv_closing_part(enum cv_closing closing)
                              .end = closings[closing].length };
 }
 
-/* A well gives what it has at hand; callers want all. */
-static ssize_t read_well(struct cv_lazy_reader *well, uint64_t offset, char *out,
-                         size_t max)
+/* Read some bytes of a file or of a lazy reader. */
+static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
+                                     size_t max, size_t *out, struct cleave_error *err)
 {
-    size_t done = 0, got = 1;
+    const struct cv_place place = { part->name, 0, 0, NULL };
+    ssize_t got;
 
-    while (done < max && got > 0) {
-        if (well->read(well, offset + done, out + done, max - done, &got, NULL) !=
-            CLEAVE_OK) {
-            errno = EBADMSG;
-            return done > 0 ? (ssize_t)done : -1;
-        }
-        done += got;
-    }
-    return (ssize_t)done;
+    if (part->well != NULL)
+        return part->well->read(part->well, at, block, max, out, err);
+    do
+        got = pread(part->fd, block, max, (off_t)at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", at,
+                          strerror(errno));
+    *out = (size_t)got;
+    return CLEAVE_OK;
 }
 
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max)
 {
+    char *to = out;
+    size_t done = 0, got = 1;
+
     if (max > part->end - offset)
         max = (size_t)(part->end - offset);
-    if (max == 0)
-        return 0;
-    if (part->bytes == NULL && part->well != NULL)
-        return read_well(part->well, offset, out, max);
-    if (part->bytes == NULL)
-        return pread(part->fd, out, max, (off_t)offset);
-    memcpy(out, (const char *)part->bytes + (offset - part->begin), max);
-    return (ssize_t)max;
+    if (part->bytes != NULL) {
+        memcpy(out, (const char *)part->bytes + (offset - part->begin), max);
+        return (ssize_t)max;
+    }
+    for (; done < max && got > 0; done += got)
+        if (read_block(part, offset + done, to + done, max - done, &got, NULL) !=
+            CLEAVE_OK) {
+            errno = part->well != NULL ? EBADMSG : errno;
+            return done > 0 ? (ssize_t)done : -1;
+        }
+    return (ssize_t)done;
+}
+
+/* --- hashes -------------------------------------------------------------------------- */
+
+/* Small enough to stay in the cache between reading and hashing. */
+enum { BLOCK = 256 * 1024 };
+
+struct cv_content_hasher {
+    XXH3_state_t *state; /* owned */
+    char *block;         /* owned */
+};
+
+enum cleave_status cv_content_hasher_new(struct cv_content_hasher **out,
+                                         struct cleave_error *err)
+{
+    struct cv_content_hasher *hasher = calloc(1, sizeof *hasher);
+
+    if (hasher == NULL)
+        return cv_fail_memory(err, "a hash");
+    hasher->state = XXH3_createState();
+    hasher->block = malloc(BLOCK);
+    if (hasher->state == NULL || hasher->block == NULL) {
+        cv_content_hasher_free(hasher);
+        return cv_fail_memory(err, "a hash");
+    }
+    cv_content_hasher_reset(hasher);
+    *out = hasher;
+    return CLEAVE_OK;
+}
+
+void cv_content_hasher_free(struct cv_content_hasher *hasher)
+{
+    if (hasher == NULL)
+        return;
+    XXH3_freeState(hasher->state);
+    free(hasher->block);
+    free(hasher);
+}
+
+void cv_content_hasher_reset(struct cv_content_hasher *hasher)
+{
+    XXH3_128bits_reset(hasher->state);
+}
+
+enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
+                                              const struct cv_part *part,
+                                              struct cleave_error *err)
+{
+    const struct cv_place place = { part->name, 0, 0, NULL };
+    size_t got;
+
+    if (part->bytes != NULL) {
+        XXH3_128bits_update(hasher->state, part->bytes,
+                            (size_t)(part->end - part->begin));
+        return CLEAVE_OK;
+    }
+    for (uint64_t at = part->begin; at < part->end; at += got) {
+        const uint64_t left = part->end - at;
+
+        CV_TRY(read_block(part, at, hasher->block, left < BLOCK ? (size_t)left : BLOCK,
+                          &got, err));
+        if (got == 0)
+            return cv_fail_at(err, &place,
+                              "expected bytes up to %" PRIu64 ", got only %" PRIu64,
+                              part->end, at);
+        XXH3_128bits_update(hasher->state, hasher->block, got);
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
+                                         const char *name, int fd, uint64_t begin,
+                                         uint64_t end, struct cleave_error *err)
+{
+    const struct cv_part part = { .fd = fd, .begin = begin, .end = end, .name = name };
+
+    return cv_content_hasher_add_part(hasher, &part, err);
+}
+
+struct cv_content_hash cv_content_hasher_finish(struct cv_content_hasher *hasher)
+{
+    const XXH128_hash_t hash = XXH3_128bits_digest(hasher->state);
+
+    cv_content_hasher_reset(hasher);
+    return (struct cv_content_hash){ .high = hash.high64, .low = hash.low64 };
+}
+
+bool cv_content_hash_equal(struct cv_content_hash a, struct cv_content_hash b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+void cv_content_hash_text(struct cv_content_hash hash, char out[CV_CONTENT_HASH_TEXT])
+{
+    snprintf(out, CV_CONTENT_HASH_TEXT, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+}
+
+bool cv_content_hash_parse(const char *text, struct cv_content_hash *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t half[2] = { 0, 0 };
+
+    for (size_t i = 0; i < CV_CONTENT_HASH_TEXT - 1; i++) {
+        const char *digit = text[i] == '\0' ? NULL : strchr(digits, text[i]);
+
+        if (digit == NULL)
+            return false;
+        half[i / 16] = half[i / 16] << 4 | (uint64_t)(digit - digits);
+    }
+    if (text[CV_CONTENT_HASH_TEXT - 1] != '\0')
+        return false;
+    *out = (struct cv_content_hash){ .high = half[0], .low = half[1] };
+    return true;
 }

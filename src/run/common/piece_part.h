@@ -1,39 +1,104 @@
-/* piece_part.h -- bytes that a command is given. SPDX-License-Identifier: MIT */
+/* piece_part.h -- the bytes of a piece: memory, files or lazy readers, and their hash.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_PIECE_PART_H
 #define CV_PIECE_PART_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <cleave/error.h>
 
-struct cv_lazy_reader;
+struct cv_writer_thread;
+struct cv_writer_thread_into;
 
-/* Bytes in memory, or [begin, end) of a file or of a well. */
-struct cv_part {
-    const void *bytes; /* borrowed, of end - begin bytes; NULL: a file               */
-    bool lasting;      /* they stay as they are, wherever they are passed on to      */
-    int fd;            /* borrowed                                                   */
-    struct cv_lazy_reader
-        *well; /* borrowed: in the place of `fd`; NULL: it is the file    */
-    uint64_t begin, end;
-    const char *name; /* borrowed, for messages; may be NULL                        */
+/* Bytes that are produced on demand, for example by decoding a file. They can be read like a
+ * file, from any offset, and at the same time be written into pipes by threads. */
+struct cv_lazy_reader {
+    /* Read at most `max` bytes at `offset`; 0 bytes only at the end. For one thread at a time. */
+    enum cleave_status (*read)(struct cv_lazy_reader *well, uint64_t offset, void *out,
+                               size_t max, size_t *got, struct cleave_error *err);
+    /* Start a thread (pipe_writer.h) that writes the bytes from `begin` until it is stopped.
+     * Bytes before `end` are wanted; a `bounded` reader writes no others. `into` is the pipe of a
+     * command, for a `direct` reader only; or NULL. */
+    enum cleave_status (*threaded)(struct cv_lazy_reader *well, uint64_t begin,
+                                   uint64_t end, const struct cv_writer_thread_into *into,
+                                   struct cv_writer_thread **out,
+                                   struct cleave_error *err);
+    /* For `threaded` with CV_FLOW_HERE, which starts no thread because of a limit: the bytes at
+     * `at`, before the end, borrowed until the next call. NULL: not supported. */
+    enum cleave_status (*give)(struct cv_writer_thread *threaded, uint64_t at,
+                               const char **bytes, size_t *length,
+                               struct cleave_error *err);
+    void (*stop)(struct cv_writer_thread *threaded);
+    bool bounded, direct;
 };
 
-/* What is put behind the last record of a file that lacks its end, so that the first record
- * of the next file is one of its own. */
+/* Bytes in memory, or [begin, end) of a file or of a lazy reader. */
+struct cv_part {
+    const void *bytes; /* borrowed: end - begin bytes; or NULL */
+    bool lasting;      /* the memory never changes, so that a pipe may refer to it */
+    int fd;            /* borrowed */
+    struct cv_lazy_reader *well; /* borrowed: used instead of `fd`; or NULL */
+    uint64_t begin, end;
+    const char *name; /* borrowed, for messages; may be NULL */
+};
+
+/* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the part
+ * or of the file. */
+ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max);
+
+/* Bytes that complete the last record of a file, so that the next file begins a new record. */
 enum cv_closing {
     CV_CLOSING_NONE,
-    CV_CLOSING_LINE,  /* a newline                                */
-    CV_CLOSING_EMPTY, /* a newline and an empty line              */
-    CV_CLOSING_ZERO,  /* a zero byte                              */
-    CV_CLOSING_ARRAY, /* a bracket and a newline: of every piece but the last one  */
-    CV_CLOSING_TEXT,  /* a text that goes with the piece, on this machine only     */
+    CV_CLOSING_LINE,  /* newline */
+    CV_CLOSING_EMPTY, /* newline and empty line */
+    CV_CLOSING_ZERO,  /* zero byte */
+    CV_CLOSING_ARRAY, /* bracket and newline, for all but the last piece */
+    CV_CLOSING_TEXT,  /* a text of the piece; on this machine only */
     CV_CLOSINGS,
 };
 struct cv_part cv_closing_part(enum cv_closing closing);
 
-/* As pread: bytes from `offset` on, which counts from 0 like `begin`. Fewer than `most` at
- * the end of the part or of the file. */
-ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max);
+enum { CV_PACKED_HEAD = 12 }; /* bytes of the header of an xz stream */
+
+/* A block of a compressed file that can be decoded independently. */
+struct cv_packed_block {
+    uint64_t in, out;             /* where it begins, in the file and decoded */
+    uint8_t head[CV_PACKED_HEAD]; /* xz: the stream header to put before it */
+};
+
+/* --- hashes -------------------------------------------------------------------------- */
+
+/* XXH3-128 detects changes of an input and is as fast as memory. It does not protect against
+ * forgery. `xxh128sum` prints the same text. */
+struct cv_content_hash {
+    uint64_t high, low;
+};
+
+enum { CV_CONTENT_HASH_TEXT = 33 }; /* 32 hexadecimal digits and a zero */
+
+/* Hashes one content at a time. For one thread at a time. */
+struct cv_content_hasher;
+
+/* *out is owned by the caller. */
+enum cleave_status cv_content_hasher_new(struct cv_content_hasher **out,
+                                         struct cleave_error *err);
+void cv_content_hasher_free(struct cv_content_hasher *hasher);
+/* Add bytes [begin, end) of a file. `name`, for messages, may be NULL. After a failure reset the
+ * hasher. */
+enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
+                                         const char *name, int fd, uint64_t begin,
+                                         uint64_t end, struct cleave_error *err);
+enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
+                                              const struct cv_part *part,
+                                              struct cleave_error *err);
+/* The hash of all added bytes. The next content begins. */
+struct cv_content_hash cv_content_hasher_finish(struct cv_content_hasher *hasher);
+void cv_content_hasher_reset(struct cv_content_hasher *hasher);
+
+bool cv_content_hash_equal(struct cv_content_hash a, struct cv_content_hash b);
+void cv_content_hash_text(struct cv_content_hash hash, char out[CV_CONTENT_HASH_TEXT]);
+/* False: the text is not 32 hexadecimal digits. */
+bool cv_content_hash_parse(const char *text, struct cv_content_hash *out);
 
 #endif

@@ -1,31 +1,170 @@
-/* pipe_feeder.c -- a pipe that a command reads from, and what goes into it.
- * SPDX-License-Identifier: MIT */
+/* pipe_feeder.c -- a pipe writer that is driven by a poller. SPDX-License-Identifier: MIT */
 #include "run/common/pipe_feeder.h"
 
+#include <fcntl.h>
+#include <poll.h>
+
 #include "base/fail.h"
-#include "run/common/writer_thread.h"
-#include "run/common/process.h"
-#include "run/common/lazy_reader.h"
 
 enum {
-    TURN = 8 << 20,   /* bytes moved before others get their turn      */
-    MUCH = 64 * 1024, /* bytes for which it is worth while to be woken */
-    STEP = 4 * MUCH,  /* put in by a thread before that is told        */
+    PAGE = 4096,
+    TURN = 8 << 20,   /* bytes written before other callbacks run */
+    MUCH = 64 * 1024, /* bytes that are worth a wake-up */
+    STEP = 4 * MUCH,  /* bytes that a thread writes before it reports */
 };
 
-static const double FORGET = 0.98; /* of the best pace, with each nap */
-/* Between two looks for room, and how long that is worth while. */
+static const double FORGET = 0.98; /* factor of best_Bps with each sleep */
+/* Between two tries to begin the next part in spite of a limit, and how long to try. */
 static const double SCARCE_S = 0.02, HOPE_S = 60;
+/* Between two looks at a reader that has not begun: a share of the time since its start, within
+ * these limits. */
+static const double SHARE = 0.02, SHORT_S = 1e-3, LONG_S = 20e-3;
+
+/* --- read monitor -------------------------------------------------------------------- */
+
+static void look(void *context);
+
+static bool has_no_reader(const struct cv_read_monitor *monitor)
+{
+    struct pollfd at = { .fd = monitor->writer->pipe, .events = 0 };
+
+    return poll(&at, 1, 0) == 1 && (at.revents & POLLERR) != 0;
+}
+
+static enum cleave_status look_later(struct cv_read_monitor *monitor,
+                                     struct cleave_error *err)
+{
+    const double now_s = cv_clock_s();
+    double wait_s = monitor->has_begun ? SHORT_S : SHARE * (now_s - monitor->since_s);
+
+    wait_s = wait_s < SHORT_S ? SHORT_S : wait_s > LONG_S ? LONG_S : wait_s;
+    return cv_poller_set(monitor->poller, &monitor->timer, now_s + wait_s, look, monitor,
+                         err);
+}
+
+static void page_ready(void *context, unsigned events)
+{
+    struct cv_read_monitor *monitor = context;
+    struct cleave_error err;
+
+    (void)events;
+    look(monitor);
+    if (!monitor->watch.added)
+        return;
+    /* The pipe is neither empty nor full, so a watch would be ready all the time. */
+    cv_poller_remove(monitor->poller, &monitor->watch);
+    if (look_later(monitor, &err) != CLEAVE_OK)
+        monitor->broke(monitor->context, &err);
+}
+
+/* The pipe is full if it is no wider than a page. */
+static enum cleave_status watch_page(struct cv_read_monitor *monitor,
+                                     struct cleave_error *err)
+{
+    if (monitor->watch.added || fcntl(monitor->writer->pipe, F_SETPIPE_SZ, PAGE) < 0)
+        return CLEAVE_OK;
+    monitor->shrunk = true;
+    return cv_poller_add(monitor->poller, &monitor->watch, monitor->writer->pipe,
+                         CV_WRITABLE, page_ready, monitor, err);
+}
+
+/* Bytes may have been read. */
+static void note_begin(struct cv_read_monitor *monitor)
+{
+    bool begun;
+
+    if (monitor->poller == NULL || monitor->has_begun)
+        return;
+    cv_pipe_writer_hold(monitor->writer);
+    begun = cv_pipe_writer_unread(monitor->writer) < cv_pipe_writer_fed(monitor->writer);
+    cv_pipe_writer_go_on(monitor->writer);
+    if (!begun)
+        return;
+    monitor->has_begun = true;
+    monitor->began(monitor->context);
+}
+
+/* More is written: do not wait for the end. */
+static void stop_waiting(struct cv_read_monitor *monitor)
+{
+    if (monitor->poller == NULL)
+        return;
+    monitor->waits = false;
+    cv_poller_remove(monitor->poller, &monitor->watch);
+    if (monitor->shrunk)
+        cv_pipe_widen(monitor->writer->pipe, monitor->writer->width.bytes);
+    monitor->shrunk = false;
+}
+
+/* Look at the pipe, and arrange for the next look. */
+static enum cleave_status look_again(struct cv_read_monitor *monitor,
+                                     struct cleave_error *err)
+{
+    bool read;
+
+    cv_poller_cancel(monitor->poller, &monitor->timer);
+    note_begin(monitor);
+    if (monitor->waits) {
+        read = cv_pipe_writer_unread(monitor->writer) == 0;
+        if (read) /* the reader may have begun just now */
+            note_begin(monitor);
+        if (read || has_no_reader(monitor)) {
+            stop_waiting(monitor);
+            monitor->empty(monitor->context, read);
+            return CLEAVE_OK;
+        }
+        CV_TRY(watch_page(monitor, err));
+    }
+    if (monitor->has_begun && (!monitor->waits || monitor->watch.added))
+        return CLEAVE_OK;
+    return look_later(monitor, err);
+}
+
+static void look(void *context)
+{
+    struct cv_read_monitor *monitor = context;
+    struct cleave_error err;
+
+    if (look_again(monitor, &err) != CLEAVE_OK)
+        monitor->broke(monitor->context, &err);
+}
+
+enum cleave_status cv_read_monitor_begin(struct cv_read_monitor *monitor, double since_s,
+                                         struct cleave_error *err)
+{
+    monitor->since_s = since_s;
+    monitor->has_begun = monitor->waits = monitor->shrunk = false;
+    return look_later(monitor, err);
+}
+
+enum cleave_status cv_read_monitor_wait(struct cv_read_monitor *monitor,
+                                        struct cleave_error *err)
+{
+    monitor->waits = true;
+    return look_again(monitor, err);
+}
+
+static void stop_monitor(struct cv_read_monitor *monitor)
+{
+    if (monitor->poller == NULL)
+        return;
+    monitor->shrunk = false; /* nothing follows that needs a wide pipe */
+    stop_waiting(monitor);
+    cv_poller_cancel(monitor->poller, &monitor->timer);
+    monitor->poller = NULL;
+}
+
+/* --- pipe feeder --------------------------------------------------------------------- */
 
 void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder)
 {
     *feeder = (struct cv_pipe_feeder){ .fd = -1 };
 }
 
-/* How long to sleep, when so much was put in that the pipe is full: until half of what
- * is there has been read, if the reader goes on as it did; 0: until there is room. A reader
- * that makes much room at a time need not be slept for. One that had no core for a while
- * gets one again: so never longer than it would take for three quarters at its best. */
+/* The pipe is full after `put` bytes: how long to sleep until half of it is read at the same
+ * pace; 0: wait for room. Not for a reader that makes much room at a time. At most the time for
+ * three quarters at the best pace: a reader without a core may get one again. `before`: bytes
+ * that were unread after a sleep. */
 static double nap_s(struct cv_pipe_feeder *feeder, bool slept, uint64_t before,
                     uint64_t put, double now_s)
 {
@@ -39,7 +178,7 @@ static double nap_s(struct cv_pipe_feeder *feeder, bool slept, uint64_t before,
     feeder->best_Bps *= FORGET;
     if ((double)put > since_s * feeder->best_Bps)
         feeder->best_Bps = (double)put / since_s;
-    /* Nothing was left: it was late. */
+    /* An empty pipe after a sleep: the sleep was too long. */
     wait_s = slept && before == 0 ? since_s / 2 : since_s * unread / 2 / (double)put;
     most_s = 0.75 * unread / feeder->best_Bps;
     if (wait_s > most_s)
@@ -47,9 +186,9 @@ static double nap_s(struct cv_pipe_feeder *feeder, bool slept, uint64_t before,
     return cv_writer_thread_pause_s(wait_s);
 }
 
-/* Put in what fits. `slept`: not just when there was some room. */
-static enum cleave_status feed_on(struct cv_pipe_feeder *feeder, bool slept,
-                                  double *sleep_s, struct cleave_error *err)
+/* Write what fits. `slept`: after a sleep, not when there was room. */
+static enum cleave_status feed(struct cv_pipe_feeder *feeder, bool slept, double *sleep_s,
+                               struct cleave_error *err)
 {
     const uint64_t before = slept ? cv_pipe_writer_unread(&feeder->writer) : 0;
     const uint64_t fed = cv_pipe_writer_fed(&feeder->writer);
@@ -86,34 +225,34 @@ enum cleave_status cv_pipe_feeder_begin(struct cv_pipe_feeder *feeder,
     feeder->writer.step = feeder->moved != NULL ? STEP : 0;
     if (feeder->narrow)
         cv_pipe_writer_narrow(&feeder->writer, feeder->small_write);
-    CV_TRY(feed_on(feeder, false, &sleep_s, err));
-    feeder->fed_s = 0; /* whoever reads it has not begun */
+    CV_TRY(feed(feeder, false, &sleep_s, err));
+    feeder->fed_s = 0; /* the reader has not begun */
     return CLEAVE_OK;
 }
 
 bool cv_pipe_feeder_pause(struct cv_pipe_feeder *feeder)
 {
     const struct cv_pipe_writer *writer = &feeder->writer;
-    /* One that cannot do without a thread would have to wait for it behind its command. */
+    /* A reader that needs a thread would wait for it while its command runs. */
     const bool may_pause = writer->threaded != NULL && writer->threaded->running &&
-                           writer->parts[writer->flow_part].well->give != NULL;
+                           writer->parts[writer->thread_part].well->give != NULL;
 
     if (may_pause)
         cv_pipe_writer_done(&feeder->writer);
     return may_pause;
 }
 
-static enum cleave_status go_on(struct cv_pipe_feeder *feeder, bool slept,
-                                struct cleave_error *err);
+static enum cleave_status feed_and_wait(struct cv_pipe_feeder *feeder, bool slept,
+                                        struct cleave_error *err);
 
 static void turn(struct cv_pipe_feeder *feeder, bool slept)
 {
     struct cleave_error err;
 
     if (!feeder->dry)
-        cv_read_monitor_note(&feeder->drain); /* there is room: something has been read */
+        note_begin(&feeder->monitor); /* the pipe has room: bytes were read */
     leave_source(feeder);
-    if (go_on(feeder, slept, &err) != CLEAVE_OK) {
+    if (feed_and_wait(feeder, slept, &err) != CLEAVE_OK) {
         cv_poller_remove(feeder->poller, &feeder->watch);
         feeder->broke(feeder->context, &err);
         return;
@@ -133,7 +272,8 @@ static void ready(void *context, unsigned events)
     (void)events;
     if (feeder->writer.small_write > 0 && !feeder->dry &&
         cv_pipe_writer_unread(&feeder->writer) > 0)
-        cv_pipe_writer_gulp(&feeder->writer);
+        feeder->writer.small_write =
+            0; /* this pipe is writable although it is not empty */
     turn(feeder, false);
 }
 
@@ -142,9 +282,8 @@ static void woken(void *context)
     turn(context, true);
 }
 
-/* The next part is made by somebody for whom there is no room, behind a command that has begun: a little
- * later there is, as what made the part before has ended, and nobody begins who would need more than that.
- * False: that is not why, or it has been so for longer. */
+/* A limit prevents the lazy reader of the next part while the command runs. It will pass: the
+ * reader of the part before has ended. False: another error, or too many tries. */
 static bool can_wait(struct cv_pipe_feeder *feeder, enum cleave_status status)
 {
     const double now_s = cv_clock_s();
@@ -160,15 +299,15 @@ static bool can_wait(struct cv_pipe_feeder *feeder, enum cleave_status status)
     return now_s - feeder->scarce_s < HOPE_S;
 }
 
-static enum cleave_status go_on(struct cv_pipe_feeder *feeder, bool slept,
-                                struct cleave_error *err)
+static enum cleave_status feed_and_wait(struct cv_pipe_feeder *feeder, bool slept,
+                                        struct cleave_error *err)
 {
     enum cleave_status status;
     double sleep_s;
     unsigned events;
 
     cv_poller_cancel(feeder->poller, &feeder->nap);
-    status = feed_on(feeder, slept, &sleep_s, err);
+    status = feed(feeder, slept, &sleep_s, err);
     if (can_wait(feeder, status))
         sleep_s = SCARCE_S;
     else
@@ -204,9 +343,9 @@ enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
     cv_pipe_writer_grow(&feeder->writer, parts, count);
     if (feeder->feeding)
         return CLEAVE_OK;
-    cv_read_monitor_rest(&feeder->drain);
-    CV_TRY(feed_on(feeder, false, &sleep_s, err));
-    feeder->fed_s = 0; /* it had nothing to read: that is not its pace */
+    stop_waiting(&feeder->monitor);
+    CV_TRY(feed(feeder, false, &sleep_s, err));
+    feeder->fed_s = 0; /* the reader had nothing to read, so its pace is unknown */
     if (feeder->feeding)
         return cv_pipe_feeder_watch(feeder, err);
     feeder->over(feeder->context, feeder);
@@ -215,7 +354,7 @@ enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
 
 void cv_pipe_feeder_close(struct cv_pipe_feeder *feeder)
 {
-    cv_read_monitor_stop(&feeder->drain);
+    stop_monitor(&feeder->monitor);
     cv_poller_remove(feeder->poller, &feeder->watch);
     leave_source(feeder);
     cv_poller_cancel(feeder->poller, &feeder->nap);

@@ -1,56 +1,77 @@
-/* pipe_feeder.h -- a pipe that a command reads from, and what goes into it.
- * SPDX-License-Identifier: MIT
+/* pipe_feeder.h -- a pipe writer that is driven by a poller. SPDX-License-Identifier: MIT
  *
- * A feed (pipe_writer.h) that goes on by itself when the pipe has room. It does not go on as soon
- * as there is some: a reader that takes 16 KiB at a time would wake it each time, and take
- * turns with it on one processor. Once the reader's pace is known, it sleeps until about
- * half of what is in the pipe has been read. */
+ * The feeder continues when the pipe has room, but not at once: a reader that takes 16 KiB at a
+ * time would wake it each time and alternate with it on one core. Once the pace of the reader is
+ * known, the feeder sleeps until about half of the pipe has been read. */
 #ifndef CV_PIPE_FEEDER_H
 #define CV_PIPE_FEEDER_H
-#include "run/common/read_monitor.h"
 #include "run/common/pipe_writer.h"
 #include "run/common/poller.h"
 
-struct cv_pipe_feeder {
-    struct cv_poller *poller; /* borrowed                                             */
-    /* All has been fed, or the command does not want it. Not called by cv_pipe_feeder_begin. */
-    void (*over)(void *context, struct cv_pipe_feeder *feeder);
-    /* Some was fed, and the pipe had no room before. May be NULL. */
-    void (*moved)(void *context, struct cv_pipe_feeder *feeder);
-    void (*broke)(void *context, const struct cleave_error *err); /* reading failed    */
-    void *context;                                                /* borrowed          */
+/* Reports when a command begins to read, and when it has read everything. A pipe reports reads
+ * only if it was full. So the pipe is made one page wide when all is written: it is full until
+ * everything has been read. Until the command begins, the pipe is looked at from time to time:
+ * the beginning is known to 2 % of the time that it took. */
+struct cv_read_monitor {
+    struct cv_poller *poller;      /* borrowed; NULL: not in use */
+    struct cv_pipe_writer *writer; /* borrowed */
+    void (*began)(void *context);  /* the first byte was read: called once */
+    /* The pipe is empty, or, if not `read`, its reader has closed it. */
+    void (*empty)(void *context, bool read);
+    void (*broke)(void *context, const struct cleave_error *err);
+    void *context;
+    double since_s; /* when the reader was started */
+    bool has_begun; /* the first byte was read */
+    bool waits;     /* `empty` is to be called */
+    bool shrunk;    /* the pipe is one page wide for that purpose */
+    struct cv_watch watch;
+    struct cv_timer timer;
+};
 
-    int fd; /* owned: the end to write to; -1: closed                                 */
+/* The reader was started at `since_s`; the other members are set. */
+enum cleave_status cv_read_monitor_begin(struct cv_read_monitor *monitor, double since_s,
+                                         struct cleave_error *err);
+/* No more is written for now: call `empty` once, perhaps before this returns. */
+enum cleave_status cv_read_monitor_wait(struct cv_read_monitor *monitor,
+                                        struct cleave_error *err);
+
+struct cv_pipe_feeder {
+    struct cv_poller *poller; /* borrowed */
+    /* All is written, or the reader has closed the pipe. Not called by cv_pipe_feeder_begin. */
+    void (*over)(void *context, struct cv_pipe_feeder *feeder);
+    /* Bytes were written after the pipe had been full. May be NULL. */
+    void (*moved)(void *context, struct cv_pipe_feeder *feeder);
+    void (*broke)(void *context, const struct cleave_error *err); /* reading failed */
+    void *context;                                                /* borrowed */
+
+    int fd; /* owned: the end to write to; -1: closed */
     struct cv_pipe_writer writer;
     struct cv_watch watch;
-    struct cv_watch source; /* of a well that has nothing at hand                     */
-    bool dry;               /* ... it is waited for                                   */
+    struct cv_watch source; /* a lazy reader without bytes is waited for */
     struct cv_timer nap;
-    double
-        scarce_s; /* since when there is no room for who makes the next part; 0: there is */
-    double fed_s; /* when something was last put in; 0: not yet                        */
-    double best_Bps; /* of the reader, of late                                         */
-    bool feeding; /* there is more to feed                                             */
-    bool refused; /* nobody reads any more                                             */
-    /* Of a pipe that stays open when all is fed, so that more can follow: */
-    bool narrow; /* no more is put in than is read in a moment                        */
-    size_t
-        small_write; /* ... nor than so much at a time; 0: than a page (pipe_writer.h)            */
-    struct cv_read_monitor drain;
+    double scarce_s; /* a limit prevents the next part since this time; 0: no */
+    double fed_s;    /* when bytes were last written; 0: not yet */
+    double best_Bps; /* best recent pace of the reader */
+    bool feeding;    /* not all is written */
+    bool dry;        /* ... and the source has no bytes */
+    bool refused;    /* the reader has closed the pipe */
+    /* For a pipe that stays open when all is written: */
+    bool narrow;        /* hold no more than is read in a moment */
+    size_t small_write; /* for cv_pipe_writer_narrow */
+    struct cv_read_monitor monitor;
 };
 
 void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder);
-/* Begin to feed these parts: as much as fits goes in at once. Unless that was all
- * (`feeding`), cv_pipe_feeder_watch lets it go on; the process may be started in between. */
+/* Write what fits. Unless that was all (`feeding`), cv_pipe_feeder_watch lets it continue; the
+ * process may be started in between. */
 enum cleave_status cv_pipe_feeder_begin(struct cv_pipe_feeder *feeder,
                                         const struct cv_part *parts, size_t count,
                                         struct cleave_error *err);
-/* If a thread makes what is fed, stop it: another one, or none, goes on later. False: there is none. */
-bool cv_pipe_feeder_pause(struct cv_pipe_feeder *feeder);
 enum cleave_status cv_pipe_feeder_watch(struct cv_pipe_feeder *feeder,
                                         struct cleave_error *err);
-/* The parts are longer, or there are more (cv_pipe_writer_grow): go on. If all is fed at once,
- * `over` is called. */
+/* Stop the thread of a lazy reader, to be started again later. False: there is none. */
+bool cv_pipe_feeder_pause(struct cv_pipe_feeder *feeder);
+/* Continue with longer or more parts (cv_pipe_writer_grow). `over` may be called. */
 enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
                                        const struct cv_part *parts, size_t count,
                                        struct cleave_error *err);

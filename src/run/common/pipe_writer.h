@@ -1,91 +1,160 @@
-/* pipe_writer.h -- put bytes of files and of memory into a pipe. SPDX-License-Identifier: MIT
+/* pipe_writer.h -- write the parts of a piece into a pipe. SPDX-License-Identifier: MIT
  *
- * Bytes go from the page cache, or from memory that lasts, into the pipe by splice, without
- * a copy; files that cannot be spliced are read and written. A feed never waits: it puts in what fits and says so.
- * While the reader keeps up, the pipe is widened to what it reads in 10 ms or so: then
- * waking up costs little, and yet what has been fed, which cannot be taken back, is
- * little work. The pipe may be filled before its reader is started, so that a small
- * chunk needs no waiting at all. Where even a page would be much work, it is fed in sips, but
- * for what a thread puts in: nothing more before all that was there has been read.
+ * A pipe writer never waits: it writes what fits and returns a state. The pipe may be filled
+ * before its reader is started, so a small chunk needs no waiting at all. The source of a part is
+ * one of:
  *
- * What a well decodes is put into the pipe by the thread that decodes it, whether cv_pipe_writer_pump is called or not, and
- * no further than a part goes; what is told here of how far it has come is true until cv_pipe_writer_go_on only for who has
- * called cv_pipe_writer_hold.
+ *   file, memory     spliced into the pipe without a copy; read and written if that is refused
+ *   lazy reader      a thread writes the bytes into its own pipe, and they are spliced on
+ *   direct reader    a thread writes the bytes into this pipe, whether cv_pipe_writer_pump is
+ *                    called or not, but not beyond the end of the part
+ *   no thread        a limit of the system prevents a thread: the bytes are made in the call
  *
- * A pipe keeps references to pages: bytes of a file that are overwritten or zeroed while
- * they are in the pipe reach the reader changed. */
+ * While the reader keeps up, the pipe is widened to hold about 10 ms of reading: wake-ups are
+ * rare, and the bytes in the pipe, which cannot be taken back, are little work. If even a page is
+ * too much work, a small write is made whenever the pipe is empty (not by a thread).
+ *
+ * A pipe refers to pages: bytes of a file that change while they are in the pipe reach the reader
+ * changed. */
 #ifndef CV_PIPE_WRITER_H
 #define CV_PIPE_WRITER_H
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/common/writer_thread.h"
 #include "run/common/piece_part.h"
+#include "run/common/process.h"
+
+/* The capacity of a pipe, adapted to its reader. */
+struct cv_pipe_width {
+    size_t bytes;     /* capacity that was requested */
+    double started_s; /* when the pipe was first full; 0: not yet */
+    uint64_t before;  /* bytes written then */
+};
+
+/* --- a thread that writes into a pipe ------------------------------------------------ */
+
+/* As the pipe of cv_writer_thread_into: start no thread (`give` of struct cv_lazy_reader). */
+enum { CV_FLOW_HERE = -1 };
+
+/* The pipe of a command, for a thread that writes into it. */
+struct cv_writer_thread_into {
+    int pipe;                    /* borrowed: no other writer */
+    struct cv_pipe_width *width; /* borrowed: for the thread alone while it may write */
+    uint64_t step;               /* report after this many bytes; 0: only at the end */
+    uint64_t fed;                /* bytes that the pipe was given by all writers */
+    uint64_t at, until;          /* offsets: the next byte, and the end of the part */
+};
+
+enum cv_writer_thread_mode { CV_WRITES_OWN_PIPE, CV_WRITES_DIRECTLY, CV_WRITES_NOTHING };
+
+/* The first member of the struct of its user; all zero before the start. */
+struct cv_writer_thread {
+    enum cv_writer_thread_mode mode;
+    struct cv_pipe pipe; /* own pipe; the thread closes the end to write to */
+    pthread_t thread;
+    bool running;
+    enum cleave_status (*work)(struct cv_writer_thread *threaded,
+                               struct cleave_error *err);
+    enum cleave_status status; /* result of the work */
+    struct cleave_error err;
+    /* A thread that writes directly: */
+    struct cv_writer_thread_into into; /* under the lock, which is recursive */
+    pthread_mutex_t lock;
+    pthread_cond_t more; /* `until` or `stopped` has changed */
+    int progress, halt;  /* owned: events for the pipe writer and for the thread */
+    uint64_t reported;   /* `at` of the last report of a step */
+    double paced_s;      /* when the pipe was last full; 0: unknown */
+    uint64_t paced;      /* `fed` at that time */
+    bool stopped, over, refused;
+};
+
+/* `what` the thread does, for messages: "decodes". `into`: NULL for an own pipe. */
+enum cleave_status
+cv_writer_thread_start(struct cv_writer_thread *threaded,
+                       enum cleave_status (*work)(struct cv_writer_thread *threaded,
+                                                  struct cleave_error *err),
+                       const char *what, const struct cv_writer_thread_into *into,
+                       struct cleave_error *err);
+/* Borrowed: the end of the own pipe to read from. For a thread that writes directly, an event
+ * that is readable after a step, at the end of the part, and when the thread has ended. */
+int cv_writer_thread_fd(const struct cv_writer_thread *threaded);
+/* Called by the thread: false if no bytes are wanted. */
+bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes,
+                            size_t length);
+/* Wait for the thread, which has ended. Its status; CLEAVE_OK: there are no more bytes. */
+enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
+                                        struct cleave_error *err);
+/* Stop the thread and wait for it. */
+void cv_writer_thread_stop(struct cv_writer_thread *threaded);
+
+/* The wait if it is between 0.1 and 10 ms, else 0: a shorter one does not pay, and during a
+ * longer one too much may change. */
+static inline double cv_writer_thread_pause_s(double wait_s)
+{
+    return wait_s >= 100e-6 && wait_s <= 10e-3 ? wait_s : 0;
+}
+
+/* --- the pipe writer ----------------------------------------------------------------- */
 
 enum { CV_FEED_PARTS = 16 };
 
 enum cv_pipe_writer_state {
-    CV_FEED_FULL, /* call again when the pipe is writable                       */
-    CV_FEED_DRY,  /* call again when cv_pipe_writer_source is readable                 */
-    CV_FEED_BUSY, /* `most` was reached: call again                             */
-    CV_FEED_DONE, /* all is in the pipe: close it                               */
-    CV_FEED_REFUSED, /* nobody reads any more: not an error, but close it          */
+    CV_FEED_FULL,    /* call again when the pipe is writable */
+    CV_FEED_DRY,     /* call again when cv_pipe_writer_source is readable */
+    CV_FEED_BUSY,    /* `max` was reached: call again */
+    CV_FEED_DONE,    /* all is in the pipe: close it */
+    CV_FEED_REFUSED, /* the reader has closed the pipe: close it */
 };
 
-/* For one thread at a time. The fields are for the functions of this header. */
+/* For one thread at a time. The members are for the functions of this header. */
 struct cv_pipe_writer {
-    int pipe; /* borrowed: the end to write to */
-    struct cv_part parts[CV_FEED_PARTS];
+    int pipe;                            /* borrowed */
+    struct cv_part parts[CV_FEED_PARTS]; /* `begin` advances as a part is written */
     size_t nparts, part;
-    uint64_t fed;  /* of all parts                                    */
-    uint64_t step; /* of what a well's thread puts in: cv_pipe_writer_pump is to be called
-                             for so much; 0: when that is all                */
+    uint64_t fed;  /* bytes of all parts */
+    uint64_t step; /* for cv_writer_thread_into */
     struct cv_pipe_width width;
-    size_t small_write; /* no more at a time, into an empty pipe; 0: what fits */
-    double sipped_s;    /* when the last one was put in; 0: its reader may not run yet */
-    bool copies;        /* splice does not work for the part               */
-    bool dry;           /* the flow had nothing at hand                    */
-    double here_s;      /* since when there was no room for a thread that makes bytes */
-    struct cv_writer_thread *threaded; /* owned: of the part of a well; NULL: none    */
-    size_t flow_part;
-    uint64_t flow_at;    /* what comes out of it next                       */
-    uint64_t flow_until; /* what was wanted of it                        */
+    size_t small_write; /* bytes to write into an empty pipe; 0: as many as fit */
+    double small_s;     /* when the last small write was made; 0: not yet */
+    bool copies;        /* splice is refused for this part */
+    struct cv_writer_thread *threaded; /* owned: thread of a lazy reader; or NULL */
+    size_t thread_part;                /* the part it writes */
+    uint64_t thread_at, thread_until;  /* next byte, and the end it was given */
+    double unthreaded_s;               /* when a thread could not be started */
 };
 
-/* Feed `nparts` parts (at most CV_FEED_PARTS), one after the other, into `pipe`, whose
- * file description is not shared with the reader. To be released if a part is of a well. */
+/* Write `nparts` parts (at most CV_FEED_PARTS) into `pipe`, whose file description is not shared
+ * with the reader. If a part has a lazy reader, call cv_pipe_writer_done. */
 void cv_pipe_writer_init(struct cv_pipe_writer *writer, int pipe,
                          const struct cv_part *parts, size_t nparts);
 void cv_pipe_writer_done(struct cv_pipe_writer *writer);
-/* Where it has to wait for a well; -1: nowhere. */
+/* The descriptor to wait for in state CV_FEED_DRY; -1: none. */
 int cv_pipe_writer_source(const struct cv_pipe_writer *writer);
-/* Put in as much as fits, but no more than about `most` bytes. SIGPIPE must be blocked or
- * ignored. Fails when a file cannot be read or is shorter than its range. */
+/* Write what fits, about `max` bytes at most. SIGPIPE must be blocked or ignored. Fails if a file
+ * cannot be read or is shorter than its part. */
 enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t max,
                                        enum cv_pipe_writer_state *out,
                                        struct cleave_error *err);
 
-/* Let nothing be put in by a thread in between. Each may be called again inside. */
+/* Between these calls a thread writes nothing, so that the following functions give consistent
+ * results. They nest. */
 void cv_pipe_writer_hold(const struct cv_pipe_writer *writer);
 void cv_pipe_writer_go_on(const struct cv_pipe_writer *writer);
-/* Bytes put into the pipe so far; bytes of them that the reader has not taken. */
+/* Bytes written so far; bytes of them that are still in the pipe. */
 uint64_t cv_pipe_writer_fed(const struct cv_pipe_writer *writer);
 uint64_t cv_pipe_writer_unread(const struct cv_pipe_writer *writer);
-/* Where feeding stands in part `part`: `begin` .. `end` of it. */
+/* The offset of the next byte of part `part`. */
 uint64_t cv_pipe_writer_at(const struct cv_pipe_writer *writer, size_t part);
-/* Let part `part` end at `end` instead of later. False, and nothing has changed, if bytes
- * from `end` on have been fed already or the part ends before. */
+/* Let part `part` end earlier, at `end`. False, without a change, if bytes after `end` were
+ * written or the part ends before. */
 bool cv_pipe_writer_cut(struct cv_pipe_writer *writer, size_t part, uint64_t end);
 
-/* A feed that grows. Before anything is fed: let there be room for a page in the pipe, or for
- * `small_write` bytes if that is less and not 0, and more only as the reader proves to be fast. */
+/* Before the first write: make the pipe one page wide, widen it only for a fast reader, and make
+ * small writes if `small_write` is more than 0 and less than a page. */
 void cv_pipe_writer_narrow(struct cv_pipe_writer *writer, size_t small_write);
-/* There is said to be room though what was fed last has not been read: this pipe cannot tell when it
- * is empty, so that no sips can be fed into it. */
-void cv_pipe_writer_gulp(struct cv_pipe_writer *writer);
-/* The same parts, some of which end later, and maybe others behind them: what is new is fed
- * from now on. */
+/* The same parts, some of which end later, and perhaps more parts after them. */
 void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *parts,
                          size_t nparts);
 

@@ -15,62 +15,66 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/dev_null.h"
-#include "run/common/guard.h"
-#include "run/common/usable_cores.h"
+#include "base/write_all.h"
+#include "base/heap.h"
+#include "run/common/process.h"
+#include "run/common/machine.h"
 #include "run/spawn/starter.h"
 
 enum { BATCH = 64 };
 
 struct cv_poller {
     int epoll;
-    size_t nwatches;         /* that epoll knows                                   */
-    struct cv_watch *always; /* borrowed: a list of those that are always ready    */
-    struct cv_watch *next;   /* of that list, while it is gone through             */
-    struct cv_timer **heap;  /* owned; heap[0] is the first one due                */
+    size_t nwatches;                     /* known to epoll */
+    struct cv_watch **always;            /* owned array: watches that are always ready */
+    size_t nalways, always_room, cursor; /* cursor: the next one to be called */
+    struct cv_timer **heap;              /* owned; heap[0] is due first */
     size_t ntimers, capacity;
-    struct epoll_event batch[BATCH]; /* what is under way: [at, count)             */
+    struct epoll_event batch[BATCH]; /* events not handled yet: [at, count) */
     int at, count;
-    int looks; /* since a timer was late                                            */
+    int looks; /* turns in which late timers were postponed */
     sigset_t old_mask;
-    int signals; /* signalfd, or -1 */
-    bool heard;  /* one of them has come */
-    bool holds;  /* they stay blocked    */
+    int signals;    /* signalfd, or -1 */
+    bool signalled; /* a signal has arrived */
+    bool holds;     /* signals stay blocked after the end */
     sigset_t watched;
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
     void *signal_context;
-    struct cv_guard *guard; /* owned unless it is lent, or NULL                   */
+    struct cv_guard *guard; /* owned unless it is lent; or NULL */
     bool guard_lent;
-    double guard_due_s; /* when it begins; 0: it has                          */
+    double guard_due_s; /* when the guard is forked; 0: not, or done */
     void (*guard_failed)(void *context, const struct cleave_error *err);
     void *guard_context;
-    struct cv_starter *starter; /* owned, once it was asked for; or NULL          */
+    struct cv_starter *starter; /* owned, made on demand; or NULL */
     bool asked_starter;
     int null; /* or -1 */
 };
 
 static const double GUARD_AFTER_S = 0.01;
 
-/* A timer that is so late is one of a process that did not run, be it that it was stopped
- * (SIGSTOP, Ctrl-Z): what has happened meanwhile may be what it waits for, and is looked at first. */
+/* A timer that is this late belongs to a process that was stopped (SIGSTOP, Ctrl-Z) or had no
+ * core. Events that happened meanwhile may be what the timer waits for, so they are handled
+ * first, in at most LOOKS turns. */
 static const double LATE_S = 0.1;
-enum { LOOKS = 64 }; /* ... so many times at most */
+enum { LOOKS = 64 };
 
-double cv_cpu_clock_s(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double cv_cpu_clock_s(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 double cv_clock_s(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 enum cleave_status cv_poller_new(struct cv_poller **out, struct cleave_error *err)
@@ -105,21 +109,21 @@ void cv_poller_free(struct cv_poller *poller)
         const struct timespec now = { 0, 0 };
         sigset_t broken;
 
-        /* One that came meanwhile was answered as EPIPE already. */
+        /* A SIGPIPE that arrived was handled as EPIPE. */
         sigemptyset(&broken);
         sigaddset(&broken, SIGPIPE);
         while (sigtimedwait(&broken, NULL, &now) == SIGPIPE)
             ;
     }
-    /* The same signal again, while what it has stopped was put away, says nothing new: batch
-     * systems send it to all processes of a job, and scripts hand it on. */
-    if (poller->heard) {
+    /* A repeated signal means nothing new: batch systems send it to all processes of a job, and
+     * scripts forward it. */
+    if (poller->signalled) {
         struct signalfd_siginfo again;
 
         while (read(poller->signals, &again, sizeof again) == (ssize_t)sizeof again)
             ;
     }
-    if (poller->holds) { /* at no time is there a gap */
+    if (poller->holds) { /* never unblocked in between */
         for (int signal = 1; signal < NSIG; signal++)
             if (sigismember(&poller->watched, signal) == 1)
                 sigaddset(&poller->old_mask, signal);
@@ -134,6 +138,7 @@ void cv_poller_free(struct cv_poller *poller)
         close(poller->null);
     close(poller->epoll);
     free(poller->heap);
+    free(poller->always);
     free(poller);
 }
 
@@ -187,17 +192,16 @@ struct cv_starter *cv_poller_starter(struct cv_poller *poller)
 enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
                                   struct cleave_error *err)
 {
-    int fd = -1;
-
     if (poller->null < 0) {
-        /* Above 2, as with pipes (process.c). */
-        fd = cv_dev_null_open(O_RDONLY);
-        poller->null = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
+        const int fd = cv_dev_null_open(O_RDONLY);
+
+        /* Above 2, as for pipes (process.c). */
+        poller->null = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+        if (poller->null < 0)
+            cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
     }
-    if (poller->null < 0)
-        cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
-    if (fd >= 0 && fd != poller->null)
-        close(fd);
     *out = poller->null;
     return poller->null >= 0 ? CLEAVE_OK : CLEAVE_EENGINE;
 }
@@ -207,34 +211,12 @@ const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)
     return &poller->old_mask;
 }
 
-/* --- watches ------------------------------------------------------------------------------ */
+/* --- watches ------------------------------------------------------------------------- */
 
 static uint32_t epoll_events(unsigned events)
 {
     return (events & CV_READABLE ? (uint32_t)EPOLLIN : 0) |
            (events & CV_WRITABLE ? (uint32_t)EPOLLOUT : 0);
-}
-
-static void link_always(struct cv_poller *poller, struct cv_watch *watch)
-{
-    watch->always = true;
-    watch->previous = NULL;
-    watch->next = poller->always;
-    if (watch->next != NULL)
-        watch->next->previous = watch;
-    poller->always = watch;
-}
-
-static void unlink_always(struct cv_poller *poller, struct cv_watch *watch)
-{
-    if (poller->next == watch)
-        poller->next = watch->next;
-    if (watch->next != NULL)
-        watch->next->previous = watch->previous;
-    if (watch->previous != NULL)
-        watch->previous->next = watch->next;
-    else
-        poller->always = watch->next;
 }
 
 enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watch, int fd,
@@ -252,8 +234,11 @@ enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watc
         *watch = fresh;
         poller->nwatches++;
     } else if (errno == EPERM) {
+        if (!CV_ROOM(poller->always, &poller->always_room, poller->nalways + 1))
+            return cv_fail_memory(err, "a watch");
         *watch = fresh;
-        link_always(poller, watch);
+        watch->always = true;
+        poller->always[poller->nalways++] = watch;
     } else {
         return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptor %d: %s", fd,
                        strerror(errno));
@@ -283,7 +268,14 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
         return;
     watch->added = false;
     if (watch->always) {
-        unlink_always(poller, watch);
+        size_t at = 0;
+
+        while (poller->always[at] != watch)
+            at++;
+        poller->nalways--;
+        memmove(poller->always + at, poller->always + at + 1,
+                (poller->nalways - at) * sizeof *poller->always);
+        poller->cursor -= at < poller->cursor;
         return;
     }
     epoll_ctl(poller->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
@@ -293,38 +285,11 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
             poller->batch[i].data.ptr = NULL;
 }
 
-/* --- timers ------------------------------------------------------------------------------- */
+/* --- timers -------------------------------------------------------------------------- */
 
-static void place_timer(struct cv_poller *poller, struct cv_timer *timer, size_t index)
-{
-    poller->heap[index] = timer;
-    timer->place = index + 1;
-}
-
-static void sift_up(struct cv_poller *poller, struct cv_timer *timer, size_t index)
-{
-    while (index > 0 && poller->heap[(index - 1) / 2]->due_s > timer->due_s) {
-        place_timer(poller, poller->heap[(index - 1) / 2], index);
-        index = (index - 1) / 2;
-    }
-    place_timer(poller, timer, index);
-}
-
-static void sift_down(struct cv_poller *poller, struct cv_timer *timer, size_t index)
-{
-    for (;;) {
-        size_t child = 2 * index + 1;
-
-        if (child + 1 < poller->ntimers &&
-            poller->heap[child + 1]->due_s < poller->heap[child]->due_s)
-            child++;
-        if (child >= poller->ntimers || poller->heap[child]->due_s >= timer->due_s)
-            break;
-        place_timer(poller, poller->heap[child], index);
-        index = child;
-    }
-    place_timer(poller, timer, index);
-}
+#define EARLIER(a, b) ((*(a))->due_s < (*(b))->due_s)
+#define PLACED(timer, at) ((timer)->place = (at) + 1)
+CV_HEAP_PLACED(timers, struct cv_timer *, EARLIER, PLACED)
 
 enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
                                  double due_s, void (*call)(void *context), void *context,
@@ -335,7 +300,7 @@ enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *time
         return cv_fail_memory(err, "a timer");
     cv_poller_cancel(poller, timer);
     *timer = (struct cv_timer){ .due_s = due_s, .call = call, .context = context };
-    sift_up(poller, timer, poller->ntimers++);
+    timers_push(poller->heap, poller->ntimers++, timer);
     return CLEAVE_OK;
 }
 
@@ -350,13 +315,13 @@ void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
     last = poller->heap[--poller->ntimers];
     if (last == timer)
         return;
-    if (index > 0 && poller->heap[(index - 1) / 2]->due_s > last->due_s)
-        sift_up(poller, last, index);
+    if (index > 0 && EARLIER(&last, &poller->heap[(index - 1) / 2]))
+        timers_push(poller->heap, index, last);
     else
-        sift_down(poller, last, index);
+        timers_sink(poller->heap, poller->ntimers, index, last);
 }
 
-/* Whether what has happened is looked at before timers are called, although some are due. */
+/* Whether to handle events before due timers. */
 static bool looks_first(struct cv_poller *poller, bool interrupted)
 {
     if ((interrupted || poller->count > 0) && poller->looks < LOOKS &&
@@ -368,8 +333,8 @@ static bool looks_first(struct cv_poller *poller, bool interrupted)
     return false;
 }
 
-/* Call what is due. One that is set anew for the past waits for the next turn, so that a
- * timer cannot keep the descriptors waiting. */
+/* A timer that a callback sets for the past waits for the next turn, so that timers cannot starve
+ * descriptors. */
 static void call_timers(struct cv_poller *poller)
 {
     const double now_s = cv_clock_s();
@@ -383,7 +348,7 @@ static void call_timers(struct cv_poller *poller)
     }
 }
 
-/* --- signals ------------------------------------------------------------------------------ */
+/* --- signals ------------------------------------------------------------------------- */
 
 static void read_signals(void *context, unsigned events)
 {
@@ -391,7 +356,7 @@ static void read_signals(void *context, unsigned events)
     struct signalfd_siginfo info;
 
     (void)events;
-    poller->heard = true;
+    poller->signalled = true;
     while (read(poller->signals, &info, sizeof info) == (ssize_t)sizeof info)
         poller->signal_call(poller->signal_context, (int)info.ssi_signo);
 }
@@ -421,7 +386,7 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
         poller->signals = -1;
         return status;
     }
-    poller->nwatches--; /* nobody waits for a signal alone */
+    poller->nwatches--; /* a signal alone is not a reason to wait */
     poller->watched = set;
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return CLEAVE_OK;
@@ -432,12 +397,12 @@ void cv_poller_hold_signals(struct cv_poller *poller)
     poller->holds = poller->signals >= 0;
 }
 
-/* --- waiting ------------------------------------------------------------------------------ */
+/* --- waiting ------------------------------------------------------------------------- */
 
-/* Wait at most `timeout_s` (negative: no limit) for the next batch. */
+/* `timeout_s` < 0: no limit. */
 static int wait_batch(struct cv_poller *poller, double timeout_s)
 {
-    const double most_s = 1e6; /* whatever is longer fits neither call */
+    const double most_s = 1e6; /* more does not fit into the arguments */
     struct timespec time;
     double whole;
     int count;
@@ -459,7 +424,7 @@ static unsigned watch_events(uint32_t events, unsigned request)
 {
     const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR);
 
-    /* That there is something to read is not said to those who did not ask. */
+    /* CV_OVER is only for watches of CV_READABLE. */
     if (events & end)
         return CV_READABLE | CV_WRITABLE |
                ((events & (end | (uint32_t)EPOLLIN)) == (uint32_t)EPOLLHUP &&
@@ -479,15 +444,16 @@ static void call_watches(struct cv_poller *poller)
         if (watch != NULL)
             watch->call(watch->context, watch_events(event->events, watch->events));
     }
-    for (struct cv_watch *watch = poller->always; watch != NULL; watch = poller->next) {
-        poller->next = watch->next;
+    for (poller->cursor = 0; poller->cursor < poller->nalways;) {
+        const struct cv_watch *watch = poller->always[poller->cursor++];
+
         if (watch->events != 0)
             watch->call(watch->context, watch->events);
     }
 }
 
-/* Make children ahead, one at a time, as long as nothing has happened. How long may be waited
- * now, at most `timeout_s` (negative: no limit); 0 if something has. */
+/* Make children ahead, one at a time, until an event happens. Returns the time to wait, at most
+ * `timeout_s` (negative: no limit); 0: an event happened. */
 static double get_ahead(struct cv_poller *poller, double timeout_s)
 {
     struct epoll_event first;
@@ -503,13 +469,11 @@ static double get_ahead(struct cv_poller *poller, double timeout_s)
 enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
                                   struct cleave_error *err)
 {
-    bool always = false, interrupted = false;
+    bool interrupted = false;
 
-    for (const struct cv_watch *watch = poller->always; watch != NULL;
-         watch = watch->next)
-        always |= watch->events != 0;
-    if (always)
-        timeout_s = 0;
+    for (size_t i = 0; i < poller->nalways; i++)
+        if (poller->always[i]->events != 0)
+            timeout_s = 0;
     if (poller->ntimers > 0) {
         const double left_s = poller->heap[0]->due_s - cv_clock_s();
 

@@ -1,32 +1,37 @@
-/* process.c -- start commands, hear of their end, stop them with all they started.
- * SPDX-License-Identifier: MIT */
+/* process.c -- pipes, processes, and a guard that ends them. SPDX-License-Identifier: MIT */
 #include "run/common/process.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/common/cannot_run.h"
+#include "run/common/command.h"
+#include "run/common/threads.h"
 
-/* How long a result that somebody else is to take first is waited for: turns, and one of them. */
-enum { TRACED_TURNS = 2000, TRACED_MS = 1 };
+/* --- pipes --------------------------------------------------------------------------- */
 
-/* --- pipes -------------------------------------------------------------------------------- */
-
-/* Limits, which let another one pass when something has ended; and a program that somebody writes
- * to, as a compiler does. */
+/* Limits that pass when another process ends, and a program that is being written. */
 static bool is_scarce(int error)
 {
     return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETXTBSY;
 }
 
-static enum cleave_status fail_pipe(int error, struct cleave_error *err)
+enum cleave_status cv_pipe_fail(int error, struct cleave_error *err)
 {
     return cv_fail(err, is_scarce(error) ? CLEAVE_ERESOURCES : CLEAVE_EENGINE,
                    "cannot make a pipe: %s%s", strerror(error),
@@ -38,9 +43,9 @@ enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
     int ends[2], error = 0;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return fail_pipe(errno, err);
-    /* 0 to 2 are free if this process was started without them, but would be overwritten
-     * in the order in which a child gets its own. */
+        return cv_pipe_fail(errno, err);
+    /* Descriptors 0 to 2 are free if this process was started without them. A child would
+     * overwrite them while it places its own. */
     for (int i = 0; i < 2; i++)
         if (ends[i] <= 2) {
             const int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
@@ -53,7 +58,7 @@ enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
     if (error == 0)
         return CLEAVE_OK;
     cv_pipe_close(out);
-    return fail_pipe(error, err);
+    return cv_pipe_fail(error, err);
 }
 
 void cv_close(int *fd)
@@ -81,7 +86,212 @@ bool cv_never_wait(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- guard --------------------------------------------------------------------------- */
+
+enum {
+    GROUPS = 16384, /* two groups for each of the workers there can be, twice */
+    LOOKS = 50,     /* at groups that were sent SIGTERM */
+    LOOK_MS = 20,
+    MOST_FILES = 1 << 20, /* closed one by one if close_range does not exist */
+};
+
+struct cv_guard {
+    atomic_int *groups; /* owned, shared with the guard: 0 or a group */
+    size_t next;        /* where the search for a free place begins */
+    int alive;          /* owned: a pipe that is never written to */
+    pid_t pid;
+};
+
+/* Close all but descriptor 0. */
+static void close_files(void)
+{
+    struct rlimit max;
+    int last = MOST_FILES;
+
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 1U, ~0U, 0U) == 0)
+        return;
+#endif
+    if (getrlimit(RLIMIT_NOFILE, &max) == 0 && max.rlim_cur < MOST_FILES)
+        last = (int)max.rlim_cur;
+    for (int fd = 1; fd < last; fd++)
+        close(fd);
+}
+
+/* False: no group is left. */
+static bool send(const atomic_int *groups, int signal)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < GROUPS; i++) {
+        const int group = atomic_load(&groups[i]);
+
+        /* A process that was just started may not have made its group. */
+        if (group > 0 &&
+            (kill(-group, signal) == 0 || (errno == ESRCH && kill(group, signal) == 0)))
+            any = true;
+    }
+    return any;
+}
+
+/* The process has one thread and may only call async-signal-safe functions. All signals are
+ * blocked. */
+static _Noreturn void run_guard(const atomic_int *groups, int alive)
+{
+    const struct timespec pause = { 0, 1000000L * LOOK_MS };
+    char byte;
+
+    setsid();
+    prctl(PR_SET_NAME, "cleave-guard");
+    if (dup2(alive, 0) != 0 || chdir("/") != 0)
+        _exit(1);
+    close_files();
+    while (read(0, &byte, 1) < 0 && errno == EINTR)
+        ;
+    if (send(groups, SIGTERM)) {
+        send(groups, SIGCONT);
+        for (int i = 0; i < LOOKS && send(groups, 0); i++)
+            nanosleep(&pause, NULL);
+        send(groups, SIGKILL);
+    }
+    _exit(0);
+}
+
+enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err)
+{
+    struct cv_guard *guard = calloc(1, sizeof *guard);
+
+    if (guard == NULL)
+        return cv_fail_memory(err, "a guard");
+    guard->alive = -1;
+    guard->groups = mmap(NULL, GROUPS * sizeof *guard->groups, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (guard->groups == MAP_FAILED) {
+        free(guard);
+        return cv_fail_memory(err, "a guard");
+    }
+    *out = guard;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *err)
+{
+    sigset_t all, before;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(errno));
+    guard->alive = ends[1];
+    /* No handler of this process may run in the guard. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    guard->pid = _Fork();
+    if (guard->pid == 0)
+        run_guard(guard->groups, ends[0]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(ends[0]);
+    if (guard->pid < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a process: %s",
+                       strerror(errno));
+    return CLEAVE_OK;
+}
+
+void cv_guard_free(struct cv_guard *guard)
+{
+    if (guard == NULL)
+        return;
+    if (guard->pid > 0) {
+        kill(guard->pid, SIGKILL);
+        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (guard->alive >= 0)
+        close(guard->alive);
+    munmap(guard->groups, GROUPS * sizeof *guard->groups);
+    free(guard);
+}
+
+size_t cv_guard_add(struct cv_guard *guard, pid_t group)
+{
+    for (size_t i = 0; guard != NULL && i < GROUPS; i++) {
+        const size_t place = (guard->next + i) % GROUPS;
+
+        if (atomic_load_explicit(&guard->groups[place], memory_order_relaxed) == 0) {
+            atomic_store(&guard->groups[place], (int)group);
+            guard->next = (place + 1) % GROUPS;
+            return place + 1;
+        }
+    }
+    return 0;
+}
+
+void cv_guard_remove(struct cv_guard *guard, size_t place)
+{
+    if (place == 0)
+        return;
+    atomic_store(&guard->groups[place - 1], 0);
+    guard->next = place - 1;
+}
+
+/* --- the end of a process without a pidfd -------------------------------------------- */
+
+struct waiter {
+    pid_t pid;
+    int done; /* owned: closed when the process has ended */
+};
+
+/* Does not reap the process. */
+static void *wait_for(void *context)
+{
+    struct waiter *waiter = context;
+    siginfo_t info;
+
+    while (waitid(P_PID, (id_t)waiter->pid, &info, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR)
+        ;
+    close(waiter->done);
+    free(waiter);
+    return NULL;
+}
+
+static enum cleave_status watch_by_thread(struct cv_process *process,
+                                          struct cleave_error *err)
+{
+    struct waiter *waiter = malloc(sizeof *waiter);
+    int ends[2] = { -1, -1 }, error = 0;
+
+    if (waiter == NULL)
+        return cv_fail_memory(err, "a process");
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        error = errno;
+    *waiter = (struct waiter){ process->pid, ends[1] };
+    if (error == 0)
+        error = cv_nosignal_thread_create(&process->waiter, NULL, wait_for, waiter);
+    if (error == 0) {
+        process->has_waiter = true;
+        process->pidfd = ends[0];
+        return CLEAVE_OK;
+    }
+    for (int i = 0; i < 2 && ends[i] >= 0; i++)
+        close(ends[i]);
+    free(waiter);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s", strerror(error));
+}
+
+enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
+{
+    assert(process->pidfd < 0);
+    process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pidfd >= 0)
+        return CLEAVE_OK;
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+        return cv_fail(err, errno == ENOMEM ? CLEAVE_EENGINE : CLEAVE_ERESOURCES,
+                       "cannot watch a process: %s%s", strerror(errno),
+                       errno == EMFILE ? " (ulimit -n says how many)" : "");
+    return watch_by_thread(process, err);
+}
+
+/* --- processes ----------------------------------------------------------------------- */
 
 static int add_files(posix_spawn_file_actions_t *actions,
                      const struct cv_process_files *files)
@@ -102,44 +312,28 @@ static int add_files(posix_spawn_file_actions_t *actions,
     return error;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
+static int spawn(pid_t *pid, const struct cv_command *command,
+                 const struct cv_process_files *files, const sigset_t *mask)
 {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     sigset_t none, defaults;
     int error;
 
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGXFSZ); /* which cleave ignores */
-    error = posix_spawnattr_setpgroup(attributes, 0);
-    if (error == 0)
-        error = posix_spawnattr_setsigmask(attributes, mask != NULL ? mask : &none);
-    if (error == 0)
-        error = posix_spawnattr_setsigdefault(attributes, &defaults);
-    if (error == 0)
-        error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP |
-                                                         POSIX_SPAWN_SETSIGMASK |
-                                                         POSIX_SPAWN_SETSIGDEF);
-    return error;
-}
-
-static int spawn(pid_t *pid, const struct cv_command *command,
-                 const struct cv_process_files *files, const sigset_t *mask)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
-
-    if (error != 0)
-        return error;
-    error = posix_spawnattr_init(&attributes);
-    if (error != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return error;
-    }
+    sigaddset(&defaults, SIGXFSZ); /* ignored by cleave */
+    /* These fail for bad arguments only. */
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setsigmask(&attributes, mask != NULL ? mask : &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                                    POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawn_file_actions_init(&actions);
     error = add_files(&actions, files);
-    if (error == 0)
-        error = set_attributes(&attributes, mask);
     if (error == 0)
         error = posix_spawn(pid, command->path, &actions, &attributes, command->argv,
                             command->environment);
@@ -148,23 +342,6 @@ static int spawn(pid_t *pid, const struct cv_command *command,
                             command->script, command->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
-/* The same, away from the terminal as those of a starter: what is ignored stays so in a child. */
-static int spawn_away(pid_t *pid, const struct cv_command *command,
-                      const struct cv_process_files *files, const sigset_t *mask)
-{
-    const struct sigaction ignored = { .sa_handler = SIG_IGN };
-    struct sigaction reads, writes;
-    int error;
-
-    if (sigaction(SIGTTIN, &ignored, &reads) != 0 ||
-        sigaction(SIGTTOU, &ignored, &writes) != 0)
-        return errno;
-    error = spawn(pid, command, files, mask);
-    (void)sigaction(SIGTTIN, &reads, NULL);
-    (void)sigaction(SIGTTOU, &writes, NULL);
     return error;
 }
 
@@ -181,30 +358,36 @@ enum cleave_status cv_process_fail_start(const struct cv_command *command, int e
     return CLEAVE_ERESOURCES;
 }
 
-/* The same on the processors of the command: a child has those of the thread that starts
- * it. */
-static int spawn_there(pid_t *pid, const struct cv_command *command,
-                       const struct cv_process_files *files, const sigset_t *mask)
+/* The child inherits ignored signals and the affinity of this thread: away from the terminal, as
+ * the children of a starter, and on the processors of the command. */
+static int spawn_inheriting(pid_t *pid, const struct cv_command *command,
+                            const struct cv_process_files *files, const sigset_t *mask)
 {
+    const struct sigaction ignored = { .sa_handler = SIG_IGN };
+    struct sigaction reads, writes;
     cpu_set_t before;
-    int error = 0;
+    int error;
 
-    if (command->cpus == NULL)
-        return spawn_away(pid, command, files, mask);
-    if (sched_getaffinity(0, sizeof before, &before) != 0 ||
-        sched_setaffinity(0, sizeof *command->cpus, command->cpus) != 0)
+    if (command->cpus != NULL &&
+        (sched_getaffinity(0, sizeof before, &before) != 0 ||
+         sched_setaffinity(0, sizeof *command->cpus, command->cpus) != 0))
         return errno;
-    error = spawn_away(pid, command, files, mask);
-    (void)sched_setaffinity(0, sizeof before, &before);
+    (void)sigaction(SIGTTIN, &ignored, &reads);
+    (void)sigaction(SIGTTOU, &ignored, &writes);
+    error = spawn(pid, command, files, mask);
+    (void)sigaction(SIGTTIN, &reads, NULL);
+    (void)sigaction(SIGTTOU, &writes, NULL);
+    if (command->cpus != NULL)
+        (void)sched_setaffinity(0, sizeof before, &before);
     return error;
 }
 
-/* Without waiting, where that is possible. */
+/* Start without waiting, if possible. */
 static int begin(struct cv_process *process, const struct cv_command *command,
                  const struct cv_process_files *files, const sigset_t *mask)
 {
     static const sigset_t none;
-    const struct cv_starting what = {
+    const struct cv_start_request what = {
         .path = command->path,
         .argv = command->argv,
         .script = command->elf ? NULL : command->script,
@@ -222,7 +405,8 @@ static int begin(struct cv_process *process, const struct cv_command *command,
     }
     if (files->starter != NULL && files->in >= 0 && files->out >= 0)
         error = cv_starter_start(files->starter, &what, &process->pid, &process->start);
-    return error == ENOSYS ? spawn_there(&process->pid, command, files, mask) : error;
+    return error == ENOSYS ? spawn_inheriting(&process->pid, command, files, mask)
+                           : error;
 }
 
 enum cleave_status cv_process_start(struct cv_process *process,
@@ -246,16 +430,10 @@ enum cleave_status cv_process_start(struct cv_process *process,
         cv_process_kill(process);
     if (status != CLEAVE_ERESOURCES)
         return status;
-    /* It had begun: whoever waits for room and tries again would do it twice. */
+    /* The command has begun, so the caller must not try again. */
     if (err != NULL)
         err->status = CLEAVE_EENGINE;
     return CLEAVE_EENGINE;
-}
-
-enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
-{
-    assert(process->pidfd < 0);
-    return cv_process_end_open(&process->end, process->pid, &process->pidfd, err);
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)
@@ -269,8 +447,11 @@ void cv_process_signal(const struct cv_process *process, int signal)
         kill(-process->pid, SIGCONT);
 }
 
-/* Who traces a process, as strace and debuggers do, is the first to take its result, and it is
- * there for us a moment after. Whether it has ended and that is so, and another turn is worth it. */
+/* Turns, and milliseconds of a turn, to wait for a result that a debugger takes first. */
+enum { TRACED_TURNS = 2000, TRACED_MS = 1 };
+
+/* A debugger or strace takes the result of a process first. Whether the process has ended and its
+ * result is worth another turn. */
 static bool is_traced(const struct cv_process *process, int *turns)
 {
     struct pollfd end = { .fd = process->pidfd, .events = POLLIN };
@@ -282,7 +463,7 @@ static bool is_traced(const struct cv_process *process, int *turns)
     return true;
 }
 
-/* One whose result somebody else took is gone, and nobody knows how. */
+/* If another part of the program took the result, it is unknown. */
 bool cv_process_is_over(struct cv_process *process)
 {
     siginfo_t info = { 0 };
@@ -315,7 +496,7 @@ static bool reap(struct cv_process *process, int flags)
     while ((got < 0 && errno == EINTR) || (got == 0 && is_traced(process, &turns)));
     if (got == 0)
         return false;
-    /* Somebody else took the result if there is none: the process is gone anyway. */
+    /* no result: another part of the program took it */
     process->exit_code = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     process->signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (process->start != NULL)
@@ -324,7 +505,9 @@ static bool reap(struct cv_process *process, int flags)
     process->pid = 0;
     cv_guard_remove(process->guard, process->guarded);
     process->guarded = 0;
-    cv_process_end_close(&process->end);
+    if (process->has_waiter)
+        pthread_join(process->waiter, NULL);
+    process->has_waiter = false;
     cv_close(&process->pidfd);
     return true;
 }

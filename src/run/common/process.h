@@ -1,12 +1,12 @@
-/* process.h -- start commands, hear of their end, stop them with all they started.
- * SPDX-License-Identifier: MIT
+/* process.h -- pipes, processes, and a guard that ends them. SPDX-License-Identifier: MIT
  *
- * A process leads a process group of its own, so that what it started can be stopped with
- * it. Its end shows as `pidfd` being readable. From then on until it is reaped its number
- * cannot belong to anybody else, so the order is: see the end, read its output to the end,
- * signal the group if it is to be stopped, reap. */
+ * A process leads its own process group, so that its children can be stopped with it. `pidfd`
+ * becomes readable when the process ends. Its number is not reused before it is reaped, so the
+ * order is: notice the end, read the output to its end, signal the group if it is to be stopped,
+ * reap. */
 #ifndef CV_PROCESS_H
 #define CV_PROCESS_H
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,83 +15,97 @@
 #include <sys/types.h>
 #include <cleave/error.h>
 #include "run/common/command.h"
-#include "run/common/guard.h"
-#include "run/common/process_end.h"
 #include "run/spawn/starter.h"
 
-/* --- pipes -------------------------------------------------------------------------------- */
+/* --- pipes --------------------------------------------------------------------------- */
 
 /* Both ends are closed on exec; -1: closed. */
 struct cv_pipe {
     int read, write;
 };
 
-enum { CV_PIPE_WIDE = 1 << 20 }; /* the most that everybody may have */
+enum { CV_PIPE_WIDE = 1 << 20 }; /* the largest size for users without privileges */
 
 enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err);
-/* Close what is open of it. */
 void cv_pipe_close(struct cv_pipe *pipe);
-/* Close *fd if it is not -1 and make it -1. */
+/* The failure to make a pipe, with an errno: CLEAVE_ERESOURCES for a limit of the system. */
+enum cleave_status cv_pipe_fail(int error, struct cleave_error *err);
+/* Close *fd if it is not -1 and set it to -1. */
 void cv_close(int *fd);
-/* Ask for room for `bytes` in the pipe that `fd` is an end of. Not an error if refused. */
+/* Set the capacity of a pipe. A refusal is ignored. */
 void cv_pipe_widen(int fd, size_t bytes);
-/* Let nobody who uses `fd`, or what it was copied from, wait (O_NONBLOCK). False with errno: it cannot be told. */
+/* Set O_NONBLOCK for `fd` and its copies. False with errno. */
 bool cv_never_wait(int fd);
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- guard --------------------------------------------------------------------------- */
 
-/* What a process gets: borrowed descriptors, of which it has copies. -1 means /dev/null
- * for `in` and `out`, the stderr of this process for `errors`, none for `extra`. */
+/* A process that ends the commands if this process is killed. It is forked, holds the groups of
+ * the commands in shared memory, and waits for a pipe to close; then it sends SIGTERM and, after
+ * a second, SIGKILL. It has its own session and none of the files of this process. A start of a
+ * command only stores a number; the fork costs more the more memory this process has. */
+struct cv_guard;
+
+/* A guard that is not forked yet. Groups can be added. */
+enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err);
+/* Fork the guard; once. */
+enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *err);
+/* The groups are left alone. May be NULL. */
+void cv_guard_free(struct cv_guard *guard);
+/* The place of the group, from 1; 0: `guard` is NULL or full. */
+size_t cv_guard_add(struct cv_guard *guard, pid_t group);
+void cv_guard_remove(struct cv_guard *guard, size_t place);
+
+/* --- processes ----------------------------------------------------------------------- */
+
+/* The descriptors are borrowed, and the process gets copies. -1: /dev/null for `in` and `out`,
+ * the stderr of this process for `errors`, none for `extra`. */
 struct cv_process_files {
     int in, out, errors;
-    int extra;              /* becomes descriptor 3                                   */
-    struct cv_guard *guard; /* borrowed until it is reaped: ends it with us; or NULL  */
-    struct cv_starter *starter; /* borrowed likewise: do not wait until it has begun;
-                                   or NULL                                           */
-    struct cv_start
-        *ahead; /* a child of it that was taken, with its own in and out; or NULL */
-    bool late;  /* its end is not listened for before cv_process_listen               */
+    int extra;                  /* becomes descriptor 3 */
+    struct cv_guard *guard;     /* borrowed until the process is reaped; or NULL */
+    struct cv_starter *starter; /* as `guard`: start without waiting; or NULL */
+    struct cv_start *ahead;     /* a child that was taken, with `in` and `out`; or NULL */
+    bool late;                  /* open no pidfd before cv_process_listen */
 };
 
 struct cv_process {
-    pid_t pid; /* also of the group; 0 when there is no process                 */
-    int pidfd; /* owned; readable once the process has ended; -1: none          */
-    struct cv_process_end end;
-    struct cv_guard *guard; /* borrowed                                          */
-    size_t guarded;         /* its place there                                   */
-    struct cv_start *start; /* borrowed: how it was started; NULL: it has begun  */
+    pid_t pid;        /* also of the group; 0: no process */
+    int pidfd;        /* owned: readable once the process has ended; or -1 */
+    pthread_t waiter; /* waits for the process if the system has no pidfd */
+    bool has_waiter;
+    struct cv_guard *guard; /* borrowed */
+    size_t guarded;         /* place in the guard, from 1; 0: none */
+    struct cv_start *start; /* borrowed from the starter; or NULL */
     /* After cv_process_reap: */
-    int exit_code;       /* of a process that exited, else -1                    */
-    int signal;          /* that ended it, else 0                                */
-    int start_error;     /* errno: the command could not be started; else 0      */
-    bool ended, failed;  /* what cv_process_is_over has seen                      */
-    struct rusage usage; /* of the process and the children that it waited for   */
+    int exit_code;       /* -1: it did not exit, or the status is unknown */
+    int signal;          /* that ended it, else 0 */
+    int start_error;     /* errno: the command could not be started; else 0 */
+    bool ended, failed;  /* results of cv_process_is_over */
+    struct rusage usage; /* the process and the children that it waited for */
 };
 
-/* Start the command with signal mask `mask` (NULL: empty) and SIGPIPE and SIGXFSZ at
- * their defaults, and those that a terminal stops others by ignored. With a starter, that it could not be started may only be known when it
- * is reaped. */
+/* Start the command with the signal mask (NULL: empty), SIGPIPE and SIGXFSZ at their defaults,
+ * and SIGTTIN and SIGTTOU ignored. With a starter, a failure may only show when the process is
+ * reaped. */
 enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_command *command,
                                     const struct cv_process_files *files,
                                     const sigset_t *mask, struct cleave_error *err);
-/* Open pidfd, of one that was started without. */
+/* Open the pidfd of a process that was started with `late`. */
 enum cleave_status cv_process_listen(struct cv_process *process,
                                      struct cleave_error *err);
-/* Whether it has ended; it stays to be reaped. */
+/* Whether the process has ended. Does not reap it. */
 bool cv_process_is_over(struct cv_process *process);
-/* Send a signal to the whole group; nothing happens if there is no process. A stopped
- * group is woken for SIGTERM, so that it can end. */
+/* Signal the group of the process, if there is one. With SIGTERM a stopped group is continued. */
 void cv_process_signal(const struct cv_process *process, int signal);
-/* Whether it has ended, and not with status 0; it stays to be reaped. */
+/* Whether the process has ended with another status than 0. Does not reap it. */
 bool cv_process_failed(struct cv_process *process);
-/* Take its result if it has ended, and close pidfd, which must not be watched any more.
- * False: still running, nothing has changed. */
+/* Take the result and close pidfd, which must not be watched. False: it still runs. */
 bool cv_process_reap(struct cv_process *process);
-/* Fill err with what is said about a command that could not be started: CLEAVE_EINPUT. */
+/* Fill err for a command that could not be started: CLEAVE_EINPUT, or CLEAVE_ERESOURCES. */
 enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err);
-/* Kill the group if there is still a process, wait for its end and reap it. */
+/* Kill the group, wait for the process and reap it. Does nothing without a process. */
 void cv_process_kill(struct cv_process *process);
 
 #endif

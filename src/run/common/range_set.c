@@ -7,11 +7,11 @@
 #include "base/arena.h"
 #include "base/fail.h"
 
-/* Nodes are called by their numbers, which stay when their memory moves; 0 is none. */
+/* Nodes are referred to by number, because their memory moves; 0 means none. */
 struct cv_range_node {
     struct cv_range range;
-    uint32_t left, right; /* left of one that is free: the next one */
-    uint32_t weight;      /* at least those of its children         */
+    uint32_t left, right; /* left of a free node: the next free node */
+    uint32_t weight;      /* >= the weights of the children */
 };
 
 void cv_range_set_init(struct cv_range_set *set)
@@ -32,9 +32,7 @@ uint64_t cv_range_set_total(const struct cv_range_set *set)
     return set->total;
 }
 
-/* --- the tree ----------------------------------------------------------------------------- */
-
-/* The first node that ends behind `offset`, or at it if `touching`. */
+/* The first node that ends after `offset`, or at it if `touching`. */
 static uint32_t first_ending(const struct cv_range_set *set, uint64_t offset,
                              bool touching, uint64_t *steps)
 {
@@ -51,7 +49,7 @@ static uint32_t first_ending(const struct cv_range_set *set, uint64_t offset,
     return found;
 }
 
-/* One tree of two, all of whose ranges are in order. */
+/* Merge two trees; all ranges of `left` come first. */
 static uint32_t merge(struct cv_range_set *set, uint32_t left, uint32_t right)
 {
     uint32_t root = 0, *link = &root;
@@ -71,7 +69,7 @@ static uint32_t merge(struct cv_range_set *set, uint32_t left, uint32_t right)
     return root;
 }
 
-/* Two of one: what begins before `offset`, and the rest. */
+/* Split a tree into ranges that begin before `offset` and the rest. */
 static void split(struct cv_range_set *set, uint32_t at, uint64_t offset, uint32_t *left,
                   uint32_t *right)
 {
@@ -89,8 +87,8 @@ static void split(struct cv_range_set *set, uint32_t at, uint64_t offset, uint32
     *left = *right = 0;
 }
 
-/* See to it that there is a node that is free. */
-static enum cleave_status grow_array(struct cv_range_set *set, struct cleave_error *err)
+/* Make sure that a free node exists. */
+static enum cleave_status reserve_node(struct cv_range_set *set, struct cleave_error *err)
 {
     if (set->free != 0)
         return CLEAVE_OK;
@@ -103,7 +101,7 @@ static enum cleave_status grow_array(struct cv_range_set *set, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* Numbers in a row make weights that have nothing to do with each other. */
+/* Consecutive numbers give unrelated weights. */
 static uint32_t weigh(uint32_t number)
 {
     number *= 0x9e3779b9U;
@@ -112,7 +110,7 @@ static uint32_t weigh(uint32_t number)
     return number ^ number >> 16;
 }
 
-/* There is room for it, and nothing in the set that it touches. */
+/* A free node exists, and no range of the set touches this one. */
 static void insert(struct cv_range_set *set, struct cv_range range)
 {
     const uint32_t at = set->free;
@@ -142,8 +140,6 @@ static void erase(struct cv_range_set *set, uint32_t at)
     set->free = at;
 }
 
-/* --- the set ------------------------------------------------------------------------------ */
-
 bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
                        struct cv_range *out)
 {
@@ -155,7 +151,7 @@ bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
     return at != 0;
 }
 
-/* Let what node `at` has and what follows it up to `end` be one. */
+/* Let node `at` cover [begin, end) and remove the following ranges that it touches. */
 static void join(struct cv_range_set *set, uint32_t at, uint64_t begin, uint64_t end)
 {
     const uint64_t ended = set->nodes[at].range.end;
@@ -189,7 +185,7 @@ enum cleave_status cv_range_set_put(struct cv_range_set *set, uint64_t begin,
         join(set, at, begin, end);
         return CLEAVE_OK;
     }
-    CV_TRY(grow_array(set, err));
+    CV_TRY(reserve_node(set, err));
     insert(set, (struct cv_range){ begin, end });
     set->total += end - begin;
     return CLEAVE_OK;
@@ -203,7 +199,7 @@ enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
     assert(begin <= end);
     if (begin == end)
         return CLEAVE_OK;
-    CV_TRY(grow_array(set, err));
+    CV_TRY(reserve_node(set, err));
     while ((at = first_ending(set, begin, false, &set->steps)) != 0 &&
            set->nodes[at].range.begin < end) {
         struct cv_range *range = &set->nodes[at].range;

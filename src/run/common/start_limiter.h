@@ -1,68 +1,120 @@
-/* start_limiter.h -- when this machine may begin another command. SPDX-License-Identifier: MIT
- *
- * So long after the last one, while it is not too busy and has memory left. Whoever finds
- * it closed is woken when it is worth another look.
- *
- * What is under way makes room for other processes and open files when it ends. So whatever could
- * not be started for want of them (CLEAVE_ERESOURCES) is started a little later, be it a command on a
- * piece, one that stays or one that folds: nothing of it has been done, and that is no failure. */
+/* start_limiter.h -- when the next command may start: limits of the machine, slow streams.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_START_LIMITER_H
 #define CV_START_LIMITER_H
 #include <stdint.h>
 #include "run/common/poller.h"
 
-/* What is under way on this machine, whose end makes room; what waits for somebody else, and so
- * does not end by itself; and of how many. */
+/* --- limits of the machine ----------------------------------------------------------- */
+
+/* Commands of this machine that run, that wait for another machine, and that may run. */
 struct cv_start_usage {
     uint32_t busy, held, workers;
 };
 
-/* All zero: it is always open. */
+/* A minimum delay between starts, a maximum load, a minimum of free memory, and a pause after a
+ * start that failed because of a limit of the system (CLEAVE_ERESOURCES: processes or open
+ * files). Such a start is repeated later and does not count as a failure. All zero: no limit. */
 struct cv_start_limiter {
-    double delay_s;        /* between two commands                                     */
-    double max_load;      /* processes that run or want to, on average; 0: any number */
-    uint64_t min_memory; /* bytes that nobody uses; 0: none need be                   */
-    uint64_t most_files;   /* descriptors of this process; 0: any number               */
-    double next_s;         /* not before then                                          */
-    double room_s;         /* nor before then: there was no room for another one       */
-    double crowded_s;      /* since when there is none; 0: there was for the last one  */
-    double closed_s;       /* since when load or memory forbid it; 0: they do not       */
-    bool told;             /* why commands wait                                        */
+    double delay_s;      /* between two starts */
+    double max_load;     /* load average of the machine; 0: any */
+    uint64_t min_memory; /* free bytes; 0: any */
+    uint64_t most_files; /* descriptors of this process; 0: any */
+    double next_s;       /* no start before this time */
+    double room_s;       /* no new process before this time: the last one failed */
+    double crowded_s;    /* starts fail since this time; 0: the last one did not */
+    double closed_s;     /* load or memory prevent starts since this time; 0: neither */
+    bool told;           /* `tell` was called */
     struct cv_timer timer;
-    /* Who asks may be told; NULL: nothing is under way, nobody wants to know. */
-    struct cv_start_usage (*look)(void *context);
-    void (*tell)(void *context, const char *why);
-    /* It is worth another look; NULL: whoever let the poller wait knows. */
-    void (*opens)(void *context);
+    struct cv_start_usage (*look)(void *context); /* NULL: no command runs */
+    void (*tell)(void *context, const char *why); /* why commands wait; may be NULL */
+    void (*opens)(void *context);                 /* try again; may be NULL */
     void *context;
 };
 
-/* Whether a command may begin now; with `starts`, it takes a process that is not there yet. If
- * not, the poller will wake up. */
+/* Whether a command may start now; `starts`: it needs a new process. If not, the poller wakes up
+ * for the next try. */
 enum cleave_status cv_start_limiter_look(struct cv_start_limiter *limiter,
                                          struct cv_poller *poller, bool starts, bool *out,
                                          struct cleave_error *err);
-/* One has begun. */
+/* A command was started. */
 void cv_start_limiter_passed(struct cv_start_limiter *limiter);
 
-/* Whether there are descriptors for another command, beside those that others need to go on
- * with: CLEAVE_ERESOURCES if not. */
+/* Whether there are enough descriptors for one more command; CLEAVE_ERESOURCES: no. */
 enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err);
-/* One could not begin, as `why` says, and is to be tried again: not at once. While others are
- * under way their end is waited for, else it is worth a few seconds. false: there has been no room
- * for longer, or that is not why. */
+/* A start failed because of `why`. True: try again after a pause, for as long as other commands
+ * run, or for a few seconds. False: that time has passed, or `why` is not CLEAVE_ERESOURCES. */
 bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *poller,
                            const struct cleave_error *why);
-/* Whether that was a moment ago, and nothing has ended since; and whether it has been so for many
- * moments. */
+/* The pause after a failed start lasts. */
 bool cv_start_limiter_is_crowded(const struct cv_start_limiter *limiter);
+/* Starts have failed for many pauses, or for one if no command runs. */
 bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter);
-/* There was room for one; something has ended. */
+/* A process was started; a command has ended. */
 void cv_start_limiter_begun(struct cv_start_limiter *limiter);
 void cv_start_limiter_ended(struct cv_start_limiter *limiter);
-
-/* What most_files is by the limits of this process. */
+/* The soft limit of this process for descriptors, for `most_files`; 0: none. */
 uint64_t cv_start_limiter_files(void);
+
+/* --- slow streams -------------------------------------------------------------------- */
+
+/* If an input arrives slowly, each command would get little, and starts would take time from the
+ * program that sends or decodes the input. So a command waits a few milliseconds for more bytes,
+ * or a tenth of a second if the available bytes are less work than a start.
+ *
+ * A command gets only its share of the available bytes, because records may take long. A command
+ * that has read everything may still be working, and then reads the next bytes late: from such
+ * delays, and from the time between the end of the input and the exit, follows the speed of
+ * commands and thus how long one remains busy. All zero: nothing waits. */
+struct cv_slow_stream {
+    double since_s; /* a start waits for more bytes since this time; 0: none waits */
+    struct cv_timer timer;
+    double look_s; /* when open chunks are examined again; 0: not */
+    struct cv_timer looks;
+    double bytes, work_s; /* bytes that commands processed, and the time it took */
+};
+
+/* Bytes that the command of an open chunk has read and may be working on. */
+struct cv_unread_input {
+    double bytes;
+    double since_s; /* the command has read everything since this time; 0: not yet */
+    double given;   /* bytes that it was given since */
+    double given_s;
+};
+
+/* Input that is available for a command that could start. */
+struct cv_incoming {
+    uint64_t ready;   /* bytes that have arrived */
+    uint64_t wanted;  /* bytes of the order of the policy */
+    double start_s;   /* duration of a start; 0: unknown */
+    double speed_ups; /* bytes per second of a command; 0: unknown */
+    uint32_t workers;
+    bool idle; /* no command runs */
+};
+
+/* Whether a command may start. If not, the poller wakes up for the next try. */
+enum cleave_status cv_slow_stream_look(struct cv_slow_stream *slow,
+                                       struct cv_poller *poller,
+                                       const struct cv_incoming *input, bool *out,
+                                       struct cleave_error *err);
+/* How many of the available bytes the command gets: its share, but at least the work of a start
+ * and of 20 ms. */
+uint64_t cv_slow_stream_part(const struct cv_incoming *input);
+/* Let the poller wake up at `time_s` at the latest. */
+enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *slow,
+                                       struct cv_poller *poller, double time_s,
+                                       struct cleave_error *err);
+
+/* The command was given bytes; has read all; has ended, and had read the end of its input at
+ * read_s (0: it had not). */
+void cv_unread_input_give(struct cv_unread_input *unread, uint64_t bytes, double now_s);
+void cv_unread_input_read(struct cv_unread_input *unread, struct cv_slow_stream *slow,
+                          double now_s);
+void cv_unread_input_end(struct cv_unread_input *unread, struct cv_slow_stream *slow,
+                         double read_s, double now_s);
+/* The expected rest of the work on bytes that were read, in seconds; 0: none, or unknown. */
+double cv_unread_input_rest(const struct cv_unread_input *unread,
+                            const struct cv_slow_stream *slow, double now_s);
 
 #endif

@@ -6,8 +6,7 @@
 #ifndef CV_ARRIVING_INPUT_H
 #define CV_ARRIVING_INPUT_H
 #include "run/decode/codec.h"
-#include "run/common/packed.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 
 struct cv_arriving_input;
 

@@ -5,7 +5,7 @@
 #ifndef CV_BLOCK_COVER_H
 #define CV_BLOCK_COVER_H
 #include "run/decode/decoded_file.h"
-#include "run/common/packed.h"
+#include "run/common/piece_part.h"
 #include "run/common/range_set.h"
 
 /* Whether the block at `offset` can be decoded alone, by what is told of it. */

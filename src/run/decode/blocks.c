@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "run/decode/decode_ahead.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 enum { BLOCKS_MOST = 1 << 20 }; /* or so: 24 bytes each are kept */
 

@@ -10,10 +10,9 @@
 
 #include "base/fail.h"
 #include "run/decode/decode_ahead.h"
-#include "run/common/handoff_buffer.h"
+#include "run/common/threads.h"
 #include "run/common/process.h"
-#include "run/common/nosignal_thread.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 enum {
     MOST = 16,       /* threads: each holds some megabytes                */

@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
-#include "run/common/writer_thread.h"
+#include "run/common/pipe_writer.h"
 
 enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 

@@ -5,8 +5,7 @@
 #ifndef CV_DECODED_FILE_H
 #define CV_DECODED_FILE_H
 #include "run/decode/blocks.h"
-#include "run/common/packed.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 
 struct cv_decoded_file;
 
@@ -40,7 +39,7 @@ enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *decoded,
                                               struct cv_writer_thread **out,
                                               struct cleave_error *err);
 void cv_decoded_file_stop_alone(struct cv_writer_thread *threaded);
-/* What a flow without a thread has (lazy_reader.h). */
+/* What a flow without a thread has (piece_part.h). */
 enum cleave_status cv_decoded_file_give(struct cv_writer_thread *threaded, uint64_t at,
                                         const char **bytes, size_t *length,
                                         struct cleave_error *err);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <cleave/error.h>
 #include "run/decode/codec.h"
-#include "run/common/handoff_buffer.h"
+#include "run/common/threads.h"
 
 struct cv_decoder;
 

@@ -13,7 +13,7 @@
 #include "run/inflate/crc32.h"
 #include "run/decode/gzip_piece.h"
 #include "run/inflate/inflate_internal.h"
-#include "run/common/ordered_jobs.h"
+#include "run/common/threads.h"
 
 enum {
     MOST_HELPERS = 6, /* the pipe behind is not faster than so many */

@@ -9,7 +9,7 @@
 #define CV_GZIP_AHEAD_H
 #include "run/decode/codec.h"
 #include "run/decode/stream_reader.h"
-#include "run/common/handoff_buffer.h"
+#include "run/common/threads.h"
 
 /* As cv_codec_gzip, with a state for one file. */
 extern const struct cv_codec cv_codec_gzip_ahead;

@@ -3,7 +3,7 @@
 #define CV_PARALLEL_DECODE_INTERNAL_H
 #include <pthread.h>
 #include "run/decode/parallel_decode.h"
-#include "run/common/ordered_jobs.h"
+#include "run/common/threads.h"
 
 enum { CV_WIDE_IDLE = 20 }; /* decoders and slices that are kept for the next jobs */
 

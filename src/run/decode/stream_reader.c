@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 enum {
     READ = 256 * 1024,

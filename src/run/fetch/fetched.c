@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "run/fetch/fetch_process.h"
-#include "run/common/writer_thread.h"
+#include "run/common/pipe_writer.h"
 
 enum {
     FEW = 64 * 1024, /* asked for at first, and from there on twice as many each time */

@@ -6,7 +6,7 @@
 #ifndef CV_FETCHED_H
 #define CV_FETCHED_H
 #include "run/fetch/fetch_command.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 
 struct cv_fetched;
 

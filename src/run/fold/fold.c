@@ -314,6 +314,9 @@ static void job_broke(void *context, const struct cleave_error *err)
     fail_fold(context, err);
 }
 
+static const struct cv_slot_events job_events = { .ended = job_ended,
+                                                  .broke = job_broke };
+
 enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t among,
                                  struct cleave_error *err)
 {
@@ -374,8 +377,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
         slot->poller = options->poller;
         slot->outputs = options->outputs;
         slot->timeout_s = options->timeout_s;
-        slot->ended = job_ended;
-        slot->broke = job_broke;
+        slot->events = &job_events;
         slot->context = fold;
         slot->worker = w;
         fold->jobs[w].call = (struct cv_fold_call){

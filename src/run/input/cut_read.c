@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "run/input/cut_file.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "run/split/split_kind.h"
 
 enum {

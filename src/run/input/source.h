@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/common/content_hash.h"
 #include "run/common/piece_part.h"
 #include "run/common/range_set.h"
 #include "run/split/split.h"
@@ -170,7 +169,7 @@ enum cleave_status cv_source_records(struct cv_source *source,
                                      const struct cv_piece *piece, uint64_t *first,
                                      uint64_t *count, struct cleave_error *err);
 
-/* All of a file that is decoded, for another thread that reads it by flows (lazy_reader.h). It stays open until
+/* All of a file that is decoded, for another thread that reads it by flows (piece_part.h). It stays open until
  * it is given back. Calls of the source are still those of one thread at a time. */
 enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
                                   struct cv_part *out, struct cleave_error *err);

@@ -4,7 +4,7 @@
 #include "run/decode/block_cover.h"
 #include "run/fetch/fetched.h"
 #include "run/input/source_internal.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "base/fail.h"
 
 static const struct cv_source_file *file_of(const struct cv_source *source,

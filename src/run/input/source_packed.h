@@ -4,7 +4,7 @@
 #ifndef CV_SOURCE_PACKED_H
 #define CV_SOURCE_PACKED_H
 #include "run/input/source.h"
-#include "run/common/packed.h"
+#include "run/common/piece_part.h"
 
 /* Whether the piece, which has bytes, can be sent so: it begins where a block of its file does, or almost, and
  * what goes before and behind its body is of the usual kind. */

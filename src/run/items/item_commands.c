@@ -14,7 +14,7 @@
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "base/random.h"
-#include "run/common/cannot_run.h"
+#include "run/common/command.h"
 #include "run/common/process.h"
 
 extern char **environ;

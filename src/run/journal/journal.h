@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/common/content_hash.h"
+#include "run/common/piece_part.h"
 #include "run/input/source.h"
 
 struct cleave_items;

@@ -3,7 +3,7 @@
 #define CV_JOURNAL_INTERNAL_H
 #include <sqlite3.h>
 #include "base/fail.h"
-#include "run/common/pack.h"
+#include "run/common/transfer.h"
 #include "run/journal/journal.h"
 
 enum cv_journal_statement {

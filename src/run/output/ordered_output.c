@@ -1,21 +1,298 @@
-/* ordered_output.c -- write the outputs of commands in order. SPDX-License-Identifier: MIT
+/* ordered_output.c -- write the outputs of chunks to the sink in the order of the input.
+ * SPDX-License-Identifier: MIT
  *
- * Finished outputs wait in a heap by their place in the input, unordered ones by when they
- * were finished; the one on top is written once nothing is missing before it. */
+ * Finished outputs wait in a heap by their place in the input (unordered: by the time they were
+ * finished). The first output is written once nothing is missing before it. If an output that is
+ * still being filled is in front and was offered, its complete lines are written. */
 #include "run/output/ordered_output.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/heap.h"
 #include "run/output/ordered_output_internal.h"
 
-/* Written in one turn of the poller. What is in blocks comes over links, which may bring
- * more in a turn than the smaller one. */
-enum { STEP = 4 << 20, STEP_BLOCKS = 32 << 20 };
+enum {
+    TURN = 4 << 20,         /* written in one turn of the poller */
+    TURN_BLOCKS = 32 << 20, /* written of blocks: links may bring more in a turn */
+    FILE_STEP = 1 << 20,    /* written to a file at a time, as this can take a while */
+    COPY = 64 * 1024,       /* read and written at a time */
+    WINDOW = 16 * 1024,     /* compared at a time */
+};
+
+/* --- the sink ------------------------------------------------------------------------ */
+
+/* A pipe takes references to pages and never blocks. A file is written within the kernel. For all
+ * others (terminal, socket, file opened for appending, which splice refuses) bytes are read and
+ * written. */
+static void open_sink(struct cv_ordered_output *outputs)
+{
+    const int sink = outputs->options.sink;
+    struct stat info;
+
+    outputs->kind = sink < 0 ? CV_SINK_NONE : CV_SINK_OTHER;
+    outputs->copy_bytes = COPY;
+    if (sink < 0 || fstat(sink, &info) != 0)
+        return;
+    if (S_ISFIFO(info.st_mode)) {
+        outputs->kind = CV_SINK_PIPE;
+        outputs->copy_bytes = PIPE_BUF;
+    } else if (S_ISSOCK(info.st_mode)) {
+        outputs->socket = true;
+    } else if (isatty(sink)) {
+        outputs->copy_bytes = PIPE_BUF;
+    } else {
+        outputs->kind = CV_SINK_FILE;
+    }
+}
+
+/* Whether the sink takes copy_bytes without waiting; else errno is EAGAIN. */
+static bool has_room(const struct cv_ordered_output *outputs)
+{
+    struct pollfd wait = { .fd = outputs->options.sink, .events = POLLOUT };
+
+    if (poll(&wait, 1, 0) != 0)
+        return true;
+    errno = EAGAIN;
+    return false;
+}
+
+static int64_t send_bytes(const struct cv_ordered_output *outputs, const void *bytes,
+                          size_t length)
+{
+    return outputs->socket ? send(outputs->options.sink, bytes, length, MSG_DONTWAIT)
+                           : write(outputs->options.sink, bytes, length);
+}
+
+/* The number of bytes written, or -1 with errno; EAGAIN: wait until the sink is writable. */
+static int64_t write_bytes(const struct cv_ordered_output *outputs,
+                           const unsigned char *bytes, size_t length)
+{
+    if (cv_sink_takes_bytes(outputs))
+        return write(outputs->options.sink, bytes, length);
+    if (!has_room(outputs))
+        return -1;
+    return send_bytes(outputs, bytes,
+                      length < outputs->copy_bytes ? length : outputs->copy_bytes);
+}
+
+/* Whether another system call should be tried. */
+static bool is_unsupported(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EXDEV ||
+           error == EBADF;
+}
+
+static int64_t write_file(const struct cv_ordered_output *outputs,
+                          const struct cv_extent *extent, size_t length)
+{
+    off_t offset = (off_t)extent->begin;
+    ssize_t got = 0;
+
+    length = length < FILE_STEP ? length : FILE_STEP;
+    if (extent->spill->disk)
+        got = copy_file_range(extent->spill->fd, &offset, outputs->options.sink, NULL,
+                              length, 0);
+    if (got == 0 || (got < 0 && is_unsupported(errno)))
+        got = sendfile(outputs->options.sink, extent->spill->fd, &offset, length);
+    return got;
+}
+
+static int64_t copy(const struct cv_ordered_output *outputs,
+                    const struct cv_extent *extent, size_t length)
+{
+    char bytes[COPY];
+    ssize_t got;
+
+    if (!has_room(outputs))
+        return -1;
+    got = pread(extent->spill->fd, bytes,
+                length < outputs->copy_bytes ? length : outputs->copy_bytes,
+                (off_t)extent->begin);
+    return got <= 0 ? got : send_bytes(outputs, bytes, (size_t)got);
+}
+
+/* The number of bytes of the extent written, at most `max`, or -1 with errno, as write_bytes. */
+static int64_t write_extent(struct cv_ordered_output *outputs,
+                            const struct cv_extent *extent, uint64_t max)
+{
+    const uint64_t left = extent->end - extent->begin;
+    size_t length = left < max ? (size_t)left : (size_t)max;
+    off_t offset = (off_t)extent->begin;
+    int64_t got = -1;
+
+    length = length < INT_MAX ? length : INT_MAX;
+    if (outputs->kind == CV_SINK_PIPE)
+        got = splice(extent->spill->fd, &offset, outputs->options.sink, NULL, length,
+                     SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    else if (outputs->kind == CV_SINK_FILE)
+        got = write_file(outputs, extent, length);
+    else
+        return copy(outputs, extent, length);
+    if (got >= 0 || !is_unsupported(errno))
+        return got;
+    outputs->kind = CV_SINK_OTHER;
+    return copy(outputs, extent, length);
+}
+
+static enum cleave_status fail_sink(struct cv_ordered_output *outputs, int error)
+{
+    outputs->error = error;
+    if (error == EPIPE)
+        return cv_fail(&outputs->failure, CLEAVE_EENGINE,
+                       "cannot write to %s: nobody reads it any more",
+                       outputs->sink_name);
+    return cv_fail(&outputs->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
+                   outputs->sink_name, strerror(error));
+}
+
+/* Account for the result of a write, which is subtracted from *max. */
+static enum cleave_status note_written(struct cv_ordered_output *outputs, int64_t got,
+                                       uint64_t *max, size_t *out_bytes,
+                                       enum cv_ordered_output_state *out)
+{
+    *out_bytes = 0;
+    if (got < 0 && errno == EINTR)
+        return CLEAVE_OK;
+    if (got < 0 && errno == EAGAIN) {
+        *out = CV_GATHER_BLOCKED;
+        return CLEAVE_OK;
+    }
+    if (got <= 0)
+        return fail_sink(outputs, got < 0 ? errno : EIO);
+    outputs->written += (uint64_t)got;
+    *max -= (uint64_t)got;
+    *out_bytes = (size_t)got;
+    return CLEAVE_OK;
+}
+
+/* --- the output in front ------------------------------------------------------------- */
+
+/* Write the rest of the output in front, at most *max bytes. */
+static enum cleave_status write_rest(struct cv_ordered_output *outputs, uint64_t *max,
+                                     enum cv_ordered_output_state *out)
+{
+    struct cv_chunk_output *store = outputs->writing;
+    size_t done;
+
+    *out = CV_GATHER_BUSY;
+    while (store->blocks.bytes > 0) {
+        size_t length;
+        const unsigned char *bytes = cv_output_blocks_front(store, &length);
+
+        if (*max == 0 || *out == CV_GATHER_BLOCKED)
+            return CLEAVE_OK;
+        CV_TRY(note_written(outputs,
+                            write_bytes(outputs, bytes,
+                                        length < *max ? length : (size_t)*max),
+                            max, &done, out));
+        if (done > 0)
+            cv_output_blocks_gone(store, done);
+    }
+    for (size_t i = 0; i < store->nextents; i++) {
+        struct cv_extent *extent = &store->extents[i];
+
+        while (extent->begin < extent->end) {
+            if (*max == 0 || *out == CV_GATHER_BLOCKED)
+                return CLEAVE_OK;
+            CV_TRY(note_written(outputs, write_extent(outputs, extent, *max), max, &done,
+                                out));
+            extent->begin += done;
+        }
+    }
+    *out = CV_GATHER_IDLE;
+    return CLEAVE_OK;
+}
+
+/* Whether an output may be written early now. A command that fails within its first moment leaves
+ * nothing in the sink, and the output of a short command is written by one call. */
+static bool is_early_ready(struct cv_chunk_output *store)
+{
+    if (store->due_s > 0 && cv_clock_s() >= store->due_s)
+        store->due_s = 0;
+    if (store->due_s > 0 || cv_chunk_output_size(store) == store->shown)
+        return false;
+    cv_chunk_output_find_line(store);
+    return store->line_end > store->shown;
+}
+
+/* The bytes from offset `at`, at most `length`, as far as they are contiguous. */
+static struct cv_extent extent_at(const struct cv_chunk_output *store, uint64_t at,
+                                  uint64_t length)
+{
+    const struct cv_extent *extent = store->extents;
+    uint64_t begin, left;
+
+    for (; at >= extent->end - extent->begin; extent++)
+        at -= extent->end - extent->begin;
+    begin = extent->begin + at;
+    left = extent->end - begin;
+    return (struct cv_extent){ extent->spill, begin,
+                               begin + (left < length ? left : length) };
+}
+
+/* Write complete lines of the output in front, and keep them. */
+static enum cleave_status write_early(struct cv_ordered_output *outputs, uint64_t *max,
+                                      enum cv_ordered_output_state *out)
+{
+    struct cv_chunk_output *store = outputs->writing;
+
+    *out = is_early_ready(store) ? CV_GATHER_BUSY : CV_GATHER_IDLE;
+    while (*out == CV_GATHER_BUSY && *max > 0) {
+        const struct cv_extent part =
+            extent_at(store, store->shown, store->line_end - store->shown);
+        size_t done;
+
+        CV_TRY(
+            note_written(outputs, write_extent(outputs, &part, *max), max, &done, out));
+        store->shown += done;
+        if (store->shown == store->line_end)
+            *out = CV_GATHER_IDLE;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status write_front(struct cv_ordered_output *outputs, uint64_t *max,
+                                      enum cv_ordered_output_state *out)
+{
+    struct cv_chunk_output *store = outputs->writing;
+    uint64_t room, left;
+
+    if (!store->offered)
+        return write_rest(outputs, max, out);
+    if (!outputs->options.lines)
+        return write_early(outputs, max, out);
+    left = room = store->line_end < *max ? store->line_end : *max;
+    CV_TRY(write_rest(outputs, &left, out));
+    cv_chunk_output_note_passed(store, room - left);
+    if (store->line_end == 0)
+        *out = CV_GATHER_IDLE;
+    return CLEAVE_OK;
+}
+
+/* Whether bytes of the output in front can be written. */
+static bool has_more(struct cv_chunk_output *store)
+{
+    if (!store->offered)
+        return true;
+    return store->outputs->options.lines ? store->line_end > 0 : is_early_ready(store);
+}
+
+/* --- order --------------------------------------------------------------------------- */
+
+#define BEFORE(a, b) ((*(a))->begin < (*(b))->begin)
+CV_HEAP(finished, struct cv_chunk_output *, BEFORE)
 
 enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options *options,
                                          struct cv_ordered_output **out,
@@ -38,7 +315,7 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
         cv_ordered_output_free(outputs);
         return cv_fail_memory(err, "outputs");
     }
-    cv_sink_init(outputs);
+    open_sink(outputs);
     *out = outputs;
     return CLEAVE_OK;
 }
@@ -65,11 +342,11 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
     while (outputs->stores != NULL) {
         struct cv_chunk_output *next = outputs->stores->next;
 
-        cv_blocks_clear(outputs->stores);
+        cv_output_blocks_clear(outputs->stores);
         free(outputs->stores);
         outputs->stores = next;
     }
-    cv_blocks_trim(outputs);
+    cv_output_blocks_trim(outputs);
     free(outputs->heap);
     free(outputs->head);
     free(outputs->directory);
@@ -77,63 +354,21 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
     free(outputs);
 }
 
-/* --- order -------------------------------------------------------------------------------- */
-
-static enum cleave_status push(struct cv_ordered_output *outputs,
-                               struct cv_chunk_output *store, struct cleave_error *err)
-{
-    size_t at = outputs->count;
-
-    if (!CV_ROOM(outputs->heap, &outputs->capacity, at + 1))
-        return cv_fail_memory(err, "outputs that wait");
-    outputs->count++;
-    for (; at > 0 && outputs->heap[(at - 1) / 2]->begin > store->begin; at = (at - 1) / 2)
-        outputs->heap[at] = outputs->heap[(at - 1) / 2];
-    outputs->heap[at] = store;
-    return CLEAVE_OK;
-}
-
-static struct cv_chunk_output *pop(struct cv_ordered_output *outputs)
-{
-    struct cv_chunk_output *first = outputs->heap[0],
-                           *last = outputs->heap[--outputs->count];
-    size_t at = 0;
-
-    for (;;) {
-        size_t child = 2 * at + 1;
-
-        if (child + 1 < outputs->count &&
-            outputs->heap[child + 1]->begin < outputs->heap[child]->begin)
-            child++;
-        if (child >= outputs->count || outputs->heap[child]->begin >= last->begin)
-            break;
-        outputs->heap[at] = outputs->heap[child];
-        at = child;
-    }
-    outputs->heap[at] = last;
-    return first;
-}
-
-/* The next output whose turn it is, or NULL. */
+/* The output whose turn it is, or NULL. The list of offered outputs is as long as the number of
+ * running commands. */
 static struct cv_chunk_output *next_store(struct cv_ordered_output *outputs)
 {
     if (outputs->writing == NULL && outputs->count > 0 &&
         outputs->heap[0]->begin <= outputs->position) {
         assert(outputs->heap[0]->begin == outputs->position);
-        outputs->writing = pop(outputs);
-        outputs->extent = 0;
+        outputs->writing = finished_pop(outputs->heap, outputs->count--);
     }
-    if (outputs->writing == NULL)
-        outputs->writing = cv_pass_find(outputs, outputs->position);
+    if (outputs->writing == NULL) {
+        outputs->writing = outputs->offered;
+        while (outputs->writing != NULL && outputs->writing->begin != outputs->position)
+            outputs->writing = outputs->writing->next_offered;
+    }
     return outputs->writing;
-}
-
-/* Whether something of the output in front can be written. */
-static bool has_more(struct cv_chunk_output *store)
-{
-    if (!store->offered)
-        return true;
-    return store->passes ? store->whole > 0 : cv_streamed_output_ready(store);
 }
 
 static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
@@ -151,7 +386,7 @@ static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
             return outputs->failure.status;
         }
         outputs->headed = true;
-        CV_TRY(cv_ordered_output_write(outputs, &max, out));
+        CV_TRY(write_front(outputs, &max, out));
         if (*out != CV_GATHER_IDLE || outputs->writing->offered)
             break;
         written = outputs->writing;
@@ -174,7 +409,7 @@ enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uin
     return status;
 }
 
-/* --- with a poller ------------------------------------------------------------------------ */
+/* --- with a poller ------------------------------------------------------------------- */
 
 static void turn(struct cv_ordered_output *outputs);
 
@@ -186,13 +421,14 @@ static void hold_expired(void *context)
         turn(outputs);
 }
 
-/* What is in front may be shown a moment later: see to it then; from then on it is wanted. */
+/* Arrange for an output in front that may be written early only later; then, if it is made
+ * elsewhere, ask for it. */
 static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *store)
 {
     void (*const call)(void *) = store->call;
-    struct cleave_error ignored; /* then it is seen to when more comes */
+    struct cleave_error ignored; /* the next bytes cause another try */
 
-    if (outputs->poller == NULL || store->passes)
+    if (outputs->poller == NULL || outputs->options.lines)
         return;
     if (store->due_s == 0) {
         store->call = NULL;
@@ -204,8 +440,8 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
     }
 }
 
-/* Write a little and then wait for what is needed to go on. A pipe is watched all the
- * time, as its reader may go away. */
+/* Write for one turn, then wait for the sink or for bytes. A pipe is always watched, as its
+ * reader may close it. */
 static void turn(struct cv_ordered_output *outputs)
 {
     enum cv_ordered_output_state state;
@@ -216,7 +452,7 @@ static void turn(struct cv_ordered_output *outputs)
         outputs->blocked_s += cv_clock_s() - outputs->blocked_from_s;
     if (outputs->options.before != NULL && next != NULL && has_more(next))
         outputs->options.before(outputs->options.context);
-    status = pump(outputs, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
+    status = pump(outputs, next != NULL && next->in_blocks ? TURN_BLOCKS : TURN, &state);
     outputs->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
     if (status == CLEAVE_OK)
         status = cv_poller_modify(outputs->poller, &outputs->watch,
@@ -235,7 +471,7 @@ static void sink_ready(void *context, unsigned events)
     struct cv_ordered_output *outputs = context;
 
     if (outputs->watch.events == 0 && events != 0) {
-        (void)cv_sink_broke(outputs, EPIPE);
+        (void)fail_sink(outputs, EPIPE);
         cv_poller_remove(outputs->poller, &outputs->watch);
         return;
     }
@@ -263,41 +499,36 @@ void cv_ordered_output_detach(struct cv_ordered_output *outputs)
     outputs->poller = NULL;
 }
 
-/* --- finished outputs --------------------------------------------------------------------- */
+/* --- offered and finished outputs ---------------------------------------------------- */
 
-/* There is something new to be written: do it, if nobody waits for the sink already. */
+/* Write unless the sink is being waited for. */
 static void start_writing(struct cv_ordered_output *outputs)
 {
     if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
         turn(outputs);
 }
 
-void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin)
+void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
+                             void (*call)(void *context), void *context)
 {
     struct cv_ordered_output *outputs = store->outputs;
+    const bool lines = outputs->options.lines;
 
-    if (!(store->passes || outputs->options.early) || outputs->options.unordered ||
+    if (!(lines || outputs->options.early) || outputs->options.unordered ||
         outputs->options.sink < 0)
         return;
     if (cv_ordered_output_remembers(outputs, begin))
-        return; /* it has to be compared with that */
+        return; /* cv_ordered_output_repeats comes first */
     store->begin = begin;
     store->offered = true;
-    if (!store->passes)
-        cv_streamed_output_begin(store);
-    store->next_offered = outputs->offered;
-    outputs->offered = store;
-    cv_ordered_output_pass_on(store);
-}
-
-void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
-                                  void (*call)(void *context), void *context)
-{
-    if (!store->passes) {
+    if (!lines) {
+        store->due_s = cv_clock_s() + CV_EARLY_MOMENT_S;
         store->call = call;
         store->caller = context;
     }
-    cv_ordered_output_offer(store, begin);
+    store->next_offered = outputs->offered;
+    outputs->offered = store;
+    cv_ordered_output_pass_on(store);
 }
 
 void cv_ordered_output_pass_on(struct cv_chunk_output *store)
@@ -314,6 +545,15 @@ void cv_ordered_output_pass_on(struct cv_chunk_output *store)
         await(outputs, store);
 }
 
+enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
+                                               const void *bytes, size_t length,
+                                               struct cleave_error *err)
+{
+    CV_TRY(cv_chunk_output_append_lines(store, bytes, length, err));
+    cv_ordered_output_pass_on(store);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err)
@@ -326,11 +566,16 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
     assert(begin >= outputs->position);
     store->begin = begin;
     store->end = end;
-    if (outputs->writing != store)
-        CV_TRY(push(outputs, store, err));
-    cv_alike_look(outputs, store);
-    cv_pass_finish(store);
-    cv_streamed_output_finish(store);
+    if (outputs->writing != store) {
+        if (!CV_ROOM(outputs->heap, &outputs->capacity, outputs->count + 1))
+            return cv_fail_memory(err, "outputs that wait");
+        finished_push(outputs->heap, outputs->count++, store);
+    }
+    cv_repeated_header_look(outputs, store);
+    cv_chunk_output_take_out(store);
+    cv_chunk_output_drop_front(store, store->shown);
+    store->passed += store->shown;
+    store->shown = 0;
     cv_streamed_output_forget(outputs, begin);
     cv_chunk_output_close(store);
     outputs->finished++;
@@ -353,6 +598,71 @@ enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
         cv_chunk_output_drop(store);
     return status;
 }
+
+/* --- repeated after a failure -------------------------------------------------------- */
+
+void cv_streamed_output_remember(struct cv_chunk_output *store)
+{
+    struct cv_ordered_output *outputs = store->outputs;
+
+    assert(outputs->said == NULL && outputs->writing == store && store->shown > 0);
+    outputs->writing = NULL;
+    cv_chunk_output_take_out(store);
+    cv_chunk_output_close(store);
+    outputs->said = store;
+}
+
+bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin)
+{
+    return outputs->said != NULL && outputs->said->begin == begin;
+}
+
+void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin)
+{
+    struct cv_chunk_output *said = outputs->said;
+
+    if (!cv_ordered_output_remembers(outputs, begin))
+        return;
+    outputs->said = NULL;
+    cv_chunk_output_drop(said);
+}
+
+/* Whether a complete output begins with the bytes that were written of another. Reads them. */
+static bool begins_with(struct cv_chunk_output *store, const struct cv_chunk_output *said)
+{
+    char room[WINDOW], bytes[WINDOW];
+    struct cleave_error ignored;
+
+    for (uint64_t at = 0; at < said->shown;) {
+        const uint64_t left = said->shown - at;
+        const void *got;
+        size_t length;
+
+        if (cv_chunk_output_read(store, room, left < WINDOW ? (size_t)left : WINDOW, &got,
+                                 &length, &ignored) != CLEAVE_OK ||
+            length == 0 || !cv_chunk_output_peek(said, at, bytes, length) ||
+            memcmp(got, bytes, length) != 0)
+            return false;
+        at += length;
+    }
+    cv_chunk_output_read_over(store);
+    return true;
+}
+
+bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
+{
+    const struct cv_chunk_output *said = store->outputs->said;
+
+    if (!cv_ordered_output_remembers(store->outputs, begin))
+        return true;
+    if (!begins_with(store, said))
+        return false;
+    store->passed = said->shown;
+    cv_streamed_output_forget(store->outputs, begin);
+    return true;
+}
+
+/* --- state --------------------------------------------------------------------------- */
 
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err)

@@ -1,15 +1,12 @@
-/* ordered_output.h -- keep the outputs of commands and write them in order.
+/* ordered_output.h -- keep the outputs of chunks and write them in the order of the input.
  * SPDX-License-Identifier: MIT
  *
- * An output is kept in memory that belongs to no process (a memfd) and, past a limit, in a
- * file without a name; the bytes go from the command's pipe to there and on to the sink
- * without passing through this process. Those that pass through it anyway, as they come
- * from a link or go to one, are kept in blocks of its memory instead (output_blocks.c). Once a chunk has succeeded, its output is given
- * its place in the input and written as soon as everything before it has been.
+ * An output is kept in a memfd and, beyond a limit, in a file without a name. Its bytes go from
+ * the pipe of the command to there and on to the sink without a copy through this process. Bytes
+ * that pass through this process anyway, from or for a link, are kept in blocks of its memory.
  *
- * Outputs are put one behind the other in files of a few megabytes ("spill files"). Space comes
- * back when all outputs of a spill file have gone, by cutting it to nothing: punching holes
- * could zero parts of pages that are still on their way through a pipe. */
+ * Several outputs share a spill file of a few megabytes. Its space is freed by truncation when
+ * all of them are dropped: punching holes could zero parts of pages that are still in a pipe. */
 #ifndef CV_ORDERED_OUTPUT_H
 #define CV_ORDERED_OUTPUT_H
 #include <stdbool.h>
@@ -20,185 +17,166 @@
 struct cv_poller;
 struct cv_splitter;
 struct cv_ordered_output;
-struct cv_chunk_output; /* the output of one chunk, owned by the gather */
+struct cv_chunk_output; /* the output of one chunk, owned by the ordered output */
 
-/* Of an output that is shown early, nothing is before its command has run for so long. */
+/* An output is not written early before its command has run for this time. */
 #define CV_EARLY_MOMENT_S 0.1
 
 enum { CV_ALIKE = 256 }; /* room for the line with which all outputs begin */
-enum { CV_GATHER_MEMORY = 256 << 20 }; /* bytes of output in memory, unless told */
+enum { CV_GATHER_MEMORY = 256 << 20 }; /* default of options.memory */
 
 struct cv_ordered_output_options {
-    int sink; /* borrowed: where outputs go; -1: nowhere, all are taken     */
-    const char
-        *sink_name;  /* borrowed, for messages: "stdout"                           */
-    uint64_t memory; /* most bytes kept in memory                                  */
-    const char
-        *directory; /* borrowed: for what does not fit; NULL: TMPDIR, else /tmp   */
-    const struct cv_splitter
-        *head; /* borrowed: outputs begin with its header, to be written
-                     * once; NULL: they have none                                  */
-    bool
-        unordered; /* write in the order of cv_ordered_output_finish                     */
-    bool separate; /* every output gets a file of its own, from byte 0           */
-    bool lines;    /* lines of outputs that are offered are written as they come  */
-    bool early;    /* the same, but they are kept until the output is finished    */
-    bool files; /* outputs are taken (cv_ordered_output_take): none is kept in blocks */
-    void (*before)(void *context); /* called before it writes; NULL: nobody is       */
+    int sink;              /* borrowed: where outputs are written; -1: all are taken */
+    const char *sink_name; /* borrowed, for messages: "stdout" */
+    uint64_t memory;       /* most bytes kept in memory */
+    const char *directory; /* borrowed: for spill files; NULL: TMPDIR, else /tmp */
+    const struct cv_splitter *head; /* borrowed: outputs begin with its header, which is
+                                       written once; NULL: no header */
+    bool unordered;                 /* write in the order of cv_ordered_output_finish */
+    bool separate;                  /* each output has its own file, from byte 0 */
+    bool lines; /* write lines of offered outputs as they arrive, and drop them */
+    bool early; /* write lines of offered outputs, and keep them until the end */
+    bool files; /* outputs are taken (cv_ordered_output_take): use no blocks */
+    void (*before)(void *context); /* called before it writes; may be NULL */
     void *context;
 };
 
 enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options *options,
                                          struct cv_ordered_output **out,
                                          struct cleave_error *err);
-/* Releases all stores. What was not written is lost. */
+/* Frees all outputs, even those that were not written. */
 void cv_ordered_output_free(struct cv_ordered_output *outputs);
 
-/* --- filling a store ---------------------------------------------------------------------- */
+/* --- the output of a chunk ----------------------------------------------------------- */
 
 enum cv_chunk_output_state {
-    CV_STORE_EMPTY, /* the pipe is empty: call again when it is readable  */
-    CV_STORE_BUSY,  /* `most` was reached                                 */
-    CV_STORE_END,   /* nobody writes to the pipe any more, and it is read */
+    CV_STORE_EMPTY, /* the pipe is empty: call again when it is readable */
+    CV_STORE_BUSY,  /* `max` was reached */
+    CV_STORE_END,   /* the pipe is empty, and all writers have closed it */
 };
 
-/* A new, empty output. *out is valid until it is dropped or, once finished, written. */
+/* *out is valid until it is dropped or, once finished, written. */
 enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
                                         struct cv_chunk_output **out,
                                         struct cleave_error *err);
-/* It comes over a link, or will go over one: keep it in memory of this process rather than
- * in a file, if it is not to be taken and the sink makes nothing of files. Before anything
- * is put into it. */
+/* Use blocks, because the bytes come from a link or go to one, unless the output is to be taken
+ * or the sink prefers files. Call it before anything is written. */
 void cv_chunk_output_use_blocks(struct cv_chunk_output *store);
-/* Move what is in the pipe `fd` to the store, at most `most` bytes. Never waits. After a
- * failure (disk full) the store is good for nothing but to be dropped. */
+/* Move at most `max` bytes from the pipe `fd`. Never waits. After a failure (disk full) drop the
+ * output. */
 enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
                                         uint64_t max, enum cv_chunk_output_state *out,
                                         struct cleave_error *err);
-/* Append bytes. On failure some may have been stored: drop it. */
+/* Append bytes. After a failure drop the output. */
 enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const void *bytes,
                                          size_t length, struct cleave_error *err);
-/* The same with `lines`, of an output that may have been offered: what is whole of it by now is
- * passed on. */
+/* Append bytes with options.lines; complete lines of an offered output are written. */
 enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
                                                const void *bytes, size_t length,
                                                struct cleave_error *err);
-/* Take whole lines out of an output that is still being filled, from the front, once: at most
- * `most` bytes, which may end inside of a line when there are more. 0: none is whole. */
-enum cleave_status cv_chunk_output_read_lines(struct cv_chunk_output *store, void *room,
-                                              size_t max, size_t *out_length,
-                                              struct cleave_error *err);
-/* Take what there is out of an output that is still being filled, from the front, once: at most
- * `most` bytes. For one in blocks (cv_chunk_output_use_blocks). */
+/* Take at most `max` bytes from the front of an output that is being filled. With options.lines
+ * only complete lines, the last of which may be cut if there are more. */
 enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void *room,
                                              size_t max, size_t *out_length,
                                              struct cleave_error *err);
-/* Forget what is behind its last whole line. */
+/* Drop the bytes after the last complete line. */
 void cv_chunk_output_keep_lines(struct cv_chunk_output *store);
 uint64_t cv_chunk_output_size(const struct cv_chunk_output *store);
-/* Bytes of it that were written, or taken out by lines, before it was finished, which is with
- * `lines` and `early` only; and all that have come: those, and what is kept. */
+/* Bytes that were written or taken before the output was finished; bytes that it was given in
+ * all. */
 uint64_t cv_chunk_output_passed(const struct cv_chunk_output *store);
 uint64_t cv_chunk_output_came(const struct cv_chunk_output *store);
-/* Nothing is added to it any more: what it does not need is given back. */
+/* Nothing more is added: free unused room. */
 void cv_chunk_output_close(struct cv_chunk_output *store);
-/* The output is complete, and is read from the front, once: the next bytes, at most `most`,
- * and at least one if any are left. They are in `room`, which has space for as many, or
- * borrowed until the next call. */
+/* Read a complete output from the front, once: the next bytes, at most `max`, none at the end.
+ * They are in `room` or borrowed until the next call. */
 enum cleave_status cv_chunk_output_read(struct cv_chunk_output *store, void *room,
                                         size_t max, const void **out_bytes,
                                         size_t *out_length, struct cleave_error *err);
-/* Forget an output that was not finished: of a failed chunk, or one that was taken. */
+/* Free an output that was not finished, because its chunk failed or it was taken. */
 void cv_chunk_output_drop(struct cv_chunk_output *store);
 
-/* Where an output is: bytes [begin, end) of `fd`, borrowed until the store is dropped or
- * written. It must be complete. It can still be finished; if it is not, drop it. With
- * `separate`, begin is 0 and the file ends at `end`, so it can be opened by others as
- * /proc/PID/fd/FD. */
+/* A complete output as bytes [begin, end) of a file, borrowed until it is dropped or written.
+ * With options.separate, begin is 0 and the file ends at `end`, so that other processes can open
+ * it as /proc/PID/fd/FD. */
 struct cv_taken {
     int fd;
     uint64_t begin, end;
 };
 
+/* The output must be finished or dropped afterwards. */
 enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
                                           struct cv_taken *out, struct cleave_error *err);
 
-/* Let every output have a file of its own, as with `separate`. False: there are some
- * already. */
+/* Set options.separate. False: there are outputs in shared files. */
 bool cv_ordered_output_separate(struct cv_ordered_output *outputs);
-/* Outputs will be taken, as with `files`. */
+/* Set options.files. */
 void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs);
 
-/* --- writing ------------------------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------------------- */
 
-/* What is and will be in the store is the output of the input from byte `begin` on, which has
- * not been finished or skipped. With `lines` or `early`, and in order: as soon as everything
- * before it has been written, its lines are, each when it is whole. Else nothing comes of it. */
-void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin);
-/* The same with `early`, of an output that is made elsewhere: `call` is called when it is in front
- * and may be shown, so that it comes. */
-void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
-                                  void (*call)(void *context), void *context);
-/* More was put into the store, which may have been offered. */
+/* The output belongs to the input from byte `begin`, which is neither finished nor skipped. With
+ * options.lines or options.early, and in order, its complete lines are written as soon as all
+ * before it is. Otherwise this does nothing. `call`: ask for the bytes of an output of another
+ * machine, with options.early, when they can be written; or NULL. */
+void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
+                             void (*call)(void *context), void *context);
+/* Bytes were added to an output that may have been offered. */
 void cv_ordered_output_pass_on(struct cv_chunk_output *store);
-/* Whether an output that begins at `begin` has to begin with what was written of another. */
+/* Whether an output at `begin` must repeat bytes that were written of another. */
 bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin);
-/* With `early`: it will not be finished, after some of it was written. Whatever is finished there
- * has to begin with that, and is asked for that first. */
+/* With options.early: the output failed after bytes of it were written. The next output at its
+ * place must repeat them (cv_ordered_output_repeats). */
 void cv_streamed_output_remember(struct cv_chunk_output *store);
-/* Whether an output that is whole begins with what was written of an earlier one that began at
- * `begin`. Then that is not written again; else the store is good for nothing but to be dropped. */
+/* Whether a complete output repeats the bytes that were written of an earlier one at `begin`.
+ * They are then not written again. If not, drop the output. */
 bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin);
-/* With `early`: forget what is behind the last whole line. */
-void cv_streamed_output_keep_lines(struct cv_chunk_output *store);
-/* The store is the whole output of the bytes [begin, end) of the input, which have not
- * been finished or skipped before. begin < end. The store is the gather's from here on. */
+/* The output of the bytes [begin, end) of the input is complete and now owned by the ordered
+ * output. begin < end. */
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err);
-/* No output will come for [begin, end): what follows is not held up by it. */
+/* There is no output for [begin, end). */
 enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err);
 
 enum cv_ordered_output_state {
-    CV_GATHER_IDLE,    /* nothing can be written now                       */
-    CV_GATHER_BLOCKED, /* call again when the sink is writable             */
-    CV_GATHER_BUSY,    /* `most` was reached: call again                   */
+    CV_GATHER_IDLE,    /* nothing can be written now */
+    CV_GATHER_BLOCKED, /* call again when the sink is writable */
+    CV_GATHER_BUSY,    /* `max` was reached: call again */
 };
 
-/* Write what may be written, about `most` bytes at most. A pipe is never waited for, and
- * the sink's flags are left alone, as others may share it. SIGPIPE must be blocked or
- * ignored. After a failure every call fails in the same way. */
+/* Write about `max` bytes at most. Never waits for a pipe, and leaves the flags of the sink
+ * unchanged, as other processes may share it. SIGPIPE must be blocked or ignored. After a failure
+ * every call fails. */
 enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uint64_t max,
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err);
-/* Let the poller call it when there is something to write and the sink has room. The
- * caller looks for failures with cv_ordered_output_status. Detach before the poller is freed. */
+/* Let the poller write. Failures show in cv_ordered_output_status. Detach before the poller is
+ * freed. */
 enum cleave_status cv_ordered_output_attach(struct cv_ordered_output *outputs,
                                             struct cv_poller *poller,
                                             struct cleave_error *err);
 void cv_ordered_output_detach(struct cv_ordered_output *outputs);
-/* How writing went so far, and the errno of the failure (EPIPE: nobody reads), else 0. */
+/* The status of writing, and its errno (EPIPE: the reader has closed the sink) or 0. */
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err);
 
-/* Whether something finished has not been written completely. */
+/* Whether a finished output is not completely written. */
 bool cv_ordered_output_pending(const struct cv_ordered_output *outputs);
-/* Bytes written; bytes kept in memory and on disk now; most bytes ever kept on disk. */
 struct cv_ordered_output_usage {
-    uint64_t written, memory, disk, most_disk;
-    double blocked_s; /* there was something to write, and the sink took nothing        */
-    char head_goes_on; /* behind the header that is written once, more begins so; 0: no */
+    uint64_t written, memory, disk, most_disk; /* bytes; most_disk: maximum of `disk` */
+    double blocked_s;                          /* how long the sink accepted nothing */
+    char head_goes_on; /* '@' or '#': begins the line after the header, too; 0: no */
 };
 struct cv_ordered_output_usage
 cv_ordered_output_usage(const struct cv_ordered_output *outputs);
-/* The line with which all outputs begin that have something, if they are several, or the beginning
- * of it, as text; "": there is none. Borrowed. */
+/* The first line of all outputs that are not empty, perhaps cut; "": fewer than two, or they
+ * differ. Borrowed. */
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs);
 
-/* A file without a name where outputs are kept that memory has no room for. *out is owned by
- * the caller. */
+/* A file without a name in the directory of spill files. *out is owned by the caller. */
 enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,
                                           int *out, struct cleave_error *err);
 

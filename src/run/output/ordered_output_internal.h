@@ -1,20 +1,21 @@
-/* ordered_output_internal.h -- what the files gather*.c share. SPDX-License-Identifier: MIT */
+/* ordered_output_internal.h -- structures of src/run/output, for its files and their tests.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_ORDERED_OUTPUT_INTERNAL_H
 #define CV_ORDERED_OUTPUT_INTERNAL_H
 #include "run/output/ordered_output.h"
 #include "run/common/poller.h"
 
-/* A file that outputs are put into, one behind the other, and given back as a whole. */
+/* A file that holds several outputs, one after the other. Its space is freed as a whole. */
 struct cv_spill_file {
     int fd;
-    bool disk;       /* else in memory                                        */
-    uint64_t length; /* up to where it has been written                       */
-    uint64_t held;   /* bytes of it that count as used                        */
-    size_t users;    /* stores that are partly in it                          */
-    bool taken;      /* a store is being filled at its end                    */
-    bool listed;     /* in the list of those with room                        */
-    struct cv_spill_file *next, *previous; /* of all                                   */
-    struct cv_spill_file *next_free;       /* of those with room                       */
+    bool disk;                             /* else in memory (memfd) */
+    uint64_t length;                       /* up to where it is written */
+    uint64_t held;                         /* bytes that count as used */
+    size_t users;                          /* outputs that are partly in it */
+    bool taken;                            /* an output is being filled at its end */
+    bool listed;                           /* in the list of files with room */
+    struct cv_spill_file *next, *previous; /* list of all files */
+    struct cv_spill_file *next_free;       /* list of files with room */
 };
 
 struct cv_extent {
@@ -22,58 +23,58 @@ struct cv_extent {
     uint64_t begin, end;
 };
 
-enum { CV_BLOCK = 256 * 1024 - 64 }; /* what a frame of 256 KiB has room for */
+enum { CV_BLOCK = 256 * 1024 - 64 }; /* the payload of a frame of 256 KiB */
 
-struct cv_chunk_output_block {
-    struct cv_chunk_output_block *next;
-    size_t room, length; /* length: up to where it is filled                      */
+struct cv_output_block {
+    struct cv_output_block *next;
+    size_t room, length; /* length: filled bytes */
     unsigned char bytes[];
 };
 
 /* An output, or its beginning, in memory of this process. */
-struct cv_chunk_output_blocks {
-    struct cv_chunk_output_block *first,
-        *last;    /* owned                                           */
-    size_t begin; /* of the first one: what is before it is gone     */
+struct cv_output_blocks {
+    struct cv_output_block *first, *last; /* owned */
+    size_t begin;                         /* bytes of `first` that are consumed */
     uint64_t bytes;
 };
 
-/* What did not fit into memory follows on disk. There, room is left for what is before
- * it, which takes no space and lets both be joined without moving the larger part. */
+/* The output of one chunk: blocks, then extents. Bytes for which memory has no room continue on
+ * disk, with a hole for the bytes before them, so that both can be joined without moving the
+ * larger part.
+ *
+ * An offered output is written before it is finished, line by line. With options.lines its
+ * written bytes are dropped. With options.early they are kept until it is finished, so that the
+ * chunk can be repeated; the new output must begin with the same bytes. */
 struct cv_chunk_output {
-    struct cv_ordered_output
-        *outputs;   /* borrowed                                        */
-    bool in_blocks; /* rather than in files, as far as memory goes       */
-    struct cv_chunk_output_blocks
-        blocks;                  /* come first                                      */
-    struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
+    struct cv_ordered_output *outputs; /* borrowed */
+    bool in_blocks;                    /* in blocks as long as there is memory */
+    struct cv_output_blocks blocks;
+    struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk */
     size_t nextents;
-    bool filling; /* its last spill file is still taken                                */
-    bool passes;  /* it is filled by lines; see output_pass.c                       */
-    bool offered; /* lines of it may be written before it is finished               */
-    uint64_t whole;  /* bytes of it that are left up to the end of its last line    */
-    uint64_t passed; /* bytes of it that were written before it was finished        */
-    /* Of one whose output may be shown early, which keeps what was; see streamed_output.c. */
-    uint64_t shown;            /* bytes of it that were written                        */
-    uint64_t looked, line_end; /* up to where it was looked for lines, and one ends     */
-    double due_s; /* before that nothing of it is; 0: that moment has gone            */
-    void (*call)(void *context); /* it is wanted where it is made; NULL: that is known  */
+    bool filling; /* the last extent is at the end of its file, and that is taken */
+    bool widened; /* the pipe of the command */
+    bool offered;
+    uint64_t line_end; /* offset of the end of the last complete line */
+    uint64_t passed;   /* bytes written before it was finished, and dropped */
+    uint64_t shown;    /* early: bytes written before it was finished, and kept */
+    uint64_t looked;   /* early: up to where lines were searched */
+    double due_s;      /* early: nothing is written before this time; 0: it has passed */
+    void (*call)(void *context); /* early: ask for the output, made elsewhere; or NULL */
     void *caller;
     struct cv_chunk_output *next_offered;
-    bool widened;
-    size_t
-        lent; /* of the blocks: bytes that cv_chunk_output_read has handed out         */
-    uint64_t begin, end; /* of the input, once finished                          */
-    struct cv_chunk_output *next;      /* of all                                        */
-    struct cv_chunk_output *next_free; /* of those not in use                           */
+    size_t lent;         /* bytes of blocks that cv_chunk_output_read has returned */
+    uint64_t begin, end; /* range of the input, once offered or finished */
+    struct cv_chunk_output *next;      /* list of all outputs */
+    struct cv_chunk_output *next_free; /* list of unused outputs */
 };
 
 enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
 /* Whether all outputs begin with the same line. */
 struct cv_repeated_header {
-    char line[CV_ALIKE]; /* of the first that has something, or its beginning        */
-    uint64_t outputs;    /* that have something and begin so                         */
+    char line
+        [CV_ALIKE];   /* first line of the first output that is not empty, perhaps cut */
+    uint64_t outputs; /* that are not empty and begin with it */
     bool differ;
 };
 
@@ -83,173 +84,113 @@ struct cv_ordered_output {
     char *sink_name; /* owned: options.sink_name */
 
     struct cv_spill_file *spills,
-        *free_shelves[2];             /* owned; with room: in memory, on disk */
-    uint64_t memory, disk, most_disk; /* bytes held                           */
-    struct cv_chunk_output_block
-        *spare_blocks; /* owned: all of CV_BLOCK bytes          */
-    uint64_t spare;    /* bytes of them                        */
-    struct cv_chunk_output *stores,
-        *free_stores; /* owned                                */
+        *free_spills[2];                  /* owned; with room: in memory, on disk */
+    uint64_t memory, disk, most_disk;     /* bytes held */
+    struct cv_output_block *spare_blocks; /* owned: unused, of CV_BLOCK bytes */
+    uint64_t spare;                       /* bytes of them */
+    struct cv_chunk_output *stores, *free_stores; /* owned */
 
-    struct cv_chunk_output *
-        *heap; /* owned array of finished stores, the first on top    */
+    struct cv_chunk_output **heap; /* owned: finished outputs by `begin` */
     size_t count, capacity;
-    struct cv_chunk_output
-        *writing; /* the one that is being written, or NULL            */
-    struct cv_chunk_output
-        *offered; /* the first of those that are                       */
-    struct cv_chunk_output
-        *said; /* failed after some of it was written: another one has to begin
-                                 with that; or NULL                                */
-    struct cv_timer ripens; /* when what is in front may be shown                */
-    bool headed;            /* its header has been looked at                     */
-    size_t extent;          /* of it                                             */
-    uint64_t position;      /* in the input: all before it is written or skipped;
-                                 unordered: how many outputs were written          */
+    struct cv_chunk_output *writing; /* the output in front, or NULL */
+    bool headed;                     /* the header of `writing` was examined */
+    struct cv_chunk_output *offered; /* list */
+    struct cv_chunk_output *said;    /* failed after bytes of it were written; or NULL */
+    struct cv_timer ripens;          /* due_s of the output in front */
+    uint64_t position; /* input before it is written or skipped; unordered: outputs
+                          written */
     uint64_t finished, written;
-    double blocked_from_s,
-        blocked_s; /* since when the sink takes nothing (0: it does), and
-                                         how long it did not before                   */
+    double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts */
+    double blocked_s;      /* how long it accepted nothing before */
 
-    char *head; /* owned: the header of outputs, once one had it; else NULL       */
+    char *head; /* owned: the header of the first output that has one; or NULL */
     size_t head_length;
-    char head_goes_on; /* what follows begins with the same '@' or '#'; 0: it does not */
+    char head_goes_on; /* see struct cv_ordered_output_usage */
     struct cv_repeated_header alike;
 
     enum cv_sink_kind kind;
-    size_t copy_bytes; /* of CV_SINK_OTHER, at a time                              */
+    size_t copy_bytes; /* CV_SINK_OTHER: bytes per write */
     bool socket;
-    int error; /* errno of the failure of the sink                                 */
+    int error; /* errno of the failure of the sink */
     struct cleave_error failure;
     struct cv_poller *poller; /* borrowed, or NULL */
     struct cv_watch watch;
 };
 
-/* --- spill_file.c ----------------------------------------------------------------------- */
+/* Whether the sink takes bytes from memory as fast as from a file. */
+static inline bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
+{
+    return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
+}
 
-/* A spill file whose end a store may fill, in memory or on disk. */
+/* --- output_storage.c ---------------------------------------------------------------- */
+
+/* Take a spill file, in memory or on disk, to fill an output at its end. */
 enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
                                       struct cv_spill_file **out,
                                       struct cleave_error *err);
-/* The store at its end is complete. */
+/* The output at its end is complete. */
 void cv_spill_file_return(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
-/* `bytes` more are in it; they may be negative. */
+/* Account for `bytes` more; may be negative. */
 void cv_spill_file_count(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
                          int64_t bytes);
-/* A store that is partly in it goes away. */
+/* An output that is partly in the file is dropped. */
 void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
 void cv_spill_files_close(struct cv_ordered_output *outputs);
-/* An error of reading or writing kept outputs, with errno. */
+/* A failure of reading or writing, with errno. */
 enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
                                       int error, struct cleave_error *err);
 
-/* --- output_blocks.c ----------------------------------------------------------------------- */
+/* Room for the next bytes, of which `wanted` are known. NULL: no memory is left. */
+unsigned char *cv_output_blocks_room(struct cv_chunk_output *store, size_t wanted,
+                                     size_t *out_room);
+/* `bytes` were put there. */
+void cv_output_blocks_added(struct cv_chunk_output *store, size_t bytes);
+/* The first contiguous bytes. There are some. */
+const unsigned char *cv_output_blocks_front(const struct cv_chunk_output *store,
+                                            size_t *out_length);
+/* Drop the first bytes, at most as many as cv_output_blocks_front returns. */
+void cv_output_blocks_gone(struct cv_chunk_output *store, size_t bytes);
+/* Nothing is added: free unused room. */
+void cv_output_blocks_cut(struct cv_chunk_output *store);
+void cv_output_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes);
+void cv_output_blocks_clear(struct cv_chunk_output *store);
+/* Free the spare blocks. */
+void cv_output_blocks_trim(struct cv_ordered_output *outputs);
 
-/* Room for the next bytes of an output, of which `wanted` are known to come. NULL: the
- * memory is used up. */
-unsigned char *cv_blocks_room(struct cv_chunk_output *store, size_t wanted,
-                              size_t *out_room);
-/* So many have been put there. */
-void cv_blocks_added(struct cv_chunk_output *store, size_t bytes);
-/* The first bytes of those that are left; there are some. */
-const unsigned char *cv_blocks_front(const struct cv_chunk_output *store,
-                                     size_t *out_length);
-/* So many of the first ones are not needed any more. */
-void cv_blocks_gone(struct cv_chunk_output *store, size_t bytes);
-/* Nothing is added any more: give back what is not used. */
-void cv_blocks_cut(struct cv_chunk_output *store);
-/* So many of the last ones are not wanted; there are as many. */
-void cv_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes);
-void cv_blocks_clear(struct cv_chunk_output *store);
-/* Free the blocks that are in no output. */
-void cv_blocks_trim(struct cv_ordered_output *outputs);
+/* --- chunk_output.c ------------------------------------------------------------------ */
 
-/* --- chunk_output.c ----------------------------------------------------------------------- */
-
-/* What comes next goes to a spill file, in memory or on disk. */
-enum cleave_status cv_chunk_output_begin_extent(struct cv_chunk_output *store, bool disk,
+/* Copy `length` bytes from offset `at`; false: they cannot be read. */
+bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
+                          size_t length);
+/* Append bytes and set `line_end`. */
+enum cleave_status cv_chunk_output_append_lines(struct cv_chunk_output *store,
+                                                const void *bytes, size_t length,
                                                 struct cleave_error *err);
-/* So many of its last bytes are not wanted. */
-void cv_chunk_output_cut(struct cv_chunk_output *store, uint64_t bytes);
-/* It is not offered any more. */
+void cv_chunk_output_drop_front(struct cv_chunk_output *store, uint64_t bytes);
+/* With options.lines: the first bytes were written or taken, and are dropped already. */
+void cv_chunk_output_note_passed(struct cv_chunk_output *store, uint64_t bytes);
+/* With options.early: set `line_end`. */
+void cv_chunk_output_find_line(struct cv_chunk_output *store);
+/* Drop what cv_chunk_output_read has returned. */
+void cv_chunk_output_read_over(struct cv_chunk_output *store);
+/* Remove it from the list of offered outputs. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
 
-/* --- output_pass.c ------------------------------------------------------------------------ */
+/* --- output_header.c ----------------------------------------------------------------- */
 
-/* The one among those offered that begins there, or NULL. */
-struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *outputs,
-                                     uint64_t begin);
-/* So many bytes of an offered store were written, or of another one taken out. */
-void cv_pass_written(struct cv_chunk_output *store, uint64_t bytes);
-/* It is finished: the rest of it is written from where it is now. */
-void cv_pass_finish(struct cv_chunk_output *store);
-
-/* --- output_take.c ------------------------------------------------------------------------ */
-
-/* What cv_chunk_output_read has handed out is not looked at any more. */
-void cv_chunk_output_read_over(struct cv_chunk_output *store);
-
-/* --- output_write.c ----------------------------------------------------------------------- */
-
-/* Write what may be written of the store that is being written, at most *most bytes. One that
- * is still being filled gives whole lines only, and stays. */
-enum cleave_status cv_ordered_output_write(struct cv_ordered_output *outputs,
-                                           uint64_t *max,
-                                           enum cv_ordered_output_state *out);
-
-/* --- streamed_output.c ----------------------------------------------------------------------- */
-
-/* It is offered: its first moment begins. */
-void cv_streamed_output_begin(struct cv_chunk_output *store);
-/* Whether some of it may be written now. */
-bool cv_streamed_output_ready(struct cv_chunk_output *store);
-/* Write what may be, at most *most bytes, of the store in front. */
-enum cleave_status cv_streamed_output_write(struct cv_ordered_output *outputs,
-                                            uint64_t *max,
-                                            enum cv_ordered_output_state *out);
-/* It is finished: what is left of it is what was not written. */
-void cv_streamed_output_finish(struct cv_chunk_output *store);
-/* What there is at `begin` need not be what was written of it before. */
-void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);
-
-/* --- output_header.c ------------------------------------------------------------------------ */
-
-/* An output is about to be written: take the header away unless it is the first that has
- * one. Fails if it is another. */
+/* The output is the next to be written: drop its header unless it is the first. Fails if the
+ * headers differ. */
 enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
                                           struct cv_chunk_output *store,
                                           struct cleave_error *err);
+/* The output is complete: compare its first line with other outputs. */
+void cv_repeated_header_look(struct cv_ordered_output *outputs,
+                             const struct cv_chunk_output *store);
 
-/* The first `length` bytes of an output that has as many. */
-enum cleave_status cv_chunk_output_peek(const struct cv_chunk_output *store, char *out,
-                                        size_t length, struct cleave_error *err);
+/* --- ordered_output.c ---------------------------------------------------------------- */
 
-/* --- repeated_header.c ----------------------------------------------------------------------- */
-
-/* An output is whole, and nothing was taken away from it yet: see how it begins. */
-void cv_alike_look(struct cv_ordered_output *outputs,
-                   const struct cv_chunk_output *store);
-
-/* --- output_sink.c ------------------------------------------------------------------------ */
-
-void cv_sink_init(struct cv_ordered_output *outputs);
-/* Whether it takes bytes of this process as well as those of a file. */
-bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs);
-/* Write bytes; the number written, or -1 with errno, which is EAGAIN if a sink of another kind
- * has no room now. */
-int64_t cv_sink_write_bytes(const struct cv_ordered_output *outputs,
-                            const unsigned char *bytes, size_t length);
-/* Write up to `length` bytes of `extent`; the number written, or -1 with errno (EAGAIN:
- * wait until the sink is writable). */
-int64_t cv_sink_write(struct cv_ordered_output *outputs, const struct cv_extent *extent,
-                      uint64_t length);
-
-/* What came of writing to the sink, as a system call says it: how many bytes, which are no longer
- * among the *most. */
-enum cleave_status cv_sink_wrote(struct cv_ordered_output *outputs, int64_t got,
-                                 uint64_t *max, size_t *out_bytes,
-                                 enum cv_ordered_output_state *out);
-/* The sink has failed, with errno, and nothing more is written. */
-enum cleave_status cv_sink_broke(struct cv_ordered_output *outputs, int error);
+/* The output at `begin` need not repeat earlier bytes. */
+void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);
 
 #endif

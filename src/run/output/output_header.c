@@ -1,4 +1,4 @@
-/* output_header.c -- a header that every output has, and that is written once.
+/* output_header.c -- the header of outputs: written once, or repeated by mistake.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "run/split/split.h"
 
 enum {
-    LOOK = 4096, /* bytes that are looked at first                        */
-    SHOWN = 100, /* of a line that differs: room for it in a message ...  */
-    BEFORE = 30, /* ... and bytes before the first one that does          */
+    LOOK = 4096, /* bytes examined first */
+    SHOWN = 100, /* characters of a line in a message */
+    BEFORE = 30, /* characters before the difference, if the line is long */
 };
 
-/* Lines that a program writes otherwise each time, and what is to be typed. */
+/* Lines that a program writes differently each time, and the remedy. */
 static const struct {
     const char *begin, *has, *what;
 } fickle[] = {
@@ -25,60 +25,7 @@ static const struct {
       "; samtools writes its command into it: type 'samtools COMMAND --no-PG'" },
 };
 
-enum cleave_status cv_chunk_output_peek(const struct cv_chunk_output *store, char *out,
-                                        size_t length, struct cleave_error *err)
-{
-    size_t done = 0, skip = store->blocks.begin;
-
-    for (const struct cv_chunk_output_block *block = store->blocks.first;
-         block != NULL && done < length; block = block->next, skip = 0) {
-        const size_t there = block->length - skip;
-        const size_t part = there < length - done ? there : length - done;
-
-        memcpy(out + done, block->bytes + skip, part);
-        done += part;
-    }
-    for (size_t i = 0; i < store->nextents; i++) {
-        const struct cv_extent *extent = &store->extents[i];
-
-        for (uint64_t at = extent->begin; done < length && at < extent->end;) {
-            const size_t left = length - done;
-            const ssize_t got =
-                pread(extent->spill->fd, out + done,
-                      extent->end - at < left ? (size_t)(extent->end - at) : left,
-                      (off_t)at);
-
-            if (got <= 0)
-                return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
-            done += (size_t)got;
-            at += (uint64_t)got;
-        }
-    }
-    return done == length ? CLEAVE_OK
-                          : cv_fail(err, CLEAVE_EENGINE, "an output has become shorter");
-}
-
-static void take_away(struct cv_chunk_output *store, size_t length)
-{
-    while (length > 0 && store->blocks.bytes > 0) {
-        size_t part;
-
-        (void)cv_blocks_front(store, &part);
-        part = part < length ? part : length;
-        cv_blocks_gone(store, part);
-        length -= part;
-    }
-    for (size_t i = 0; i < store->nextents && length > 0; i++) {
-        struct cv_extent *extent = &store->extents[i];
-        const uint64_t there = extent->end - extent->begin;
-        const size_t part = there < length ? (size_t)there : length;
-
-        extent->begin += part;
-        length -= part;
-    }
-}
-
-/* The line, without its end. */
+/* Without the newline. */
 static size_t line_length(const char *bytes, size_t length)
 {
     const char *newline = memchr(bytes, '\n', length);
@@ -98,8 +45,7 @@ static const char *advice(const char *line, size_t length)
     return "";
 }
 
-/* What differs of two headers: the first line that does is of use, not the hundred before it, and of
- * that one, if it is long, what is around the place. */
+/* Show the first line that differs, around the difference if it is long. */
 static enum cleave_status refuse(const struct cv_ordered_output *outputs,
                                  const char *bytes, size_t length,
                                  struct cleave_error *err)
@@ -117,13 +63,13 @@ static enum cleave_status refuse(const struct cv_ordered_output *outputs,
         cv_shown(both[i] + from, line_length(both[i] + from, ends[i] - from), shown[i],
                  sizeof shown[i]);
     return cv_fail(err, CLEAVE_EENGINE,
-                   "--header-out: expected the header '%s%s', as in the first output, "
+                   "output.header: expected the header '%s%s', as in the first output, "
                    "got '%s%s'%s",
                    from > line ? "..." : "", shown[0], from > line ? "..." : "", shown[1],
                    advice(bytes + line, line_length(bytes + line, length - line)));
 }
 
-/* Compare with the header that was written, or remember it. */
+/* Compare with the header of the first output, or store it. */
 static enum cleave_status judge(struct cv_ordered_output *outputs,
                                 struct cv_chunk_output *store, const char *bytes,
                                 size_t length, struct cleave_error *err)
@@ -137,7 +83,7 @@ static enum cleave_status judge(struct cv_ordered_output *outputs,
         return CLEAVE_OK;
     }
     if (length == outputs->head_length && memcmp(bytes, outputs->head, length) == 0) {
-        take_away(store, length);
+        cv_chunk_output_drop_front(store, length);
         return CLEAVE_OK;
     }
     return refuse(outputs, bytes, length, err);
@@ -164,10 +110,10 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
             status = cv_fail_memory(err, "the header of an output");
             break;
         }
-        status = cv_chunk_output_peek(store, bytes, length, err);
-        if (status == CLEAVE_OK)
-            status = cv_splitter_head(outputs->options.head, bytes, length,
-                                      length == size, &found, &end, err);
+        status = !cv_chunk_output_peek(store, 0, bytes, length)
+                     ? cv_fail(err, CLEAVE_EENGINE, "cannot read an output again")
+                     : cv_splitter_head(outputs->options.head, bytes, length,
+                                        length == size, &found, &end, err);
         if (found && end < length && bytes[end] == bytes[0] &&
             (bytes[0] == '@' || bytes[0] == '#'))
             outputs->head_goes_on = bytes[0];
@@ -176,4 +122,37 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
     }
     free(bytes);
     return status;
+}
+
+/* --- a repeated header --------------------------------------------------------------- */
+
+/* Commands that write a header write it once per chunk, and a user may not know. The first lines
+ * of all outputs are compared. */
+
+void cv_repeated_header_look(struct cv_ordered_output *outputs,
+                             const struct cv_chunk_output *store)
+{
+    struct cv_repeated_header *alike = &outputs->alike;
+    const uint64_t size = cv_chunk_output_size(store);
+    char line[CV_ALIKE] = "";
+    size_t length = size < CV_ALIKE ? (size_t)size : CV_ALIKE - 1;
+
+    if (alike->differ || size == 0 || outputs->options.head != NULL)
+        return;
+    if (store->passed > 0 || !cv_chunk_output_peek(store, 0, line, length)) {
+        alike->differ = true; /* unknown */
+        return;
+    }
+    length = strcspn(line, "\n");
+    line[length] = '\0';
+    if (alike->outputs == 0)
+        memcpy(alike->line, line, length + 1);
+    alike->differ = strcmp(alike->line, line) != 0;
+    alike->outputs++;
+}
+
+const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
+{
+    return outputs->alike.outputs > 1 && !outputs->alike.differ ? outputs->alike.line
+                                                                : "";
 }

@@ -5,7 +5,7 @@
 #ifndef CV_PIECE_PACK_H
 #define CV_PIECE_PACK_H
 #include <stddef.h>
-#include "run/common/pack.h"
+#include "run/common/transfer.h"
 
 struct cv_pack_form {
     const char *ending;  /* of names, as ".gz" */

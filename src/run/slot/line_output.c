@@ -1,9 +1,8 @@
-/* line_output.c -- lines of an output, written when they are whole.
- * SPDX-License-Identifier: MIT
+/* line_output.c -- outputs by lines, and outputs of items. SPDX-License-Identifier: MIT
  *
- * On one machine they are written at once: whoever reads slowly holds up all commands, as with a
- * pipe of their own. Where others are to be heard all the time, as hosts are, the lines that have
- * come at a time are an output of their own for the gather, which waits for nobody. */
+ * On one machine lines are written at once: a slow reader delays all commands, as if they had its
+ * pipe themselves. With hosts, which must be served all the time, the lines that arrive at a time
+ * are one output for the ordered output, which does not wait. */
 #include "run/slot/line_output.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
 #include <cleave/execute.h>
 
 #include "base/arena.h"
@@ -58,7 +56,7 @@ static enum cleave_status put_at_once(int fd, const char *bytes, size_t length,
     return CLEAVE_OK;
 }
 
-/* Into the store, or, if there is none, to where all goes. */
+/* Into `store`, or to the sink if it is NULL. */
 static enum cleave_status put(const struct cv_slot *slot, struct cv_chunk_output *store,
                               const char *bytes, size_t length, struct cleave_error *err)
 {
@@ -66,30 +64,41 @@ static enum cleave_status put(const struct cv_slot *slot, struct cv_chunk_output
                          : put_at_once(slot->lines_to, bytes, length, err);
 }
 
+/* Put `tag` before each line. *begins: the bytes begin a line; set for the next call. */
+static enum cleave_status put_tagged(const struct cv_slot *slot,
+                                     struct cv_chunk_output *store, const char *tag,
+                                     const char *bytes, size_t length, bool *begins,
+                                     struct cleave_error *err)
+{
+    while (length > 0) {
+        const char *end = memchr(bytes, '\n', length);
+        const size_t line = end != NULL ? (size_t)(end + 1 - bytes) : length;
+
+        if (*begins)
+            CV_TRY(put(slot, store, tag, strlen(tag), err));
+        CV_TRY(put(slot, store, bytes, line, err));
+        *begins = end != NULL;
+        bytes += line;
+        length -= line;
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status put_each(const struct cv_slot *slot,
                                    struct cv_chunk_output *store, size_t length,
                                    struct cleave_error *err)
 {
     const struct cv_line_output *lines = &slot->lines;
-    size_t at = 0;
+    bool begins = true;
 
-    if (lines->tag == NULL)
-        return put(slot, store, lines->bytes, length, err);
-    while (at < length) {
-        const char *end = memchr(lines->bytes + at, '\n', length - at);
-        const size_t line =
-            end != NULL ? (size_t)(end + 1 - lines->bytes) - at : length - at;
-
-        CV_TRY(put(slot, store, lines->tag, strlen(lines->tag), err));
-        CV_TRY(put(slot, store, lines->bytes + at, line, err));
-        at += line;
-    }
-    return CLEAVE_OK;
+    return lines->tag == NULL
+               ? put(slot, store, lines->bytes, length, err)
+               : put_tagged(slot, store, lines->tag, lines->bytes, length, &begins, err);
 }
 
-/* As an output of their own, behind all that were finished before. */
-static enum cleave_status put_by_gather(struct cv_slot *slot, size_t length,
-                                        struct cleave_error *err)
+/* Write the lines as one output, after all finished outputs. */
+static enum cleave_status put_in_order(struct cv_slot *slot, size_t length,
+                                       struct cleave_error *err)
 {
     struct cv_chunk_output *store;
     enum cleave_status status;
@@ -104,7 +113,7 @@ static enum cleave_status put_by_gather(struct cv_slot *slot, size_t length,
     return status;
 }
 
-/* The first `length` bytes, which end with a line or with the output. */
+/* Write the first `length` bytes, which end with a line or with the output. */
 static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
                                     struct cleave_error *err)
 {
@@ -113,22 +122,22 @@ static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
     if (length == 0)
         return CLEAVE_OK;
     CV_TRY(slot->lines_to > 0 ? put_each(slot, NULL, length, err)
-                              : put_by_gather(slot, length, err));
+                              : put_in_order(slot, length, err));
     lines->written += length;
     lines->length -= length;
     memmove(lines->bytes, lines->bytes + length, lines->length);
     return CLEAVE_OK;
 }
 
-static enum cleave_status grow_array(struct cv_line_output *lines, size_t length,
-                                     struct cleave_error *err)
+static enum cleave_status reserve(struct cv_line_output *lines, size_t length,
+                                  struct cleave_error *err)
 {
     return CV_ROOM(lines->bytes, &lines->room, lines->length + length)
                ? CLEAVE_OK
                : cv_fail_memory(err, "a line of an output");
 }
 
-/* So many bytes have come behind those that there were. */
+/* `length` bytes were added to the buffer. */
 static enum cleave_status came(struct cv_slot *slot, size_t length,
                                struct cleave_error *err)
 {
@@ -145,7 +154,7 @@ enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
 {
     if (length == 0)
         return CLEAVE_OK;
-    CV_TRY(grow_array(&slot->lines, length, err));
+    CV_TRY(reserve(&slot->lines, length, err));
     memcpy(slot->lines.bytes + slot->lines.length, bytes, length);
     return came(slot, length, err);
 }
@@ -165,7 +174,7 @@ enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
     for (uint64_t moved = 0; moved < max;) {
         ssize_t got;
 
-        CV_TRY(grow_array(lines, READ, err));
+        CV_TRY(reserve(lines, READ, err));
         if (poll(&readable, 1, 0) <= 0) {
             *out = CV_STORE_EMPTY;
             return CLEAVE_OK;
@@ -184,4 +193,76 @@ enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
     }
     *out = CV_STORE_BUSY;
     return CLEAVE_OK;
+}
+
+/* --- outputs of items ---------------------------------------------------------------- */
+
+static enum cleave_status copy_lines(const struct cv_slot *slot,
+                                     struct cv_chunk_output *from,
+                                     struct cv_chunk_output *to, const char *tag,
+                                     struct cleave_error *err)
+{
+    char *room = malloc(READ);
+    enum cleave_status status = CLEAVE_OK;
+    bool begins = true;
+    size_t length = 1;
+
+    if (room == NULL)
+        return cv_fail_memory(err, "an output");
+    while (status == CLEAVE_OK && length > 0) {
+        const void *bytes = NULL;
+
+        status = cv_chunk_output_read(from, room, READ, &bytes, &length, err);
+        if (status == CLEAVE_OK)
+            status = put_tagged(slot, to, tag, bytes, length, &begins, err);
+    }
+    free(room);
+    return status;
+}
+
+/* Replace the output by a text, or by a copy with tags. */
+static enum cleave_status replace(const struct cv_slot *slot,
+                                  struct cv_chunk_output **store, const char *text,
+                                  size_t length, bool lines, struct cleave_error *err)
+{
+    struct cv_chunk_output *made;
+    enum cleave_status status;
+
+    CV_TRY(cv_chunk_output_open(slot->outputs, &made, err));
+    status = lines ? copy_lines(slot, *store, made, text, err)
+                   : cv_chunk_output_write(made, text, length, err);
+    cv_chunk_output_drop(status == CLEAVE_OK ? *store : made);
+    if (status == CLEAVE_OK)
+        *store = made;
+    return status;
+}
+
+enum cleave_status cv_item_output_format(const struct cv_slot *slot,
+                                         struct cv_chunk_output **store,
+                                         struct cleave_error *err)
+{
+    const struct cleave_items *items = slot->items;
+    const uint64_t item = slot->piece.begin;
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_taken taken;
+    size_t length = 0;
+    char *text;
+
+    if (items == NULL || *store == NULL)
+        return CLEAVE_OK;
+    if (items->keep != NULL) {
+        CV_TRY(cv_ordered_output_take(*store, &taken, err));
+        CV_TRY(items->keep(items->context, item, taken.fd, taken.begin, taken.end, &text,
+                           &length, err));
+        status = replace(slot, store, text != NULL ? text : "", text != NULL ? length : 0,
+                         false, err);
+        free(text);
+        return status;
+    }
+    if (items->tag == NULL || cv_chunk_output_size(*store) == 0)
+        return CLEAVE_OK;
+    CV_TRY(items->tag(items->context, item, slot->worker + 1, &text, err));
+    status = replace(slot, store, text, 0, true, err);
+    free(text);
+    return status;
 }

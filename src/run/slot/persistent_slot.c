@@ -1,9 +1,8 @@
-/* persistent_slot.c -- a slot whose command stays and is given one piece after the other.
- * SPDX-License-Identifier: MIT
+/* persistent_slot.c -- a slot whose command processes many pieces. SPDX-License-Identifier: MIT
  *
- * A small piece costs two calls on the way in (persistent_send.c) and two on the way out: read
- * the answer, keep it; larger ones are spliced, as always. The process is watched for its
- * output and its end all the time, so nothing is set up or taken down per piece. */
+ * A small piece costs two system calls on the way in and two on the way out (read the answer,
+ * keep it); larger ones are spliced. The output and the end of the process are watched all the
+ * time, so nothing is set up per piece. */
 #include "run/slot/persistent_slot.h"
 
 #include <errno.h>
@@ -14,27 +13,160 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/slot/slot_kind.h"
-#include "run/slot/steady_answer.h"
 
 enum {
-    COPY = 32 * 1024, /* of an answer that is read, not spliced   */
-    TURN = 8 << 20,   /* bytes moved before others get their turn */
-    UNSTARTED = 127,  /* as a shell says it                       */
+    SMALL = 16 * 1024, /* a smaller piece is copied */
+    COPY = 32 * 1024,  /* an answer with less left is read, not spliced */
+    TURN = 8 << 20,    /* bytes moved before other callbacks run */
+    UNSTARTED = 127,   /* exit status of a shell for such a command */
+    LENGTH_BITS = 56,  /* a plausible length has no more bits; any text has */
 };
 
-static const double PATIENCE_S = 10; /* with the first answer of all */
+static const double PATIENCE_S = 10; /* with the first answer */
 
-static void broke(struct cv_slot *slot, const struct cleave_error *err)
+/* --- give a piece to the command ----------------------------------------------------- */
+
+/* A small piece and its length are written by one call: that is cheaper than splicing, and the
+ * command wakes up once. */
+
+/* The first `done` bytes of the parts were written. */
+static void skip(struct cv_part *parts, size_t count, uint64_t done)
 {
-    slot->broke(slot->context, err);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t length = parts[i].end - parts[i].begin;
+        const uint64_t some = done < length ? done : length;
+
+        parts[i].begin += some;
+        if (parts[i].bytes != NULL)
+            parts[i].bytes = (const char *)parts[i].bytes + some;
+        done -= some;
+    }
 }
+
+/* Write all parts by one call; returns the bytes written. If a part cannot be read, 0: the feeder
+ * will find the cause. */
+static uint64_t put_small(int fd, const struct cv_part *parts, size_t count)
+{
+    unsigned char bytes[CV_FRAME + SMALL];
+    size_t done = 0;
+    ssize_t put;
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = (size_t)(parts[i].end - parts[i].begin);
+
+        if (cv_part_read(&parts[i], parts[i].begin, bytes + done, length) !=
+            (ssize_t)length)
+            return 0;
+        done += length;
+    }
+    put = write(fd, bytes, done);
+    return put > 0 ? (uint64_t)put : 0;
+}
+
+/* parts[0] is reserved for the length. */
+static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder *feeder,
+                                    unsigned char *frame, struct cv_part *parts,
+                                    size_t count, struct cleave_error *err)
+{
+    uint64_t length = 0, put;
+
+    for (size_t i = 1; i < count; i++)
+        length += parts[i].end - parts[i].begin;
+    cv_persistent_length_put(frame, length);
+    parts[0] = (struct cv_part){ .bytes = frame, .fd = -1, .end = CV_FRAME };
+    put = length <= SMALL ? put_small(feeder->fd, parts, count) : 0;
+    slot->persistent.sent += put;
+    if (put == CV_FRAME + length) {
+        feeder->feeding = false;
+        cv_pipe_writer_init(&feeder->writer, feeder->fd, parts, 0);
+        return CLEAVE_OK;
+    }
+    skip(parts, count, put);
+    CV_TRY(cv_pipe_feeder_begin(feeder, parts, count, err));
+    return cv_pipe_feeder_watch(feeder, err);
+}
+
+static enum cleave_status give(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_persistent *persistent = &slot->persistent;
+    struct cv_part parts[1 + CV_SLOT_PARTS], mates[2];
+    const size_t count = cv_slot_parts(slot, parts + 1);
+    const size_t nmates = cv_slot_mate_parts(slot, mates + 1);
+
+    persistent->given = true;
+    persistent->refused = false;
+    persistent->part = persistent->begun = false;
+    persistent->nhead = 0;
+    persistent->left = 0;
+    persistent->sent = 0;
+    slot->start_s = cv_clock_s();
+    CV_TRY(put_frame(slot, &slot->in, persistent->frames[0], parts, 1 + count, err));
+    if (nmates > 0)
+        CV_TRY(
+            put_frame(slot, &slot->mate, persistent->frames[1], mates, 1 + nmates, err));
+    return cv_slot_limit(slot, err);
+}
+
+/* --- parse answers ------------------------------------------------------------------- */
+
+bool cv_persistent_answered(const struct cv_persistent *persistent)
+{
+    return persistent->nhead == CV_FRAME && persistent->left == 0 && !persistent->part;
+}
+
+/* The length is complete. */
+static enum cv_answer judge_length(struct cv_persistent *persistent)
+{
+    uint64_t length = cv_persistent_length(persistent->head);
+
+    persistent->refused = length == UINT64_MAX;
+    persistent->part =
+        persistent->in_parts && !persistent->refused && (length & CV_STEADY_PART) != 0;
+    if (persistent->part)
+        length &= ~CV_STEADY_PART;
+    if (!persistent->refused && length >> LENGTH_BITS != 0)
+        return CV_ANSWER_NO_LENGTH;
+    persistent->left = persistent->refused ? 0 : length;
+    persistent->begun = persistent->begun || persistent->part;
+    return CV_ANSWER_GOOD;
+}
+
+enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *bytes,
+                                  size_t length, struct cv_answer_bytes *out)
+{
+    size_t missing, head;
+
+    if (persistent->part && persistent->left == 0) { /* the next part */
+        persistent->part = false;
+        persistent->nhead = 0;
+    }
+    missing = CV_FRAME - persistent->nhead;
+    head = missing < length ? missing : length;
+    *out = (struct cv_answer_bytes){ bytes + length, 0 };
+    if (!persistent->given || cv_persistent_answered(persistent))
+        return CV_ANSWER_UNASKED;
+    memcpy(persistent->head + persistent->nhead, bytes, head);
+    persistent->nhead += head;
+    if (head > 0 && persistent->nhead == CV_FRAME &&
+        judge_length(persistent) != CV_ANSWER_GOOD)
+        return CV_ANSWER_NO_LENGTH;
+    bytes += head;
+    length -= head;
+    *out = (struct cv_answer_bytes){ bytes, length < persistent->left
+                                                ? length
+                                                : (size_t)persistent->left };
+    persistent->left -= out->length;
+    return length > out->length && !persistent->part ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
+}
+
+/* --- the end of a piece -------------------------------------------------------------- */
 
 static bool is_alive(const struct cv_slot *slot)
 {
     return slot->process.pid > 0;
 }
 
-/* Whether it can be given a piece, or its answer be believed. */
+/* Whether it can be given a piece, and its answer counts. */
 static bool is_usable(const struct cv_slot *slot)
 {
     return is_alive(slot) && !slot->exited && slot->kills == 0 && slot->out >= 0 &&
@@ -46,19 +178,16 @@ static bool is_answered(const struct cv_slot *slot)
     return cv_persistent_answered(&slot->persistent) && slot->fault == NULL;
 }
 
-/* The command cannot be used any more. */
 static void mark_unusable(struct cv_slot *slot, const char *fault)
 {
     slot->fault = fault;
     if (slot->kills == 0)
-        slot->kills = 1; /* it has nothing to clean up that we could wait for */
+        slot->kills = 1; /* a SIGTERM to clean up would be pointless */
     if (!slot->exited)
         cv_slot_kill(slot);
 }
 
-/* --- the end of a piece ------------------------------------------------------------------- */
-
-/* The piece is over once it has been answered and fed. */
+/* A piece is over once it has been answered and fed. */
 static void check_over(struct cv_slot *slot)
 {
     struct cv_persistent *persistent = &slot->persistent;
@@ -68,16 +197,17 @@ static void check_over(struct cv_slot *slot)
         return;
     persistent->given = false;
     persistent->spoke = true;
-    cv_poller_cancel(slot->poller, &persistent->patience);
+    cv_poller_cancel(slot->poller, &slot->patience);
     persistent->answers++;
     slot->busy = false;
     if (slot->out >= 0 && slot->timeout_s > 0)
         cv_poller_cancel(slot->poller, &slot->timer);
-    /* To others it is as if a command had ended. */
+    /* For the user as if a command had ended. */
     slot->process.exit_code = persistent->refused ? 1 : 0;
     slot->process.signal = 0;
     slot->fault = persistent->refused ? "said that it failed" : NULL;
-    slot->ended(slot->context, slot, persistent->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
+    slot->events->ended(slot->context, slot,
+                        persistent->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
 }
 
 static void all_fed(void *context, struct cv_pipe_feeder *feeder)
@@ -86,10 +216,9 @@ static void all_fed(void *context, struct cv_pipe_feeder *feeder)
     check_over(context);
 }
 
-/* --- answers ------------------------------------------------------------------------------ */
+/* --- answers ------------------------------------------------------------------------- */
 
-/* Somebody who has never sent a length does not know what he is asked for: there is no use
- * in asking him about every piece. */
+/* A command that has never sent a length does not know the protocol, so the run fails at once. */
 static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
 {
     const struct cv_persistent *persistent = &slot->persistent;
@@ -106,7 +235,6 @@ static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *e
                    slot->command->argv[0]);
 }
 
-/* Bytes that the command has written, of one part or of several. */
 static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,
                                struct cleave_error *err)
 {
@@ -128,7 +256,7 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
             break;
         }
         if (kept.length > 0)
-            /* Whoever sends lines on has to know where the last whole one ends. */
+            /* The end of the last complete line is needed to send lines early. */
             CV_TRY((slot->persistent.in_parts ? cv_chunk_output_write_lines
                                               : cv_chunk_output_write)(slot->store,
                                                                        kept.bytes,
@@ -138,7 +266,7 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
     return CLEAVE_OK;
 }
 
-/* Read on, once; *more is false when there is nothing now. */
+/* Read once; *more: there may be more. */
 static enum cleave_status read_some(struct cv_slot *slot, bool *more,
                                     struct cleave_error *err)
 {
@@ -162,7 +290,7 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
             return cv_fail(err, CLEAVE_EENGINE, "cannot read from a command: %s",
                            strerror(errno));
         *more = got > 0 || (got < 0 && errno == EINTR);
-        /* What a dying command says is heard, so that it can die, and forgotten. */
+        /* Output of a command that is being killed is read, so that it can end, and dropped. */
         if (got > 0 && slot->kills == 0)
             CV_TRY(take(slot, bytes, (size_t)got, err));
     }
@@ -170,7 +298,7 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
         cv_poller_remove(slot->poller, &slot->out_watch);
         cv_close(&slot->out);
         if (!persistent->leaving && !slot->exited && slot->kills == 0)
-            cv_slot_kill_soon(slot); /* it cannot answer any more */
+            cv_slot_kill_soon(slot); /* no answer can follow */
     }
     return CLEAVE_OK;
 }
@@ -183,21 +311,21 @@ static void answer_ready(void *context, unsigned events)
 
     (void)events;
     if (read_some(slot, &more, &err) != CLEAVE_OK) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
         return;
     }
-    if (slot->persistent.in_parts && slot->busy && slot->wrote != NULL)
-        slot->wrote(slot->context, slot);
+    if (slot->persistent.in_parts && slot->busy && slot->events->wrote != NULL)
+        slot->events->wrote(slot->context, slot);
     if (slot->kills == 0)
         check_over(slot);
 }
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- processes ----------------------------------------------------------------------- */
 
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err);
 
-/* A command may end between two pieces, in good order; the one it was given meanwhile
- * goes to the next. */
+/* The command has exited with status 0 between two pieces. The piece that it was given meanwhile
+ * goes to the next process. */
 static bool ended_between(const struct cv_slot *slot)
 {
     const struct cv_persistent *persistent = &slot->persistent;
@@ -208,20 +336,20 @@ static bool ended_between(const struct cv_slot *slot)
             slot->fault == NULL);
 }
 
-/* The end of the process was the end of the piece. */
+/* The end of the process is the end of the piece. */
 static void fail_piece(struct cv_slot *slot)
 {
     slot->persistent.given = false;
     slot->busy = false;
     if (slot->fault == NULL && slot->process.exit_code == 0)
         slot->fault = "exited before it answered";
-    slot->ended(slot->context, slot,
-                slot->stopping    ? CV_SLOT_STOPPED
-                : slot->timed_out ? CV_SLOT_TIMED_OUT
-                                  : CV_SLOT_FAILED);
+    slot->events->ended(slot->context, slot,
+                        slot->stopping    ? CV_SLOT_STOPPED
+                        : slot->timed_out ? CV_SLOT_TIMED_OUT
+                                          : CV_SLOT_FAILED);
 }
 
-/* The piece is not begun, if there is no room for a process now. */
+/* If a limit prevents a process, the piece is not begun. */
 static void start_another(struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -230,15 +358,14 @@ static void start_another(struct cv_slot *slot)
     if (status == CLEAVE_OK)
         return;
     if (status != CLEAVE_ERESOURCES) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
         return;
     }
     cv_slot_done(slot);
     slot->unbegun = true;
-    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err.text);
-    slot->fault = slot->unstarted;
+    cv_slot_note_unstarted(slot, &err);
     slot->process.exit_code = UNSTARTED;
-    slot->ended(slot->context, slot, CV_SLOT_FAILED);
+    slot->events->ended(slot->context, slot, CV_SLOT_FAILED);
 }
 
 static void process_ended(void *context, unsigned events)
@@ -253,19 +380,18 @@ static void process_ended(void *context, unsigned events)
     while (status == CLEAVE_OK && slot->out >= 0 && more)
         status = read_some(slot, &more, &err);
     if (slot->out >= 0)
-        cv_process_signal(&slot->process, SIGKILL); /* children that it left */
+        cv_process_signal(&slot->process, SIGKILL); /* children of the command */
     cv_slot_release(slot);
-    cv_poller_cancel(slot->poller, &slot->persistent.patience);
     cv_process_reap(&slot->process);
     if (status != CLEAVE_OK) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
     } else if (!slot->busy) {
-        slot->left(slot->context, slot);
+        slot->events->left(slot->context, slot);
     } else if (slot->persistent.given && is_answered(slot) && slot->kills == 0) {
-        slot->left(slot->context, slot);
+        slot->events->left(slot->context, slot);
         check_over(slot);
     } else if (!slot->stopping && ended_between(slot)) {
-        slot->left(slot->context, slot);
+        slot->events->left(slot->context, slot);
         start_another(slot);
     } else {
         fail_piece(slot);
@@ -276,14 +402,7 @@ static void report_silent_command(void *context)
 {
     struct cv_slot *slot = context;
 
-    slot->silent(slot->context, slot);
-}
-
-static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
-{
-    if (fd >= 0 && !cv_never_wait(fd))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
-    return CLEAVE_OK;
+    slot->events->silent(slot->context, slot);
 }
 
 static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pipes,
@@ -291,24 +410,24 @@ static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pip
 {
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     slot->in.over = slot->mate.over = all_fed;
-    CV_TRY(set_nonblocking(slot->in.fd, err));
-    CV_TRY(set_nonblocking(slot->mate.fd, err));
-    CV_TRY(set_nonblocking(slot->out, err));
-    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    if ((slot->in.fd >= 0 && !cv_never_wait(slot->in.fd)) ||
+        (slot->mate.fd >= 0 && !cv_never_wait(slot->mate.fd)) ||
+        !cv_never_wait(slot->out))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
+    CV_TRY(cv_slot_spawn(slot, pipes, false, err));
     if (!slot->persistent.spoke)
-        CV_TRY(cv_poller_set(slot->poller, &slot->persistent.patience,
-                             cv_clock_s() + PATIENCE_S, report_silent_command, slot,
-                             err));
+        CV_TRY(cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + PATIENCE_S,
+                             report_silent_command, slot, err));
     CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                          answer_ready, slot, err));
     return cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                          process_ended, slot, err);
 }
 
-/* A process, and the piece for it. */
+/* Start a process and give it the piece. */
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
+    struct cv_slot_pipes pipes = CV_SLOT_NO_PIPES;
     enum cleave_status status;
 
     slot->persistent.answers = 0;
@@ -316,13 +435,13 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
     status = launch(slot, &pipes, err);
     cv_slot_close_pipes(&pipes);
     if (status == CLEAVE_OK)
-        status = cv_persistent_give(slot, err);
+        status = give(slot, err);
     return status;
 }
 
-/* --- as a slot ---------------------------------------------------------------------------- */
+/* --- the kind ------------------------------------------------------------------------ */
 
-static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error *err)
+static enum cleave_status start_persistent(struct cv_slot *slot, struct cleave_error *err)
 {
     enum cleave_status status = cv_chunk_output_open(slot->outputs, &slot->store, err);
 
@@ -335,37 +454,22 @@ static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error
     if (slot->kills == 0)
         slot->fault = NULL;
     if (status == CLEAVE_OK && is_usable(slot))
-        status = cv_persistent_give(slot, err);
+        status = give(slot, err);
     else if (status == CLEAVE_OK && !is_alive(slot))
         status = start_process(slot, err);
-    /* Else the last process is about to end, and another follows. */
+    /* else the last process is about to end, and another follows */
     if (status != CLEAVE_OK)
         cv_slot_done(slot);
     return status;
 }
 
-/* The length of the piece has been said: nothing of it can be taken back. */
-static uint64_t fed_steady(const struct cv_slot *slot)
+/* The command knows the length of the piece, so nothing can be taken back. */
+static uint64_t fed_persistent(const struct cv_slot *slot)
 {
     return slot->piece.body.end;
 }
 
-static bool cut_steady(struct cv_slot *slot, const struct cv_piece *head)
-{
-    (void)slot;
-    (void)head;
-    return false;
-}
-
-static void stop_steady(struct cv_slot *slot)
-{
-    if (!is_alive(slot) || slot->stopping)
-        return;
-    slot->stopping = true;
-    cv_slot_kill(slot);
-}
-
-static bool leave_steady(struct cv_slot *slot)
+static bool leave_persistent(struct cv_slot *slot)
 {
     struct cleave_error err;
 
@@ -378,35 +482,26 @@ static bool leave_steady(struct cv_slot *slot)
         cv_pipe_feeder_close(&slot->in);
         cv_pipe_feeder_close(&slot->mate);
         if (slot->kills == 0 && cv_slot_limit(slot, &err) != CLEAVE_OK)
-            broke(slot, &err);
+            cv_slot_broke(slot, &err);
     }
     return false;
 }
 
-static void done_steady(struct cv_slot *slot)
+static void done_persistent(struct cv_slot *slot)
 {
-    /* Before it can see that its input ends too soon. */
-    cv_process_signal(&slot->process, SIGKILL);
-    cv_slot_release(slot);
-    cv_poller_cancel(slot->poller, &slot->persistent.patience);
-    slot->busy = false;
+    cv_slot_kill_now(slot);
     slot->persistent.given = false;
-    cv_process_kill(&slot->process);
-    if (slot->store != NULL)
-        cv_chunk_output_drop(slot->store);
-    slot->store = NULL;
 }
 
-static const struct cv_slot_kind steady_kind = {
-    .start = start_steady,
-    .fed = fed_steady,
-    .cut = cut_steady,
-    .stop = stop_steady,
-    .leave = leave_steady,
-    .done = done_steady,
+static const struct cv_slot_kind persistent_kind = {
+    .start = start_persistent,
+    .fed = fed_persistent,
+    .stop = cv_slot_stop_command,
+    .leave = leave_persistent,
+    .done = done_persistent,
 };
 
 void cv_persistent_init(struct cv_slot *slot)
 {
-    slot->kind = &steady_kind;
+    slot->kind = &persistent_kind;
 }

@@ -1,72 +1,206 @@
 /* single_slot.c -- a command that is started for one piece and ends with it.
- * SPDX-License-Identifier: MIT */
+ * SPDX-License-Identifier: MIT
+ *
+ * A piece is over as a pipeline of a shell is: the process has ended, all writers have closed its
+ * output, and its input is fed or has no reader. */
 #include <assert.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/fail.h"
 #include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 
-/* Bytes moved before others get their turn. */
+/* Bytes moved before other callbacks run. */
 enum { TURN = 8 << 20 };
-/* An output of so many bytes that comes in pieces smaller than these is let alone for a
- * moment; its pipe holds what comes until it is over. */
+/* A pause after a read of less than PIECES from an output of at least LARGE bytes for a link: the
+ * pipe collects more meanwhile. */
 enum { LARGE = 1 << 20, PIECES = 128 * 1024 };
 static const double REST_S = 1e-3;
-/* Most commands that take no longer end when their output does: nothing but that is watched
- * for so long. */
+/* Most commands that take less than this end with their output: no pidfd is opened before. */
 static const double LATE_S = 0.01;
-/* ... or longer, where no descriptor is left to watch the process by. */
+/* Between two tries to open a pidfd when no descriptor is left. */
 static const double AGAIN_S = 0.05;
-/* It is worth a word when children of a command that has ended work on for so long. */
+/* Children that hold the pipes of a command that has ended are reported after this time. */
 static const double HELD_S = 5;
 
-static void broke(struct cv_slot *slot, const struct cleave_error *err)
-{
-    slot->broke(slot->context, err);
-}
+/* --- the end of a piece -------------------------------------------------------------- */
 
-/* It was not the command that ended. */
-static void note_unstarted(struct cv_slot *slot)
-{
-    struct cleave_error err;
-
-    if (slot->process.start_error == 0)
-        return;
-    cv_process_fail_start(slot->command, slot->process.start_error, &err);
-    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err.text);
-    slot->fault = slot->unstarted;
-}
-
-/* The process and its output have come to an end, or were given up. */
+/* The process and its output have ended, or were given up. */
 static void finish(struct cv_slot *slot)
 {
     enum cv_slot_end end;
+    struct cleave_error err;
 
     cv_poller_remove(slot->poller, &slot->end_watch);
-    /* Children that a failure left; until it is reaped, its group has no other meaning.
-     * What a command leaves behind that succeeded is its own affair, as in a shell. */
+    /* Stop the children of a failed command; its group is still its own until it is reaped. The
+     * children of a successful command stay, as in a shell. */
     if (slot->kills > 0 || cv_process_failed(&slot->process))
         cv_process_signal(&slot->process, SIGKILL);
     cv_process_reap(&slot->process);
-    note_unstarted(slot);
+    if (slot->process.start_error != 0) {
+        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+        cv_slot_note_unstarted(slot, &err);
+    }
     end = slot->stopping                 ? CV_SLOT_STOPPED
           : slot->timed_out              ? CV_SLOT_TIMED_OUT
           : slot->process.exit_code == 0 ? CV_SLOT_DONE
                                          : CV_SLOT_FAILED;
     cv_slot_release(slot);
     slot->busy = false;
-    slot->ended(slot->context, slot, end);
+    slot->events->ended(slot->context, slot, end);
 }
 
-/* A piece is over as in a shell's pipe: the process has ended, whoever had its output has
- * closed it, and nobody reads on, be it because all has been read. */
 static void check_over(struct cv_slot *slot)
 {
     if (slot->exited && slot->out < 0 && slot->in.fd < 0 && slot->mate.fd < 0)
         finish(slot);
 }
+
+/* A process in another session holds the output. */
+static void abandon_single(struct cv_slot *slot)
+{
+    cv_pipe_feeder_close(&slot->in);
+    cv_pipe_feeder_close(&slot->mate);
+    cv_slot_close_output(slot);
+    finish(slot);
+}
+
+static void held(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->events->held(slot->context, slot);
+}
+
+/* The command has ended, and children use its pipes. If it has failed, they are stopped after a
+ * moment. */
+static void check_held(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!slot->busy || !slot->exited || slot->kills > 0)
+        return;
+    if (cv_process_failed(&slot->process))
+        cv_slot_kill_soon(slot);
+    else if (slot->events->held != NULL &&
+             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
+                           slot, &err) != CLEAVE_OK)
+        cv_slot_broke(slot, &err);
+}
+
+/* --- the input of open pieces -------------------------------------------------------- */
+
+/* The pipe is empty or, if not `read`, has no reader: then the command does without its input. */
+static void run_dry(void *context, bool read)
+{
+    struct cv_slot *slot = context;
+
+    if (!slot->open.more && read)
+        slot->open.read_s = cv_clock_s();
+    if (!slot->open.more || !read || slot->exited) {
+        cv_pipe_feeder_close(&slot->in);
+        check_over(slot);
+        return;
+    }
+    slot->open.dry_s = cv_clock_s();
+    slot->events->drained(slot->context, slot);
+}
+
+static void began(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->open.spawn_s = slot->start_s;
+    slot->events->began(slot->context, slot);
+}
+
+static void monitor_broke(void *context, const struct cleave_error *err)
+{
+    cv_slot_broke(context, err);
+}
+
+/* The command has bytes to read from now on. */
+static enum cleave_status begin_monitor(struct cv_slot *slot, struct cleave_error *err)
+{
+    CV_TRY(cv_slot_limit(slot, err));
+    slot->in.monitor = (struct cv_read_monitor){ .poller = slot->poller,
+                                                 .writer = &slot->in.writer,
+                                                 .began = began,
+                                                 .empty = run_dry,
+                                                 .broke = monitor_broke,
+                                                 .context = slot };
+    return cv_read_monitor_begin(&slot->in.monitor, slot->start_s, err);
+}
+
+static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
+{
+    struct cleave_error err;
+
+    if (feeder == &slot->mate) {
+        if (!slot->open.more || slot->exited || feeder->refused) {
+            cv_pipe_feeder_close(feeder);
+            check_over(slot);
+        }
+        return;
+    }
+    if (feeder->refused || slot->exited)
+        run_dry(slot, false);
+    else if (cv_read_monitor_wait(&feeder->monitor, &err) != CLEAVE_OK)
+        cv_slot_broke(slot, &err);
+}
+
+/* The process has ended. Children that read get the bytes that were fed. */
+static void note_exit(struct cv_slot *slot)
+{
+    slot->exited = true;
+    if (slot->open.on && !slot->in.feeding)
+        cv_pipe_feeder_close(&slot->in);
+    if (slot->open.on && !slot->mate.feeding)
+        cv_pipe_feeder_close(&slot->mate);
+}
+
+static bool is_open_single(const struct cv_slot *slot)
+{
+    return slot->in.fd >= 0 && !slot->exited;
+}
+
+static enum cleave_status extend_single(struct cv_slot *slot,
+                                        const struct cv_piece *longer,
+                                        struct cleave_error *err)
+{
+    struct cv_part parts[CV_SLOT_PARTS], mates[1];
+    size_t count, nmates;
+
+    slot->piece = *longer;
+    count = cv_slot_parts(slot, parts);
+    nmates = cv_slot_mate_parts(slot, mates);
+    if (!slot->open.bound) {
+        CV_TRY(begin_monitor(slot, err));
+        cv_ordered_output_offer(slot->store, slot->piece.begin, NULL, NULL);
+    }
+    slot->open.bound = true;
+    if (slot->mate.fd >= 0)
+        CV_TRY(cv_pipe_feeder_grow(&slot->mate, mates, nmates, err));
+    return cv_pipe_feeder_grow(&slot->in, parts, count, err);
+}
+
+static void shut_single(struct cv_slot *slot)
+{
+    if (!slot->open.bound) {
+        cv_slot_stop_command(slot);
+        return;
+    }
+    if (!slot->mate.feeding)
+        cv_pipe_feeder_close(&slot->mate);
+    if (slot->in.fd < 0)
+        check_over(slot);
+    else if (!slot->in.feeding && !slot->in.monitor.waits)
+        run_dry(slot, true);
+}
+
+/* --- the output and the process ------------------------------------------------------ */
 
 static void rested(void *context)
 {
@@ -75,12 +209,11 @@ static void rested(void *context)
 
     if (slot->out >= 0 &&
         cv_poller_modify(slot->poller, &slot->out_watch, CV_READABLE, &err) != CLEAVE_OK)
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
 }
 
-/* Let a large output that goes on over a link gather in its pipe, if that is wide enough: to
- * look at every few kilobytes would take longer than to read them. Its end is seen at
- * once. */
+/* Let a large output collect in its pipe, if that is wide: looking at every few kilobytes takes
+ * longer than reading them. Its end is noticed at once. */
 static void rest(struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -92,69 +225,46 @@ static void rest(struct cv_slot *slot)
     if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
         cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot,
                       &err) != CLEAVE_OK)
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
 }
 
 static void process_ended(void *context, unsigned events);
+
+/* The process has no pidfd yet. */
+static bool is_unwatched(const struct cv_slot *slot)
+{
+    return slot->process.pidfd < 0 && !slot->exited;
+}
 
 static void listen(void *context)
 {
     struct cv_slot *slot = context;
     struct cleave_error err;
-    enum cleave_status status;
+    const enum cleave_status status = cv_process_listen(&slot->process, &err);
 
-    slot->late = false;
-    status = cv_process_listen(&slot->process, &err);
-    /* Its output tells of its end as well, or somebody else's end makes room. */
+    /* The end of its output tells as well, or the end of another command frees a descriptor. */
     if (status == CLEAVE_ERESOURCES && slot->out >= 0 &&
         cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen, slot,
-                      &err) == CLEAVE_OK) {
-        slot->late = true;
+                      &err) == CLEAVE_OK)
         return;
-    }
     if (status != CLEAVE_OK ||
         cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                       process_ended, slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
 }
 
-static void held(void *context)
-{
-    struct cv_slot *slot = context;
-
-    slot->held(slot->context, slot);
-}
-
-/* It has ended, and children go on with the input and the output. But when it has failed, nobody
- * wants what they write: they get a moment, then they are stopped. */
-static void check_held(struct cv_slot *slot)
-{
-    struct cleave_error err;
-
-    if (!slot->busy || !slot->exited || slot->kills > 0)
-        return;
-    if (cv_process_failed(&slot->process))
-        cv_slot_kill_soon(slot);
-    else if (slot->held != NULL &&
-             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
-                           slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
-}
-
-/* With the output the process is over, too, or will soon be. */
+/* The process has ended as well, or will soon. */
 static void output_over(struct cv_slot *slot)
 {
-    const bool late = slot->late;
+    const bool late = is_unwatched(slot);
 
     cv_slot_close_output(slot);
     if (late) {
         cv_poller_cancel(slot->poller, &slot->patience);
-        slot->exited = cv_process_is_over(&slot->process);
-        if (!slot->exited)
+        if (cv_process_is_over(&slot->process))
+            note_exit(slot);
+        else
             listen(slot);
-        else if (slot->open.on)
-            cv_open_ended(slot);
-        slot->late = false;
     }
     check_over(slot);
     if (late)
@@ -176,12 +286,12 @@ static void output_ready(void *context, unsigned events)
     if ((slot->by_lines ? cv_line_output_pump(slot, TURN, &state, &err)
                         : cv_chunk_output_pump(slot->store, slot->out, TURN, &state,
                                                &err)) != CLEAVE_OK) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
         return;
     }
     cv_ordered_output_pass_on(slot->store);
-    if (slot->wrote != NULL)
-        slot->wrote(slot->context, slot);
+    if (slot->events->wrote != NULL)
+        slot->events->wrote(slot->context, slot);
     if (state == CV_STORE_EMPTY && cv_chunk_output_came(slot->store) - before < PIECES)
         rest(slot);
     if (state == CV_STORE_END)
@@ -193,23 +303,23 @@ static void process_ended(void *context, unsigned events)
     struct cv_slot *slot = context;
 
     (void)events;
-    slot->exited = true;
     cv_poller_remove(slot->poller, &slot->end_watch);
-    if (slot->open.on)
-        cv_open_ended(slot);
+    note_exit(slot);
     if (slot->out >= 0)
-        output_ready(slot, CV_READABLE); /* what is there now; it may be all */
+        output_ready(slot, CV_READABLE); /* the rest of the output */
     else
         check_over(slot);
     check_held(slot);
 }
+
+/* --- the start ----------------------------------------------------------------------- */
 
 static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 {
     struct cv_slot *slot = context;
 
     if (slot->open.on) {
-        cv_open_fed(slot, feeder);
+        open_piece_fed(slot, feeder);
         return;
     }
     cv_pipe_feeder_close(feeder);
@@ -221,25 +331,16 @@ static void some_fed(void *context, struct cv_pipe_feeder *feeder)
     struct cv_slot *slot = context;
 
     if (feeder == &slot->in)
-        slot->moved(slot->context, slot);
+        slot->events->moved(slot->context, slot);
 }
 
-/* Whoever holds the output now is in a session of his own. */
-static void abandon_single(struct cv_slot *slot)
-{
-    cv_pipe_feeder_close(&slot->in);
-    cv_pipe_feeder_close(&slot->mate);
-    cv_slot_close_output(slot);
-    finish(slot);
-}
-
-/* A small piece fits into the pipe: then nobody has to wait for it to be read. */
+/* A small piece fits into the pipe before the command is started. */
 static enum cleave_status fill(struct cv_slot *slot, struct cv_pipe_feeder *feeder,
                                const struct cv_part *parts, size_t count,
                                struct cleave_error *err)
 {
     feeder->over = all_fed;
-    feeder->moved = slot->open.on && slot->moved != NULL ? some_fed : NULL;
+    feeder->moved = slot->open.on && slot->events->moved != NULL ? some_fed : NULL;
     feeder->narrow = slot->open.on;
     feeder->small_write = feeder == &slot->in ? slot->small_write : 0;
     if (feeder->fd < 0)
@@ -255,63 +356,59 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     if (slot->out >= 0)
         CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                              output_ready, slot, err));
-    if (slot->late && slot->open.on) /* its end is the end of what it may be given */
-        listen(slot);
-    else if (slot->late)
-        CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
-                             listen, slot, err));
-    else
+    if (!is_unwatched(slot))
         CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
                              CV_READABLE, process_ended, slot, err));
+    else if (slot->open.on) /* a piece grows only while the process lives */
+        listen(slot);
+    else
+        CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
+                             listen, slot, err));
     CV_TRY(cv_pipe_feeder_watch(&slot->in, err));
     CV_TRY(cv_pipe_feeder_watch(&slot->mate, err));
-    return slot->open.on ? cv_open_watch(slot, err) : cv_slot_limit(slot, err);
+    if (!slot->open.on)
+        return cv_slot_limit(slot, err);
+    if (!slot->open.bound)
+        return CLEAVE_OK;
+    CV_TRY(begin_monitor(slot, err));
+    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.monitor, err);
 }
 
 static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *parts,
                                  size_t count, struct cv_slot_pipes *pipes,
                                  struct cleave_error *err)
 {
+    const bool has_bytes = !slot->open.on || slot->open.bound;
     struct cv_part mates[1];
-    const size_t nmates =
-        slot->open.on && !slot->open.bound ? 0 : cv_slot_mate_parts(slot, mates);
+    const size_t nmates = has_bytes ? cv_slot_mate_parts(slot, mates) : 0;
     enum cleave_status status;
 
     CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     if (slot->sends)
         cv_chunk_output_use_blocks(slot->store);
-    if (!slot->open.on || slot->open.bound)
-        cv_ordered_output_offer(slot->store, slot->piece.begin);
+    if (has_bytes)
+        cv_ordered_output_offer(slot->store, slot->piece.begin, NULL, NULL);
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
-    CV_TRY(fill(slot, &slot->in, parts, count, err));
+    CV_TRY(fill(slot, &slot->in, parts, has_bytes ? count : 0, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
-    slot->late = slot->out >= 0;
-    status = cv_slot_spawn(slot, pipes, err);
-    /* The thread that makes its input may have taken the room for it, and can begin later. */
+    status = cv_slot_spawn(slot, pipes, slot->out >= 0, err);
+    /* The thread of a lazy reader may have used up the limit, and can be started later. */
     if (status == CLEAVE_ERESOURCES && cv_pipe_feeder_pause(&slot->in))
-        status = cv_slot_spawn(slot, pipes, err);
+        status = cv_slot_spawn(slot, pipes, slot->out >= 0, err);
     CV_TRY(status);
     return watch(slot, err);
 }
 
 static void done_single(struct cv_slot *slot)
 {
-    if (!slot->busy)
-        return;
-    /* Before it can see that its input ends too soon. */
-    cv_process_signal(&slot->process, SIGKILL);
-    cv_slot_release(slot);
-    slot->busy = false;
-    cv_process_kill(&slot->process);
-    if (slot->store != NULL)
-        cv_chunk_output_drop(slot->store);
-    slot->store = NULL;
+    if (slot->busy)
+        cv_slot_kill_now(slot);
 }
 
 static enum cleave_status start(struct cv_slot *slot, const struct cv_part *parts,
                                 size_t count, struct cleave_error *err)
 {
-    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
+    struct cv_slot_pipes pipes = CV_SLOT_NO_PIPES;
     enum cleave_status status;
 
     slot->busy = true;
@@ -322,11 +419,8 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
     if (status == CLEAVE_OK)
         status = launch(slot, parts, count, &pipes, err);
     cv_slot_close_pipes(&pipes);
-    if (status != CLEAVE_OK) {
-        done_single(slot);
-        cv_tailored_done(&slot->tailored);
-        cv_line_output_done(&slot->lines);
-    }
+    if (status != CLEAVE_OK)
+        cv_slot_done(slot);
     return status;
 }
 
@@ -335,7 +429,7 @@ static enum cleave_status start_single(struct cv_slot *slot, struct cleave_error
     struct cv_part parts[CV_SLOT_PARTS];
     const size_t count = cv_slot_parts(slot, parts);
 
-    return start(slot, parts, slot->open.on && !slot->open.bound ? 0 : count, err);
+    return start(slot, parts, count, err);
 }
 
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
@@ -343,37 +437,38 @@ enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_par
 {
     assert(slot->kind->start == start_single);
     slot->piece = (struct cv_piece){ .fd = -1, .mate_fd = -1 };
-    slot->body = 0;
     slot->open = (struct cv_open_slot){ .on = false };
     return start(slot, parts, count, err);
 }
+
+/* --- the kind ------------------------------------------------------------------------ */
 
 static uint64_t fed_single(const struct cv_slot *slot)
 {
     return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
                ? slot->piece.body.end
-               : cv_pipe_writer_at(&slot->in.writer, slot->body);
+               : cv_pipe_writer_at(&slot->in.writer, cv_slot_body(slot));
 }
 
-/* Both or none: mates that have been fed already cannot be taken back either. */
+/* The piece and its mates are cut, or none of them: mates that were fed cannot be taken back
+ * either. */
 static bool cut_held(struct cv_slot *slot, const struct cv_piece *head)
 {
+    const size_t body = cv_slot_body(slot);
     const bool mates = slot->piece.mate_fd >= 0;
 
-    if (slot->in.fd < 0 ||
-        cv_pipe_writer_at(&slot->in.writer, slot->body) > head->body.end)
+    if (slot->in.fd < 0 || cv_pipe_writer_at(&slot->in.writer, body) > head->body.end)
         return false;
     if (head->closing != CV_CLOSING_NONE && head->closing != slot->piece.closing)
         return false; /* the last piece of an array has no part that would close it */
     if (mates &&
         (slot->mate.fd < 0 || !cv_pipe_writer_cut(&slot->mate.writer, 0, head->mate.end)))
         return false;
-    if (!cv_pipe_writer_cut(&slot->in.writer, slot->body, head->body.end))
+    if (!cv_pipe_writer_cut(&slot->in.writer, body, head->body.end))
         return false;
-    /* The end of the file goes with what is cut off: as nothing of that has been fed,
-     * neither has what closes it. */
+    /* The end of the file is cut off, and so is the part that closes it, which was not fed. */
     if (slot->piece.closing != head->closing)
-        cv_pipe_writer_cut(&slot->in.writer, slot->body + 1, 0);
+        cv_pipe_writer_cut(&slot->in.writer, body + 1, 0);
     slot->piece = *head;
     return true;
 }
@@ -388,30 +483,62 @@ static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
     return done;
 }
 
-static void stop_single(struct cv_slot *slot)
-{
-    if (!slot->busy || slot->stopping)
-        return;
-    slot->stopping = true;
-    cv_slot_kill(slot);
-}
-
 static bool leave_single(struct cv_slot *slot)
 {
     return !slot->busy;
 }
 
-const struct cv_slot_kind cv_slot_single = {
+static const struct cv_slot_kind single_kind = {
     .start = start_single,
     .fed = fed_single,
     .cut = cut_single,
-    .stop = stop_single,
+    .stop = cv_slot_stop_command,
     .leave = leave_single,
     .done = done_single,
     .abandon = abandon_single,
-    .is_open = cv_open_is_open,
-    .extend = cv_open_extend,
-    .shut = cv_open_shut,
-    .check_over = check_over,
+    .is_open = is_open_single,
+    .extend = extend_single,
+    .shut = shut_single,
     .starts_each = true,
 };
+
+void cv_slot_init(struct cv_slot *slot)
+{
+    memset(slot, 0, sizeof *slot);
+    slot->kind = &single_kind;
+    cv_pipe_feeder_init(&slot->in);
+    cv_pipe_feeder_init(&slot->mate);
+    slot->out = -1;
+    slot->process.pidfd = -1;
+}
+
+/* --- progress ------------------------------------------------------------------------ */
+
+static double processor_time(const struct cv_slot *slot)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    if (slot->process.pid <= 0 || slot->exited ||
+        clock_getcpuclockid(slot->process.pid, &clock) != 0 ||
+        clock_gettime(clock, &used) != 0)
+        return 0;
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+struct cv_slot_seen cv_slot_look(const struct cv_slot *slot)
+{
+    struct cv_slot_seen seen = { .read = 0 };
+    uint64_t unread;
+
+    if (!slot->busy)
+        return seen;
+    cv_slot_hold(slot);
+    seen.read = slot->kind->fed(slot) - slot->piece.body.begin;
+    unread = slot->in.fd >= 0 ? cv_pipe_writer_unread(&slot->in.writer) : 0;
+    cv_slot_go_on(slot);
+    seen.read = seen.read > unread ? seen.read - unread : 0;
+    seen.output = cv_slot_came(slot);
+    seen.cpu_s = processor_time(slot);
+    return seen;
+}

@@ -1,9 +1,22 @@
-/* slot.h -- a command on a piece of the input.
- * SPDX-License-Identifier: MIT
+/* slot.h -- a command on a piece of the input. SPDX-License-Identifier: MIT
  *
- * A slot starts the command, feeds the piece to it, keeps what it writes and tells when it
- * has ended. Either a command is started for each piece, or one is started once and stays
- * for many (persistent_slot.h), or another machine does it (remote_slot.h). What a failure means is decided by whoever uses it. */
+ * A slot starts the command, feeds the piece to it, keeps its output and reports its end. The
+ * user of the slot decides how to treat a failure. There are three kinds:
+ *
+ *   single       a command is started for each piece, which may grow (single_slot.c)
+ *   persistent   one command processes many pieces (persistent_slot.h)
+ *   remote       another machine runs the command (run/hosts/remote_slot.h)
+ *
+ * States of a slot of this machine:
+ *
+ *   idle         !busy                  cv_slot_start or cv_slot_open begins a piece
+ *   running      busy, !exited          the command has the piece
+ *   held         busy, exited           the command has ended, but its children use its pipes
+ *   stopping     busy, kills > 0        signals were sent: by cv_slot_stop (stopping), after the time
+ *                                       limit (timed_out), or to children of a failed command
+ *
+ * `ended` is called once per piece, with busy false. Then the slot is idle again, except that a
+ * persistent command may still have to end (cv_slot_is_idle). */
 #ifndef CV_SLOT_H
 #define CV_SLOT_H
 #include "run/output/ordered_output.h"
@@ -11,239 +24,236 @@
 #include "run/common/poller.h"
 #include "run/common/process.h"
 #include "run/input/source.h"
-#include "run/slot/piece_command.h"
 
 enum cv_slot_end {
-    CV_SLOT_DONE,      /* it has succeeded, all output is in `store`                    */
-    CV_SLOT_FAILED,    /* it exited with another status or by a signal, or see `fault`  */
-    CV_SLOT_TIMED_OUT, /* it was stopped because it took too long                       */
-    CV_SLOT_STOPPED,   /* it was stopped by cv_slot_stop                                */
-    CV_SLOT_LOST,      /* the machine it was on has gone                                */
+    CV_SLOT_DONE,      /* success; all output is in `store` */
+    CV_SLOT_FAILED,    /* another exit status, or a signal, or see `fault` */
+    CV_SLOT_TIMED_OUT, /* stopped after timeout_s */
+    CV_SLOT_STOPPED,   /* stopped by cv_slot_stop */
+    CV_SLOT_LOST,      /* the connection to its machine was lost */
 };
 
-/* How the fault of a command begins that could not be started; the reason is behind it. */
+/* The beginning of the fault of a command that could not be started; the reason follows. */
 #define CV_UNSTARTED "did not start: "
+
+struct cleave_items;
+struct cv_host;
+struct cv_item_message_out;
+struct cv_slot;
+struct cv_slot_kind;
+
+/* Progress of a command. */
+struct cv_slot_seen {
+    uint64_t read;   /* bytes of the body; after the end of the input, bytes fed */
+    uint64_t output; /* bytes */
+    double cpu_s;    /* CPU time without children; 0: unknown */
+};
+
+/* Calls to the user of a slot. */
+struct cv_slot_events {
+    void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
+    void (*broke)(
+        void *context,
+        const struct cleave_error *err); /* an error of cleave, not of the command */
+    /* A persistent command has ended without a piece; see `process` and `fault`. */
+    void (*left)(void *context, struct cv_slot *slot);
+    /* The first answer of a persistent command takes long: perhaps it does not know the
+     * protocol. */
+    void (*silent)(void *context, struct cv_slot *slot);
+    /* The command succeeded, but its children have held its pipes for a while. May be NULL. */
+    void (*held)(void *context, struct cv_slot *slot);
+    /* Open pieces: the command has begun to read; it has read everything. */
+    void (*began)(void *context, struct cv_slot *slot);
+    void (*drained)(void *context, struct cv_slot *slot);
+    void (*moved)(void *context, struct cv_slot *slot); /* more was fed; may be NULL */
+    void (*wrote)(void *context,
+                  struct cv_slot *slot); /* output has arrived; may be NULL */
+    /* Remote pieces: the piece has arrived; it was cut or not; `bytes` of an open piece were
+     * moved in `time_s` (may be NULL); an answer to a question. */
+    void (*arrived)(void *context, struct cv_slot *slot);
+    void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
+    void (*carried)(void *context, struct cv_slot *slot, uint64_t bytes, double time_s);
+    void (*seen)(void *context, struct cv_slot *slot, const struct cv_slot_seen *seen);
+};
+
+/* --- the command of one piece -------------------------------------------------------- */
+
+enum { CV_TOLD = 6 }; /* most variables */
+
+/* Every command that is started for a piece finds in its environment CLEAVE_CHUNK, the number of
+ * the piece as in the job log, and CLEAVE_SLOT, the place of its worker, both from 1; for a part
+ * of an input also CLEAVE_BEGIN, CLEAVE_END and CLEAVE_INPUT, and on demand CLEAVE_RECORD, the
+ * number of its first record. For an open piece some of them are unknown. The rest is borrowed
+ * from slot->base. */
+struct cv_piece_command {
+    struct cv_command command;
+    char **words; /* owned: one block; NULL: not an item */
+    size_t argv_room, script_room;
+    size_t nkept;        /* variables of the environment that are not ours */
+    char *told[CV_TOLD]; /* owned; they follow those */
+    size_t ntold;
+};
+
+/* The words of the command for the items of a piece, by the worker in `place`, from 1. */
+enum cleave_status cv_item_piece_words(const struct cleave_items *items,
+                                       const struct cv_piece *piece, uint32_t place,
+                                       char ***out, struct cleave_error *err);
+
+/* --- modes --------------------------------------------------------------------------- */
 
 enum { CV_FRAME = 8 }; /* bytes of a length, see persistent_slot.h */
 
-/* What is known of a command that stays. */
 struct cv_persistent {
-    bool given;       /* the process has been given the piece                          */
-    bool leaving;     /* its input has been closed, so that it ends                    */
-    bool spoke;       /* a process of this slot has answered                           */
-    bool refused;     /* the answer is that it failed                                  */
-    bool in_parts;    /* answers may come in parts, the last of which is the rest      */
-    bool part;        /* this length is that of a part                                 */
-    bool begun;       /* a part of the answer has come                                 */
-    uint64_t answers; /* of this process                                               */
-    unsigned char head[CV_FRAME]; /* of the answer: its length                         */
-    size_t nhead;                 /* bytes of it that have come                        */
-    uint64_t left;                /* bytes of the answer that have not                 */
-    unsigned char frames[2][CV_FRAME]; /* lengths on their way to the command          */
-    uint64_t sent;                     /* bytes of the piece that no feed knows of     */
-    struct cv_timer patience;          /* until the first answer                       */
+    bool given;                   /* the process was given the piece */
+    bool leaving;                 /* the input was closed, so that the command ends */
+    bool spoke;                   /* a process of this slot has answered */
+    bool refused;                 /* the answer is that it failed */
+    bool in_parts;                /* answers may have several parts */
+    bool part;                    /* other parts of the answer follow */
+    bool begun;                   /* a part of the answer has arrived */
+    uint64_t answers;             /* number of answers of the process */
+    unsigned char head[CV_FRAME]; /* the length of the answer */
+    size_t nhead;                 /* bytes of it that have arrived */
+    uint64_t left;                /* bytes of the answer that have not */
+    unsigned char frames[2][CV_FRAME]; /* lengths for the command */
+    uint64_t sent;                     /* bytes written without a feeder */
 };
 
-struct cv_host;
-struct cv_item_message_out;
+struct cv_remote;
 
-/* A piece that is decoded there (remote_packed.h). */
-struct cv_remote_packing {
-    bool on, told;      /* it is; the host knows what it is now                         */
-    bool drawn;         /* nothing of its body is sent: the host fetches it             */
-    bool seen;          /* ... or sees the file                                         */
-    struct cv_range in; /* of the file: what is sent of its body                        */
-    size_t next;        /* the first of its blocks that the host has not been told of   */
-};
-
-/* What is known of a piece on another machine. */
-struct cv_remote {
-    struct cv_host *host; /* borrowed; NULL: it is this machine                         */
-    uint32_t seat;        /* slot of that machine                                       */
-    struct cv_slot *next_slot, *next_sending; /* lists of the host                      */
-    uint64_t number;                          /* of the piece, on its link              */
-    uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
-    uint64_t sent_sum, output_sum; /* of the frames with them, and with its output     */
-    uint64_t heard;                /* bytes of its output that have come               */
-    uint64_t early;                /* ... while its command ran                        */
-    /* Of an open piece: bytes that were sent and have been cut off since; how long it is, as
-     * far as the host knows, if that reads it itself; how much of it the command has been
-     * given, as far as is known here; how long it was when last all of it had been read; and
-     * questions how far it is that were not answered. */
-    uint64_t dropped, shown, fed, drained;
-    uint32_t looks;
-    /* What is being sent of it at a time: from and to which byte, and since when; 0: nothing. */
-    uint64_t burst_from, burst_to;
-    double burst_s;
-    double bound_s;   /* when the host had the first byte of it; 0: not yet             */
-    double granted_s; /* since then it may be sent                                */
-    double arrived_s; /* it was there; of this piece or the one before            */
-    double computed_s;    /* its command had ended; the same                          */
-    double stopped_s;     /* it was told to stop                                      */
-    double compute_s;     /* what the command took, by the clock of that machine      */
-    bool waiting, queued; /* for the port, for the link                               */
-    bool announced, arrived, computed;
-    bool last_sent; /* of an open piece: the word that nothing more of it comes        */
-    bool at_work;   /* when it was lost: its command was running                        */
-    bool cutting;   /* an answer is due whether it was cut                     */
-    bool wanted;    /* its output is, as it comes                                       */
-    struct cv_piece shorter; /* what it becomes then                                    */
-    bool has_left;           /* the command that stays                                  */
-    bool hashed;
-    struct cv_content_hash hash; /* of what the command was given                       */
-    uint64_t kept;               /* bytes of an output that stays there                 */
-    struct cv_remote_packing packed;
-    uint64_t given; /* bytes that its command was given, when it has ended */
-    struct cv_item_message_out
-        *message;                 /* owned: of an item (remote_item.h)                  */
-    struct cv_chunk_output *back; /* owned: what comes with its output; NULL: nothing   */
-};
-
-/* What is known of a piece that may grow; see open_slot.h. */
+/* A piece that may grow. Its input is not closed when all of it has been fed. The command may be
+ * started before its first piece is known. Little is in its pipe, which cannot be taken back: the
+ * pipe is narrow until the command proves to be fast. */
 struct cv_open_slot {
-    bool on;        /* it was opened                                                    */
-    bool more;      /* ... and not closed: when all is fed, it is not the end           */
-    bool bound;     /* it has bytes: until then, the command waits for its first        */
-    double spawn_s; /* when the command was started, once it has begun to read          */
-    double read_s;  /* when the command had read all, and was given the end; 0: not yet */
-    double dry_s;   /* since when it waits for more; 0: it does not                     */
-    double idle_s;  /* how long it has waited for more in all                           */
+    bool on;        /* the piece was opened */
+    bool more;      /* ... and not closed */
+    bool bound;     /* the piece has bytes */
+    double spawn_s; /* when the command was started, once it has begun to read */
+    double read_s;  /* when the command had read everything to the end; 0: not yet */
+    double dry_s;   /* since when it waits for more; 0: it does not */
+    double idle_s;  /* how long it has waited for more in all */
 };
 
-/* What has come of a line that is not whole; see line_output.h. */
+/* Output by lines; see line_output.h. */
 struct cv_line_output {
-    char *bytes; /* owned */
+    char *bytes; /* owned: the beginning of a line */
     size_t length, room;
-    uint64_t written; /* bytes of its output                                   */
-    char *tag;        /* owned: what is put before each line; NULL: nothing */
+    uint64_t written; /* bytes of its output */
+    char *tag;        /* owned: is put before each line; or NULL */
 };
 
-struct cleave_items;
-struct cv_slot_kind;
-struct cv_slot_seen;
+/* --- the slot ------------------------------------------------------------------------ */
 
 struct cv_slot {
     const struct cv_slot_kind *kind;
-    struct cv_poller *poller; /* borrowed, as all here but what is named owned         */
+
+    /* Settings. Pointers are borrowed. */
+    struct cv_poller *poller;
     struct cv_ordered_output *outputs;
     const struct cv_command *command;
-    /* What the command of each piece is made of: program, environment and prefix; NULL: all
-     * have the same (piece_command.h). */
-    const struct cv_command *base;
-    const struct cleave_items
-        *items;              /* its words, where each piece is an item; or NULL */
-    const char *const *told; /* variables of ours, NAME=VALUE; NULL: those of the piece */
-    int direct; /* borrowed: commands of items write to it themselves; 0: they do not   */
-    bool
-        by_lines; /* whole lines are written as they come, whatever others write          */
-    int lines_to; /* borrowed: ... to this; 0: by the gather, which keeps no order then    */
-    struct cv_line_output
-        lines;                 /* owned                                                */
-    size_t nprefix;            /* words of the prefix                            */
-    struct cv_source *numbers; /* says which record is its first; NULL: nobody asks     */
-    uint64_t number;           /* of the piece                                          */
-    struct cv_piece_command
-        tailored; /* owned: the command of this piece                    */
-    double timeout_s;
-    size_t
-        small_write; /* of an open piece: fed at a time to a command that is slow; 0: a page  */
-    bool sends; /* outputs go on over a link                                            */
-    void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
-    void (*broke)(void *context, const struct cleave_error *err); /* storing failed     */
-    /* A command that stayed has ended while it had no piece; see `process`, `fault`. */
-    void (*left)(void *context, struct cv_slot *slot);
-    /* The first answer is long in coming: perhaps it does not know that it should. */
-    void (*silent)(void *context, struct cv_slot *slot);
-    /* The command has ended well, but somebody has held its output or input for a while
-     * since. May be NULL. */
-    void (*held)(void *context, struct cv_slot *slot);
-    /* Of another machine: the piece is there; it was cut or could not be. */
-    void (*arrived)(void *context, struct cv_slot *slot);
-    void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
-    /* Of a piece that may grow: its command has begun to read; it has read all there
-     * is. */
-    void (*began)(void *context, struct cv_slot *slot);
-    void (*drained)(void *context, struct cv_slot *slot);
-    /* Some more of it has been fed. May be NULL. */
-    void (*moved)(void *context, struct cv_slot *slot);
-    /* Its command has written something. May be NULL. */
-    void (*wrote)(void *context, struct cv_slot *slot);
-    /* Of an open piece of another machine: so many bytes have got there in so many seconds. May
-     * be NULL. */
-    void (*carried)(void *context, struct cv_slot *slot, uint64_t bytes, double time_s);
-    /* Of another machine: how far it is, which was asked for. */
-    void (*seen)(void *context, struct cv_slot *slot, const struct cv_slot_seen *seen);
-    void *context;
+    const struct cv_command *base;    /* commands of pieces are built from it; or NULL */
+    const struct cleave_items *items; /* pieces are items; NULL: parts of an input */
+    const char *const *told;   /* variables NAME=VALUE from another machine; or NULL */
+    struct cv_source *numbers; /* numbers of records for CLEAVE_RECORD; or NULL */
+    int direct;         /* commands of items write to this descriptor themselves; 0: no */
+    bool by_lines;      /* complete lines are written as they arrive, in any order */
+    int lines_to;       /* ... to this descriptor; 0: by the ordered output */
+    double timeout_s;   /* 0: none */
+    size_t small_write; /* open pieces: of cv_pipe_writer_narrow */
+    bool sends;         /* outputs are sent over a link */
+    const struct cv_slot_events *events;
+    void *context; /* for the events */
     uint32_t worker;
 
+    /* The piece. */
     bool busy;
     struct cv_piece piece;
-    struct cv_process process; /* owned                                                */
-    struct cv_pipe_feeder in,
-        mate; /* standard input, and descriptor 3                     */
-    struct cv_chunk_output
-        *store; /* owned until it is taken away                         */
-    int out;    /* owned end of a pipe; -1: closed                      */
+    uint64_t number; /* number of the chunk, from 0 */
+    double start_s;
+    struct cv_chunk_output *store; /* owned until it is taken away */
+    bool stopping, timed_out;      /* see the states above */
+    unsigned kills;                /* signals sent */
+    bool exited;
+    const char *fault;   /* another failure, to follow "the command"; or NULL */
+    char unstarted[256]; /* the fault of a command that could not be started */
+    bool unbegun;        /* a limit prevented the process of a persistent command */
+
+    /* The command on this machine. */
+    struct cv_process process;        /* owned */
+    struct cv_piece_command tailored; /* owned */
+    struct cv_pipe_feeder in, mate;   /* standard input, descriptor 3 */
+    int out;                          /* owned: its output; -1: closed */
     struct cv_watch out_watch, end_watch;
-    struct cv_timer timer,
-        patience;         /* patience: with those who hold on; before: see `late` */
-    struct cv_timer rest; /* until the output is read on                                */
-    double start_s; /* of the clock of the poller                                      */
-    bool
-        late; /* its process has not been listened to yet: it may be over with its output */
-    bool exited, stopping, timed_out;
-    unsigned kills;    /* signals sent to stop it                                      */
-    size_t body;       /* which part of the feed is the body                           */
-    const char *fault; /* what else was wrong with it: "the command ..."; NULL: nothing */
+    struct cv_timer timer;    /* until the next signal */
+    struct cv_timer patience; /* until a look at its end, children or answer */
+    struct cv_timer rest;     /* until its output is read again */
+
+    struct cv_line_output lines;
     struct cv_open_slot open;
-    bool unbegun;        /* there was no room for its process, and so no end of it      */
-    char unstarted[256]; /* the fault of one that could not be started                  */
     struct cv_persistent persistent;
-    struct cv_remote remote;
+    struct cv_remote *remote; /* owned: slot of another machine (run/hosts); or NULL */
 };
 
 void cv_slot_init(struct cv_slot *slot);
-/* Start the command on a piece. Only when it is not busy. */
+/* Start the command on a piece. Only if the slot is not busy. */
 enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
                                  struct cleave_error *err);
-/* The same on other bytes, at most CV_FEED_PARTS parts; none: there is nothing to read. It
- * cannot be cut. Only for slots that start a command for each piece. */
+/* Start the command on other bytes, at most CV_FEED_PARTS parts; none: an empty input. They
+ * cannot be cut. Only for single slots. */
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
                                        size_t count, struct cleave_error *err);
-/* Bytes of a piece that a command is to be given, header and mates included. */
+/* Bytes of the piece that a command is given, with header and mates. */
 uint64_t cv_slot_whole(const struct cv_piece *piece);
-/* Bytes that the command has been given, mates included. */
+/* Bytes that the command was given, with mates. */
 uint64_t cv_slot_sent(const struct cv_slot *slot);
-/* Up to which byte of the body, an offset in the file, the command has been fed. */
+/* The index of the body among the parts of `in`. */
+size_t cv_slot_body(const struct cv_slot *slot);
+/* The offset in the file up to which the body was fed. */
 uint64_t cv_slot_fed(const struct cv_slot *slot);
-/* Let a thread that may feed it (pipe_writer.h) put in nothing in between. May be called again inside. */
+/* Between these calls threads feed nothing (pipe_writer.h). They nest. */
 void cv_slot_hold(const struct cv_slot *slot);
 void cv_slot_go_on(const struct cv_slot *slot);
-/* Bytes of its output that have come, and those of them that were written although it has not
- * ended: these cannot be taken back. */
+/* Bytes of its output; bytes of them that were written already and cannot be taken back. */
 uint64_t cv_slot_came(const struct cv_slot *slot);
 uint64_t cv_slot_passed(const struct cv_slot *slot);
-/* Whether pieces take their time to get there: then `arrived` says when they did. */
 bool cv_slot_is_remote(const struct cv_slot *slot);
-/* Whether its next piece takes a process of this machine that is not there yet. */
+/* Whether the next piece needs a new process on this machine. */
 bool cv_slot_starts(const struct cv_slot *slot);
-/* Let the piece end at `head`, which begins as it does. False if more has been fed. */
+/* Let the piece end as `head`, which begins as the piece does. False: more was fed. */
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
-/* Stop commands that take longer from now on, also the one that runs; not on other machines. */
+/* Set timeout_s, also for the running command; not on other machines. */
 enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
                                     struct cleave_error *err);
-/* Ask the command to end, and kill it when it does not. */
+/* Send SIGTERM and, after a second, SIGKILL. */
 void cv_slot_stop(struct cv_slot *slot);
-/* Let a command that stays end by itself; only when it is not busy. True when there is
- * none, or none any more: until then, go on with the poller and ask again. */
+/* Let a persistent command end; only if the slot is not busy. True: there is none. Until then,
+ * wait with the poller and call it again. */
 bool cv_slot_release_command(struct cv_slot *slot);
-/* Whether it is not busy, and a command that stays, if there is one, can be given a piece. */
+/* Whether it is not busy, and a persistent command, if there is one, can be given a piece. */
 bool cv_slot_is_idle(const struct cv_slot *slot);
-/* Kill what runs and forget it; nothing is told. */
+/* Kill the command. No event is reported. */
 void cv_slot_done(struct cv_slot *slot);
+/* cv_slot_done for a slot that will not be used again. */
+void cv_slot_free(struct cv_slot *slot);
 
-/* How its command ended when that was not well, behind "the command": "exited with status
- * 3". */
+/* How the command failed, to follow "the command": "exited with status 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
+
+/* --- open pieces --------------------------------------------------------------------- */
+
+/* Start the command on a piece that may grow, and that may be empty (cv_source_blank). For single
+ * and remote slots. */
+enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
+                                struct cleave_error *err);
+/* Whether it may grow: it was opened and not closed, and its command reads. */
+bool cv_slot_is_open(const struct cv_slot *slot);
+/* The piece is `longer` now, which begins as the piece does, or its first one. */
+enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err);
+/* The piece is complete: the command reads the end of its input. A command that was given nothing
+ * is stopped. */
+void cv_slot_close_input(struct cv_slot *slot);
+/* For busy slots of this machine. */
+struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
 
 #endif

@@ -1,4 +1,5 @@
-/* slot_kind.h -- what the kinds of slots share. SPDX-License-Identifier: MIT */
+/* slot_kind.h -- a kind of slots, and functions that the kinds share. SPDX-License-Identifier:
+ * MIT */
 #ifndef CV_SLOT_KIND_H
 #define CV_SLOT_KIND_H
 #include "run/slot/slot.h"
@@ -6,74 +7,65 @@
 struct cv_slot_kind {
     enum cleave_status (*start)(struct cv_slot *slot, struct cleave_error *err);
     uint64_t (*fed)(const struct cv_slot *slot);
-    bool (*cut)(struct cv_slot *slot, const struct cv_piece *head);
+    bool (*cut)(struct cv_slot *slot, const struct cv_piece *head); /* NULL: never */
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
-    /* It was killed some time ago, and somebody whom that did not reach holds its output:
-     * give up. NULL: nobody is waited for but the process itself. */
+    void (*free)(struct cv_slot *slot);           /* after `done`; may be NULL */
+    uint64_t (*sent)(const struct cv_slot *slot); /* NULL: count the pipes */
+    /* The command was killed, and a process that the signals did not reach holds its output: give
+     * up. NULL: only the end of the command counts. */
     void (*abandon)(struct cv_slot *slot);
-    /* Of pieces that may grow: see open_slot.h. NULL: they do not. */
+    /* Open pieces; NULL: not supported. */
     bool (*is_open)(const struct cv_slot *slot);
     enum cleave_status (*extend)(struct cv_slot *slot, const struct cv_piece *longer,
                                  struct cleave_error *err);
     void (*shut)(struct cv_slot *slot);
-    /* It is over if the process has ended and nobody reads or writes any more. NULL: pieces
-     * do not grow. */
-    void (*check_over)(struct cv_slot *slot);
-    bool travels; /* see cv_slot_is_remote                                            */
-    bool starts_each; /* a command for each piece: nobody waits until it has begun     */
+    bool starts_each; /* a command for each piece, started without waiting for it */
 };
 
-/* A command is started for each piece (single_slot.c). */
-extern const struct cv_slot_kind cv_slot_single;
-
-/* Pipes for a process; the ends that stay here go to the slot. */
+/* The pipes of a new process. The ends that stay here go to the slot. */
 struct cv_slot_pipes {
     struct cv_pipe in, out, mate;
-    struct cv_start
-        *ahead; /* owned: a child that has its end of `out` already; or NULL */
+    struct cv_start *ahead; /* owned: a child that has its end of `out`; or NULL */
 };
+#define CV_SLOT_NO_PIPES                         \
+    {                                            \
+        { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL \
+    }
 
 enum { CV_SLOT_PARTS = 3 };
 
-/* What there is to feed of the piece, and of its mates; how many parts. */
-size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS]);
+/* The parts of the piece and of its mates; returns their number. */
+size_t cv_slot_parts(const struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS]);
 size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1]);
-/* Open the pipes; the inlets of the slot are ready to be filled then. */
+/* Open the pipes; the feeders of the slot are ready to be filled. */
 enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                       struct cleave_error *err);
 void cv_slot_close_pipes(struct cv_slot_pipes *pipes);
-/* Make the command of the item that the piece is. */
+/* Build the command of the piece from slot->base. */
 enum cleave_status cv_slot_build_command(struct cv_slot *slot, struct cleave_error *err);
-/* Say in tailored.told what the command of the piece is told, as far as it is known. */
+/* Fill tailored.told with the variables of the piece that are known. */
 enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err);
-/* Start the command with its ends of the pipes. */
+/* Start the command with its ends of the pipes; `late`: without a pidfd. */
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
-                                 struct cleave_error *err);
-/* Hear no more of what the command writes. */
+                                 bool late, struct cleave_error *err);
 void cv_slot_close_output(struct cv_slot *slot);
-/* Close all that the process had, and watch it no more. */
+/* Close all pipes of the process, and remove its watches and timers. */
 void cv_slot_release(struct cv_slot *slot);
-/* Stop the command when it takes longer than it may, from now on. */
+/* Kill the process, if any, release it, and drop its output. */
+void cv_slot_kill_now(struct cv_slot *slot);
+/* Start the time limit now. */
 enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err);
-/* Send the next signal: the polite one, then the other; after that, give up what is
- * left of it. */
+/* Send SIGTERM, SIGKILL, then give up; a second apart. */
 void cv_slot_kill(struct cv_slot *slot);
-/* Do that when it has not ended by itself soon. */
+/* cv_slot_stop for a command of this machine. */
+void cv_slot_stop_command(struct cv_slot *slot);
+/* cv_slot_kill in a second. */
 void cv_slot_kill_soon(struct cv_slot *slot);
-
-/* Of a piece that may grow (open_slot.c): listen to its reader, once that was started; an
- * inlet has been fed all there is; the process has ended. */
-enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err);
-void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder);
-void cv_open_ended(struct cv_slot *slot);
-bool cv_open_is_open(const struct cv_slot *slot);
-enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,
-                                  struct cleave_error *err);
-void cv_open_shut(struct cv_slot *slot);
-
-/* Give the piece to the process that stays, from its beginning (persistent_send.c). */
-enum cleave_status cv_persistent_give(struct cv_slot *slot, struct cleave_error *err);
+/* events->broke. */
+void cv_slot_broke(struct cv_slot *slot, const struct cleave_error *err);
+/* Set `fault` of a command that could not be started. */
+void cv_slot_note_unstarted(struct cv_slot *slot, const struct cleave_error *err);
 
 #endif

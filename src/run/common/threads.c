@@ -1,0 +1,504 @@
+/* threads.c -- threads, jobs done in order, and a buffer between two threads.
+ * SPDX-License-Identifier: MIT */
+#include "run/common/threads.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                              void *(*work)(void *context), void *context)
+{
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(thread, attributes, work, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+/* --- ordered jobs -------------------------------------------------------------------- */
+
+enum state { WAITS, RUNS, READY, LENT };
+
+struct entry {
+    void *job; /* owned, except while it is lent */
+    enum state state;
+    enum cleave_status status;
+    bool more;
+    struct cleave_error err;
+};
+
+struct worker {
+    struct cv_ordered_jobs *pool;
+    unsigned number;
+    pthread_t thread;
+};
+
+struct cv_ordered_jobs {
+    struct cv_ordered_options options;
+    struct worker *workers; /* owned */
+    unsigned nworkers;
+    pthread_mutex_t lock; /* for all below */
+    pthread_cond_t work, room, ready;
+    struct entry *ring; /* owned: job n is at n % max; jobs [first, end) are in flight */
+    uint64_t first, end;
+    uint64_t failed; /* the first job that failed; UINT64_MAX: none */
+    bool closed, stopped;
+};
+
+static struct entry *at(struct cv_ordered_jobs *pool, uint64_t number)
+{
+    return &pool->ring[number % pool->options.max];
+}
+
+/* The oldest waiting job, because it is taken first; pool->end: none. */
+static uint64_t next_job(struct cv_ordered_jobs *pool)
+{
+    uint64_t number = pool->first;
+
+    while (number < pool->end && at(pool, number)->state != WAITS)
+        number++;
+    return number < pool->failed ? number : pool->end;
+}
+
+/* The lock is held before and after. */
+static void do_job(struct worker *worker, uint64_t number)
+{
+    struct cv_ordered_jobs *pool = worker->pool;
+    struct entry *entry = at(pool, number);
+    struct cleave_error err;
+    enum cleave_status status;
+    bool more = false;
+
+    entry->state = RUNS;
+    pthread_mutex_unlock(&pool->lock);
+    status = pool->options.work(pool->options.context, worker->number, entry->job, &more,
+                                &err);
+    pthread_mutex_lock(&pool->lock);
+    entry->state = READY;
+    entry->status = status;
+    entry->more = status == CLEAVE_OK && more;
+    if (status != CLEAVE_OK) {
+        entry->err = err;
+        pool->failed = number < pool->failed ? number : pool->failed;
+        pthread_cond_broadcast(&pool->room);
+    }
+    pthread_cond_signal(&pool->ready);
+}
+
+static void *run(void *context)
+{
+    struct worker *worker = context;
+    struct cv_ordered_jobs *pool = worker->pool;
+
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stopped) {
+        const uint64_t number = next_job(pool);
+
+        if (number < pool->end)
+            do_job(worker, number);
+        else if (pool->closed && pool->first == pool->end)
+            break;
+        else
+            pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+static int start_threads(struct cv_ordered_jobs *pool)
+{
+    int error = 0;
+
+    while (error == 0 && pool->nworkers < pool->options.threads) {
+        struct worker *worker = &pool->workers[pool->nworkers];
+
+        *worker = (struct worker){ .pool = pool, .number = pool->nworkers };
+        error = cv_nosignal_thread_create(&worker->thread, NULL, run, worker);
+        pool->nworkers += error == 0 ? 1 : 0;
+    }
+    return error;
+}
+
+enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
+                                    struct cv_ordered_jobs **out,
+                                    struct cleave_error *err)
+{
+    struct cv_ordered_jobs *pool = calloc(1, sizeof *pool);
+    int error;
+
+    if (pool == NULL)
+        return cv_fail_memory(err, "threads");
+    pool->options = *options;
+    pool->failed = UINT64_MAX;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->room, NULL);
+    pthread_cond_init(&pool->ready, NULL);
+    pool->workers = calloc(options->threads, sizeof *pool->workers);
+    pool->ring = calloc(options->max, sizeof *pool->ring);
+    if (pool->workers == NULL || pool->ring == NULL) {
+        cv_ordered_free(pool);
+        return cv_fail_memory(err, "threads");
+    }
+    error = start_threads(pool);
+    if (pool->nworkers == 0) {
+        cv_ordered_free(pool);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s",
+                       options->what, strerror(error));
+    }
+    *out = pool;
+    return CLEAVE_OK;
+}
+
+bool cv_ordered_jobs_submit(struct cv_ordered_jobs *pool, void *job)
+{
+    bool wanted;
+
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stopped && pool->failed == UINT64_MAX &&
+           pool->end - pool->first == pool->options.max)
+        pthread_cond_wait(&pool->room, &pool->lock);
+    wanted = !pool->stopped && pool->failed == UINT64_MAX;
+    if (wanted) {
+        *at(pool, pool->end) = (struct entry){ .job = job, .state = WAITS };
+        pool->end++;
+        pthread_cond_signal(&pool->work);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (!wanted)
+        pool->options.drop(job);
+    return wanted;
+}
+
+void cv_ordered_close(struct cv_ordered_jobs *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->closed = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_cond_broadcast(&pool->ready);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* Whether no further job will be ready. */
+static bool is_over(const struct cv_ordered_jobs *pool)
+{
+    return pool->stopped || pool->first > pool->failed ||
+           (pool->closed && pool->first == pool->end);
+}
+
+static bool is_ready(struct cv_ordered_jobs *pool)
+{
+    return pool->first < pool->end && at(pool, pool->first)->state == READY;
+}
+
+bool cv_ordered_ready(struct cv_ordered_jobs *pool)
+{
+    bool ready;
+
+    pthread_mutex_lock(&pool->lock);
+    ready = is_over(pool) || is_ready(pool);
+    pthread_mutex_unlock(&pool->lock);
+    return ready;
+}
+
+enum cleave_status cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, void **job,
+                                        bool *more, struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+    struct entry *entry;
+
+    *job = NULL;
+    *more = false;
+    pthread_mutex_lock(&pool->lock);
+    while (!is_over(pool) && !is_ready(pool))
+        pthread_cond_wait(&pool->ready, &pool->lock);
+    if (!is_over(pool)) {
+        entry = at(pool, pool->first);
+        *job = entry->job;
+        *more = entry->more;
+        status = entry->status;
+        if (status != CLEAVE_OK && err != NULL)
+            *err = entry->err;
+        entry->state = LENT;
+        if (!*more) {
+            entry->job = NULL;
+            pool->first++;
+            pthread_cond_signal(&pool->room);
+        }
+        if (pool->closed && pool->first == pool->end)
+            pthread_cond_broadcast(&pool->work);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
+void cv_ordered_again(struct cv_ordered_jobs *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    at(pool, pool->first)->state = WAITS;
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void cv_ordered_stop(struct cv_ordered_jobs *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->stopped = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_cond_broadcast(&pool->room);
+    pthread_cond_broadcast(&pool->ready);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void cv_ordered_free(struct cv_ordered_jobs *pool)
+{
+    if (pool == NULL)
+        return;
+    cv_ordered_stop(pool);
+    for (unsigned i = 0; i < pool->nworkers; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    for (; pool->first < pool->end; pool->first++)
+        pool->options.drop(at(pool, pool->first)->job);
+    pthread_cond_destroy(&pool->work);
+    pthread_cond_destroy(&pool->room);
+    pthread_cond_destroy(&pool->ready);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->workers);
+    free(pool->ring);
+    free(pool);
+}
+
+/* --- handoff buffer ------------------------------------------------------------------ */
+
+/* Bytes are counted from the first one: [taken, made) are available, [made, lent) is free. The
+ * event is readable while bytes are available.
+ *
+ * Threads are woken without the lock: on a machine with few cores the woken thread would run at
+ * once and wait for the lock. So the event may be readable although the bytes were taken. A
+ * producer that waits is woken when half of the largest loan is free, or when nothing is left to
+ * take. */
+
+struct cv_handoff_buffer {
+    size_t min;
+    int event;
+    pthread_mutex_t lock; /* for all below */
+    pthread_cond_t more;
+    uint8_t *at; /* borrowed: the address of byte `taken` */
+    uint64_t taken, made, lent;
+    size_t max;     /* largest loan so far */
+    bool signalled; /* the event is readable, or will be in a moment */
+    bool waiting;   /* the producer waits for room */
+    bool closed, stopped;
+};
+
+static void signal_event(const struct cv_handoff_buffer *buffer)
+{
+    const uint64_t count = 1;
+
+    while (write(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Whether to wake the consumer: enough bytes, or no room for more. */
+static bool has_enough(const struct cv_handoff_buffer *buffer)
+{
+    const uint64_t there = buffer->made - buffer->taken;
+
+    return buffer->closed || there >= buffer->min || buffer->made == buffer->lent;
+}
+
+/* The event is cleared, unless bytes became available. */
+static void clear_event(struct cv_handoff_buffer *buffer)
+{
+    uint64_t count;
+
+    while (read(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
+        continue;
+    pthread_mutex_lock(&buffer->lock);
+    buffer->signalled = has_enough(buffer);
+    count = buffer->signalled;
+    pthread_mutex_unlock(&buffer->lock);
+    if (count > 0)
+        signal_event(buffer);
+}
+
+enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **out,
+                                         struct cleave_error *err)
+{
+    struct cv_handoff_buffer *buffer = calloc(1, sizeof *buffer);
+    enum cleave_status status;
+
+    if (buffer == NULL)
+        return cv_fail_memory(err, "a buffer");
+    buffer->min = min;
+    buffer->signalled = true; /* nothing is lent */
+    buffer->event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&buffer->lock, NULL);
+    pthread_cond_init(&buffer->more, NULL);
+    if (buffer->event >= 0) {
+        *out = buffer;
+        return CLEAVE_OK;
+    }
+    status = cv_fail(err, CLEAVE_EENGINE, "cannot make an event: %s", strerror(errno));
+    cv_handoff_buffer_free(buffer);
+    return status;
+}
+
+void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer)
+{
+    if (buffer == NULL)
+        return;
+    if (buffer->event >= 0)
+        close(buffer->event);
+    pthread_cond_destroy(&buffer->more);
+    pthread_mutex_destroy(&buffer->lock);
+    free(buffer);
+}
+
+uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room)
+{
+    uint8_t *to = NULL;
+
+    pthread_mutex_lock(&buffer->lock);
+    buffer->waiting = buffer->made == buffer->lent;
+    while (buffer->waiting && !buffer->stopped)
+        pthread_cond_wait(&buffer->more, &buffer->lock);
+    if (!buffer->stopped) {
+        to = buffer->at + (buffer->made - buffer->taken);
+        *room = (size_t)(buffer->lent - buffer->made);
+    }
+    pthread_mutex_unlock(&buffer->lock);
+    return to;
+}
+
+void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length)
+{
+    bool signals;
+
+    pthread_mutex_lock(&buffer->lock);
+    assert(length <= buffer->lent - buffer->made);
+    buffer->made += length;
+    signals = !buffer->signalled && has_enough(buffer);
+    buffer->signalled = buffer->signalled || signals;
+    pthread_mutex_unlock(&buffer->lock);
+    if (signals)
+        signal_event(buffer);
+}
+
+bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
+                             size_t length)
+{
+    const uint8_t *from = bytes;
+
+    while (length > 0) {
+        size_t some;
+        uint8_t *to = cv_handoff_buffer_room(buffer, &some);
+
+        if (to == NULL)
+            return false;
+        some = some < length ? some : length;
+        if (to != from)
+            memcpy(to, from, some);
+        cv_handoff_buffer_put(buffer, some);
+        from += some;
+        length -= some;
+    }
+    return true;
+}
+
+uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behind,
+                                 size_t length)
+{
+    uint8_t *place = NULL;
+
+    pthread_mutex_lock(&buffer->lock);
+    if (buffer->lent - buffer->made >= behind + length)
+        place = buffer->at + (buffer->made - buffer->taken) + behind;
+    pthread_mutex_unlock(&buffer->lock);
+    return place;
+}
+
+void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer)
+{
+    pthread_mutex_lock(&buffer->lock);
+    buffer->closed = buffer->signalled = true;
+    pthread_mutex_unlock(&buffer->lock);
+    signal_event(buffer);
+}
+
+int cv_handoff_buffer_fd(const struct cv_handoff_buffer *buffer)
+{
+    return buffer->event;
+}
+
+/* Whether to wake a producer that waits for room. */
+static bool wakes_producer(struct cv_handoff_buffer *buffer)
+{
+    const uint64_t room = buffer->lent - buffer->made;
+
+    if (!buffer->waiting || room == 0 ||
+        (room < buffer->max / 2 && buffer->made > buffer->taken))
+        return false;
+    buffer->waiting = false;
+    return true;
+}
+
+void cv_handoff_buffer_lend(struct cv_handoff_buffer *buffer, void *at, size_t room)
+{
+    bool wakes;
+
+    pthread_mutex_lock(&buffer->lock);
+    assert(buffer->taken + room >= buffer->lent); /* the producer may be writing there */
+    assert(at == buffer->at || buffer->taken == buffer->lent);
+    buffer->at = at;
+    buffer->lent = buffer->taken + room;
+    buffer->max = room > buffer->max ? room : buffer->max;
+    wakes = wakes_producer(buffer);
+    pthread_mutex_unlock(&buffer->lock);
+    if (wakes)
+        pthread_cond_signal(&buffer->more);
+}
+
+ssize_t cv_handoff_buffer_take(struct cv_handoff_buffer *buffer, size_t max)
+{
+    bool closed, last, wakes;
+    size_t some;
+
+    pthread_mutex_lock(&buffer->lock);
+    some = (size_t)(buffer->made - buffer->taken);
+    some = some < max ? some : max;
+    closed = buffer->closed;
+    buffer->taken += some;
+    buffer->at += some;
+    last = buffer->taken == buffer->made && !closed;
+    wakes = wakes_producer(buffer);
+    pthread_mutex_unlock(&buffer->lock);
+    if (wakes)
+        pthread_cond_signal(&buffer->more);
+    if (last)
+        clear_event(buffer);
+    if (some > 0 || closed)
+        return (ssize_t)some;
+    errno = EAGAIN;
+    return -1;
+}
+
+void cv_handoff_buffer_stop(struct cv_handoff_buffer *buffer)
+{
+    pthread_mutex_lock(&buffer->lock);
+    buffer->stopped = true;
+    pthread_mutex_unlock(&buffer->lock);
+    pthread_cond_signal(&buffer->more);
+}
