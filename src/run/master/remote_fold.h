@@ -7,7 +7,8 @@
 #define CV_REMOTE_FOLD_H
 #include "engine/fold_plan.h"
 #include "run/fold/fold.h"
-#include "run/master/result_sink.h"
+#include "run/master/attempts.h"
+#include "run/master/order_queue.h"
 #include "run/master/worker_pool.h"
 #include "run/wire/protocol.h"
 
@@ -94,7 +95,6 @@ void cv_remote_fold_order_drop(struct cv_remote_fold_orders *orders,
                                struct cv_remote_fold_order *order);
 
 struct cv_remote_fold {
-    struct cv_result_sink results;
     struct cv_worker_pool *pool; /* borrowed, like the four below */
     struct cv_order_queue *queue;
     const struct cv_attempt_table *table;

@@ -366,7 +366,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     pool->hosts.one_port = cleave_platform_port(places.request) != CLEAVE_PORT_MULTI;
     CV_TRY(cv_run_policy_find(&request->policy, &policy, err));
     opens = cv_request_may_open(request, places.nasked, framed) &&
-            !cv_result_sink_kept_possible(request);
+            !cv_result_sink_apart(request);
     places.patience = cv_connect_wait_of(places.request, policy, opens);
     setup->begins_early = cv_connect_wait_is_short(&places.patience);
     began_s = cv_clock_s();
