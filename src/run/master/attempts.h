@@ -114,6 +114,8 @@ bool cv_attempt_is_open(const struct cv_attempt *attempt);
 bool cv_attempt_is_closed(const struct cv_attempt *attempt);
 /* Whether it has a command. */
 bool cv_attempt_is_running(const struct cv_attempt *attempt);
+/* Bytes of the piece. */
+double cv_attempt_units(const struct cv_attempt *attempt);
 /* Whether the piece has no bytes. */
 bool cv_attempt_is_empty(const struct cv_attempt *attempt);
 /* Whether an open chunk can do nothing before the next order, and no answer is expected. */

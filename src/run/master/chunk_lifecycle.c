@@ -58,13 +58,12 @@ static double busy_with(const struct cv_attempt *attempt, double now_s)
                                   : now_s - attempt->runs_s - attempt->slot.open.idle_s;
 }
 
-static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double units,
-                  double now_s)
+static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double now_s)
 {
     const struct cv_slot *slot = &attempt->slot;
     struct cv_worker_stats *worker = &run->pool.tallies[slot->worker];
     const struct cv_remote_facts facts = cv_remote_facts(slot);
-    const double busy_s = busy_with(attempt, now_s);
+    const double units = cv_attempt_units(attempt), busy_s = busy_with(attempt, now_s);
 
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
@@ -78,19 +77,16 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 
 /* Report CLEAVE_RETURNED for an output that came from a host; it was sent after the
  * end of the command. */
-static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt,
-                          double units)
+static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
     if (cv_is_computed(&facts) && attempt->output > 0)
-        cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_RETURNED,
-                                                   .worker = attempt->chunk.owner,
-                                                   .chunk = attempt->chunk.number,
-                                                   .units = units,
-                                                   .start_s = facts.computed_s -
-                                                              run->events.began_s });
+        cv_event_queue_report(&run->events, &attempt->chunk,
+                              (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                                     .units = cv_attempt_units(attempt),
+                                                     .start_s = facts.computed_s -
+                                                                run->events.began_s });
 }
 
 /* Time when the command had read all of its input, if it succeeded; 0: unknown. The
@@ -106,29 +102,22 @@ static double read_until(const struct cv_exec_run *run, const struct cv_slot *sl
 /* Report the end to the policy, whether the command succeeded or not. */
 static void tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    const struct cv_slot *slot = &attempt->slot;
-    const double units = (double)(slot->piece.end - slot->piece.begin);
-
     if (attempt->chunk.reported == CV_UNREPORTED)
         return;
-    tell_returned(run, attempt, units);
-    cv_event_queue_push(&run->events,
-                        (struct cleave_event){ .kind = CLEAVE_DONE,
-                                               .worker = attempt->chunk.owner,
-                                               .chunk = attempt->chunk.number,
-                                               .units = units,
-                                               .start_s = computed_from(run, attempt) -
-                                                          run->events.began_s,
-                                               .read_s = read_until(run, slot) });
+    tell_returned(run, attempt);
+    cv_event_queue_report(&run->events, &attempt->chunk,
+                          (struct cleave_event){ .kind = CLEAVE_DONE,
+                                                 .units = cv_attempt_units(attempt),
+                                                 .start_s = computed_from(run, attempt) -
+                                                            run->events.began_s,
+                                                 .read_s =
+                                                     read_until(run, &attempt->slot) });
 }
 
 static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    const struct cv_piece *piece = &attempt->slot.piece;
-    const double units = (double)(piece->end - piece->begin);
-
-    count(run, attempt, units, cv_clock_s());
-    cv_order_queue_complete(&run->queue, units);
+    count(run, attempt, cv_clock_s());
+    cv_order_queue_complete(&run->queue, cv_attempt_units(attempt));
     tell_over(run, attempt);
 }
 
@@ -207,8 +196,8 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
         CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
                                       cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
-    alone = hosts > 0 && !attempt->chunk.runs_alone &&
-                   cv_remote_others_ran(slot) && !run->pool.hosts.keeps;
+    alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
+            !run->pool.hosts.keeps;
     *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         cv_chunk_keep_written_prefix(attempt);
@@ -271,8 +260,7 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
                                  err));
     CV_TRY(
         cv_poison_tracker_clear(&run->poison, slot->piece.begin, slot->piece.end, err));
-    cv_order_queue_raise_size_limit(&run->queue,
-                                    (double)(slot->piece.end - slot->piece.begin),
+    cv_order_queue_raise_size_limit(&run->queue, cv_attempt_units(attempt),
                                     run->request->failures.retries > 0 ||
                                         run->request->failures.isolate);
     if (slot->piece.body.begin > 0)
@@ -482,8 +470,7 @@ static void slot_arrived(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
-    const double units = (double)(slot->piece.end - slot->piece.begin);
-    const double from_s = sent_from(run, attempt);
+    const double units = cv_attempt_units(attempt), from_s = sent_from(run, attempt);
 
     if (slot->open.on) /* an open chunk is sent as it grows */
         return;
@@ -491,12 +478,11 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     if (attempt->chunk.reported != CV_REPORTED_ORDER)
         return;
     attempt->chunk.reported = CV_REPORTED_SENT;
-    cv_event_queue_push(&run->events,
-                        (struct cleave_event){ .kind = CLEAVE_SENT,
-                                               .worker = attempt->chunk.owner,
-                                               .chunk = attempt->chunk.number,
-                                               .units = units,
-                                               .start_s = from_s - run->events.began_s });
+    cv_event_queue_report(&run->events, &attempt->chunk,
+                          (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                 .units = units,
+                                                 .start_s =
+                                                     from_s - run->events.began_s });
 }
 
 static void slot_carried(void *context, struct cv_slot *slot, uint64_t bytes,

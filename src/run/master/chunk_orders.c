@@ -56,7 +56,8 @@ static bool seat_again(struct cv_exec_run *run, uint32_t worker)
     struct cv_worker_attempts *places = &run->table.items[worker];
     struct cv_host *host = run->pool.host_of[worker];
 
-    if (!run->stay || places->count == 0 || cv_remote_host(&places->items[0].slot) != host)
+    if (!run->stay || places->count == 0 ||
+        cv_remote_host(&places->items[0].slot) != host)
         return false;
     for (uint32_t i = 0; i < places->count; i++) {
         struct cv_slot *slot = &places->items[i].slot;
@@ -94,11 +95,10 @@ static void tell_sent(struct cv_exec_run *run, struct cv_attempt *attempt,
                       const struct cv_piece *piece)
 {
     attempt->chunk.reported = CV_REPORTED_SENT;
-    cv_event_queue_push(&run->events, (struct cleave_event){
-                                          .kind = CLEAVE_SENT,
-                                          .worker = attempt->chunk.owner,
-                                          .chunk = attempt->chunk.number,
-                                          .units = (double)(piece->end - piece->begin) });
+    cv_event_queue_report(&run->events, &attempt->chunk,
+                          (struct cleave_event){
+                              .kind = CLEAVE_SENT,
+                              .units = (double)(piece->end - piece->begin) });
 }
 
 /* Start the command of a complete piece. A piece that is not sent to a host has arrived. */
@@ -452,26 +452,11 @@ enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error 
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err)
+enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
+                                 enum cv_order_kind kind, double units, uint64_t item,
+                                 struct cleave_error *err)
 {
-    CV_TRY(cv_order_queue_order(&run->queue, worker, units, err));
-    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
-                                                     : CLEAVE_OK;
-}
-
-enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
-                                  struct cleave_error *err)
-{
-    CV_TRY(cv_order_queue_order_item(&run->queue, worker, item, err));
-    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
-                                                     : CLEAVE_OK;
-}
-
-enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err)
-{
-    CV_TRY(cv_order_queue_order_open(&run->queue, worker, units, err));
+    CV_TRY(cv_order_queue_order(&run->queue, worker, kind, units, item, err));
     return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
                                                      : CLEAVE_OK;
 }

@@ -116,15 +116,10 @@ bool cv_resource_wait_wait(struct cv_exec_run *run, const struct cv_slot *slot,
 
 /* --- chunk_orders.c ---------------------------------------------------------------------- */
 
-/* Order about `units` bytes for the worker, and begin at once if possible. */
-enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err);
-/* Order one item. */
-enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
-                                  struct cleave_error *err);
-/* Order an open chunk of `units` bytes, which may be 0. */
-enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err);
+/* cv_order_queue_order, and begin the order at once if possible. */
+enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
+                                 enum cv_order_kind kind, double units, uint64_t item,
+                                 struct cleave_error *err);
 /* Begin pending orders and retries as far as possible. */
 enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err);
 /* All events were delivered: if nothing is running, retry a chunk that has to run

@@ -22,9 +22,13 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
 static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
 {
-    event.worker = attempt->chunk.owner;
-    event.chunk = attempt->chunk.number;
-    cv_event_queue_push(&run->events, event);
+    cv_event_queue_report(&run->events, &attempt->chunk, event);
+}
+
+static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
+                          double units)
+{
+    tell(run, attempt, (struct cleave_event){ .kind = CLEAVE_RECALLED, .units = units });
 }
 
 /* --- its reader --------------------------------------------------------------------------- */
@@ -52,18 +56,19 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
         attempt->start_s = now_s - slot->open.spawn_s;
     tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_STARTED,
-                                .units = (double)(slot->piece.end - slot->piece.begin),
+                                .units = cv_attempt_units(attempt),
                                 .start_s = slot->open.spawn_s - run->events.began_s });
 }
 
 void cv_open_chunks_drained(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
+    struct cv_attempt *attempt = cv_attempt_of(slot);
 
-    cv_unread_input_read(&cv_attempt_of(slot)->unread, &run->slow, cv_clock_s());
-    tell(context, cv_attempt_of(slot),
+    cv_unread_input_read(&attempt->unread, &run->slow, cv_clock_s());
+    tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_DRAINED,
-                                .units = (double)(slot->piece.end - slot->piece.begin) });
+                                .units = cv_attempt_units(attempt) });
 }
 
 static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
@@ -194,9 +199,7 @@ enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
     run->queue.running--;
     if (!cv_attempt_is_empty(attempt)) {
         CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
-        tell(run, attempt,
-             (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                    .units = (double)(piece.end - piece.begin) });
+        tell_recalled(run, attempt, cv_attempt_units(attempt));
     }
     cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
                                   attempt->chunk.number, attempt->chunk.reported);
@@ -477,16 +480,6 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run)
 }
 
 /* --- take back what has not been fed ----------------------------------------------- */
-
-static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
-                          double units)
-{
-    cv_event_queue_push(&run->events,
-                        (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                               .worker = attempt->chunk.owner,
-                                               .chunk = attempt->chunk.number,
-                                               .units = units });
-}
 
 /* Take back a whole piece that has not arrived, if more is wanted than the part that
  * was not sent. */
