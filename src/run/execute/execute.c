@@ -56,8 +56,8 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
     } else if (status == CLEAVE_OK) {
         status = cv_execution_run(&execution, err);
         status = note_folds(&execution.run, status, err);
-        cv_note_failures_end(&execution.run.failures, &filled);
-        cv_note_rests(&filled, &execution.run.pool);
+        cv_note_failures_end(&execution.run);
+        cv_note_rests(&execution.run);
         *out = cv_run_sum_up(&execution.run, &execution.setup,
                              cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)

@@ -176,10 +176,9 @@ static void note_fault(const struct cv_execution *execution)
     const struct cv_order_queue *queue = &execution->run.queue;
     struct cleave_error err;
 
-    if (execution->request->listener.note != NULL &&
-        cv_input_coverage_check(&queue->coverage, queue->source, false, &err) !=
-            CLEAVE_OK)
-        execution->request->listener.note(execution->request->listener.context, err.text);
+    if (cv_input_coverage_check(&queue->coverage, queue->source, false, &err) !=
+        CLEAVE_OK)
+        cv_note(execution->request, "%s", err.text);
 }
 
 /* A compressed file is damaged: process what precedes the damage. */

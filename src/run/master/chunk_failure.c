@@ -274,7 +274,7 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     const struct cv_piece piece = attempt->slot.piece;
 
     if (run->request->failures.isolate)
-        CV_TRY(cv_note_bad(&run->failures, queue->source, &piece, err));
+        CV_TRY(cv_note_bad(run, &piece, err));
     if (run->request->failures.directory != NULL)
         CV_TRY(failed_input_keep(run->request->failures.directory, &run->request->input,
                                  &piece, err));
@@ -299,7 +299,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
     queue->unread += is_unread(attempt);
     if (attempt->slot.piece.body.begin == 0)
         run->start_failed = true;
-    cv_note_failure(&run->failures, run->request, queue->source, attempt);
+    cv_note_failure(run, attempt);
     status = settle_failure(run, attempt, err);
     if (status != CLEAVE_OK) {
         queue->failed--;
@@ -424,10 +424,13 @@ static void domain_backed_off(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
     const struct cv_health_record *at = &run->pool.health.items[domain];
+    char reason[200];
 
-    if (at->out)
-        cv_note_worker_excluded(run->request,
-                                cv_worker_pool_domain_name(&run->pool, domain), at);
+    if (!at->out)
+        return;
+    cv_worker_health_reason(at, reason, sizeof reason);
+    cv_note(run->request, "%.200s: left out: %s",
+            cv_worker_pool_domain_name(&run->pool, domain), reason);
 }
 
 static void domain_recovered(void *context, uint32_t domain)

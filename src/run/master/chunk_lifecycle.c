@@ -188,8 +188,7 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
 
     if (seen && !run->request->output.early) {
         *out_given_up = true;
-        cv_attempt_report(run->request, run->pool.names[slot->worker], attempt,
-                          CV_SLOT_LOST, true);
+        cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
         return cv_chunk_output_truncated(run, attempt, err);
     }
     if (cv_remote_facts(slot).was_running)
@@ -205,8 +204,7 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
         return retry_alone(run, attempt, err);
     if (hosts == 0)
         return lose_chunk(run, attempt, err);
-    cv_attempt_report(run->request, run->pool.names[slot->worker], attempt, CV_SLOT_LOST,
-                      true);
+    cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
     return cv_chunk_poisoned(run, attempt, hosts, err);
 }
 
@@ -249,7 +247,11 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
     CV_TRY(cv_source_check(run->queue.source, &slot->piece, err));
     touched = cv_source_was_modified(run->queue.source, &slot->piece);
     if (touched != NULL)
-        cv_note_touched(run->request, touched);
+        cv_note(run->request,
+                "%s: something of it was changed while it was in use, but neither "
+                "its size nor its time: no harm if it was linked, moved or given "
+                "other rights; if it was rewritten, the output is of both",
+                touched);
     if (run->queue.journal != NULL)
         CV_TRY(keep_in_journal(run, attempt, err));
     CV_TRY(cv_item_output_format(slot, &slot->store, err));
@@ -278,7 +280,6 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
                                        struct cv_attempt *attempt, enum cv_slot_end end,
                                        bool *out_over, struct cleave_error *err)
 {
-    const char *worker = run->pool.names[attempt->slot.worker];
     struct cv_failure_decision sentence;
 
     if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
@@ -288,7 +289,7 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
     if (!*out_over) /* a chunk that is given up is counted at its end */
         cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
                                 busy_with(attempt, cv_clock_s()));
-    cv_attempt_report(run->request, worker, attempt, end, *out_over);
+    cv_attempt_report(run, attempt, end, *out_over);
     if (sentence.verdict == CV_FAILURE_BISECT) /* the halves are not reported */
         tell_over(run, attempt);
     if (sentence.verdict == CV_FAILURE_RETRY && attempt->slot.open.on) {
@@ -390,8 +391,7 @@ static enum cleave_status accept(struct cv_exec_run *run, struct cv_attempt *att
 {
     enum cleave_status status;
 
-    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
-                      CV_SLOT_DONE, false);
+    cv_attempt_report(run, attempt, CV_SLOT_DONE, false);
     limit_all(run, cv_clock_s() - attempt->slot.start_s);
     status = accept_output(run, attempt, err);
     cv_chunk_succeeded(run);
@@ -401,8 +401,7 @@ static enum cleave_status accept(struct cv_exec_run *run, struct cv_attempt *att
 static enum cleave_status reject(struct cv_exec_run *run, struct cv_attempt *attempt,
                                  struct cleave_error *err)
 {
-    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
-                      CV_SLOT_FAILED, true);
+    cv_attempt_report(run, attempt, CV_SLOT_FAILED, true);
     return cv_chunk_output_mismatch(run, attempt, err);
 }
 
@@ -498,7 +497,9 @@ static void slot_silent(void *context, struct cv_slot *slot)
 {
     const struct cv_exec_run *run = context;
 
-    cv_note_silent(run->request, run->pool.names[slot->worker]);
+    cv_note(run->request,
+            "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+            run->pool.names[slot->worker], run->request->command[0]);
 }
 
 /* One note is enough. */
@@ -507,7 +508,10 @@ static void slot_held(void *context, struct cv_slot *slot)
     struct cv_exec_run *run = context;
 
     if (!run->held)
-        cv_note_held(run->request, run->pool.names[slot->worker]);
+        cv_note(run->request,
+                "%s: the command has ended, but its children hold its output or "
+                "input; waiting for them (failures.timeout_s limits this)",
+                run->pool.names[slot->worker]);
     run->held = true;
 }
 
@@ -516,12 +520,16 @@ static void slot_left(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
     struct cv_host *host = cv_remote_host(slot);
+    char how[64];
 
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     run->queue.bad_ends++;
-    if (host == NULL || cv_host_tells(host, CV_NOTE_LEFT))
-        cv_note_bad_end(run->request, run->pool.names[slot->worker], slot);
+    if (host != NULL && !cv_host_tells(host, CV_NOTE_LEFT))
+        return;
+    cv_slot_describe_end(slot, how, sizeof how);
+    cv_note(run->request, "%s: the command %s after its last chunk",
+            run->pool.names[slot->worker], how);
 }
 
 static void storing_failed(void *context, const struct cleave_error *err)

@@ -143,7 +143,7 @@ static void tell(void *context, const char *why)
 {
     const struct cv_exec_run *run = context;
 
-    cv_note_crowded(run->request, why);
+    cv_note(run->request, "%s: commands wait until others have ended", why);
 }
 
 void cv_resource_wait_watch(struct cv_exec_run *run)

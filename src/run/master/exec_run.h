@@ -6,6 +6,7 @@
 #ifndef CV_EXEC_RUN_H
 #define CV_EXEC_RUN_H
 #include <cleave/execute.h>
+#include "base/fail.h"
 #include "run/common/time_fit.h"
 #include "run/common/start_limiter.h"
 #include "run/failures/retry_queue.h"
@@ -272,39 +273,20 @@ bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
 
 void cv_failure_notes_done(struct cv_failure_notes *notes);
 
-/* At the end of a run: print the failures that were only counted. */
-void cv_note_failures_end(const struct cv_failure_notes *notes,
-                          const struct cleave_execution *request);
-
-/* Report the end of an attempt to the listener; its output is still with the slot. */
-void cv_attempt_report(const struct cleave_execution *request, const char *worker,
-                       const struct cv_attempt *attempt, enum cv_slot_end end,
-                       bool given_up);
-
-/* A persistent command does not answer its first chunk. */
-void cv_note_silent(const struct cleave_execution *request, const char *worker);
-/* The command has ended, but its children hold its pipes. */
-void cv_note_held(const struct cleave_execution *request, const char *worker);
-/* Commands wait for processes or descriptors. */
-void cv_note_crowded(const struct cleave_execution *request, const char *why);
-/* An input was modified during the run. */
-void cv_note_touched(const struct cleave_execution *request, const char *name);
-/* A persistent command ended with a failure after its last chunk. */
-void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
-                     const struct cv_slot *slot);
-
-void cv_note_rests(const struct cleave_execution *request,
-                   const struct cv_worker_pool *pool);
-
 /* Remember the records of a piece that is given up. */
-enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
-                               const struct cv_piece *piece, struct cleave_error *err);
-void cv_note_failure(struct cv_failure_notes *notes,
-                     const struct cleave_execution *request, struct cv_source *source,
-                     const struct cv_attempt *attempt);
-/* A failure domain is excluded because others succeeded where it failed. */
-void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
-                             const struct cv_health_record *standing);
+enum cleave_status cv_note_bad(struct cv_exec_run *run, const struct cv_piece *piece,
+                               struct cleave_error *err);
+void cv_note_failure(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* At the end of a run: print the failures that were only counted, and the workers that had
+ * been in back-off. */
+void cv_note_failures_end(const struct cv_exec_run *run);
+void cv_note_rests(const struct cv_exec_run *run);
+/* Report the end of an attempt to the listener; its output is still with the slot. */
+void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *attempt,
+                       enum cv_slot_end end, bool given_up);
+/* Print a line for the user, of at most 600 bytes. */
+void cv_note(const struct cleave_execution *request, const char *format, ...)
+    CV_PRINTF(2, 3);
 
 /* --- exec_engine.c ----------------------------------------------------------------- */
 
