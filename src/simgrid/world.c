@@ -30,7 +30,6 @@
 /* A message has so many bytes. */
 static const double LEAST_BYTES = 1e13, USUAL_BYTES = 1e15, MOST_BYTES = 1e18;
 
-
 /* A speed of nothing is none that SimGrid takes: so slow that it makes no difference. */
 static double star_factor(double factor)
 {

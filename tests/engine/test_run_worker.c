@@ -505,9 +505,9 @@ static void frames_out_of_turn_are_refused(void **state)
                                     .chunk = cases[i].chunk,
                                     .value = cases[i].value },
             zeros,
-            kind == NULL                  ? 0
+            kind == NULL                     ? 0
             : cases[i].type == CV_FRAME_DATA ? 1
-                                          : kind->min);
+                                             : kind->min);
         assert_refused(&worker, errors, cases[i].expected);
     }
 }

@@ -233,7 +233,7 @@ static enum cleave_status host_describe(const struct cv_host_fields *host,
     if (out->connect == NULL)
         return cv_fail_memory(err, "the hosts");
     return host->ssh != NULL && reach->push ? copies_offer(host, reach, arena, out, err)
-                                             : CLEAVE_OK;
+                                            : CLEAVE_OK;
 }
 
 static bool is_host(const struct cv_host_fields *host)
@@ -336,8 +336,8 @@ static enum cleave_status add_host(const char *path, const char *text,
     const char *const *led = NULL;
 
     if (group->led > 0)
-        CV_TRY(cv_leads_of_file(path, text, host, reach, arena,
-                                &out->behind[out->nhosts], &led, err));
+        CV_TRY(cv_leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
+                                &led, err));
     return host_describe(host, reach, led, group->first, group->count, arena,
                          &out->hosts[out->nhosts++], err);
 }

@@ -435,10 +435,9 @@ static void await_end(struct cleave_channel *link)
 
 static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
 {
-    struct cv_worker_options options = { .in = -1,
-                                         .out = -1,
-                                         .channel = mpi->bridge->links[0],
-                                         .lent = mpi->guard };
+    struct cv_worker_options options = {
+        .in = -1, .out = -1, .channel = mpi->bridge->links[0], .lent = mpi->guard
+    };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 

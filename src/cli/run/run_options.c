@@ -9,7 +9,7 @@
 #include "cli/common/job_options.h"
 #include "cli/common/output.h"
 #include "run/common/machine.h"
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/split/split.h"
 
 #define CV_VALUES struct cv_run_options
@@ -408,7 +408,7 @@ void cv_split_words(struct cv_text *out)
                     cv_splitter_needs(i) != NULL ? ":" : "");
 }
 
-#define CODEC_WORD(upper, lower) " " #lower
+#define CODEC_WORD(name) " " #name
 
 void cv_decode_words(struct cv_text *out)
 {

@@ -8,7 +8,6 @@
 #include "cli/common/verb.h"
 #include "cli/run/run_options.h"
 #include "io/json_out.h"
-#include "run/decode/codec.h"
 #include "run/decode/decoder.h"
 #include "run/common/machine.h"
 #include "run/pieces/pieces.h"
@@ -23,7 +22,7 @@ struct split_options {
     int recursive, force, json, quiet, index;
 };
 
-#define CODEC_WORD(upper, lower) ", " #lower
+#define CODEC_WORD(name) ", " #name
 #define CV_VALUES struct split_options
 
 /* clang-format off */

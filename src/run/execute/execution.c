@@ -282,7 +282,7 @@ static enum cleave_status resume_speeds(const struct cv_exec_run *run,
 
 /* --- the parts of a run: opened, and closed in reverse ----------------------------- */
 
-#define CV_CODEC_WORD(upper, lower) ", " #lower
+#define CV_CODEC_WORD(name) ", " #name
 
 /* --- what was asked ------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/input/source_packed.h"
+#include "run/input/source.h"
 #include "run/slot/line_output.h"
 
 /* --- the end of a piece ------------------------------------------------------------- */
@@ -84,7 +84,8 @@ static void give_back(struct cv_slot *slot)
     slot->remote->facts.was_running = false;
     lose_output(slot);
     slot->fault = "was given back";
-    slot->events->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+    slot->events->ended(slot->context, slot,
+                        slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
 }
 
 static void take_back(struct cv_host *host, struct cv_slot *slot)
@@ -249,7 +250,8 @@ void cv_remote_lose(struct cv_host *host)
         slot->busy = false;
         cv_item_forget(slot);
         slot->fault = "was on a host that is gone";
-        slot->events->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+        slot->events->ended(slot->context, slot,
+                            slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "run/hosts/hosts_internal.h"
-#include "run/input/source_packed.h"
+#include "run/input/source.h"
 #include "run/slot/slot_kind.h"
 
 enum {
@@ -633,8 +633,8 @@ static void note_burst(struct cv_slot *slot, double now_s)
         remote->acked < remote->sent || slot->events->carried == NULL)
         return;
     slot->events->carried(slot->context, slot,
-                  packed_units(slot, remote->sent - remote->burst_from),
-                  now_s - remote->burst_s);
+                          packed_units(slot, remote->sent - remote->burst_from),
+                          now_s - remote->burst_s);
     remote->burst_s = 0;
 }
 

@@ -192,8 +192,9 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
     }
     slot->remote->looks--;
     slot->events->seen(slot->context, slot,
-               &(struct cv_slot_seen){
-                   .read = seen.read, .output = seen.output, .cpu_s = seen.cpu_s });
+                       &(struct cv_slot_seen){ .read = seen.read,
+                                               .output = seen.output,
+                                               .cpu_s = seen.cpu_s });
 }
 
 void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/fail.h"
-#include "run/decode/arriving_input.h"
-#include "run/fetch/fetched.h"
+#include "run/decode/decoded_file.h"
+#include "run/fetch/fetch.h"
 
 enum { SIGNALLED = 128 }; /* added by shells to the number of a signal */
 

@@ -48,7 +48,7 @@ static enum cleave_status read_message(struct cv_task *task, struct cleave_error
     bool good;
 
     bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
-                                          : NULL;
+                                        : NULL;
     item->bytes = task->piece.body;
     item->fd = task->piece.fd;
     good = bytes != NULL &&

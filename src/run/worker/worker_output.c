@@ -100,8 +100,8 @@ static enum cleave_status read_some(struct cv_worker *worker,
     if (!may_speak(seat))
         return CLEAVE_OK;
     if (worker->job.lines)
-        return cv_chunk_output_read_some(seat->slot.store, worker->bytes, max,
-                                          out_length, err);
+        return cv_chunk_output_read_some(seat->slot.store, worker->bytes, max, out_length,
+                                         err);
     return seat->tasks.first->shown && is_ripe(worker, seat)
                ? cv_chunk_output_read_some(seat->slot.store, worker->bytes, max,
                                            out_length, err)

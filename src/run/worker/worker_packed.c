@@ -9,9 +9,9 @@
 
 #include "base/fail.h"
 #include "run/common/pipe_writer.h"
-#include "run/decode/arriving_input.h"
+#include "run/decode/decoded_file.h"
 #include "run/decode/decoder.h"
-#include "run/fetch/fetched.h"
+#include "run/fetch/fetch.h"
 #include "run/worker/worker_internal.h"
 
 static enum cleave_status add_packed(struct cv_task *task, struct cleave_error *err)
@@ -226,8 +226,9 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     else if (packed->arriving != NULL)
         cv_arriving_input_place(packed->arriving, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
-    task->piece.well = packed->arriving != NULL ? cv_arriving_input_well(packed->arriving)
-                                                : cv_fetched_well(packed->fetched);
+    task->piece.well = packed->arriving != NULL
+                           ? cv_arriving_input_reader(packed->arriving)
+                           : &packed->fetched->reader;
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
     task->piece.body = (struct cv_range){ packed->body.begin, end };
