@@ -86,15 +86,9 @@ enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_pie
                                    struct cv_piece *head, struct cv_piece *tail,
                                    struct cleave_error *err);
 
-/* All groups of a run; all zero: none. */
-struct cv_bisect_groups {
-    struct cv_bisect_group
-        *first; /* owned                                                   */
-};
-
-void cv_families_done(struct cv_bisect_groups *families);
-/* A piece was split in two. Makes a group if *family is NULL. */
-enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
+void cv_bisect_groups_free(struct cv_bisect_group *groups);
+/* A piece was split in two. Makes a group if *family is NULL, and adds it to the list. */
+enum cleave_status cv_bisect_group_split(struct cv_bisect_group **groups,
                                          struct cv_bisect_group **family, bool isolates,
                                          struct cleave_error *err);
 /* Whether splitting pieces of the group further is useless. */
@@ -113,8 +107,7 @@ struct cv_poison_suspect {
 
 /* All zero: no suspects. */
 struct cv_poison_tracker {
-    struct cv_poison_suspect
-        *suspects; /* owned; no two overlap                              */
+    struct cv_poison_suspect *suspects; /* owned; no two overlap */
     size_t count, room;
 };
 

@@ -22,20 +22,19 @@ struct cv_bisect_group;
 
 /* The failures of a piece; all zero: none. */
 struct cv_failure_history {
-    uint32_t domains[CV_HISTORY_PARTIES]; /* domains it failed in, the last one last */
-    uint8_t ways
-        /* kind of each failure, as numbered by cv_worker_health_note_failure */
-        [CV_HISTORY_PARTIES];
+    struct {
+        uint32_t domain;
+        uint8_t way;             /* as numbered by cv_worker_health_note_failure */
+    } items[CV_HISTORY_PARTIES]; /* one for each domain, the last failure last */
     uint32_t count;
-    struct cv_bisect_group
-        *family; /* it is part of a piece that failed; NULL: it is not */
+    struct cv_bisect_group *family; /* of the parts of a piece that failed; or NULL */
 };
 
 static inline bool cv_failure_history_has(const struct cv_failure_history *history,
                                           uint32_t domain)
 {
     for (uint32_t i = 0; i < history->count; i++)
-        if (history->domains[i] == domain)
+        if (history->items[i].domain == domain)
             return true;
     return false;
 }
@@ -53,20 +52,14 @@ static inline void cv_failure_history_add(struct cv_failure_history *history,
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < history->count; i++)
-        if (history->domains[i] != domain) {
-            history->domains[kept] = history->domains[i];
-            history->ways[kept++] = history->ways[i];
-        }
-    if (kept == CV_HISTORY_PARTIES) {
-        for (kept = 0; kept + 1 < CV_HISTORY_PARTIES; kept++) {
-            history->domains[kept] = history->domains[kept + 1];
-            history->ways[kept] = history->ways[kept + 1];
-        }
-    }
-    history->ways[kept] = way;
-    history->domains[kept++] = domain;
-    history->count = kept;
+    for (uint32_t i = history->count == CV_HISTORY_PARTIES &&
+                      !cv_failure_history_has(history, domain);
+         i < history->count; i++)
+        if (history->items[i].domain != domain)
+            history->items[kept++] = history->items[i];
+    history->items[kept].domain = domain;
+    history->items[kept].way = way;
+    history->count = kept + 1;
 }
 
 enum {

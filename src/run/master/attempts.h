@@ -72,10 +72,9 @@ struct cv_attempt {
     double start_s; /* seconds until the command read its first byte; 0: unknown        */
     double output;  /* bytes of its output, once the command has ended                  */
     double due;     /* bytes of the outstanding extension; 0: none is                   */
-    struct cv_unread_input unread; /* what the command may still be working on         */
-    struct cv_content_hash
-        content;          /* items in a journal: of the files, before it began */
-    struct cv_piece tail; /* being recalled, until the host answers           */
+    struct cv_unread_input unread;  /* what the command may still be working on         */
+    struct cv_content_hash content; /* of the files of a journaled item at its start */
+    struct cv_piece tail;           /* being recalled, until the host answers           */
 };
 
 /* Note the event and return what has to be done. The event must be possible in its state. */
@@ -88,8 +87,7 @@ bool cv_attempt_can(enum cv_attempt_state state, enum cv_attempt_event event);
 struct cv_worker_attempts {
     struct cv_attempt *items; /* owned                                                  */
     uint32_t count;
-    uint32_t
-        max; /* that are in use at a time; one more while an open chunk awaits an order */
+    uint32_t max; /* in use at a time; one more while an open chunk awaits an order */
 };
 
 /* One for each worker; none before chunks are handed out. */

@@ -49,8 +49,7 @@ static double computed_from(const struct cv_exec_run *run,
     return from_s;
 }
 
-/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
-static double busy_with(const struct cv_attempt *attempt, double now_s)
+double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s)
 {
     const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
@@ -63,7 +62,8 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
     const struct cv_slot *slot = &attempt->slot;
     struct cv_worker_stats *worker = &run->pool.tallies[slot->worker];
     const struct cv_remote_facts facts = cv_remote_facts(slot);
-    const double units = cv_attempt_units(attempt), busy_s = busy_with(attempt, now_s);
+    const double units = cv_attempt_units(attempt),
+                 busy_s = cv_chunk_busy_s(attempt, now_s);
 
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
@@ -99,8 +99,7 @@ static double read_until(const struct cv_exec_run *run, const struct cv_slot *sl
     return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
 }
 
-/* Report the end to the policy, whether the command succeeded or not. */
-static void tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
+void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     if (attempt->chunk.reported == CV_UNREPORTED)
         return;
@@ -118,94 +117,7 @@ static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt
 {
     count(run, attempt, cv_clock_s());
     cv_order_queue_complete(&run->queue, cv_attempt_units(attempt));
-    tell_over(run, attempt);
-}
-
-/* The new output must begin with the part already written, so the same piece is
- * retried, without the part that was not sent. For the policy the chunk has ended. */
-static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
-                                                 struct cv_attempt *attempt,
-                                                 struct cleave_error *err)
-{
-    run->queue.lost++;
-    if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
-        CV_TRY(cv_recall_untransferred(run, attempt, err));
-    tell_over(run, attempt);
-    attempt->chunk.reported = CV_UNREPORTED;
-    return cv_chunk_again(run, attempt, err);
-}
-
-/* Put the piece back, or queue it again. */
-static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     struct cleave_error *err)
-{
-    const struct cv_piece piece = attempt->slot.piece;
-
-    if (cv_ordered_output_remembers(run->outputs, piece.begin))
-        return requeue_partly_written(run, attempt, err);
-    if (attempt->chunk.past.count > 0 ||
-        attempt->chunk.runs_alone) { /* other domains will be tried */
-        run->queue.lost++;
-        return cv_chunk_again(run, attempt, err);
-    }
-    run->queue.running--;
-    return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
-}
-
-/* Machines on which a chunk can run. */
-static uint32_t machines(const struct cv_worker_pool *pool)
-{
-    uint32_t count = 0;
-
-    for (size_t i = 0; i < pool->hosts.count; i++)
-        count += pool->hosts.items[i]->was_ready;
-    for (uint32_t w = 0; w < pool->nworkers; w++)
-        if (pool->host_of[w] == NULL && !pool->absent[w])
-            return count + 1;
-    return count;
-}
-
-/* One of several chunks may have killed the host: retry this one while nothing else is
- * running. For the policy the chunk has ended. */
-static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                      struct cleave_error *err)
-{
-    run->queue.lost++;
-    tell_over(run, attempt);
-    attempt->chunk.reported = CV_UNREPORTED;
-    attempt->chunk.runs_alone = true;
-    return cv_chunk_again(run, attempt, err);
-}
-
-/* The host was lost: put the chunk back, unless it is poison. */
-static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     bool *out_given_up, struct cleave_error *err)
-{
-    const struct cv_slot *slot = &attempt->slot;
-    const bool seen = cv_slot_passed(slot) > 0;
-    uint32_t hosts = 0;
-    bool alone;
-
-    if (seen && !run->request->output.early) {
-        *out_given_up = true;
-        cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
-        return cv_chunk_output_truncated(run, attempt, err);
-    }
-    if (cv_remote_facts(slot).was_running)
-        CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
-                                      cv_remote_host(slot), machines(&run->pool), &hosts,
-                                      err));
-    alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
-            !run->pool.hosts.keeps;
-    *out_given_up = hosts > 0 && !alone;
-    if (seen && !*out_given_up)
-        cv_chunk_keep_written_prefix(attempt);
-    if (alone)
-        return retry_alone(run, attempt, err);
-    if (hosts == 0)
-        return lose_chunk(run, attempt, err);
-    cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
-    return cv_chunk_poisoned(run, attempt, hosts, err);
+    cv_chunk_tell_over(run, attempt);
 }
 
 static enum cleave_status keep_in_journal(struct cv_exec_run *run,
@@ -274,30 +186,6 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
     return run->results->may_lose
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
-}
-
-static enum cleave_status chunk_failed(struct cv_exec_run *run,
-                                       struct cv_attempt *attempt, enum cv_slot_end end,
-                                       bool *out_over, struct cleave_error *err)
-{
-    struct cv_failure_decision sentence;
-
-    if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
-        CV_TRY(cv_recall_unread(run, attempt, err));
-    CV_TRY(cv_chunk_decide_failure(run, attempt, end, &sentence, err));
-    *out_over = sentence.verdict == CV_FAILURE_GIVE_UP;
-    if (!*out_over) /* a chunk that is given up is counted at its end */
-        cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
-                                busy_with(attempt, cv_clock_s()));
-    cv_attempt_report(run, attempt, end, *out_over);
-    if (sentence.verdict == CV_FAILURE_BISECT) /* the halves are not reported */
-        tell_over(run, attempt);
-    if (sentence.verdict == CV_FAILURE_RETRY && attempt->slot.open.on) {
-        /* The piece may be large and others retry it: the worker gets new work now. */
-        tell_over(run, attempt);
-        attempt->chunk.reported = CV_UNREPORTED;
-    }
-    return cv_chunk_failed(run, attempt, &sentence, err);
 }
 
 /* An item succeeded in `seconds`: apply the new median to the timeout of all,
@@ -417,8 +305,8 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
         attempt->slot.open.read_s = 0;
     status = action == CV_ACTION_ACCEPT   ? accept(run, attempt, err)
              : action == CV_ACTION_REJECT ? reject(run, attempt, err)
-             : action == CV_ACTION_LOSE   ? chunk_lost(run, attempt, &over, err)
-                                          : chunk_failed(run, attempt, end, &over, err);
+             : action == CV_ACTION_LOSE   ? cv_chunk_lost(run, attempt, &over, err)
+                                        : cv_chunk_failed(run, attempt, end, &over, err);
     if (status == CLEAVE_OK && over)
         chunk_over(run, attempt);
     cv_open_chunks_over(run, attempt);

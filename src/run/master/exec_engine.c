@@ -92,7 +92,8 @@ static void real_close(void *instance)
     else
         cv_attempt_table_done(&run->table);
     cv_retry_queue_done(&run->agains);
-    cv_families_done(&run->families);
+    cv_bisect_groups_free(run->families);
+    run->families = NULL;
     free(run->candidates);
     run->candidates = NULL;
     cv_order_queue_close(&run->queue);

@@ -72,8 +72,7 @@ struct cv_order_queue {
     bool gets_losses; /* the policy reorders lost chunks itself */
     bool open;        /* between cv_order_queue_open and _close */
 
-    struct cv_pending_orders
-        *wants;        /* owned: per worker                                       */
+    struct cv_pending_orders *wants; /* owned: per worker */
     uint64_t *wanting; /* owned: one bit per worker, set if it has pending orders */
     uint32_t nworkers;
     uint64_t numbered; /* chunk numbers given so far */
