@@ -29,34 +29,6 @@ static double sent_from(const struct cv_exec_run *run, const struct cv_attempt *
     return fmax(cv_remote_facts(&attempt->slot).granted_s, last_arrived(run, attempt));
 }
 
-/* Start time of the command. Messages of hosts are delayed: it is not before the end
- * of the worker's last command. */
-static double computed_from(const struct cv_exec_run *run,
-                            const struct cv_attempt *attempt)
-{
-    const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
-    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
-    double from_s = facts.computed_s - facts.compute_s;
-
-    if (!cv_is_computed(&facts))
-        return attempt->chunk.began_s;
-    for (uint32_t i = 0; i < at->count; i++) {
-        const double other_s = cv_remote_facts(&at->items[i].slot).computed_s;
-
-        if (&at->items[i] != attempt && other_s < facts.computed_s)
-            from_s = fmax(from_s, other_s);
-    }
-    return from_s;
-}
-
-double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s)
-{
-    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
-
-    return cv_is_computed(&facts) ? facts.compute_s
-                                  : now_s - attempt->runs_s - attempt->slot.open.idle_s;
-}
-
 static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double now_s)
 {
     const struct cv_slot *slot = &attempt->slot;
@@ -74,44 +46,6 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
-
-/* Report CLEAVE_RETURNED for an output that came from a host; it was sent after the
- * end of the command. */
-static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt)
-{
-    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
-
-    if (cv_is_computed(&facts) && attempt->output > 0)
-        cv_event_queue_report(&run->events, &attempt->chunk,
-                              (struct cleave_event){ .kind = CLEAVE_RETURNED,
-                                                     .units = cv_attempt_units(attempt),
-                                                     .start_s = facts.computed_s -
-                                                                run->events.began_s });
-}
-
-/* Time when the command had read all of its input, if it succeeded; 0: unknown. The
- * transfer of the output is not part of the work. */
-static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
-{
-    const struct cv_remote_facts facts = cv_remote_facts(slot);
-    const double back_s = cv_is_computed(&facts) ? cv_clock_s() - facts.computed_s : 0;
-
-    return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
-}
-
-void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
-{
-    if (attempt->chunk.reported == CV_UNREPORTED)
-        return;
-    tell_returned(run, attempt);
-    cv_event_queue_report(&run->events, &attempt->chunk,
-                          (struct cleave_event){ .kind = CLEAVE_DONE,
-                                                 .units = cv_attempt_units(attempt),
-                                                 .start_s = computed_from(run, attempt) -
-                                                            run->events.began_s,
-                                                 .read_s =
-                                                     read_until(run, &attempt->slot) });
-}
 
 static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {

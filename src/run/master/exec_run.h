@@ -203,10 +203,6 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done);
 
 /* --- chunk_lifecycle.c ------------------------------------------------------------- */
 
-/* Report the end to the policy, whether the command succeeded or not. */
-void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt);
-/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
-double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 /* Set the callbacks of the slot. */
 void cv_chunks_listen(struct cv_exec_run *run, struct cv_slot *slot);
 
@@ -250,6 +246,10 @@ void cv_note_rests(const struct cv_exec_run *run);
 /* Report the end of an attempt to the listener; its output is still with the slot. */
 void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *attempt,
                        enum cv_slot_end end, bool given_up);
+/* Report the end to the policy, whether the command succeeded or not. */
+void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
+double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 /* Print a line for the user, of at most 600 bytes. */
 void cv_note(const struct cleave_execution *request, const char *format, ...)
     CV_PRINTF(2, 3);
