@@ -22,7 +22,7 @@
 #include "run/master/worker_setup.h"
 #include "run/slot/line_output.h"
 
-/* --- begin where an earlier run ended ---------------------------------------------- */
+/* --- resuming -------------------------------------------------------------------------- */
 
 /* Changed chunks that are named; others are counted. */
 enum { NAMED = 10 };
@@ -203,7 +203,7 @@ enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error 
     return CLEAVE_OK;
 }
 
-/* --- what it says of workers --------------------------------------------------------------- */
+/* --- costs of workers in the journal --------------------------------------------------- */
 
 /* Shorter start-up times are not printed. */
 static const double WORTH_A_WORD_S = 0.1;
@@ -280,11 +280,9 @@ static enum cleave_status resume_speeds(const struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* --- the parts of a run: opened, and closed in reverse ----------------------------- */
-
 #define CV_CODEC_WORD(name) ", " #name
 
-/* --- what was asked ------------------------------------------------------------------------ */
+/* --- request --------------------------------------------------------------------------- */
 
 /* The part of the request that hosts need. */
 static struct cv_host_terms host_terms(const struct cleave_execution *request)
@@ -607,7 +605,7 @@ void cv_execution_close(struct cv_execution *execution)
     cv_worker_setup_done(&execution->setup);
 }
 
-/* --- what the policy of a run is told, and its plan -------------------------------- */
+/* --- plan ------------------------------------------------------------------------------ */
 
 /* Ratio of the fastest to the slowest worker to expect, on one machine and on several. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;

@@ -9,7 +9,7 @@
 #include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
 
-/* --- is a stream a short one? ------------------------------------------------------ */
+/* --- short streams --------------------------------------------------------------------- */
 
 /* The size of a stream is unknown, so the first command is given what a pipe holds. If
  * records are few and slow, such as 4,000 names in a pipe, that can be most of the
@@ -95,7 +95,7 @@ static enum cleave_status short_stream_await(struct cv_execution *execution,
     return status;
 }
 
-/* --- a run from its plan until its outputs are written ----------------------------- */
+/* --- run ------------------------------------------------------------------------------- */
 
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {

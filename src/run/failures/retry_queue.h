@@ -10,11 +10,11 @@
 #include "run/failures/worker_health.h"
 #include "run/input/source.h"
 
-/* The last step of a chunk that the policy was told of. */
+/* The last step of a chunk that was reported to the policy. */
 enum cv_reported {
-    CV_REPORTED_ORDER, /* it only knows that it ordered the chunk                       */
+    CV_REPORTED_ORDER, /* nothing since its order */
     CV_REPORTED_SENT,
-    CV_UNREPORTED, /* it did not order the chunk, or believes that it has ended         */
+    CV_UNREPORTED, /* the policy did not order the chunk, or got its end */
 };
 
 /* A chunk, over all its attempts. */
@@ -24,7 +24,7 @@ struct cv_chunk {
     uint32_t attempt; /* number of the current or next attempt, from 1                  */
     double began_s;   /* start of the first attempt                                     */
     enum cv_reported reported;
-    bool runs_alone; /* it was lost together with others, and is retried without them   */
+    bool runs_alone; /* lost together with others, and retried without them */
     struct cv_failure_history past;
 };
 
@@ -57,8 +57,8 @@ enum cv_availability {
 struct cv_candidate {
     uint32_t domain;
     enum cv_availability can;
-    bool proven;  /* it has succeeded before */
-    bool suspect; /* it waits until others have tried the pieces it failed with */
+    bool proven;  /* a command of the worker has succeeded */
+    bool suspect; /* the worker waits until others have tried its failed pieces */
 };
 
 /* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain

@@ -187,7 +187,7 @@ void cv_worker_health_reason(const struct cv_health_record *standing, char *out,
                  standing->ways[way - 1]);
 }
 
-/* --- whether the system has killed something for want of memory -------------------- */
+/* --- processes killed for lack of memory ----------------------------------------------- */
 
 enum { ROOM = 4096 };
 

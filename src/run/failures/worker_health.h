@@ -27,7 +27,7 @@ struct cv_failure_history {
         uint8_t way;             /* as numbered by cv_worker_health_note_failure */
     } items[CV_HISTORY_PARTIES]; /* one for each domain, the last failure last */
     uint32_t count;
-    struct cv_bisect_group *family; /* of the parts of a piece that failed; or NULL */
+    struct cv_bisect_group *family; /* parts of a piece that failed; or NULL */
 };
 
 static inline bool cv_failure_history_has(const struct cv_failure_history *history,
@@ -65,7 +65,7 @@ static inline void cv_failure_history_add(struct cv_failure_history *history,
 enum {
     CV_TRUST_REFUTED = 5, /* refuted failures without a success: exclude the domain */
     CV_HEALTH_CROSS_CHECKS = 4, /* domains that try a doubtful chunk */
-    CV_TRUST_WAYS = 4,          /* kinds of failure that are told apart */
+    CV_TRUST_WAYS = 4,          /* different kinds of failure */
 };
 
 struct cv_worker_health;
@@ -122,8 +122,8 @@ void cv_worker_health_confirm_failure(struct cv_worker_health *health,
 bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain);
 /* Whether the domain gets nothing new while others try the pieces it failed with. */
 bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t domain);
-/* Whether the domain has come out of a back-off and not succeeded since: it gets one
- * chunk at a time. */
+/* Whether the domain has not succeeded since its last back-off: it gets one chunk at a
+ * time. */
 bool cv_worker_health_is_probing(const struct cv_worker_health *health, uint32_t domain);
 /* Whether a back-off will expire. */
 bool cv_worker_health_awaits(const struct cv_worker_health *health);

@@ -5,23 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/arena.h"
 #include "base/fail.h"
 #include "base/file_target.h"
-#include "run/failures/worker_health.h"
 #include "run/input/source.h"
 #include "run/slot/line_output.h"
 
-/* --- keep what a command was given that failed for good ---------------------------- */
+/* --- inputs of failed commands --------------------------------------------------------- */
 
 enum {
     NAME_ROOM = 256, /* of a file in the directory */
@@ -168,7 +163,7 @@ static enum cleave_status failed_input_keep(const char *directory,
     return error == 0 ? CLEAVE_OK : fail_keep(directory, error, err);
 }
 
-/* --- what happens when a command fails, or there is no room for it ----------------- */
+/* --- giving up ------------------------------------------------------------------------- */
 
 /* Whether all chunks fail except those that begin a file. */
 static bool fails_without_header(const struct cv_exec_run *run)
@@ -466,7 +461,7 @@ enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *
     return cv_worker_health_open(health, run->pool.nworkers, run->poller, err);
 }
 
-/* --- what is done about it ----------------------------------------------------------------- */
+/* --- retries and halves ---------------------------------------------------------------- */
 
 static enum cleave_status retry_later(struct cv_exec_run *run,
                                       const struct cv_attempt *attempt,
@@ -690,7 +685,7 @@ enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *att
     return give_up_poisoned(run, attempt, hosts, err);
 }
 
-/* --- no room for it ------------------------------------------------------------------------ */
+/* --- commands that cannot start now ---------------------------------------------------- */
 
 bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
                       const struct cleave_error *why)

@@ -45,7 +45,7 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
                         now_s - facts.computed_s);
 }
 
-/* --- its end ------------------------------------------------------------------------------ */
+/* --- end ------------------------------------------------------------------------------- */
 
 static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {

@@ -6,7 +6,7 @@
 #include "run/hosts/hosts.h"
 #include "run/slot/persistent_slot.h"
 
-/* --- desks for workers, and the beginning of a chunk ------------------------------- */
+/* --- attempts of workers, and starts --------------------------------------------------- */
 
 /* Attempts of a worker on a host, and of a local one, which uses the second while an
  * open chunk waits. */
@@ -84,7 +84,7 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
             set_up(run, worker, &places->items[i].slot, err);
 
         if (status != CLEAVE_OK) {
-            places->count = i + 1; /* the others are not initialized */
+            places->count = i + 1; /* later slots are not initialized */
             return status;
         }
     }
@@ -163,9 +163,9 @@ static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
     return start(run, attempt, &again->piece, err);
 }
 
-/* --- what the policy asks for, as soon as it can be begun -------------------------- */
+/* --- begin an order -------------------------------------------------------------------- */
 
-/* Bytes that the order may take; for items, at most what one command can have. */
+/* Bytes that the order may take; for items, at most those of one command. */
 static uint64_t most_of(const struct cv_exec_run *run,
                         const struct cv_pending_order *pending)
 {
@@ -175,7 +175,7 @@ static uint64_t most_of(const struct cv_exec_run *run,
     return max > 1 && size > max ? max : size;
 }
 
-/* Whether an open chunk may begin with what has arrived of a stream. */
+/* Whether an open chunk may begin with the part of a stream that has arrived. */
 static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wanted,
                                          bool *out, struct cleave_error *err)
 {
@@ -252,7 +252,7 @@ static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
            !run->stopping;
 }
 
-/* --- what failed, before all that is new --------------------------------------------------- */
+/* --- retries --------------------------------------------------------------------------- */
 
 /* Whether a suspect domain has to wait: for others to try what it failed with, or for
  * its one chunk. */

@@ -117,7 +117,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* --- commands of this machine for which there is no room now, and which wait for it --- */
+/* --- commands that wait for resources -------------------------------------------------- */
 
 /* Commands of this machine that will end without another order. */
 static struct cv_start_usage count_running(void *context)

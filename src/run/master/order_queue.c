@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "run/common/poller.h"
 
-/* --- what the driver is to be told ------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------- */
 
 void cv_event_queue_done(struct cv_event_queue *events)
 {
@@ -73,7 +73,7 @@ enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
     return events->err.status == CLEAVE_OK ? CLEAVE_EENGINE : events->err.status;
 }
 
-/* --- what is owed: orders that wait, chunks under way, and how many came to what --- */
+/* --- pending orders and counts -------------------------------------------------------------- */
 
 /* More bytes than any input has; sums are exact up to eight times this. */
 static const double MOST_WANTED = 1ULL << 50;

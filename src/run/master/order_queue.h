@@ -51,8 +51,7 @@ struct cv_pending_order {
     double units;
     enum cv_reported reported;
     uint64_t item;
-    /* Of an open chunk: bytes of an extension that was ordered already, and whether that was
-     * the last one. */
+    /* For an open chunk: bytes of an ordered extension, and whether it is the last one. */
     double more;
     bool close;
 };
@@ -115,7 +114,7 @@ void cv_order_queue_release(struct cv_order_queue *queue, double units);
 /* The pending order of an open chunk of the worker, or NULL. */
 struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
                                                    uint32_t worker);
-/* Pieces differ from what was ordered, because records are not divisible and lost
+/* Pieces differ from orders, because records are not divisible and lost
  * chunks are done by others. Returns whether a policy that has ordered everything left
  * a remainder. */
 bool cv_order_queue_has_remainder(const struct cv_order_queue *queue);

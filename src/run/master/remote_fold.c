@@ -38,8 +38,8 @@ struct cancelled {
 
 /* The last report of a worker that has to fold or send something. */
 struct progress {
-    double headway_s;  /* time of its last progress, or of its order */
-    uint64_t livelock; /* its progress counter */
+    double headway_s;  /* time of the last progress, or of the order */
+    uint64_t livelock; /* progress counter */
     uint64_t awaits;   /* name of the partial it waits for; 0: none */
 };
 
@@ -55,13 +55,13 @@ struct cv_remote_fold {
     size_t npieces, piece_room;
     size_t crowd;     /* partials from which busy workers fold, too */
     uint32_t losing;  /* the worker that is being lost */
-    uint32_t retries; /* of a fold */
+    uint32_t retries; /* failed folds are repeated this often */
     struct cv_fold_pace pace;
     struct cv_timer near; /* a fold has at most one transfer to go */
 
     struct order *orders;      /* owned: outstanding */
     uint32_t *busy;            /* owned: outstanding orders of each worker */
-    struct progress *progress; /* owned: of each worker */
+    struct progress *progress; /* owned: for each worker */
     uint64_t numbered;         /* names that were given */
     struct cv_timer timer;     /* to check workers without progress */
     bool grace_used; /* the extra look before a worker counts as stuck was used */
