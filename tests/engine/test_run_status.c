@@ -139,6 +139,7 @@ static void incomplete(void **state)
 {
     const int sink = open("/dev/null", O_WRONLY);
     struct cv_splitter *splitter = parse("lines");
+    static const struct cleave_execution request;
     struct cv_exec_run run = { .request = NULL };
     struct cleave_error why;
     enum cv_ordered_output_state written;
@@ -156,8 +157,9 @@ static void incomplete(void **state)
                                                                    .memory = 1 << 20 },
                               &run.outputs, &err));
     assert_ok(
-        cv_result_sink_plain(&(struct cv_result_sink_options){ .outputs = run.outputs },
-                             &run.results, &err));
+        cv_result_sink_open(&(struct cv_result_sink_options){ .request = &request,
+                                                              .outputs = run.outputs },
+                            &run.results, &err));
     assert_int_equal(cv_source_take(run.queue.source, 800, &taken, &piece, &why),
                      CLEAVE_OK);
     assert_ok(cv_input_coverage_add(&run.queue.coverage, piece.begin, piece.end, &err));

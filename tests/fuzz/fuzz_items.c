@@ -26,21 +26,30 @@ static void require_at(int truth, const char *text, int line)
 /* The words of a line, as a shell reads it. */
 static void read_line(const char *line, struct cv_item_words *out)
 {
-    while (*line != '\0') {
-        if (*line == ' ' || *line == '\t') {
-            cv_item_words_break(out);
-            line++;
+    struct cv_text word = { NULL, 0, 0, false };
+    bool open = false;
+
+    for (;; line++) {
+        if (*line == '\0' || *line == ' ' || *line == '\t') {
+            if (open)
+                cv_item_words_add(out, word.bytes, word.length);
+            word.length = 0;
+            open = false;
+            if (*line == '\0')
+                break;
         } else if (*line == '\'' || *line == '"') {
             const char *end = strchr(line + 1, *line);
 
             require(end != NULL);
-            cv_item_words_put(out, line + 1, (size_t)(end - line - 1));
-            line = end + 1;
+            cv_text_add(&word, "%.*s", (int)(end - line - 1), line + 1);
+            line = end;
+            open = true;
         } else {
-            cv_item_words_put(out, line++, 1);
+            cv_text_add(&word, "%c", *line);
+            open = true;
         }
     }
-    cv_item_words_break(out);
+    cv_text_done(&word);
 }
 
 static void check_command(const struct cv_item_commands *commands, uint64_t index)
@@ -49,6 +58,7 @@ static void check_command(const struct cv_item_commands *commands, uint64_t inde
     struct cv_item_words words = { .bytes = NULL }, read = { .bytes = NULL };
     struct cv_text line = { NULL, 0, 0, false };
     struct cv_item_values values;
+    char **got = NULL, **expected = NULL;
     enum cleave_status status;
 
     require(cv_item_arguments_get(commands, index, &arguments, NULL) == CLEAVE_OK);
@@ -59,14 +69,20 @@ static void check_command(const struct cv_item_commands *commands, uint64_t inde
                 status);
     }
     if (words.count > 0 && status == CLEAVE_OK) {
-        cv_item_words_break(&words);
+        const size_t count = words.count;
+
         read_line(line.bytes != NULL ? line.bytes : "", &read);
-        require(words.count == read.count && words.length == read.length);
-        require(words.length == 0 || memcmp(words.bytes, read.bytes, read.length) == 0);
+        require(count == read.count);
+        require(cv_item_words_take(&read, CLEAVE_OK, &expected, NULL) == CLEAVE_OK);
+        require(cv_item_words_take(&words, CLEAVE_OK, &got, NULL) == CLEAVE_OK);
+        for (size_t i = 0; i < count; i++)
+            require(strcmp(got[i], expected[i]) == 0);
+        free(expected);
+        free(got);
+    } else {
+        free(words.bytes);
     }
     cv_text_done(&line);
-    cv_item_words_done(&words);
-    cv_item_words_done(&read);
     cv_item_arguments_done(&arguments);
 }
 

@@ -25,11 +25,11 @@ static void the_last_parties_are_remembered(void **state)
         assert_true(cv_failure_history_has(&past, p));
     /* Once more: it is the last one, and nobody is forgotten for it. */
     cv_failure_history_add(&past, 2 * CV_HISTORY_PARTIES, 7);
-    assert_int_equal(past.domains[CV_HISTORY_PARTIES - 1], 2 * CV_HISTORY_PARTIES);
+    assert_int_equal(past.items[CV_HISTORY_PARTIES - 1].domain, 2 * CV_HISTORY_PARTIES);
     assert_true(cv_failure_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
-    assert_int_equal(past.ways[CV_HISTORY_PARTIES - 1], 7);
+    assert_int_equal(past.items[CV_HISTORY_PARTIES - 1].way, 7);
     for (uint32_t i = 0; i + 1 < CV_HISTORY_PARTIES; i++)
-        assert_int_equal(past.ways[i], past.domains[i]);
+        assert_int_equal(past.items[i].way, past.items[i].domain);
 }
 
 static void nothing_to_do(void *context, uint32_t domain)
@@ -82,7 +82,8 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
 
 static void others_first(void **state)
 {
-    struct cv_retry again = { .chunk.past = { .domains = { 0, 1 }, .count = 2 } };
+    struct cv_retry again = { .chunk.past = { .items = { { 0, 0 }, { 1, 0 } },
+                                              .count = 2 } };
     struct cv_bisect_group family = { 0 };
     struct cv_candidate who[] = {
         { .domain = 1, .can = CV_CAN_NOW },
@@ -137,7 +138,7 @@ static void in_and_out(void **state)
     assert_int_equal(cv_retry_queue_take(&agains, 8).chunk.number, 1);
     assert_int_equal(agains.count, 16);
     agains.items[5].chunk.past =
-        (struct cv_failure_history){ .domains = { 7 }, .count = 1 };
+        (struct cv_failure_history){ .items = { { 7, 0 } }, .count = 1 };
     assert_true(cv_retry_queue_has_failure_of(&agains, 7));
     assert_false(cv_retry_queue_has_failure_of(&agains, 6));
     cv_retry_queue_done(&agains);
@@ -196,13 +197,12 @@ static void halves_end_at_records(void **state)
 
 static void families_give_up(void **state)
 {
-    struct cv_bisect_groups families = { .first = NULL };
-    struct cv_bisect_group *bad = NULL, *mixed = NULL;
+    struct cv_bisect_group *groups = NULL, *bad = NULL, *mixed = NULL;
 
     (void)state;
     assert_false(cv_bisect_group_hopeless(NULL));
-    assert_ok(cv_bisect_group_split(&families, &bad, true, &err));
-    assert_ok(cv_bisect_group_split(&families, &mixed, true, &err));
+    assert_ok(cv_bisect_group_split(&groups, &bad, true, &err));
+    assert_ok(cv_bisect_group_split(&groups, &mixed, true, &err));
     assert_true(bad != mixed);
     cv_bisect_group_over(mixed, true, false);
     for (int i = 0; i < CV_FAMILY_BAD; i++) {
@@ -214,9 +214,9 @@ static void families_give_up(void **state)
     assert_true(cv_bisect_group_hopeless(bad));
     assert_false(cv_bisect_group_hopeless(mixed));
     for (int i = 2; i < CV_FAMILY_MOST; i += 2)
-        assert_ok(cv_bisect_group_split(&families, &mixed, true, &err));
+        assert_ok(cv_bisect_group_split(&groups, &mixed, true, &err));
     assert_true(cv_bisect_group_hopeless(mixed));
-    cv_families_done(&families);
+    cv_bisect_groups_free(groups);
 }
 
 /* --- memory ------------------------------------------------------------------------------- */

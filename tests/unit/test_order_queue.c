@@ -93,9 +93,11 @@ static void what_is_ordered_is_not_left(void **state)
     struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
-    assert_ok(cv_order_queue_order(queue, 2, 99.6, &err)); /* whole bytes */
-    assert_ok(cv_order_queue_order(queue, 2, 0.1, &err));  /* at least one */
-    assert_ok(cv_order_queue_order(queue, 1, 50, &err));
+    assert_ok(
+        cv_order_queue_order(queue, 2, CV_ORDER_SEND, 99.6, 0, &err)); /* whole bytes */
+    assert_ok(
+        cv_order_queue_order(queue, 2, CV_ORDER_SEND, 0.1, 0, &err)); /* at least one */
+    assert_ok(cv_order_queue_order(queue, 1, CV_ORDER_SEND, 50, 0, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 151);
     assert_int_equal(queue->pending, 3);
     assert_null(cv_order_queue_next(queue, 0));
@@ -107,7 +109,7 @@ static void what_is_ordered_is_not_left(void **state)
     assert_int_equal(queue->pending, 0);
     assert_true(queue->wanted == 0);
     /* A wish without end leaves nothing, and is no number that sums lose bytes to. */
-    assert_ok(cv_order_queue_order(queue, 0, 1e300, &err));
+    assert_ok(cv_order_queue_order(queue, 0, CV_ORDER_SEND, 1e300, 0, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == 0);
     cv_order_queue_take(queue, 0);
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
@@ -118,9 +120,9 @@ static void orders_of_a_lost_worker_are_left_again(void **state)
     struct world *world = *state;
     struct cv_order_queue *queue = &world->queue;
 
-    assert_ok(cv_order_queue_order(queue, 3, 400, &err));
-    assert_ok(cv_order_queue_order(queue, 0, 70, &err));
-    assert_ok(cv_order_queue_order(queue, 3, 600, &err));
+    assert_ok(cv_order_queue_order(queue, 3, CV_ORDER_SEND, 400, 0, &err));
+    assert_ok(cv_order_queue_order(queue, 0, CV_ORDER_SEND, 70, 0, &err));
+    assert_ok(cv_order_queue_order(queue, 3, CV_ORDER_SEND, 600, 0, &err));
     cv_order_queue_cancel_worker(queue, 3);
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 70);
     assert_int_equal(queue->pending, 1);
@@ -166,7 +168,7 @@ static void a_lost_chunk_is_left_again(void **state)
     struct cv_order_queue *queue = &world->queue;
     struct cv_piece piece;
 
-    assert_ok(cv_order_queue_order(queue, 1, 400, &err));
+    assert_ok(cv_order_queue_order(queue, 1, CV_ORDER_SEND, 400, 0, &err));
     piece = begin(queue, 1);
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 400);
     queue->running--;
@@ -189,8 +191,8 @@ static void or_is_ordered_again_before_all_others(void **state)
     struct cv_piece piece;
 
     queue->gets_losses = false;
-    assert_ok(cv_order_queue_order(queue, 1, 400, &err));
-    assert_ok(cv_order_queue_order(queue, 1, 200, &err));
+    assert_ok(cv_order_queue_order(queue, 1, CV_ORDER_SEND, 400, 0, &err));
+    assert_ok(cv_order_queue_order(queue, 1, CV_ORDER_SEND, 200, 0, &err));
     piece = begin(queue, 1);
     queue->running--;
     assert_ok(cv_order_queue_requeue(queue,
@@ -224,7 +226,7 @@ static void closed_books_have_no_orders(void **state)
 {
     struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
-    assert_ok(cv_order_queue_order(queue, 1, 400, &err));
+    assert_ok(cv_order_queue_order(queue, 1, CV_ORDER_SEND, 400, 0, &err));
     queue->done = 5;
     cv_order_queue_close(queue);
     assert_false(queue->open);
@@ -285,8 +287,8 @@ static void many_workers_are_not_all_asked(void **state)
     assert_ok(cv_order_queue_open(queue, 192, &err));
     assert_wanting(queue);
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
-        assert_ok(cv_order_queue_order(queue, with[i], 10, &err));
-    assert_ok(cv_order_queue_order(queue, 64, 10, &err));
+        assert_ok(cv_order_queue_order(queue, with[i], CV_ORDER_SEND, 10, 0, &err));
+    assert_ok(cv_order_queue_order(queue, 64, CV_ORDER_SEND, 10, 0, &err));
     assert_wanting(queue);
     (void)cv_order_queue_take(queue, 64);
     (void)cv_order_queue_take(queue, 127);
@@ -338,8 +340,8 @@ static void nothing_is_lost_by_losses(void **state)
         assert_true(turn++ < 100000);
         assert_wanting(queue);
         if (dice % 8 < 2 && left > 0)
-            assert_ok(
-                cv_order_queue_order(queue, worker, (double)((dice >> 16) % 90), &err));
+            assert_ok(cv_order_queue_order(queue, worker, CV_ORDER_SEND,
+                                           (double)((dice >> 16) % 90), 0, &err));
         else if (dice % 8 < 5)
             begin_one(queue, worker, hands, &nhands);
         else if (dice % 8 == 5)

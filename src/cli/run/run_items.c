@@ -372,15 +372,9 @@ static enum cleave_status get_files(void *context, uint64_t item, char ***out,
     enum cleave_status status =
         cv_item_arguments_get(&items->commands, item, &arguments, err);
 
-    for (size_t i = 0; status == CLEAVE_OK && i < arguments.count; i++) {
-        cv_item_words_put(&names, arguments.items[i], strlen(arguments.items[i]));
-        cv_item_words_break(&names);
-    }
-    if (status == CLEAVE_OK) {
-        *out = cv_item_words_take(&names);
-        status = *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "a command");
-    }
-    cv_item_words_done(&names);
+    for (size_t i = 0; status == CLEAVE_OK && i < arguments.count; i++)
+        cv_item_words_add(&names, arguments.items[i], strlen(arguments.items[i]));
+    status = cv_item_words_take(&names, status, out, err);
     cv_item_arguments_done(&arguments);
     return status;
 }

@@ -407,16 +407,10 @@ static enum cleave_status fill_names(const struct cv_run_items *items,
         if (status == CLEAVE_OK && name.failed)
             status = cv_fail_memory(err, "the names of files");
         if (status == CLEAVE_OK)
-            cv_item_words_put(&names, name.bytes != NULL ? name.bytes : "", name.length);
-        cv_item_words_break(&names);
-    }
-    if (status == CLEAVE_OK) {
-        *out = cv_item_words_take(&names);
-        status = *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the names of files");
+            cv_item_words_add(&names, name.bytes, name.length);
     }
     cv_text_done(&name);
-    cv_item_words_done(&names);
-    return status;
+    return cv_item_words_take(&names, status, out, err);
 }
 
 static enum cleave_status get_sends(void *context, uint64_t item, uint32_t slot,

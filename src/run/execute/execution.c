@@ -22,7 +22,7 @@
 #include "run/master/worker_setup.h"
 #include "run/slot/line_output.h"
 
-/* --- begin where an earlier run ended ---------------------------------------------- */
+/* --- resuming -------------------------------------------------------------------------- */
 
 /* Changed chunks that are named; others are counted. */
 enum { NAMED = 10 };
@@ -103,33 +103,22 @@ static enum cleave_status use_old_output(struct cv_exec_run *run,
     return cv_source_finish(run->queue.source, piece, err);
 }
 
-static void say(const struct cleave_execution *request, const char *text)
-{
-    if (request->listener.note != NULL)
-        request->listener.note(request->listener.context, text);
-}
-
 /* One line each for the number of changed and of damaged chunks. */
 static void say_counts(const struct cv_exec_run *run, uint64_t changed)
 {
-    struct cleave_error note;
     uint64_t of;
     const uint64_t damaged = cv_journal_damaged(run->queue.journal, &of);
 
-    if (changed > NAMED) {
-        cv_fail(&note, CLEAVE_EINPUT,
+    if (changed > NAMED)
+        cv_note(run->request,
                 "%" PRIu64 " more finished chunks have changed and are done again",
                 changed - NAMED);
-        say(run->request, note.text);
-    }
-    if (damaged > 0) {
-        cv_fail(&note, CLEAVE_EINPUT,
+    if (damaged > 0)
+        cv_note(run->request,
                 "%s: the journal is damaged: %" PRIu64 " of its %" PRIu64
                 " finished chunks %s not as written and %s done again",
                 run->request->journal.path, damaged, of, damaged == 1 ? "is" : "are",
                 damaged == 1 ? "is" : "are");
-        say(run->request, note.text);
-    }
 }
 
 /* Use the output of a known piece if both are unchanged. */
@@ -149,7 +138,7 @@ static enum cleave_status use_known(struct cv_exec_run *run, enum cv_known state
     if (same)
         CV_TRY(use_old_output(run, piece, id, &whole, err));
     else if (++*changed <= NAMED)
-        say(run->request, note.text);
+        cv_note(run->request, "%s", note.text);
     return whole || state != CV_KNOWN_PIECE
                ? CLEAVE_OK
                : cv_source_put_back(queue->source, piece, err);
@@ -214,7 +203,7 @@ enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error 
     return CLEAVE_OK;
 }
 
-/* --- what it says of workers --------------------------------------------------------------- */
+/* --- costs of workers in the journal --------------------------------------------------- */
 
 /* Shorter start-up times are not printed. */
 static const double WORTH_A_WORD_S = 0.1;
@@ -224,31 +213,26 @@ static void say_speeds(const struct cv_exec_run *run, const double *speeds)
 {
     const struct cv_worker_pool *pool = &run->pool;
     uint32_t min = 0, max = 0;
-    char text[300];
 
     for (uint32_t w = 1; w < pool->nworkers; w++) {
         min = speeds[w] < speeds[min] ? w : min;
         max = speeds[w] > speeds[max] ? w : max;
     }
-    snprintf(
-        text, sizeof text,
+    cv_note(
+        run->request,
         "by the journal %.64s is %.2g times as fast as %.64s: first shares go by that",
         pool->names[max], speeds[max] / speeds[min], pool->names[min]);
-    say(run->request, text);
 }
 
 static void say_starts(const struct cv_exec_run *run, const double *start_s)
 {
     double sum_s = 0;
-    char text[120];
 
     for (uint32_t w = 0; w < run->pool.nworkers; w++)
         sum_s += start_s[w];
-    if (sum_s < WORTH_A_WORD_S * run->pool.nworkers)
-        return;
-    snprintf(text, sizeof text, "by the journal a command takes %.2g s to start",
-             sum_s / run->pool.nworkers);
-    say(run->request, text);
+    if (sum_s >= WORTH_A_WORD_S * run->pool.nworkers)
+        cv_note(run->request, "by the journal a command takes %.2g s to start",
+                sum_s / run->pool.nworkers);
 }
 
 static void declare(const struct cv_exec_run *run, const struct cv_journal_costs *costs,
@@ -296,11 +280,9 @@ static enum cleave_status resume_speeds(const struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* --- the parts of a run: opened, and closed in reverse ----------------------------- */
-
 #define CV_CODEC_WORD(name) ", " #name
 
-/* --- what was asked ------------------------------------------------------------------------ */
+/* --- request --------------------------------------------------------------------------- */
 
 /* The part of the request that hosts need. */
 static struct cv_host_terms host_terms(const struct cleave_execution *request)
@@ -436,12 +418,10 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                               .shares = shares_of(cv_worker_setup_count(request)),
                               .numbers = true },
                           &execution->run.queue.source, err));
-    if (request->listener.note != NULL &&
-        cv_source_lone(execution->run.queue.source, &note))
-        request->listener.note(request->listener.context, note.text);
-    if (request->listener.note != NULL &&
-        cv_source_unended(execution->run.queue.source, &note))
-        request->listener.note(request->listener.context, note.text);
+    if (cv_source_lone(execution->run.queue.source, &note))
+        cv_note(request, "%s", note.text);
+    if (cv_source_unended(execution->run.queue.source, &note))
+        cv_note(request, "%s", note.text);
     return cv_source_validate(execution->run.queue.source, err);
 }
 
@@ -500,10 +480,7 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
 /* A run without a guard is possible, but reported. */
 static void guard_failed(void *context, const struct cleave_error *err)
 {
-    const struct cleave_listener *tell = context;
-
-    if (tell->note != NULL)
-        tell->note(tell->context, err->text);
+    cv_note(context, "%s", err->text);
 }
 
 enum cleave_status cv_execution_open_base(struct cv_execution *execution,
@@ -518,9 +495,9 @@ enum cleave_status cv_execution_open_base(struct cv_execution *execution,
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
     run->pool.hosts.poller = run->poller;
-    return request->workers.guard ? cv_poller_set_guard(run->poller, guard_failed,
-                                                        (void *)&request->listener, err)
-                                  : CLEAVE_OK;
+    return request->workers.guard
+               ? cv_poller_set_guard(run->poller, guard_failed, (void *)request, err)
+               : CLEAVE_OK;
 }
 
 enum cleave_status cv_execution_open_input(struct cv_execution *execution,
@@ -628,7 +605,7 @@ void cv_execution_close(struct cv_execution *execution)
     cv_worker_setup_done(&execution->setup);
 }
 
-/* --- what the policy of a run is told, and its plan -------------------------------- */
+/* --- plan ------------------------------------------------------------------------------ */
 
 /* Ratio of the fastest to the slowest worker to expect, on one machine and on several. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;

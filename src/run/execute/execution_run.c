@@ -9,7 +9,7 @@
 #include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
 
-/* --- is a stream a short one? ------------------------------------------------------ */
+/* --- short streams --------------------------------------------------------------------- */
 
 /* The size of a stream is unknown, so the first command is given what a pipe holds. If
  * records are few and slow, such as 4,000 names in a pipe, that can be most of the
@@ -95,7 +95,7 @@ static enum cleave_status short_stream_await(struct cv_execution *execution,
     return status;
 }
 
-/* --- a run from its plan until its outputs are written ----------------------------- */
+/* --- run ------------------------------------------------------------------------------- */
 
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {
@@ -176,10 +176,9 @@ static void note_fault(const struct cv_execution *execution)
     const struct cv_order_queue *queue = &execution->run.queue;
     struct cleave_error err;
 
-    if (execution->request->listener.note != NULL &&
-        cv_input_coverage_check(&queue->coverage, queue->source, false, &err) !=
-            CLEAVE_OK)
-        execution->request->listener.note(execution->request->listener.context, err.text);
+    if (cv_input_coverage_check(&queue->coverage, queue->source, false, &err) !=
+        CLEAVE_OK)
+        cv_note(execution->request, "%s", err.text);
 }
 
 /* A compressed file is damaged: process what precedes the damage. */

@@ -271,7 +271,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
         status = cv_execution_heed_signals(run, err);
     if (status == CLEAVE_OK)
         status = cv_execution_run(execution, err);
-    cv_note_failures_end(&run->failures, execution->request);
+    cv_note_failures_end(run);
     *out_failed = run->queue.failed > 0;
     /* Failed commands are reported in the answer; the run continues. */
     if (run->halted && *out_failed && status == CLEAVE_EENGINE)

@@ -59,7 +59,7 @@ static unsigned rank(const struct cv_retry *again, const struct cv_candidate *ca
 
     if (!cv_failure_history_has(past, candidate->domain))
         return candidate->suspect ? 1 : 0;
-    return candidate->domain != past->domains[past->count - 1] ? 2 : 3;
+    return candidate->domain != past->items[past->count - 1].domain ? 2 : 3;
 }
 
 static bool is_readier(const struct cv_candidate *one, const struct cv_candidate *other)
@@ -103,17 +103,17 @@ enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_pie
     }
 }
 
-void cv_families_done(struct cv_bisect_groups *families)
+void cv_bisect_groups_free(struct cv_bisect_group *groups)
 {
-    while (families->first != NULL) {
-        struct cv_bisect_group *family = families->first;
+    while (groups != NULL) {
+        struct cv_bisect_group *next = groups->next;
 
-        families->first = family->next;
-        free(family);
+        free(groups);
+        groups = next;
     }
 }
 
-enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
+enum cleave_status cv_bisect_group_split(struct cv_bisect_group **groups,
                                          struct cv_bisect_group **family, bool isolates,
                                          struct cleave_error *err)
 {
@@ -122,9 +122,8 @@ enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
 
         if (founded == NULL)
             return cv_fail_memory(err, "chunks that failed");
-        founded->next = families->first;
-        families->first = founded;
-        *family = founded;
+        founded->next = *groups;
+        *groups = *family = founded;
     }
     (*family)->isolates = (*family)->isolates || isolates;
     (*family)->made += 2;

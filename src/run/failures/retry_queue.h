@@ -10,11 +10,11 @@
 #include "run/failures/worker_health.h"
 #include "run/input/source.h"
 
-/* The last step of a chunk that the policy was told of. */
+/* The last step of a chunk that was reported to the policy. */
 enum cv_reported {
-    CV_REPORTED_ORDER, /* it only knows that it ordered the chunk                       */
+    CV_REPORTED_ORDER, /* nothing since its order */
     CV_REPORTED_SENT,
-    CV_UNREPORTED, /* it did not order the chunk, or believes that it has ended         */
+    CV_UNREPORTED, /* the policy did not order the chunk, or got its end */
 };
 
 /* A chunk, over all its attempts. */
@@ -24,7 +24,7 @@ struct cv_chunk {
     uint32_t attempt; /* number of the current or next attempt, from 1                  */
     double began_s;   /* start of the first attempt                                     */
     enum cv_reported reported;
-    bool runs_alone; /* it was lost together with others, and is retried without them   */
+    bool runs_alone; /* lost together with others, and retried without them */
     struct cv_failure_history past;
 };
 
@@ -57,8 +57,8 @@ enum cv_availability {
 struct cv_candidate {
     uint32_t domain;
     enum cv_availability can;
-    bool proven;  /* it has succeeded before */
-    bool suspect; /* it waits until others have tried the pieces it failed with */
+    bool proven;  /* a command of the worker has succeeded */
+    bool suspect; /* the worker waits until others have tried its failed pieces */
 };
 
 /* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain
@@ -86,15 +86,9 @@ enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_pie
                                    struct cv_piece *head, struct cv_piece *tail,
                                    struct cleave_error *err);
 
-/* All groups of a run; all zero: none. */
-struct cv_bisect_groups {
-    struct cv_bisect_group
-        *first; /* owned                                                   */
-};
-
-void cv_families_done(struct cv_bisect_groups *families);
-/* A piece was split in two. Makes a group if *family is NULL. */
-enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
+void cv_bisect_groups_free(struct cv_bisect_group *groups);
+/* A piece was split in two. Makes a group if *family is NULL, and adds it to the list. */
+enum cleave_status cv_bisect_group_split(struct cv_bisect_group **groups,
                                          struct cv_bisect_group **family, bool isolates,
                                          struct cleave_error *err);
 /* Whether splitting pieces of the group further is useless. */
@@ -113,8 +107,7 @@ struct cv_poison_suspect {
 
 /* All zero: no suspects. */
 struct cv_poison_tracker {
-    struct cv_poison_suspect
-        *suspects; /* owned; no two overlap                              */
+    struct cv_poison_suspect *suspects; /* owned; no two overlap */
     size_t count, room;
 };
 

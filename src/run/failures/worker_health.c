@@ -117,8 +117,9 @@ enum cleave_status cv_worker_health_note_success(struct cv_worker_health *health
     at->streak = at->refuted = 0;
     at->patience = at->patience < 2 ? 2 : at->patience;
     for (uint32_t i = 0; i < history->count; i++)
-        if (history->domains[i] != domain)
-            CV_TRY(refute(&health->items[history->domains[i]], history->ways[i], err));
+        if (history->items[i].domain != domain)
+            CV_TRY(refute(&health->items[history->items[i].domain], history->items[i].way,
+                          err));
     return CLEAVE_OK;
 }
 
@@ -126,7 +127,7 @@ void cv_worker_health_confirm_failure(struct cv_worker_health *health,
                                       const struct cv_failure_history *history)
 {
     for (uint32_t i = 0; history->count > 1 && i < history->count; i++) {
-        struct cv_health_record *at = &health->items[history->domains[i]];
+        struct cv_health_record *at = &health->items[history->items[i].domain];
 
         at->streak = 0;
         if (at->patience < PATIENCE_MOST)
@@ -186,7 +187,7 @@ void cv_worker_health_reason(const struct cv_health_record *standing, char *out,
                  standing->ways[way - 1]);
 }
 
-/* --- whether the system has killed something for want of memory -------------------- */
+/* --- processes killed for lack of memory ----------------------------------------------- */
 
 enum { ROOM = 4096 };
 

@@ -22,20 +22,19 @@ struct cv_bisect_group;
 
 /* The failures of a piece; all zero: none. */
 struct cv_failure_history {
-    uint32_t domains[CV_HISTORY_PARTIES]; /* domains it failed in, the last one last */
-    uint8_t ways
-        /* kind of each failure, as numbered by cv_worker_health_note_failure */
-        [CV_HISTORY_PARTIES];
+    struct {
+        uint32_t domain;
+        uint8_t way;             /* as numbered by cv_worker_health_note_failure */
+    } items[CV_HISTORY_PARTIES]; /* one for each domain, the last failure last */
     uint32_t count;
-    struct cv_bisect_group
-        *family; /* it is part of a piece that failed; NULL: it is not */
+    struct cv_bisect_group *family; /* parts of a piece that failed; or NULL */
 };
 
 static inline bool cv_failure_history_has(const struct cv_failure_history *history,
                                           uint32_t domain)
 {
     for (uint32_t i = 0; i < history->count; i++)
-        if (history->domains[i] == domain)
+        if (history->items[i].domain == domain)
             return true;
     return false;
 }
@@ -53,26 +52,20 @@ static inline void cv_failure_history_add(struct cv_failure_history *history,
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < history->count; i++)
-        if (history->domains[i] != domain) {
-            history->domains[kept] = history->domains[i];
-            history->ways[kept++] = history->ways[i];
-        }
-    if (kept == CV_HISTORY_PARTIES) {
-        for (kept = 0; kept + 1 < CV_HISTORY_PARTIES; kept++) {
-            history->domains[kept] = history->domains[kept + 1];
-            history->ways[kept] = history->ways[kept + 1];
-        }
-    }
-    history->ways[kept] = way;
-    history->domains[kept++] = domain;
-    history->count = kept;
+    for (uint32_t i = history->count == CV_HISTORY_PARTIES &&
+                      !cv_failure_history_has(history, domain);
+         i < history->count; i++)
+        if (history->items[i].domain != domain)
+            history->items[kept++] = history->items[i];
+    history->items[kept].domain = domain;
+    history->items[kept].way = way;
+    history->count = kept + 1;
 }
 
 enum {
     CV_TRUST_REFUTED = 5, /* refuted failures without a success: exclude the domain */
     CV_HEALTH_CROSS_CHECKS = 4, /* domains that try a doubtful chunk */
-    CV_TRUST_WAYS = 4,          /* kinds of failure that are told apart */
+    CV_TRUST_WAYS = 4,          /* different kinds of failure */
 };
 
 struct cv_worker_health;
@@ -129,8 +122,8 @@ void cv_worker_health_confirm_failure(struct cv_worker_health *health,
 bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain);
 /* Whether the domain gets nothing new while others try the pieces it failed with. */
 bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t domain);
-/* Whether the domain has come out of a back-off and not succeeded since: it gets one
- * chunk at a time. */
+/* Whether the domain has not succeeded since its last back-off: it gets one chunk at a
+ * time. */
 bool cv_worker_health_is_probing(const struct cv_worker_health *health, uint32_t domain);
 /* Whether a back-off will expire. */
 bool cv_worker_health_awaits(const struct cv_worker_health *health);

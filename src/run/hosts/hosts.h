@@ -142,8 +142,8 @@ struct cv_hosts {
     bool leads;               /* a host leads others */
     bool one_port;            /* one transfer at a time over all links */
     bool local_workers;       /* there are workers on this machine */
-    bool keeps;               /* outputs stay with the hosts (result_sink_remote.c) */
-    /* A host has become ready, or is not any longer; its slots know that already. */
+    bool keeps;               /* outputs stay with the hosts (remote_fold.c) */
+    /* A host has become ready, or is not any longer; its slots were told before. */
     void (*changed)(void *context, struct cv_host *host);
     /* A frame from CV_FRAME_OTHERS; NULL: none are expected. */
     void (*other)(void *context, struct cv_host *host, const struct cv_frame_head *head,

@@ -151,24 +151,14 @@ enum cleave_status cv_item_commands_words(const struct cv_item_commands *command
     const bool shell = commands->shell != NULL;
     enum cleave_status status =
         fill(commands, index, slot, shell ? &line : NULL, &words, err);
-    char **taken = NULL;
 
     if (shell && status == CLEAVE_OK) {
-        cv_item_words_put(&words, commands->shell, strlen(commands->shell));
-        cv_item_words_break(&words);
-        cv_item_words_put(&words, "-c", 2);
-        cv_item_words_break(&words);
-        cv_item_words_put(&words, line.bytes != NULL ? line.bytes : "", line.length);
+        cv_item_words_add(&words, commands->shell, strlen(commands->shell));
+        cv_item_words_add(&words, "-c", 2);
+        cv_item_words_add(&words, line.bytes, line.length);
     }
-    if (status == CLEAVE_OK)
-        taken = cv_item_words_take(&words);
-    cv_item_words_done(&words);
     cv_text_done(&line);
-    if (status == CLEAVE_OK && taken == NULL)
-        return cv_fail_memory(err, "a command");
-    if (status == CLEAVE_OK)
-        *out = taken;
-    return status;
+    return cv_item_words_take(&words, status, out, err);
 }
 
 /* --- rows of each command ----------------------------------------------------------------- */

@@ -25,11 +25,9 @@ struct cv_item_commands { /* all is owned, except what is said to be borrowed */
 };
 
 struct cv_item_options {
-    const char *const *words; /* of the command, and NULL; borrowed      */
-    struct cv_item_replacements
-        replacements; /* names are set from the first row        */
-    const char
-        *separator;    /* regular expression between columns; NULL: no columns       */
+    const char *const *words;                 /* of the command, and NULL; borrowed  */
+    struct cv_item_replacements replacements; /* without names */
+    const char *separator; /* regular expression between columns; NULL: no columns */
     bool header;       /* the first row has names                                    */
     bool no_arguments; /* run a command for each row, without its values             */
     bool literal;      /* pass the words of the command unchanged, without a shell   */

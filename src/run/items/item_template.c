@@ -12,13 +12,8 @@
 
 /* --- words -------------------------------------------------------------------------------- */
 
-void cv_item_words_done(struct cv_item_words *words)
-{
-    free(words->bytes);
-    *words = (struct cv_item_words){ .bytes = NULL };
-}
-
-void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length)
+/* Append to the open word, or begin one; `length` may be 0. */
+static void put_bytes(struct cv_item_words *words, const char *bytes, size_t length)
 {
     words->failed =
         words->failed || !CV_ROOM(words->bytes, &words->room, words->length + length + 1);
@@ -31,32 +26,45 @@ void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t le
     words->length += length;
 }
 
-void cv_item_words_break(struct cv_item_words *words)
+/* The next bytes begin a new word. */
+static void end_word(struct cv_item_words *words)
 {
     if (!words->open || words->failed)
         return;
-    words->bytes[words->length++] = '\0'; /* cv_item_words_put has left room */
+    words->bytes[words->length++] = '\0'; /* put_bytes() has left room */
     words->open = false;
 }
 
-char **cv_item_words_take(struct cv_item_words *words)
+void cv_item_words_add(struct cv_item_words *words, const char *bytes, size_t length)
+{
+    put_bytes(words, bytes, length);
+    end_word(words);
+}
+
+enum cleave_status cv_item_words_take(struct cv_item_words *words,
+                                      enum cleave_status status, char ***out,
+                                      struct cleave_error *err)
 {
     const size_t heads = (words->count + 1) * sizeof(char *);
-    char **block, *at;
+    char **block = NULL, *at;
 
-    cv_item_words_break(words);
-    block = words->failed ? NULL : malloc(heads + words->length + 1);
-    if (block == NULL)
-        return NULL;
-    at = (char *)block + heads;
-    if (words->length > 0)
-        memcpy(at, words->bytes, words->length);
-    for (size_t i = 0; i < words->count; i++) {
-        block[i] = at;
-        at += strlen(at) + 1;
+    end_word(words);
+    if (status == CLEAVE_OK && !words->failed)
+        block = malloc(heads + words->length + 1);
+    if (block != NULL) {
+        at = (char *)block + heads;
+        if (words->length > 0)
+            memcpy(at, words->bytes, words->length);
+        for (size_t i = 0; i < words->count; i++) {
+            block[i] = at;
+            at += strlen(at) + 1;
+        }
+        block[words->count] = NULL;
+        *out = block;
     }
-    block[words->count] = NULL;
-    return block;
+    free(words->bytes);
+    return status != CLEAVE_OK || block != NULL ? status
+                                                : cv_fail_memory(err, "a command");
 }
 
 /* --- quotes ------------------------------------------------------------------------------- */
@@ -429,7 +437,7 @@ struct target {
 static void put_text(struct target *to, const char *text, size_t length)
 {
     if (to->words != NULL)
-        cv_item_words_put(to->words, text, length);
+        put_bytes(to->words, text, length);
     else
         cv_text_add(to->line, "%.*s", (int)length, text);
 }
@@ -437,7 +445,7 @@ static void put_text(struct target *to, const char *text, size_t length)
 static void put_gap(struct target *to)
 {
     if (to->words != NULL)
-        cv_item_words_break(to->words);
+        end_word(to->words);
     else
         cv_text_add(to->line, " ");
 }
@@ -510,7 +518,7 @@ static void put_piece(struct target *to, const struct cv_item_piece *piece)
         break;
     case BLANK:
         if (to->words != NULL && !to->template->literal)
-            cv_item_words_break(to->words);
+            end_word(to->words);
         else
             put_text(to, piece->text, 1);
         break;
@@ -593,7 +601,7 @@ static enum cleave_status quote_words(const struct cv_item_template *template,
         cv_item_template_words(template, values, &words, err);
     const char *at;
 
-    cv_item_words_break(&words);
+    end_word(&words);
     at = words.bytes;
     for (size_t i = 0; i < words.count && status == CLEAVE_OK; i++) {
         if (i > 0)
@@ -601,7 +609,7 @@ static enum cleave_status quote_words(const struct cv_item_template *template,
         quote(out, at, strlen(at));
         at += strlen(at) + 1;
     }
-    cv_item_words_done(&words);
+    free(words.bytes);
     return status;
 }
 

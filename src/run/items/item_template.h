@@ -54,13 +54,13 @@ struct cv_item_words {
     bool failed;
 };
 
-void cv_item_words_done(struct cv_item_words *words);
-/* Append to the open word, or begin one; `length` may be 0. */
-void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length);
-/* The next bytes begin a new word. */
-void cv_item_words_break(struct cv_item_words *words);
-/* All words in one block for free(), and NULL at their end; or NULL if memory is short. */
-char **cv_item_words_take(struct cv_item_words *words);
+/* Append a word. */
+void cv_item_words_add(struct cv_item_words *words, const char *bytes, size_t length);
+/* Release the words. If `status` is OK, *out gets all of them in one block for free(), and NULL
+ * at their end. */
+enum cleave_status cv_item_words_take(struct cv_item_words *words,
+                                      enum cleave_status status, char ***out,
+                                      struct cleave_error *err);
 /* Append the words of a template that is plain or literal. */
 enum cleave_status cv_item_template_words(const struct cv_item_template *template,
                                           const struct cv_item_values *values,

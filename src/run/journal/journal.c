@@ -1,5 +1,4 @@
-/* journal.c -- a journal: its run, its inputs, and seals of its rows.
- * SPDX-License-Identifier: MIT */
+/* journal.c -- a journal: its run and its inputs. SPDX-License-Identifier: MIT */
 #include "run/journal/journal.h"
 
 #include <inttypes.h>
@@ -10,30 +9,6 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/journal/journal_internal.h"
-
-/* --- seals -------------------------------------------------------------------------------- */
-
-enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,
-                                   struct cv_packer *columns,
-                                   char out[CV_CONTENT_HASH_TEXT],
-                                   struct cleave_error *err)
-{
-    enum cleave_status status = CLEAVE_OK;
-    struct cv_part all;
-
-    cv_pack_text(columns, table);
-    cv_pack_number(columns, journal->key);
-    all = (struct cv_part){ .bytes = columns->bytes, .fd = -1, .end = columns->length };
-    if (columns->failed) {
-        status = cv_fail_memory(err, "the journal");
-    } else {
-        cv_content_hasher_reset(journal->hasher);
-        status = cv_content_hasher_add_part(journal->hasher, &all, err);
-        cv_content_hash_text(cv_content_hasher_finish(journal->hasher), out);
-    }
-    cv_pack_done(columns);
-    return status;
-}
 
 /* --- differences -------------------------------------------------------------------------- */
 
@@ -76,22 +51,6 @@ static enum cleave_status differs(const struct cv_journal *journal, const char *
 
 /* --- run ---------------------------------------------------------------------------- */
 
-static enum cleave_status seal_run(struct cv_journal *journal,
-                                   const struct cv_journal_run *run, const char *started,
-                                   char out[CV_CONTENT_HASH_TEXT],
-                                   struct cleave_error *err)
-{
-    struct cv_packer columns = { NULL, 0, 0, false };
-
-    cv_pack_text(&columns, run->command);
-    cv_pack_text(&columns, run->splitter);
-    cv_pack_number(&columns, run->header);
-    cv_pack_number(&columns, run->pairs);
-    cv_pack_number(&columns, run->persistent);
-    cv_pack_text(&columns, started);
-    return cv_journal_seal(journal, "run", &columns, out, err);
-}
-
 static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *query,
                                       const struct cv_journal_run *run,
                                       struct cleave_error *err)
@@ -99,29 +58,22 @@ static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *
     static const char *const names[] = { "a header:", "pairs:", "a persistent command:" };
     static const char *const yes_no[] = { "no", "yes" };
     const bool now[] = { run->header, run->pairs, run->persistent };
-    char seal[CV_CONTENT_HASH_TEXT];
-    struct cv_journal_run then;
-    bool flags[3], good = cv_journal_types(query, "ittiiitt");
+    struct cv_journal_value then[CV_JOURNAL_COLUMNS];
+    bool good;
 
-    for (int i = 0; good && i < 3; i++) {
-        flags[i] = sqlite3_column_int64(query, 3 + i) == 1;
-        good = flags[i] || sqlite3_column_int64(query, 3 + i) == 0;
-    }
+    CV_TRY(cv_journal_read(journal, query, CV_SQL_ADD_RUN, then, &good, err));
+    for (size_t i = 0; good && i < 3; i++)
+        good = then[3 + i].number == 0 || then[3 + i].number == 1;
     if (!good)
         return cv_journal_fail_damaged(journal, "the notes about its run", err);
-    journal->key = (uint64_t)sqlite3_column_int64(query, 0);
-    then = (struct cv_journal_run){ cv_journal_text(query, 1), cv_journal_text(query, 2),
-                                    flags[0], flags[1], flags[2] };
-    CV_TRY(seal_run(journal, &then, cv_journal_text(query, 6), seal, err));
-    if (!cv_journal_is(query, 7, seal))
-        return cv_journal_fail_damaged(journal, "the notes about its run", err);
-    if (strcmp(then.command, run->command) != 0)
-        return differs(journal, "the command", "", then.command, run->command, err);
-    if (strcmp(then.splitter, run->splitter) != 0)
-        return differs(journal, "the splitter", "'", then.splitter, run->splitter, err);
+    if (strcmp(then[1].text, run->command) != 0)
+        return differs(journal, "the command", "", then[1].text, run->command, err);
+    if (strcmp(then[2].text, run->splitter) != 0)
+        return differs(journal, "the splitter", "'", then[2].text, run->splitter, err);
     for (size_t i = 0; i < 3; i++)
-        if (flags[i] != now[i])
-            return differs(journal, names[i], "'", yes_no[flags[i]], yes_no[now[i]], err);
+        if (then[3 + i].number != now[i])
+            return differs(journal, names[i], "'", yes_no[then[3 + i].number],
+                           yes_no[now[i]], err);
     return CLEAVE_OK;
 }
 
@@ -130,47 +82,25 @@ static enum cleave_status note_run(struct cv_journal *journal,
                                    struct cleave_error *err)
 {
     const time_t now = time(NULL);
-    char started[32] = "", seal[CV_CONTENT_HASH_TEXT];
-    sqlite3_stmt *add = NULL;
+    char started[32] = "";
     struct tm parts;
-    bool good;
 
     if (gmtime_r(&now, &parts) != NULL)
         strftime(started, sizeof started, "%Y-%m-%d %H:%M:%S", &parts);
     sqlite3_randomness(sizeof journal->key, &journal->key);
-    CV_TRY(seal_run(journal, run, started, seal, err));
-    good = sqlite3_prepare_v2(journal->db, "INSERT INTO run VALUES (?,?,?,?,?,?,?,?)", -1,
-                              &add, NULL) == SQLITE_OK &&
-           sqlite3_bind_int64(add, 1, (int64_t)journal->key) == SQLITE_OK &&
-           sqlite3_bind_text(add, 2, run->command, -1, SQLITE_STATIC) == SQLITE_OK &&
-           sqlite3_bind_text(add, 3, run->splitter, -1, SQLITE_STATIC) == SQLITE_OK &&
-           sqlite3_bind_int(add, 4, run->header) == SQLITE_OK &&
-           sqlite3_bind_int(add, 5, run->pairs) == SQLITE_OK &&
-           sqlite3_bind_int(add, 6, run->persistent) == SQLITE_OK &&
-           sqlite3_bind_text(add, 7, started, -1, SQLITE_STATIC) == SQLITE_OK &&
-           sqlite3_bind_text(add, 8, seal, -1, SQLITE_STATIC) == SQLITE_OK &&
-           sqlite3_step(add) == SQLITE_DONE;
-    sqlite3_finalize(add);
-    return good ? CLEAVE_OK : cv_journal_fail(journal, "write the journal", err);
+    return cv_journal_write(journal, CV_SQL_ADD_RUN,
+                            (const struct cv_journal_value[]){
+                                { .number = (int64_t)journal->key },
+                                { .text = run->command },
+                                { .text = run->splitter },
+                                { .number = run->header },
+                                { .number = run->pairs },
+                                { .number = run->persistent },
+                                { .text = started } },
+                            err);
 }
 
 /* --- inputs ------------------------------------------------------------------------- */
-
-static enum cleave_status seal_input(struct cv_journal *journal, int64_t file,
-                                     const struct cv_input *input,
-                                     char out[CV_CONTENT_HASH_TEXT],
-                                     struct cleave_error *err)
-{
-    struct cv_packer columns = { NULL, 0, 0, false };
-
-    cv_pack_number(&columns, (uint64_t)file);
-    cv_pack_text(&columns, input->path);
-    cv_pack_number(&columns, input->device);
-    cv_pack_number(&columns, input->inode);
-    cv_pack_number(&columns, (uint64_t)input->size);
-    cv_pack_number(&columns, (uint64_t)input->mtime_ns);
-    return cv_journal_seal(journal, "input", &columns, out, err);
-}
 
 /* An input may have been moved or replaced, but not both. Its contents are compared later, by
  * hashes. */
@@ -178,65 +108,40 @@ static enum cleave_status compare_input(struct cv_journal *journal, sqlite3_stmt
                                         int64_t file, const struct cv_source *source,
                                         struct cleave_error *err)
 {
-    char seal[CV_CONTENT_HASH_TEXT];
-    struct cv_input then, now;
-
-    if (!cv_journal_types(query, "itiiiit") || sqlite3_column_int64(query, 0) != file)
-        return cv_journal_fail_damaged(journal, "the notes about its inputs", err);
-    then = (struct cv_input){ .path = cv_journal_text(query, 1),
-                              .device = (uint64_t)sqlite3_column_int64(query, 2),
-                              .inode = (uint64_t)sqlite3_column_int64(query, 3),
-                              .size = sqlite3_column_int64(query, 4),
-                              .mtime_ns = sqlite3_column_int64(query, 5) };
-    CV_TRY(seal_input(journal, file, &then, seal, err));
-    if (!cv_journal_is(query, 6, seal))
-        return cv_journal_fail_damaged(journal, "the notes about its inputs", err);
-    if ((size_t)file >= cv_source_inputs(source))
-        return differs(journal, "the input", "'", then.path, "nothing", err);
-    now = cv_source_input(source, (size_t)file);
-    if (strcmp(then.path, now.path) == 0 ||
-        (then.device == now.device && then.inode == now.inode))
-        return CLEAVE_OK;
-    return differs(journal, "the input", "'", then.path, now.path, err);
-}
-
-static enum cleave_status note_input(struct cv_journal *journal, sqlite3_stmt *add,
-                                     size_t file, const struct cv_input *input,
-                                     struct cleave_error *err)
-{
-    char seal[CV_CONTENT_HASH_TEXT];
+    struct cv_journal_value then[CV_JOURNAL_COLUMNS];
+    struct cv_input now;
     bool good;
 
-    CV_TRY(seal_input(journal, (int64_t)file, input, seal, err));
-    good = sqlite3_bind_int64(add, 1, (int64_t)file) == SQLITE_OK &&
-           sqlite3_bind_text(add, 2, input->path, -1, SQLITE_STATIC) == SQLITE_OK &&
-           sqlite3_bind_int64(add, 3, (int64_t)input->device) == SQLITE_OK &&
-           sqlite3_bind_int64(add, 4, (int64_t)input->inode) == SQLITE_OK &&
-           sqlite3_bind_int64(add, 5, input->size) == SQLITE_OK &&
-           sqlite3_bind_int64(add, 6, input->mtime_ns) == SQLITE_OK &&
-           sqlite3_bind_text(add, 7, seal, -1, SQLITE_STATIC) == SQLITE_OK &&
-           sqlite3_step(add) == SQLITE_DONE && sqlite3_reset(add) == SQLITE_OK;
-    return good ? CLEAVE_OK : cv_journal_fail(journal, "write the journal", err);
+    CV_TRY(cv_journal_read(journal, query, CV_SQL_ADD_INPUT, then, &good, err));
+    if (!good || then[0].number != file)
+        return cv_journal_fail_damaged(journal, "the notes about its inputs", err);
+    if ((size_t)file >= cv_source_inputs(source))
+        return differs(journal, "the input", "'", then[1].text, "nothing", err);
+    now = cv_source_input(source, (size_t)file);
+    if (strcmp(then[1].text, now.path) == 0 ||
+        ((uint64_t)then[2].number == now.device && (uint64_t)then[3].number == now.inode))
+        return CLEAVE_OK;
+    return differs(journal, "the input", "'", then[1].text, now.path, err);
 }
 
 static enum cleave_status note_inputs(struct cv_journal *journal,
                                       const struct cv_source *source,
                                       struct cleave_error *err)
 {
-    enum cleave_status status = CLEAVE_OK;
-    sqlite3_stmt *add = NULL;
-
-    if (sqlite3_prepare_v2(journal->db,
-                           "INSERT OR REPLACE INTO input VALUES (?,?,?,?,?,?,?)", -1,
-                           &add, NULL) != SQLITE_OK)
-        return cv_journal_fail(journal, "write the journal", err);
-    for (size_t i = 0; status == CLEAVE_OK && i < cv_source_inputs(source); i++) {
+    for (size_t i = 0; i < cv_source_inputs(source); i++) {
         const struct cv_input input = cv_source_input(source, i);
 
-        status = note_input(journal, add, i, &input, err);
+        CV_TRY(cv_journal_write(journal, CV_SQL_ADD_INPUT,
+                                (const struct cv_journal_value[]){
+                                    { .number = (int64_t)i },
+                                    { .text = input.path },
+                                    { .number = (int64_t)input.device },
+                                    { .number = (int64_t)input.inode },
+                                    { .number = input.size },
+                                    { .number = input.mtime_ns } },
+                                err));
     }
-    sqlite3_finalize(add);
-    return status;
+    return CLEAVE_OK;
 }
 
 static enum cleave_status compare_inputs(struct cv_journal *journal,

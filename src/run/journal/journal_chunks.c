@@ -14,60 +14,16 @@
 
 enum { PART_BYTES = 1 << 20 }; /* most bytes of an output in a row */
 
-static const char *const texts[CV_SQL_STATEMENTS] = {
-    [CV_SQL_ADD_CHUNK] = "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-    [CV_SQL_ADD_PART] = "INSERT INTO output VALUES (?,?,?)",
-    [CV_SQL_FORGET_PARTS] = "DELETE FROM output WHERE chunk = ?",
-    [CV_SQL_FORGET_CHUNK] = "DELETE FROM chunk WHERE id = ?",
-    [CV_SQL_CHUNKS] = "SELECT * FROM chunk ORDER BY id",
-    [CV_SQL_PARTS] = "SELECT part, bytes FROM output WHERE chunk = ? ORDER BY part",
-};
-
-/* A statement to bind and step, made at first use; to be reset after use. */
-static enum cleave_status prepare(struct cv_journal *journal,
-                                  enum cv_journal_statement which, sqlite3_stmt **out,
-                                  struct cleave_error *err)
-{
-    sqlite3_stmt **statement = &journal->statements[which];
-
-    if (*statement == NULL &&
-        sqlite3_prepare_v3(journal->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
-                           statement, NULL) != SQLITE_OK)
-        return cv_journal_fail(journal, "use the journal", err);
-    *out = *statement;
-    return CLEAVE_OK;
-}
-
-/* Run a statement that returns no rows. */
-static enum cleave_status perform(struct cv_journal *journal, sqlite3_stmt *statement,
-                                  struct cleave_error *err)
-{
-    const bool good = sqlite3_step(statement) == SQLITE_DONE;
-    const enum cleave_status status =
-        good ? CLEAVE_OK : cv_journal_fail(journal, "write the journal", err);
-
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    return status;
-}
-
 /* --- adding ----------------------------------------------------------------------------- */
 
 /* Delete a chunk and its output. */
 static enum cleave_status forget(struct cv_journal *journal, int64_t row,
                                  struct cleave_error *err)
 {
-    static const enum cv_journal_statement both[] = { CV_SQL_FORGET_PARTS,
-                                                      CV_SQL_FORGET_CHUNK };
+    const struct cv_journal_value value = { .number = row };
 
-    for (size_t i = 0; i < 2; i++) {
-        sqlite3_stmt *statement = NULL;
-
-        CV_TRY(prepare(journal, both[i], &statement, err));
-        sqlite3_bind_int64(statement, 1, row);
-        CV_TRY(perform(journal, statement, err));
-    }
-    return CLEAVE_OK;
+    CV_TRY(cv_journal_write(journal, CV_SQL_FORGET_PARTS, &value, err));
+    return cv_journal_write(journal, CV_SQL_FORGET_CHUNK, &value, err);
 }
 
 /* Delete chunks that were found changed, if their bytes are added again. */
@@ -93,55 +49,25 @@ static enum cleave_status forget_stale(struct cv_journal *journal,
     return CLEAVE_OK;
 }
 
-static enum cleave_status seal_chunk(struct cv_journal *journal, int64_t row,
-                                     const struct cv_journal_chunk *chunk,
-                                     char out[CV_CONTENT_HASH_TEXT],
-                                     struct cleave_error *err)
-{
-    struct cv_packer columns = { NULL, 0, 0, false };
-
-    cv_pack_number(&columns, (uint64_t)row);
-    cv_pack_number(&columns, chunk->file);
-    cv_pack_number(&columns, chunk->begin);
-    cv_pack_number(&columns, chunk->end);
-    cv_pack_number(&columns, chunk->hash.high);
-    cv_pack_number(&columns, chunk->hash.low);
-    cv_pack_number(&columns, (uint64_t)chunk->status);
-    cv_pack_real(&columns, chunk->seconds);
-    cv_pack_real(&columns, chunk->start_s);
-    cv_pack_text(&columns, chunk->worker);
-    cv_pack_number(&columns, chunk->output_bytes);
-    cv_pack_number(&columns, chunk->output_hash.high);
-    cv_pack_number(&columns, chunk->output_hash.low);
-    return cv_journal_seal(journal, "chunk", &columns, out, err);
-}
-
 static enum cleave_status add_chunk(struct cv_journal *journal,
                                     const struct cv_journal_chunk *chunk,
                                     struct cleave_error *err)
 {
-    char hashes[3][CV_CONTENT_HASH_TEXT];
-    sqlite3_stmt *add = NULL;
-    bool bound;
+    const struct cv_journal_value values[] = {
+        { .number = journal->next_row },
+        { .number = (int64_t)chunk->file },
+        { .number = (int64_t)chunk->begin },
+        { .number = (int64_t)chunk->end },
+        { .hash = chunk->hash },
+        { .number = chunk->status },
+        { .real = chunk->seconds },
+        { .real = chunk->start_s },
+        { .text = chunk->worker },
+        { .number = (int64_t)chunk->output_bytes },
+        { .hash = chunk->output_hash },
+    };
 
-    CV_TRY(prepare(journal, CV_SQL_ADD_CHUNK, &add, err));
-    cv_content_hash_text(chunk->hash, hashes[0]);
-    cv_content_hash_text(chunk->output_hash, hashes[1]);
-    CV_TRY(seal_chunk(journal, journal->next_row, chunk, hashes[2], err));
-    bound = sqlite3_bind_int64(add, 1, journal->next_row) == SQLITE_OK &&
-            sqlite3_bind_int64(add, 2, (int64_t)chunk->file) == SQLITE_OK &&
-            sqlite3_bind_int64(add, 3, (int64_t)chunk->begin) == SQLITE_OK &&
-            sqlite3_bind_int64(add, 4, (int64_t)chunk->end) == SQLITE_OK &&
-            sqlite3_bind_text(add, 5, hashes[0], -1, SQLITE_STATIC) == SQLITE_OK &&
-            sqlite3_bind_int(add, 6, chunk->status) == SQLITE_OK &&
-            sqlite3_bind_double(add, 7, chunk->seconds) == SQLITE_OK &&
-            sqlite3_bind_double(add, 8, chunk->start_s) == SQLITE_OK &&
-            sqlite3_bind_text(add, 9, chunk->worker, -1, SQLITE_STATIC) == SQLITE_OK &&
-            sqlite3_bind_int64(add, 10, (int64_t)chunk->output_bytes) == SQLITE_OK &&
-            sqlite3_bind_text(add, 11, hashes[1], -1, SQLITE_STATIC) == SQLITE_OK &&
-            sqlite3_bind_text(add, 12, hashes[2], -1, SQLITE_STATIC) == SQLITE_OK;
-    return bound ? perform(journal, add, err)
-                 : cv_journal_fail(journal, "write the journal", err);
+    return cv_journal_write(journal, CV_SQL_ADD_CHUNK, values, err);
 }
 
 static enum cleave_status read_part(struct cv_journal *journal, int fd, uint64_t at,
@@ -166,9 +92,6 @@ static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_
                                      uint64_t end, struct cv_content_hash *hash,
                                      struct cleave_error *err)
 {
-    sqlite3_stmt *add = NULL;
-
-    CV_TRY(prepare(journal, CV_SQL_ADD_PART, &add, err));
     if (journal->part == NULL)
         journal->part = malloc(PART_BYTES);
     if (journal->part == NULL)
@@ -181,12 +104,13 @@ static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_
 
         CV_TRY(read_part(journal, fd, begin, length, err));
         CV_TRY(cv_content_hasher_add_part(journal->hasher, &bytes, err));
-        if (sqlite3_bind_int64(add, 1, journal->next_row) != SQLITE_OK ||
-            sqlite3_bind_int(add, 2, part) != SQLITE_OK ||
-            sqlite3_bind_blob(add, 3, journal->part, (int)length, SQLITE_STATIC) !=
-                SQLITE_OK)
-            return cv_journal_fail(journal, "write the journal", err);
-        CV_TRY(perform(journal, add, err));
+        CV_TRY(
+            cv_journal_write(journal, CV_SQL_ADD_PART,
+                             (const struct cv_journal_value[]){
+                                 { .number = journal->next_row },
+                                 { .number = part },
+                                 { .number = (int64_t)length, .bytes = journal->part } },
+                             err));
         begin += length;
     }
     *hash = cv_content_hasher_finish(journal->hasher);
@@ -220,68 +144,48 @@ enum cleave_status cv_journal_add(struct cv_journal *journal,
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/* *good is false if the row is damaged. */
+/* A damaged row is marked as stale. */
 static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *query,
-                                   struct cv_journal_row *out, bool *good,
-                                   struct cleave_error *err)
+                                   struct cv_journal_row *out, struct cleave_error *err)
 {
     struct cv_journal_chunk *chunk = &out->chunk;
-    char seal[CV_CONTENT_HASH_TEXT];
-    const char *worker;
+    struct cv_journal_value values[CV_JOURNAL_COLUMNS];
+    bool good;
 
-    *out = (struct cv_journal_row){ .row = sqlite3_column_int64(query, 0) };
-    *good = cv_journal_types(query, "iiiitirrtitt") &&
-            cv_content_hash_parse(cv_journal_text(query, 4), &chunk->hash) &&
-            cv_content_hash_parse(cv_journal_text(query, 10), &chunk->output_hash);
-    if (!*good)
+    *out =
+        (struct cv_journal_row){ .row = sqlite3_column_int64(query, 0), .stale = true };
+    CV_TRY(cv_journal_read(journal, query, CV_SQL_ADD_CHUNK, values, &good, err));
+    if (!good || strlen(values[8].text) >= sizeof chunk->worker)
         return CLEAVE_OK;
-    chunk->file = (size_t)sqlite3_column_int64(query, 1);
-    chunk->begin = (uint64_t)sqlite3_column_int64(query, 2);
-    chunk->end = (uint64_t)sqlite3_column_int64(query, 3);
-    chunk->status = sqlite3_column_int(query, 5);
-    chunk->seconds = sqlite3_column_double(query, 6);
-    chunk->start_s = sqlite3_column_double(query, 7);
-    chunk->output_bytes = (uint64_t)sqlite3_column_int64(query, 9);
-    worker = cv_journal_text(query, 8);
-    *good = strlen(worker) < sizeof chunk->worker && chunk->begin < chunk->end &&
-            chunk->end <= INT64_MAX && chunk->output_bytes <= INT64_MAX &&
-            sqlite3_column_int64(query, 5) == chunk->status;
-    if (!*good)
-        return CLEAVE_OK;
-    strcpy(chunk->worker, worker);
-    CV_TRY(seal_chunk(journal, out->row, chunk, seal, err));
-    *good = cv_journal_is(query, 11, seal);
+    *chunk = (struct cv_journal_chunk){ .file = (size_t)values[1].number,
+                                        .begin = (uint64_t)values[2].number,
+                                        .end = (uint64_t)values[3].number,
+                                        .hash = values[4].hash,
+                                        .status = (int)values[5].number,
+                                        .seconds = values[6].real,
+                                        .start_s = values[7].real,
+                                        .output_bytes = (uint64_t)values[9].number,
+                                        .output_hash = values[10].hash };
+    strcpy(chunk->worker, values[8].text);
+    out->stale = chunk->begin >= chunk->end || chunk->end > INT64_MAX ||
+                 chunk->output_bytes > INT64_MAX || chunk->status != values[5].number;
     return CLEAVE_OK;
 }
 
-static enum cleave_status keep_row(struct cv_journal *journal,
-                                   const struct cv_journal_row *row,
-                                   struct cleave_error *err)
-{
-    if (!CV_ROOM(journal->rows, &journal->row_room, journal->nrows + 1))
-        return cv_fail_memory(err, "the finished chunks of a journal");
-    journal->rows[journal->nrows++] = *row;
-    return CLEAVE_OK;
-}
-
-/* Read all rows; damaged ones are marked as stale. */
 static enum cleave_status read_rows(struct cv_journal *journal, struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
     sqlite3_stmt *query = NULL;
     int step;
 
-    CV_TRY(prepare(journal, CV_SQL_CHUNKS, &query, err));
+    CV_TRY(cv_journal_prepare(journal, CV_SQL_CHUNKS, &query, err));
     while (status == CLEAVE_OK && (step = sqlite3_step(query)) != SQLITE_DONE) {
-        struct cv_journal_row row;
-        bool good = false;
-
-        status = step == SQLITE_ROW ? read_row(journal, query, &row, &good, err)
-                                    : cv_journal_fail(journal, "read the journal", err);
-        if (status != CLEAVE_OK)
-            break;
-        row.stale = !good;
-        status = keep_row(journal, &row, err);
+        if (step != SQLITE_ROW)
+            status = cv_journal_fail(journal, "read the journal", err);
+        else if (!CV_ROOM(journal->rows, &journal->row_room, journal->nrows + 1))
+            status = cv_fail_memory(err, "the finished chunks of a journal");
+        else
+            status = read_row(journal, query, &journal->rows[journal->nrows++], err);
     }
     sqlite3_reset(query);
     return status;
@@ -393,8 +297,10 @@ static bool next_part(sqlite3_stmt *row, int64_t number, uint64_t left)
 {
     const size_t length = (size_t)sqlite3_column_bytes(row, 1);
 
-    return cv_journal_types(row, "ib") && sqlite3_column_int64(row, 0) == number &&
-           length > 0 && length <= PART_BYTES && length <= left;
+    return sqlite3_column_type(row, 0) == SQLITE_INTEGER &&
+           sqlite3_column_type(row, 1) == SQLITE_BLOB &&
+           sqlite3_column_int64(row, 0) == number && length > 0 && length <= PART_BYTES &&
+           length <= left;
 }
 
 enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
@@ -408,7 +314,7 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
     int step = SQLITE_DONE;
 
     *whole = true;
-    CV_TRY(prepare(journal, CV_SQL_PARTS, &parts, err));
+    CV_TRY(cv_journal_prepare(journal, CV_SQL_PARTS, &parts, err));
     sqlite3_bind_int64(parts, 1, row->row);
     cv_content_hasher_reset(journal->hasher);
     for (int64_t number = 0; status == CLEAVE_OK && *whole; number++) {

@@ -211,7 +211,8 @@ enum cleave_status cv_journal_ask(struct cv_journal *journal, const char *sql,
     return CLEAVE_OK;
 }
 
-const char *cv_journal_text(sqlite3_stmt *row, int column)
+/* A column that is text without a NUL byte, or NULL. */
+static const char *text_at(sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
 
@@ -220,26 +221,11 @@ const char *cv_journal_text(sqlite3_stmt *row, int column)
                : NULL;
 }
 
-bool cv_journal_is(sqlite3_stmt *row, int column, const char *text)
+static bool is_text(sqlite3_stmt *row, int column, const char *text)
 {
-    const char *there = cv_journal_text(row, column);
+    const char *there = text_at(row, column);
 
     return there != NULL && strcmp(there, text) == 0;
-}
-
-bool cv_journal_types(sqlite3_stmt *row, const char *types)
-{
-    for (int i = 0; types[i] != '\0'; i++) {
-        const int type = sqlite3_column_type(row, i);
-        const int expected = types[i] == 'i'   ? SQLITE_INTEGER
-                             : types[i] == 'r' ? SQLITE_FLOAT
-                             : types[i] == 't' ? SQLITE_TEXT
-                                               : SQLITE_BLOB;
-
-        if (type != expected || (types[i] == 't' && cv_journal_text(row, i) == NULL))
-            return false;
-    }
-    return true;
 }
 
 enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
@@ -250,6 +236,172 @@ enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status
     if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
         sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
     return status;
+}
+
+/* --- statements --------------------------------------------------------------------------- */
+
+/* Types of parameters: k key of the journal, i integer, r real, t text, h hash, b bytes. `sealed`
+ * is the table if the row has a seal, which is the last parameter. */
+static const struct statement {
+    const char *sql, *types, *sealed;
+} statements[CV_SQL_STATEMENTS] = {
+    [CV_SQL_ADD_RUN] = { "INSERT INTO run VALUES (?,?,?,?,?,?,?,?)", "kttiiit", "run" },
+    [CV_SQL_ADD_INPUT] = { "INSERT OR REPLACE INTO input VALUES (?,?,?,?,?,?,?)",
+                           "itiiii", "input" },
+    [CV_SQL_ADD_CHUNK] = { "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                           "iiiihirrtih", "chunk" },
+    [CV_SQL_ADD_PART] = { "INSERT INTO output VALUES (?,?,?)", "iib", NULL },
+    [CV_SQL_FORGET_PARTS] = { "DELETE FROM output WHERE chunk = ?", "i", NULL },
+    [CV_SQL_FORGET_CHUNK] = { "DELETE FROM chunk WHERE id = ?", "i", NULL },
+    [CV_SQL_CHUNKS] = { "SELECT * FROM chunk ORDER BY id", "", NULL },
+    [CV_SQL_PARTS] = { "SELECT part, bytes FROM output WHERE chunk = ? ORDER BY part",
+                       "i", NULL },
+};
+
+enum cleave_status cv_journal_prepare(struct cv_journal *journal,
+                                      enum cv_journal_statement which, sqlite3_stmt **out,
+                                      struct cleave_error *err)
+{
+    sqlite3_stmt **statement = &journal->statements[which];
+
+    if (*statement == NULL &&
+        sqlite3_prepare_v3(journal->db, statements[which].sql, -1,
+                           SQLITE_PREPARE_PERSISTENT, statement, NULL) != SQLITE_OK)
+        return cv_journal_fail(journal, "use the journal", err);
+    *out = *statement;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status seal(struct cv_journal *journal,
+                               const struct statement *statement,
+                               const struct cv_journal_value *values,
+                               char out[CV_CONTENT_HASH_TEXT], struct cleave_error *err)
+{
+    struct cv_packer columns = { NULL, 0, 0, false };
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_part all;
+
+    for (size_t i = 0; statement->types[i] != '\0'; i++)
+        switch (statement->types[i]) {
+        case 'i':
+            cv_pack_number(&columns, (uint64_t)values[i].number);
+            break;
+        case 'r':
+            cv_pack_real(&columns, values[i].real);
+            break;
+        case 't':
+            cv_pack_text(&columns, values[i].text);
+            break;
+        case 'h':
+            cv_pack_number(&columns, values[i].hash.high);
+            cv_pack_number(&columns, values[i].hash.low);
+            break;
+        }
+    cv_pack_text(&columns, statement->sealed);
+    cv_pack_number(&columns, journal->key);
+    all = (struct cv_part){ .bytes = columns.bytes, .fd = -1, .end = columns.length };
+    if (columns.failed) {
+        status = cv_fail_memory(err, "the journal");
+    } else {
+        cv_content_hasher_reset(journal->hasher);
+        status = cv_content_hasher_add_part(journal->hasher, &all, err);
+        cv_content_hash_text(cv_content_hasher_finish(journal->hasher), out);
+    }
+    cv_pack_done(&columns);
+    return status;
+}
+
+/* Text and bytes are borrowed until the statement is reset. */
+static bool bind(sqlite3_stmt *statement, int column, char type,
+                 const struct cv_journal_value *value)
+{
+    char hash[CV_CONTENT_HASH_TEXT];
+
+    switch (type) {
+    case 'r':
+        return sqlite3_bind_double(statement, column, value->real) == SQLITE_OK;
+    case 't':
+        return sqlite3_bind_text(statement, column, value->text, -1, SQLITE_STATIC) ==
+               SQLITE_OK;
+    case 'h':
+        cv_content_hash_text(value->hash, hash);
+        return sqlite3_bind_text(statement, column, hash, -1, SQLITE_TRANSIENT) ==
+               SQLITE_OK;
+    case 'b':
+        return sqlite3_bind_blob(statement, column, value->bytes, (int)value->number,
+                                 SQLITE_STATIC) == SQLITE_OK;
+    default:
+        return sqlite3_bind_int64(statement, column, value->number) == SQLITE_OK;
+    }
+}
+
+enum cleave_status cv_journal_write(struct cv_journal *journal,
+                                    enum cv_journal_statement which,
+                                    const struct cv_journal_value *values,
+                                    struct cleave_error *err)
+{
+    const char *types = statements[which].types;
+    char text[CV_CONTENT_HASH_TEXT];
+    sqlite3_stmt *statement = NULL;
+    enum cleave_status status;
+    bool good = true;
+    int column = 0;
+
+    CV_TRY(cv_journal_prepare(journal, which, &statement, err));
+    for (; good && types[column] != '\0'; column++)
+        good = bind(statement, column + 1, types[column], &values[column]);
+    if (good && statements[which].sealed != NULL) {
+        CV_TRY(seal(journal, &statements[which], values, text, err));
+        good = sqlite3_bind_text(statement, column + 1, text, -1, SQLITE_STATIC) ==
+               SQLITE_OK;
+    }
+    status = good && sqlite3_step(statement) == SQLITE_DONE
+                 ? CLEAVE_OK
+                 : cv_journal_fail(journal, "write the journal", err);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return status;
+}
+
+static bool read_value(sqlite3_stmt *row, int column, char type,
+                       struct cv_journal_value *out)
+{
+    const int stored = sqlite3_column_type(row, column);
+
+    switch (type) {
+    case 'r':
+        out->real = sqlite3_column_double(row, column);
+        return stored == SQLITE_FLOAT;
+    case 't':
+    case 'h':
+        out->text = stored == SQLITE_TEXT ? text_at(row, column) : NULL;
+        return out->text != NULL &&
+               (type == 't' || cv_content_hash_parse(out->text, &out->hash));
+    default:
+        out->number = sqlite3_column_int64(row, column);
+        return stored == SQLITE_INTEGER;
+    }
+}
+
+enum cleave_status cv_journal_read(struct cv_journal *journal, sqlite3_stmt *row,
+                                   enum cv_journal_statement which,
+                                   struct cv_journal_value values[CV_JOURNAL_COLUMNS],
+                                   bool *good, struct cleave_error *err)
+{
+    const char *types = statements[which].types;
+    char text[CV_CONTENT_HASH_TEXT];
+    int column = 0;
+
+    *good = true;
+    for (; *good && types[column] != '\0'; column++)
+        *good = read_value(row, column, types[column], &values[column]);
+    if (!*good)
+        return CLEAVE_OK;
+    if (types[0] == 'k')
+        journal->key = (uint64_t)values[0].number;
+    CV_TRY(seal(journal, &statements[which], values, text, err));
+    *good = sqlite3_column_type(row, column) == SQLITE_TEXT && is_text(row, column, text);
+    return CLEAVE_OK;
 }
 
 /* --- tables ------------------------------------------------------------------------------- */
@@ -418,7 +570,7 @@ static enum cleave_status set_writing(struct cv_journal *journal,
     CV_TRY(cv_journal_execute(journal, "PRAGMA page_size = 8192", err));
     CV_TRY(
         query_row(journal, "PRAGMA journal_mode = WAL", "open the journal", &query, err));
-    logged = cv_journal_is(query, 0, "wal");
+    logged = is_text(query, 0, "wal");
     sqlite3_finalize(query);
     return cv_journal_execute(journal,
                               logged ? "PRAGMA synchronous = NORMAL;"
@@ -442,8 +594,8 @@ static enum cleave_status check_tables(struct cv_journal *journal,
     while (same && (step = sqlite3_step(query)) == SQLITE_ROW) {
         const struct table *table = there < TABLES ? &tables[there++] : NULL;
 
-        same = table != NULL && cv_journal_is(query, 0, table->name) &&
-               (table->sql != NULL ? cv_journal_is(query, 1, table->sql)
+        same = table != NULL && is_text(query, 0, table->name) &&
+               (table->sql != NULL ? is_text(query, 1, table->sql)
                                    : sqlite3_column_type(query, 1) == SQLITE_NULL);
     }
     if (same && step != SQLITE_DONE)
@@ -471,7 +623,7 @@ static enum cleave_status check_pages(struct cv_journal *journal,
         bool good;
 
         CV_TRY(query_row(journal, checks[i], "read the journal", &query, err));
-        good = cv_journal_is(query, 0, "ok");
+        good = is_text(query, 0, "ok");
         sqlite3_finalize(query);
         if (!good)
             return cv_journal_fail_damaged(journal, "its pages", err);

@@ -7,6 +7,8 @@
 #include "run/journal/journal.h"
 
 enum cv_journal_statement {
+    CV_SQL_ADD_RUN,
+    CV_SQL_ADD_INPUT,
     CV_SQL_ADD_CHUNK,
     CV_SQL_ADD_PART,
     CV_SQL_FORGET_PARTS,
@@ -39,8 +41,6 @@ struct cv_journal {
     uint64_t damaged, total;
 };
 
-/* --- journal_file.c ---------------------------------------------------------------------- */
-
 /* Report an error of SQLite as "cannot WHAT: ...". */
 enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char *what,
                                    struct cleave_error *err);
@@ -55,12 +55,32 @@ enum cleave_status cv_journal_query(struct cv_journal *journal, const char *sql,
 /* Run a query that returns one number. */
 enum cleave_status cv_journal_ask(struct cv_journal *journal, const char *sql,
                                   int64_t *out, struct cleave_error *err);
-/* A column that is text without a NUL byte, or NULL. */
-const char *cv_journal_text(sqlite3_stmt *row, int column);
-/* Whether a column is this text. */
-bool cv_journal_is(sqlite3_stmt *row, int column, const char *text);
-/* Whether a row's columns have these types: i integer, r real, t text, b bytes. */
-bool cv_journal_types(sqlite3_stmt *row, const char *types);
+/* A statement to bind and step, made at first use; to be reset after use. */
+enum cleave_status cv_journal_prepare(struct cv_journal *journal,
+                                      enum cv_journal_statement which, sqlite3_stmt **out,
+                                      struct cleave_error *err);
+
+/* A column or parameter: number, real, text, hash or bytes, as its statement has it. */
+struct cv_journal_value {
+    int64_t number; /* or length of bytes */
+    double real;
+    const char *text; /* borrowed; of a row that is read: until the next step */
+    const void *bytes;
+    struct cv_content_hash hash;
+};
+
+enum { CV_JOURNAL_COLUMNS = 11 }; /* most columns of a row, without its seal */
+
+/* Run a statement that returns no rows. A row of a table with seals gets one. */
+enum cleave_status cv_journal_write(struct cv_journal *journal,
+                                    enum cv_journal_statement which,
+                                    const struct cv_journal_value *values,
+                                    struct cleave_error *err);
+/* Read a row that `which` has added with a seal. *good is false if it is damaged. */
+enum cleave_status cv_journal_read(struct cv_journal *journal, sqlite3_stmt *row,
+                                   enum cv_journal_statement which,
+                                   struct cv_journal_value values[CV_JOURNAL_COLUMNS],
+                                   bool *good, struct cleave_error *err);
 /* Commit the open transaction if `status` is OK, else roll it back. */
 enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
                                   struct cleave_error *err);
@@ -73,11 +93,4 @@ enum cleave_status cv_journal_open_file(struct cv_journal *journal,
 enum cleave_status cv_journal_make_tables(struct cv_journal *journal, bool drop,
                                           struct cleave_error *err);
 
-/* --- journal.c ---------------------------------------------------------------------------- */
-
-/* The seal of a row of `table` from its packed columns, which are released. */
-enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,
-                                   struct cv_packer *columns,
-                                   char out[CV_CONTENT_HASH_TEXT],
-                                   struct cleave_error *err);
 #endif

@@ -121,6 +121,11 @@ bool cv_attempt_is_running(const struct cv_attempt *attempt)
            attempt->state != CV_ATTEMPT_DORMANT_CLOSING;
 }
 
+double cv_attempt_units(const struct cv_attempt *attempt)
+{
+    return (double)(attempt->slot.piece.end - attempt->slot.piece.begin);
+}
+
 bool cv_attempt_is_empty(const struct cv_attempt *attempt)
 {
     return attempt->slot.piece.begin == attempt->slot.piece.end;

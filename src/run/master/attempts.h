@@ -1,8 +1,8 @@
 /* attempts.h -- attempts of chunks, their states, and the workers that run them.
  * SPDX-License-Identifier: MIT
  *
- * An attempt is one execution of a chunk: a slot that runs the command on a piece, and what has
- * to be known at its end. A worker of this machine runs one at a time, and may run another
+ * An attempt is one execution of a chunk: a slot that runs the command on a piece, and the facts
+ * that its end needs. A worker of this machine runs one at a time, and may run another
  * one while an open chunk waits for an order. A worker of another machine has several, so
  * that the next piece travels while the last one is computed. */
 #ifndef CV_ATTEMPTS_H
@@ -12,13 +12,13 @@
 #include "run/master/worker_pool.h"
 #include "run/slot/slot.h"
 
-/* An open chunk is one that later orders may extend. docs/inside/chunk.md has the drawing. */
+/* Later orders may extend an open chunk. docs/inside/chunk.md has the drawing. */
 enum cv_attempt_state {
     CV_ATTEMPT_FREE,
     CV_ATTEMPT_RUNNING, /* the command has, or will be sent, all of its piece           */
     CV_ATTEMPT_DORMANT, /* open, without bytes and without a command                    */
     CV_ATTEMPT_OPEN,    /* open, with a command                                         */
-    /* It was closed while an extension that had been ordered was outstanding: */
+    /* The chunk was closed while an ordered extension was outstanding: */
     CV_ATTEMPT_DORMANT_CLOSING,
     CV_ATTEMPT_CLOSING,
     CV_ATTEMPT_CLOSED, /* an open chunk whose command was given the end of its input    */
@@ -42,14 +42,14 @@ enum cv_attempt_event {
     CV_EVENT_EMPTY_UNSTARTED,
     CV_EVENT_UNSTARTED, /* the process could not become the command, for lack of resources */
     CV_EVENT_SUCCESS,
-    CV_EVENT_MISMATCH, /* ... but its output does not begin with what was written before */
-    CV_EVENT_FAILURE,  /* it failed, timed out or was stopped                           */
+    CV_EVENT_MISMATCH, /* ... but the output differs from lines written before */
+    CV_EVENT_FAILURE,  /* the command failed, timed out or was stopped */
     CV_EVENT_LOST,     /* the host was lost                                             */
-    CV_EVENT_DISCARD,  /* it succeeded after the run had failed                         */
+    CV_EVENT_DISCARD,  /* the command succeeded after the run had failed */
     CV_ATTEMPT_EVENTS,
 };
 
-/* What has to be done about an event. */
+/* Reaction to an event. */
 enum cv_attempt_action {
     CV_ACTION_NONE,
     CV_ACTION_CLOSE_INPUT, /* give the command the end of its input                     */
@@ -59,7 +59,7 @@ enum cv_attempt_action {
     CV_ACTION_PUT_BACK,    /* return the piece of an open chunk to the source           */
     CV_ACTION_ACCEPT,
     CV_ACTION_REJECT, /* give the chunk up because of its output                        */
-    CV_ACTION_FAIL,   /* decide what a failure means                                    */
+    CV_ACTION_FAIL,   /* decide about the failure */
     CV_ACTION_LOSE,   /* the chunk is left again, or is poison                          */
 };
 
@@ -72,13 +72,12 @@ struct cv_attempt {
     double start_s; /* seconds until the command read its first byte; 0: unknown        */
     double output;  /* bytes of its output, once the command has ended                  */
     double due;     /* bytes of the outstanding extension; 0: none is                   */
-    struct cv_unread_input unread; /* what the command may still be working on         */
-    struct cv_content_hash
-        content;          /* items in a journal: of the files, before it began */
-    struct cv_piece tail; /* being recalled, until the host answers           */
+    struct cv_unread_input unread;  /* input that the command may still be working on */
+    struct cv_content_hash content; /* files of a journaled item at its start */
+    struct cv_piece tail;           /* being recalled, until the host answers           */
 };
 
-/* Note the event and return what has to be done. The event must be possible in its state. */
+/* Note the event and return the reaction. The event must be possible in its state. */
 enum cv_attempt_action cv_attempt_step(struct cv_attempt *attempt,
                                        enum cv_attempt_event event);
 /* Whether the table has the event in this state. */
@@ -88,8 +87,7 @@ bool cv_attempt_can(enum cv_attempt_state state, enum cv_attempt_event event);
 struct cv_worker_attempts {
     struct cv_attempt *items; /* owned                                                  */
     uint32_t count;
-    uint32_t
-        max; /* that are in use at a time; one more while an open chunk awaits an order */
+    uint32_t max; /* in use at a time; one more while an open chunk awaits an order */
 };
 
 /* One for each worker; none before chunks are handed out. */
@@ -100,9 +98,9 @@ struct cv_attempt_table {
 
 enum cleave_status cv_attempt_table_init(struct cv_attempt_table *table,
                                          uint32_t nworkers, struct cleave_error *err);
-/* Kills what is running. */
+/* Kills running commands. */
 void cv_attempt_table_done(struct cv_attempt_table *table);
-/* Make room for `count` attempts, all zero, of a worker that has none in use. */
+/* Give a worker without attempts in use `count` attempts, all zero. */
 enum cleave_status cv_worker_attempts_set(struct cv_worker_attempts *worker,
                                           uint32_t count, struct cleave_error *err);
 
@@ -114,6 +112,8 @@ bool cv_attempt_is_open(const struct cv_attempt *attempt);
 bool cv_attempt_is_closed(const struct cv_attempt *attempt);
 /* Whether it has a command. */
 bool cv_attempt_is_running(const struct cv_attempt *attempt);
+/* Bytes of the piece. */
+double cv_attempt_units(const struct cv_attempt *attempt);
 /* Whether the piece has no bytes. */
 bool cv_attempt_is_empty(const struct cv_attempt *attempt);
 /* Whether an open chunk can do nothing before the next order, and no answer is expected. */
@@ -150,7 +150,7 @@ double cv_attempt_table_oldest_start_s(const struct cv_attempt_table *table,
 void cv_attempt_table_stop(struct cv_attempt_table *table);
 /* Let persistent commands end. Returns whether all have. With `stay`, idle ones may stay. */
 bool cv_attempt_table_drain(struct cv_attempt_table *table, bool stay);
-/* Kill what is running, except for idle persistent commands. */
+/* Kill running commands, except for idle persistent ones. */
 void cv_attempt_table_kill(struct cv_attempt_table *table);
 
 #endif

@@ -5,23 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/arena.h"
 #include "base/fail.h"
 #include "base/file_target.h"
-#include "run/failures/worker_health.h"
 #include "run/input/source.h"
 #include "run/slot/line_output.h"
 
-/* --- keep what a command was given that failed for good ---------------------------- */
+/* --- inputs of failed commands --------------------------------------------------------- */
 
 enum {
     NAME_ROOM = 256, /* of a file in the directory */
@@ -168,7 +163,7 @@ static enum cleave_status failed_input_keep(const char *directory,
     return error == 0 ? CLEAVE_OK : fail_keep(directory, error, err);
 }
 
-/* --- what happens when a command fails, or there is no room for it ----------------- */
+/* --- giving up ------------------------------------------------------------------------- */
 
 /* Whether all chunks fail except those that begin a file. */
 static bool fails_without_header(const struct cv_exec_run *run)
@@ -274,7 +269,7 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     const struct cv_piece piece = attempt->slot.piece;
 
     if (run->request->failures.isolate)
-        CV_TRY(cv_note_bad(&run->failures, queue->source, &piece, err));
+        CV_TRY(cv_note_bad(run, &piece, err));
     if (run->request->failures.directory != NULL)
         CV_TRY(failed_input_keep(run->request->failures.directory, &run->request->input,
                                  &piece, err));
@@ -299,7 +294,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
     queue->unread += is_unread(attempt);
     if (attempt->slot.piece.body.begin == 0)
         run->start_failed = true;
-    cv_note_failure(&run->failures, run->request, queue->source, attempt);
+    cv_note_failure(run, attempt);
     status = settle_failure(run, attempt, err);
     if (status != CLEAVE_OK) {
         queue->failed--;
@@ -308,7 +303,20 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
     return status;
 }
 
-/* --- whose fault it is --------------------------------------------------------------------- */
+/* --- decisions ------------------------------------------------------------------------------ */
+
+enum action {
+    REQUEUE, /* it was stopped: put the piece back */
+    RETRY,
+    BISECT, /* split the piece in two */
+    GIVE_UP,
+};
+
+struct decision {
+    enum action verdict;
+    struct cv_piece head, tail; /* the two halves */
+    bool single;                /* the piece is one record */
+};
 
 /* Whether a failure domain has work to do that the piece has not failed in. */
 static bool other_domain_available(const struct cv_exec_run *run,
@@ -336,8 +344,7 @@ static bool needs_cross_check(const struct cv_exec_run *run,
 /* Split the piece if that is possible and useful. */
 static enum cleave_status try_halves(struct cv_exec_run *run,
                                      const struct cv_attempt *attempt,
-                                     struct cv_failure_decision *out,
-                                     struct cleave_error *err)
+                                     struct decision *out, struct cleave_error *err)
 {
     if (cv_bisect_group_hopeless(attempt->chunk.past.family))
         return CLEAVE_OK;
@@ -345,7 +352,7 @@ static enum cleave_status try_halves(struct cv_exec_run *run,
                            &out->tail, err));
     out->single = out->tail.end == out->tail.begin;
     if (!out->single)
-        out->verdict = CV_FAILURE_BISECT;
+        out->verdict = BISECT;
     return CLEAVE_OK;
 }
 
@@ -383,11 +390,10 @@ static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
     return doubtful;
 }
 
-enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
-                                           struct cv_attempt *attempt,
-                                           enum cv_slot_end end,
-                                           struct cv_failure_decision *out,
-                                           struct cleave_error *err)
+/* Call once for each end. */
+static enum cleave_status decide(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 enum cv_slot_end end, struct decision *out,
+                                 struct cleave_error *err)
 {
     const struct cleave_failure_options *failures = &run->request->failures;
     const struct cv_bisect_group *family = attempt->chunk.past.family;
@@ -395,10 +401,10 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
     const struct cv_piece *piece = &attempt->slot.piece;
     bool doubtful, large;
 
-    *out = (struct cv_failure_decision){ .verdict = CV_FAILURE_REQUEUE };
+    *out = (struct decision){ .verdict = REQUEUE };
     if (end == CV_SLOT_STOPPED)
         return CLEAVE_OK;
-    out->verdict = CV_FAILURE_GIVE_UP;
+    out->verdict = GIVE_UP;
     doubtful = count_failure(run, attempt);
     large = lacked_memory(run, &attempt->slot, end);
     if (large)
@@ -409,14 +415,14 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
         return CLEAVE_OK; /* a second output cannot follow the lines already written */
     if (large && (may_try || failures->isolate))
         CV_TRY(try_halves(run, attempt, out, err));
-    if (out->verdict == CV_FAILURE_GIVE_UP && (family == NULL || !family->isolates) &&
+    if (out->verdict == GIVE_UP && (family == NULL || !family->isolates) &&
         (may_try || needs_cross_check(run, attempt, doubtful))) {
-        out->verdict = CV_FAILURE_RETRY;
+        out->verdict = RETRY;
     }
-    if (out->verdict == CV_FAILURE_GIVE_UP && failures->isolate)
+    if (out->verdict == GIVE_UP && failures->isolate)
         CV_TRY(try_halves(run, attempt, out, err));
-    if (out->verdict == CV_FAILURE_GIVE_UP && may_try)
-        out->verdict = CV_FAILURE_RETRY;
+    if (out->verdict == GIVE_UP && may_try)
+        out->verdict = RETRY;
     return CLEAVE_OK;
 }
 
@@ -424,10 +430,13 @@ static void domain_backed_off(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
     const struct cv_health_record *at = &run->pool.health.items[domain];
+    char reason[200];
 
-    if (at->out)
-        cv_note_worker_excluded(run->request,
-                                cv_worker_pool_domain_name(&run->pool, domain), at);
+    if (!at->out)
+        return;
+    cv_worker_health_reason(at, reason, sizeof reason);
+    cv_note(run->request, "%.200s: left out: %s",
+            cv_worker_pool_domain_name(&run->pool, domain), reason);
 }
 
 static void domain_recovered(void *context, uint32_t domain)
@@ -452,11 +461,11 @@ enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *
     return cv_worker_health_open(health, run->pool.nworkers, run->poller, err);
 }
 
-/* --- what is done about it ----------------------------------------------------------------- */
+/* --- retries and halves ---------------------------------------------------------------- */
 
-enum cleave_status cv_chunk_again(struct cv_exec_run *run,
-                                  const struct cv_attempt *attempt,
-                                  struct cleave_error *err)
+static enum cleave_status retry_later(struct cv_exec_run *run,
+                                      const struct cv_attempt *attempt,
+                                      struct cleave_error *err)
 {
     const struct cv_retry again = { attempt->chunk, attempt->slot.piece };
 
@@ -465,10 +474,10 @@ enum cleave_status cv_chunk_again(struct cv_exec_run *run,
 
 /* Queue both halves before everything else; the policy is not told of them. */
 static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                    const struct cv_failure_decision *sentence,
+                                    const struct decision *decision,
                                     struct cleave_error *err)
 {
-    struct cv_retry half = { .chunk = attempt->chunk, .piece = sentence->tail };
+    struct cv_retry half = { .chunk = attempt->chunk, .piece = decision->tail };
     const bool isolate = run->request->failures.isolate;
 
     if (attempt->chunk.past.family == NULL)
@@ -480,11 +489,11 @@ static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *
     run->queue.parted++;
     run->queue.running++;
     CV_TRY(cv_retry_queue_push(&run->agains, &half, err));
-    half.piece = sentence->head;
+    half.piece = decision->head;
     return cv_retry_queue_push(&run->agains, &half, err);
 }
 
-void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
+static void keep_written_prefix(struct cv_attempt *attempt)
 {
     cv_streamed_output_remember(attempt->slot.store);
     attempt->slot.store = NULL;
@@ -493,45 +502,45 @@ void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
 /* Drop the output, or keep the part that was already written: the next output must
  * begin with it. */
 static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *attempt,
-                             enum cv_failure_action verdict)
+                             enum action verdict)
 {
     const bool seen = run->request->output.early && cv_slot_passed(&attempt->slot) > 0;
 
-    if (verdict == CV_FAILURE_RETRY && seen) {
-        cv_chunk_keep_written_prefix(attempt);
-    } else if (verdict != CV_FAILURE_GIVE_UP || !keeps_output(run, attempt)) {
+    if (verdict == RETRY && seen) {
+        keep_written_prefix(attempt);
+    } else if (verdict != GIVE_UP || !keeps_output(run, attempt)) {
         drop_output(attempt);
     } else if (seen) {
         cv_chunk_output_keep_lines(attempt->slot.store);
     }
 }
 
-enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                   const struct cv_failure_decision *sentence,
-                                   struct cleave_error *err)
+static enum cleave_status carry_out(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                    const struct decision *decision,
+                                    struct cleave_error *err)
 {
     struct cv_order_queue *queue = &run->queue;
 
-    set_output_aside(run, attempt, sentence->verdict);
-    switch (sentence->verdict) {
-    case CV_FAILURE_REQUEUE:
+    set_output_aside(run, attempt, decision->verdict);
+    switch (decision->verdict) {
+    case REQUEUE:
         queue->running--;
         return cv_source_put_back(queue->source, &attempt->slot.piece, err);
-    case CV_FAILURE_RETRY:
+    case RETRY:
         attempt->chunk.attempt++;
         queue->retries++;
-        return cv_chunk_again(run, attempt, err);
-    case CV_FAILURE_BISECT:
-        return do_halves(run, attempt, sentence, err);
+        return retry_later(run, attempt, err);
+    case BISECT:
+        return do_halves(run, attempt, decision, err);
     default:
-        cv_bisect_group_over(attempt->chunk.past.family, false, sentence->single);
+        cv_bisect_group_over(attempt->chunk.past.family, false, decision->single);
         return give_up(run, attempt, err);
     }
 }
 
-enum cleave_status cv_chunk_output_truncated(struct cv_exec_run *run,
-                                             struct cv_attempt *attempt,
-                                             struct cleave_error *err)
+static enum cleave_status give_up_truncated(struct cv_exec_run *run,
+                                            struct cv_attempt *attempt,
+                                            struct cleave_error *err)
 {
     attempt->slot.fault = "was lost with its host after lines of it had been written";
     return give_up(run, attempt, err);
@@ -547,8 +556,9 @@ enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
     return give_up(run, attempt, err);
 }
 
-enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     uint32_t hosts, struct cleave_error *err)
+static enum cleave_status give_up_poisoned(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt, uint32_t hosts,
+                                           struct cleave_error *err)
 {
     static const char *const faults[] = { "was lost with its host",
                                           "was lost 3 times with the only host",
@@ -563,7 +573,119 @@ enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt 
     return give_up(run, attempt, err);
 }
 
-/* --- no room for it ------------------------------------------------------------------------ */
+enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                   enum cv_slot_end end, bool *out_over,
+                                   struct cleave_error *err)
+{
+    struct decision decision;
+
+    if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
+        CV_TRY(cv_recall_unread(run, attempt, err));
+    CV_TRY(decide(run, attempt, end, &decision, err));
+    *out_over = decision.verdict == GIVE_UP;
+    if (!*out_over) /* a chunk that is given up is counted at its end */
+        cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
+                                cv_chunk_busy_s(attempt, cv_clock_s()));
+    cv_attempt_report(run, attempt, end, *out_over);
+    if (decision.verdict == BISECT) /* the halves are not reported */
+        cv_chunk_tell_over(run, attempt);
+    if (decision.verdict == RETRY && attempt->slot.open.on) {
+        /* The piece may be large and others retry it: the worker gets new work now. */
+        cv_chunk_tell_over(run, attempt);
+        attempt->chunk.reported = CV_UNREPORTED;
+    }
+    return carry_out(run, attempt, &decision, err);
+}
+
+/* --- lost hosts ----------------------------------------------------------------------------- */
+
+/* The new output must begin with the part already written, so the same piece is
+ * retried, without the part that was not sent. For the policy the chunk has ended. */
+static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
+                                                 struct cv_attempt *attempt,
+                                                 struct cleave_error *err)
+{
+    run->queue.lost++;
+    if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
+        CV_TRY(cv_recall_untransferred(run, attempt, err));
+    cv_chunk_tell_over(run, attempt);
+    attempt->chunk.reported = CV_UNREPORTED;
+    return retry_later(run, attempt, err);
+}
+
+/* Put the piece back, or queue it again. */
+static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                     struct cleave_error *err)
+{
+    const struct cv_piece piece = attempt->slot.piece;
+
+    if (cv_ordered_output_remembers(run->outputs, piece.begin))
+        return requeue_partly_written(run, attempt, err);
+    if (attempt->chunk.past.count > 0 ||
+        attempt->chunk.runs_alone) { /* other domains will be tried */
+        run->queue.lost++;
+        return retry_later(run, attempt, err);
+    }
+    run->queue.running--;
+    return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
+}
+
+/* Machines on which a chunk can run. */
+static uint32_t machines(const struct cv_worker_pool *pool)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < pool->hosts.count; i++)
+        count += pool->hosts.items[i]->was_ready;
+    for (uint32_t w = 0; w < pool->nworkers; w++)
+        if (pool->host_of[w] == NULL && !pool->absent[w])
+            return count + 1;
+    return count;
+}
+
+/* One of several chunks may have killed the host: retry this one while nothing else is
+ * running. For the policy the chunk has ended. */
+static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      struct cleave_error *err)
+{
+    run->queue.lost++;
+    cv_chunk_tell_over(run, attempt);
+    attempt->chunk.reported = CV_UNREPORTED;
+    attempt->chunk.runs_alone = true;
+    return retry_later(run, attempt, err);
+}
+
+enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 bool *out_given_up, struct cleave_error *err)
+{
+    const struct cv_slot *slot = &attempt->slot;
+    const bool seen = cv_slot_passed(slot) > 0;
+    uint32_t hosts = 0;
+    bool alone;
+
+    if (seen && !run->request->output.early) {
+        *out_given_up = true;
+        cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
+        return give_up_truncated(run, attempt, err);
+    }
+    if (cv_remote_facts(slot).was_running)
+        CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
+                                      cv_remote_host(slot), machines(&run->pool), &hosts,
+                                      err));
+    alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
+            !run->pool.hosts.keeps;
+    *out_given_up = hosts > 0 && !alone;
+    if (seen && !*out_given_up)
+        keep_written_prefix(attempt);
+    if (alone)
+        return retry_alone(run, attempt, err);
+    if (hosts == 0)
+        return lose_chunk(run, attempt, err);
+    cv_attempt_report(run, attempt, CV_SLOT_LOST, true);
+    return give_up_poisoned(run, attempt, hosts, err);
+}
+
+/* --- commands that cannot start now ---------------------------------------------------- */
 
 bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
                       const struct cleave_error *why)
@@ -571,5 +693,5 @@ bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
     struct cleave_error ignored;
 
     return cv_resource_wait_wait(run, &attempt->slot, why) &&
-           cv_chunk_again(run, attempt, &ignored) == CLEAVE_OK;
+           retry_later(run, attempt, &ignored) == CLEAVE_OK;
 }

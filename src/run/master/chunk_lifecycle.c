@@ -29,42 +29,13 @@ static double sent_from(const struct cv_exec_run *run, const struct cv_attempt *
     return fmax(cv_remote_facts(&attempt->slot).granted_s, last_arrived(run, attempt));
 }
 
-/* Start time of the command. Messages of hosts are delayed: it is not before the end
- * of the worker's last command. */
-static double computed_from(const struct cv_exec_run *run,
-                            const struct cv_attempt *attempt)
-{
-    const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
-    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
-    double from_s = facts.computed_s - facts.compute_s;
-
-    if (!cv_is_computed(&facts))
-        return attempt->chunk.began_s;
-    for (uint32_t i = 0; i < at->count; i++) {
-        const double other_s = cv_remote_facts(&at->items[i].slot).computed_s;
-
-        if (&at->items[i] != attempt && other_s < facts.computed_s)
-            from_s = fmax(from_s, other_s);
-    }
-    return from_s;
-}
-
-/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
-static double busy_with(const struct cv_attempt *attempt, double now_s)
-{
-    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
-
-    return cv_is_computed(&facts) ? facts.compute_s
-                                  : now_s - attempt->runs_s - attempt->slot.open.idle_s;
-}
-
-static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double units,
-                  double now_s)
+static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double now_s)
 {
     const struct cv_slot *slot = &attempt->slot;
     struct cv_worker_stats *worker = &run->pool.tallies[slot->worker];
     const struct cv_remote_facts facts = cv_remote_facts(slot);
-    const double busy_s = busy_with(attempt, now_s);
+    const double units = cv_attempt_units(attempt),
+                 busy_s = cv_chunk_busy_s(attempt, now_s);
 
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
@@ -74,151 +45,13 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
                         now_s - facts.computed_s);
 }
 
-/* --- its end ------------------------------------------------------------------------------ */
-
-/* Report CLEAVE_RETURNED for an output that came from a host; it was sent after the
- * end of the command. */
-static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt,
-                          double units)
-{
-    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
-
-    if (cv_is_computed(&facts) && attempt->output > 0)
-        cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_RETURNED,
-                                                   .worker = attempt->chunk.owner,
-                                                   .chunk = attempt->chunk.number,
-                                                   .units = units,
-                                                   .start_s = facts.computed_s -
-                                                              run->events.began_s });
-}
-
-/* Time when the command had read all of its input, if it succeeded; 0: unknown. The
- * transfer of the output is not part of the work. */
-static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
-{
-    const struct cv_remote_facts facts = cv_remote_facts(slot);
-    const double back_s = cv_is_computed(&facts) ? cv_clock_s() - facts.computed_s : 0;
-
-    return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
-}
-
-/* Report the end to the policy, whether the command succeeded or not. */
-static void tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
-{
-    const struct cv_slot *slot = &attempt->slot;
-    const double units = (double)(slot->piece.end - slot->piece.begin);
-
-    if (attempt->chunk.reported == CV_UNREPORTED)
-        return;
-    tell_returned(run, attempt, units);
-    cv_event_queue_push(&run->events,
-                        (struct cleave_event){ .kind = CLEAVE_DONE,
-                                               .worker = attempt->chunk.owner,
-                                               .chunk = attempt->chunk.number,
-                                               .units = units,
-                                               .start_s = computed_from(run, attempt) -
-                                                          run->events.began_s,
-                                               .read_s = read_until(run, slot) });
-}
+/* --- end ------------------------------------------------------------------------------- */
 
 static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    const struct cv_piece *piece = &attempt->slot.piece;
-    const double units = (double)(piece->end - piece->begin);
-
-    count(run, attempt, units, cv_clock_s());
-    cv_order_queue_complete(&run->queue, units);
-    tell_over(run, attempt);
-}
-
-/* The new output must begin with the part already written, so the same piece is
- * retried, without the part that was not sent. For the policy the chunk has ended. */
-static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
-                                                 struct cv_attempt *attempt,
-                                                 struct cleave_error *err)
-{
-    run->queue.lost++;
-    if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
-        CV_TRY(cv_recall_untransferred(run, attempt, err));
-    tell_over(run, attempt);
-    attempt->chunk.reported = CV_UNREPORTED;
-    return cv_chunk_again(run, attempt, err);
-}
-
-/* Put the piece back, or queue it again. */
-static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     struct cleave_error *err)
-{
-    const struct cv_piece piece = attempt->slot.piece;
-
-    if (cv_ordered_output_remembers(run->outputs, piece.begin))
-        return requeue_partly_written(run, attempt, err);
-    if (attempt->chunk.past.count > 0 ||
-        attempt->chunk.runs_alone) { /* other domains will be tried */
-        run->queue.lost++;
-        return cv_chunk_again(run, attempt, err);
-    }
-    run->queue.running--;
-    return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
-}
-
-/* Machines on which a chunk can run. */
-static uint32_t machines(const struct cv_worker_pool *pool)
-{
-    uint32_t count = 0;
-
-    for (size_t i = 0; i < pool->hosts.count; i++)
-        count += pool->hosts.items[i]->was_ready;
-    for (uint32_t w = 0; w < pool->nworkers; w++)
-        if (pool->host_of[w] == NULL && !pool->absent[w])
-            return count + 1;
-    return count;
-}
-
-/* One of several chunks may have killed the host: retry this one while nothing else is
- * running. For the policy the chunk has ended. */
-static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                      struct cleave_error *err)
-{
-    run->queue.lost++;
-    tell_over(run, attempt);
-    attempt->chunk.reported = CV_UNREPORTED;
-    attempt->chunk.runs_alone = true;
-    return cv_chunk_again(run, attempt, err);
-}
-
-/* The host was lost: put the chunk back, unless it is poison. */
-static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     bool *out_given_up, struct cleave_error *err)
-{
-    const struct cv_slot *slot = &attempt->slot;
-    const bool seen = cv_slot_passed(slot) > 0;
-    uint32_t hosts = 0;
-    bool alone;
-
-    if (seen && !run->request->output.early) {
-        *out_given_up = true;
-        cv_attempt_report(run->request, run->pool.names[slot->worker], attempt,
-                          CV_SLOT_LOST, true);
-        return cv_chunk_output_truncated(run, attempt, err);
-    }
-    if (cv_remote_facts(slot).was_running)
-        CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
-                                      cv_remote_host(slot), machines(&run->pool), &hosts,
-                                      err));
-    alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
-            !run->pool.hosts.keeps;
-    *out_given_up = hosts > 0 && !alone;
-    if (seen && !*out_given_up)
-        cv_chunk_keep_written_prefix(attempt);
-    if (alone)
-        return retry_alone(run, attempt, err);
-    if (hosts == 0)
-        return lose_chunk(run, attempt, err);
-    cv_attempt_report(run->request, run->pool.names[slot->worker], attempt, CV_SLOT_LOST,
-                      true);
-    return cv_chunk_poisoned(run, attempt, hosts, err);
+    count(run, attempt, cv_clock_s());
+    cv_order_queue_complete(&run->queue, cv_attempt_units(attempt));
+    cv_chunk_tell_over(run, attempt);
 }
 
 static enum cleave_status keep_in_journal(struct cv_exec_run *run,
@@ -260,7 +93,11 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
     CV_TRY(cv_source_check(run->queue.source, &slot->piece, err));
     touched = cv_source_was_modified(run->queue.source, &slot->piece);
     if (touched != NULL)
-        cv_note_touched(run->request, touched);
+        cv_note(run->request,
+                "%s: something of it was changed while it was in use, but neither "
+                "its size nor its time: no harm if it was linked, moved or given "
+                "other rights; if it was rewritten, the output is of both",
+                touched);
     if (run->queue.journal != NULL)
         CV_TRY(keep_in_journal(run, attempt, err));
     CV_TRY(cv_item_output_format(slot, &slot->store, err));
@@ -271,8 +108,7 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
                                  err));
     CV_TRY(
         cv_poison_tracker_clear(&run->poison, slot->piece.begin, slot->piece.end, err));
-    cv_order_queue_raise_size_limit(&run->queue,
-                                    (double)(slot->piece.end - slot->piece.begin),
+    cv_order_queue_raise_size_limit(&run->queue, cv_attempt_units(attempt),
                                     run->request->failures.retries > 0 ||
                                         run->request->failures.isolate);
     if (slot->piece.body.begin > 0)
@@ -284,31 +120,6 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
     return run->results->may_lose
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
-}
-
-static enum cleave_status chunk_failed(struct cv_exec_run *run,
-                                       struct cv_attempt *attempt, enum cv_slot_end end,
-                                       bool *out_over, struct cleave_error *err)
-{
-    const char *worker = run->pool.names[attempt->slot.worker];
-    struct cv_failure_decision sentence;
-
-    if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
-        CV_TRY(cv_recall_unread(run, attempt, err));
-    CV_TRY(cv_chunk_decide_failure(run, attempt, end, &sentence, err));
-    *out_over = sentence.verdict == CV_FAILURE_GIVE_UP;
-    if (!*out_over) /* a chunk that is given up is counted at its end */
-        cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
-                                busy_with(attempt, cv_clock_s()));
-    cv_attempt_report(run->request, worker, attempt, end, *out_over);
-    if (sentence.verdict == CV_FAILURE_BISECT) /* the halves are not reported */
-        tell_over(run, attempt);
-    if (sentence.verdict == CV_FAILURE_RETRY && attempt->slot.open.on) {
-        /* The piece may be large and others retry it: the worker gets new work now. */
-        tell_over(run, attempt);
-        attempt->chunk.reported = CV_UNREPORTED;
-    }
-    return cv_chunk_failed(run, attempt, &sentence, err);
 }
 
 /* An item succeeded in `seconds`: apply the new median to the timeout of all,
@@ -402,8 +213,7 @@ static enum cleave_status accept(struct cv_exec_run *run, struct cv_attempt *att
 {
     enum cleave_status status;
 
-    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
-                      CV_SLOT_DONE, false);
+    cv_attempt_report(run, attempt, CV_SLOT_DONE, false);
     limit_all(run, cv_clock_s() - attempt->slot.start_s);
     status = accept_output(run, attempt, err);
     cv_chunk_succeeded(run);
@@ -413,8 +223,7 @@ static enum cleave_status accept(struct cv_exec_run *run, struct cv_attempt *att
 static enum cleave_status reject(struct cv_exec_run *run, struct cv_attempt *attempt,
                                  struct cleave_error *err)
 {
-    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
-                      CV_SLOT_FAILED, true);
+    cv_attempt_report(run, attempt, CV_SLOT_FAILED, true);
     return cv_chunk_output_mismatch(run, attempt, err);
 }
 
@@ -430,8 +239,8 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
         attempt->slot.open.read_s = 0;
     status = action == CV_ACTION_ACCEPT   ? accept(run, attempt, err)
              : action == CV_ACTION_REJECT ? reject(run, attempt, err)
-             : action == CV_ACTION_LOSE   ? chunk_lost(run, attempt, &over, err)
-                                          : chunk_failed(run, attempt, end, &over, err);
+             : action == CV_ACTION_LOSE   ? cv_chunk_lost(run, attempt, &over, err)
+                                        : cv_chunk_failed(run, attempt, end, &over, err);
     if (status == CLEAVE_OK && over)
         chunk_over(run, attempt);
     cv_open_chunks_over(run, attempt);
@@ -482,8 +291,7 @@ static void slot_arrived(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
-    const double units = (double)(slot->piece.end - slot->piece.begin);
-    const double from_s = sent_from(run, attempt);
+    const double units = cv_attempt_units(attempt), from_s = sent_from(run, attempt);
 
     if (slot->open.on) /* an open chunk is sent as it grows */
         return;
@@ -491,12 +299,11 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     if (attempt->chunk.reported != CV_REPORTED_ORDER)
         return;
     attempt->chunk.reported = CV_REPORTED_SENT;
-    cv_event_queue_push(&run->events,
-                        (struct cleave_event){ .kind = CLEAVE_SENT,
-                                               .worker = attempt->chunk.owner,
-                                               .chunk = attempt->chunk.number,
-                                               .units = units,
-                                               .start_s = from_s - run->events.began_s });
+    cv_event_queue_report(&run->events, &attempt->chunk,
+                          (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                 .units = units,
+                                                 .start_s =
+                                                     from_s - run->events.began_s });
 }
 
 static void slot_carried(void *context, struct cv_slot *slot, uint64_t bytes,
@@ -512,7 +319,9 @@ static void slot_silent(void *context, struct cv_slot *slot)
 {
     const struct cv_exec_run *run = context;
 
-    cv_note_silent(run->request, run->pool.names[slot->worker]);
+    cv_note(run->request,
+            "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+            run->pool.names[slot->worker], run->request->command[0]);
 }
 
 /* One note is enough. */
@@ -521,7 +330,10 @@ static void slot_held(void *context, struct cv_slot *slot)
     struct cv_exec_run *run = context;
 
     if (!run->held)
-        cv_note_held(run->request, run->pool.names[slot->worker]);
+        cv_note(run->request,
+                "%s: the command has ended, but its children hold its output or "
+                "input; waiting for them (failures.timeout_s limits this)",
+                run->pool.names[slot->worker]);
     run->held = true;
 }
 
@@ -530,12 +342,16 @@ static void slot_left(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
     struct cv_host *host = cv_remote_host(slot);
+    char how[64];
 
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     run->queue.bad_ends++;
-    if (host == NULL || cv_host_tells(host, CV_NOTE_LEFT))
-        cv_note_bad_end(run->request, run->pool.names[slot->worker], slot);
+    if (host != NULL && !cv_host_tells(host, CV_NOTE_LEFT))
+        return;
+    cv_slot_describe_end(slot, how, sizeof how);
+    cv_note(run->request, "%s: the command %s after its last chunk",
+            run->pool.names[slot->worker], how);
 }
 
 static void storing_failed(void *context, const struct cleave_error *err)

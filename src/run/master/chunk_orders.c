@@ -6,7 +6,7 @@
 #include "run/hosts/hosts.h"
 #include "run/slot/persistent_slot.h"
 
-/* --- desks for workers, and the beginning of a chunk ------------------------------- */
+/* --- attempts of workers, and starts --------------------------------------------------- */
 
 /* Attempts of a worker on a host, and of a local one, which uses the second while an
  * open chunk waits. */
@@ -84,7 +84,7 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
             set_up(run, worker, &places->items[i].slot, err);
 
         if (status != CLEAVE_OK) {
-            places->count = i + 1; /* the others are not initialized */
+            places->count = i + 1; /* later slots are not initialized */
             return status;
         }
     }
@@ -95,11 +95,10 @@ static void tell_sent(struct cv_exec_run *run, struct cv_attempt *attempt,
                       const struct cv_piece *piece)
 {
     attempt->chunk.reported = CV_REPORTED_SENT;
-    cv_event_queue_push(&run->events, (struct cleave_event){
-                                          .kind = CLEAVE_SENT,
-                                          .worker = attempt->chunk.owner,
-                                          .chunk = attempt->chunk.number,
-                                          .units = (double)(piece->end - piece->begin) });
+    cv_event_queue_report(&run->events, &attempt->chunk,
+                          (struct cleave_event){
+                              .kind = CLEAVE_SENT,
+                              .units = (double)(piece->end - piece->begin) });
 }
 
 /* Start the command of a complete piece. A piece that is not sent to a host has arrived. */
@@ -164,9 +163,9 @@ static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
     return start(run, attempt, &again->piece, err);
 }
 
-/* --- what the policy asks for, as soon as it can be begun -------------------------- */
+/* --- begin an order -------------------------------------------------------------------- */
 
-/* Bytes that the order may take; for items, at most what one command can have. */
+/* Bytes that the order may take; for items, at most those of one command. */
 static uint64_t most_of(const struct cv_exec_run *run,
                         const struct cv_pending_order *pending)
 {
@@ -176,7 +175,7 @@ static uint64_t most_of(const struct cv_exec_run *run,
     return max > 1 && size > max ? max : size;
 }
 
-/* Whether an open chunk may begin with what has arrived of a stream. */
+/* Whether an open chunk may begin with the part of a stream that has arrived. */
 static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wanted,
                                          bool *out, struct cleave_error *err)
 {
@@ -253,7 +252,7 @@ static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
            !run->stopping;
 }
 
-/* --- what failed, before all that is new --------------------------------------------------- */
+/* --- retries --------------------------------------------------------------------------- */
 
 /* Whether a suspect domain has to wait: for others to try what it failed with, or for
  * its one chunk. */
@@ -453,26 +452,11 @@ enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error 
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err)
+enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
+                                 enum cv_order_kind kind, double units, uint64_t item,
+                                 struct cleave_error *err)
 {
-    CV_TRY(cv_order_queue_order(&run->queue, worker, units, err));
-    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
-                                                     : CLEAVE_OK;
-}
-
-enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
-                                  struct cleave_error *err)
-{
-    CV_TRY(cv_order_queue_order_item(&run->queue, worker, item, err));
-    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
-                                                     : CLEAVE_OK;
-}
-
-enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err)
-{
-    CV_TRY(cv_order_queue_order_open(&run->queue, worker, units, err));
+    CV_TRY(cv_order_queue_order(&run->queue, worker, kind, units, item, err));
     return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
                                                      : CLEAVE_OK;
 }

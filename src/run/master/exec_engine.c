@@ -92,7 +92,8 @@ static void real_close(void *instance)
     else
         cv_attempt_table_done(&run->table);
     cv_retry_queue_done(&run->agains);
-    cv_families_done(&run->families);
+    cv_bisect_groups_free(run->families);
+    run->families = NULL;
     free(run->candidates);
     run->candidates = NULL;
     cv_order_queue_close(&run->queue);
@@ -201,25 +202,26 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
                                       struct cleave_error *err)
 {
     struct engine *engine = instance;
+    struct cv_exec_run *run = engine->run;
 
     switch (order->kind) {
     case CLEAVE_SEND:
-        if (engine->run->request->items.sizes != NULL)
-            return cv_orders_item(engine->run, order->worker, order->item, err);
-        return cv_orders_send(engine->run, order->worker, order->units, err);
+        if (run->request->items.sizes != NULL)
+            return cv_orders_add(run, order->worker, CV_ORDER_ITEM, 1, order->item, err);
+        return cv_orders_add(run, order->worker, CV_ORDER_SEND, order->units, 0, err);
     case CLEAVE_RECALL:
-        return cv_recall(engine->run, order->worker, order->units, err);
+        return cv_recall(run, order->worker, order->units, err);
     case CLEAVE_WAKE_AT:
         return wake_at(engine, order, err);
     case CLEAVE_OPEN:
-        return cv_orders_open(engine->run, order->worker, order->units, err);
+        return cv_orders_add(run, order->worker, CV_ORDER_OPEN, order->units, 0, err);
     case CLEAVE_EXTEND:
-        return cv_open_chunks_extend(engine->run, order->worker, order->units, err);
+        return cv_open_chunks_extend(run, order->worker, order->units, err);
     case CLEAVE_CLOSE:
-        cv_open_chunks_close(engine->run, order->worker);
+        cv_open_chunks_close(run, order->worker);
         return CLEAVE_OK;
     case CLEAVE_QUERY:
-        cv_open_chunks_look(engine->run, order->worker);
+        cv_open_chunks_look(run, order->worker);
         return CLEAVE_OK;
     default:
         return cv_fail(err, CLEAVE_EENGINE,

@@ -117,7 +117,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* --- commands of this machine for which there is no room now, and which wait for it --- */
+/* --- commands that wait for resources -------------------------------------------------- */
 
 /* Commands of this machine that will end without another order. */
 static struct cv_start_usage count_running(void *context)
@@ -143,7 +143,7 @@ static void tell(void *context, const char *why)
 {
     const struct cv_exec_run *run = context;
 
-    cv_note_crowded(run->request, why);
+    cv_note(run->request, "%s: commands wait until others have ended", why);
 }
 
 void cv_resource_wait_watch(struct cv_exec_run *run)

@@ -6,6 +6,7 @@
 #ifndef CV_EXEC_RUN_H
 #define CV_EXEC_RUN_H
 #include <cleave/execute.h>
+#include "base/fail.h"
 #include "run/common/time_fit.h"
 #include "run/common/start_limiter.h"
 #include "run/failures/retry_queue.h"
@@ -39,29 +40,26 @@ struct cv_failure_notes {
 };
 
 struct cv_exec_run {
-    const struct cleave_execution
-        *request;             /* borrowed                                  */
-    struct cv_poller *poller; /* owned by cleave_execute, like all below */
+    const struct cleave_execution *request; /* borrowed */
+    struct cv_poller *poller;               /* owned by cleave_execute, like all below */
     struct cv_ordered_output *outputs;
     struct cv_result_sink *results;
     struct cv_worker_pool pool;
     struct cv_order_queue queue;
     struct cv_poison_tracker poison;
     struct cv_attempt_table table;
-    size_t
-        /* open chunks: bytes that a slow command is fed at a time; 0: a page */
-        small_write;
-    bool stay; /* persistent commands stay for the next input */
+    size_t small_write; /* bytes that a slow command is fed at a time; 0: a page */
+    bool stay;          /* persistent commands stay for the next input */
     struct cv_event_queue events;
     struct cv_median taken;          /* seconds of items that succeeded */
     struct cv_start_limiter limiter; /* starts of commands on this machine */
     struct cv_slow_stream slow;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
-    struct cv_bisect_groups families;
-    uint64_t memory_kills;           /* of this control group, at the last look */
-    struct cv_retry_queue agains;    /* pieces to run again */
-    struct cv_candidate *candidates; /* one for each worker */
+    struct cv_bisect_group *families; /* owned: list */
+    uint64_t memory_kills;            /* of this control group, at the last look */
+    struct cv_retry_queue agains;     /* pieces to run again */
+    struct cv_candidate *candidates;  /* one for each worker */
     /* Reasons to end early: */
     int stopped_by; /* signal number; 0: none */
     bool stopping;  /* running commands were asked to end */
@@ -116,15 +114,10 @@ bool cv_resource_wait_wait(struct cv_exec_run *run, const struct cv_slot *slot,
 
 /* --- chunk_orders.c ---------------------------------------------------------------------- */
 
-/* Order about `units` bytes for the worker, and begin at once if possible. */
-enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err);
-/* Order one item. */
-enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
-                                  struct cleave_error *err);
-/* Order an open chunk of `units` bytes, which may be 0. */
-enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
-                                  struct cleave_error *err);
+/* cv_order_queue_order, and begin the order at once if possible. */
+enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
+                                 enum cv_order_kind kind, double units, uint64_t item,
+                                 struct cleave_error *err);
 /* Begin pending orders and retries as far as possible. */
 enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err);
 /* All events were delivered: if nothing is running, retry a chunk that has to run
@@ -218,53 +211,18 @@ void cv_chunks_listen(struct cv_exec_run *run, struct cv_slot *slot);
 /* Begin to track the health of workers. */
 enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err);
 
-enum cv_failure_action {
-    CV_FAILURE_REQUEUE, /* it was stopped: put the piece back */
-    CV_FAILURE_RETRY,
-    CV_FAILURE_BISECT, /* split the piece in two */
-    CV_FAILURE_GIVE_UP,
-};
-
-struct cv_failure_decision {
-    enum cv_failure_action verdict;
-    struct cv_piece head, tail; /* the two halves */
-    bool single;                /* the piece is one record */
-};
-
-/* Decide what happens to a chunk whose command failed or was stopped. Call once for
- * each end. */
-enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
-                                           struct cv_attempt *attempt,
-                                           enum cv_slot_end end,
-                                           struct cv_failure_decision *out,
-                                           struct cleave_error *err);
-/* Carry the decision out. If the chunk is given up, this may halt the run; the caller
- * reports the end. */
+/* The command failed or was stopped: retry the chunk, split it, put it back or give it up;
+ * *out_over: it was given up, and the caller reports its end. May halt the run. */
 enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                   const struct cv_failure_decision *sentence,
+                                   enum cv_slot_end end, bool *out_over,
                                    struct cleave_error *err);
-/* Queue the chunk for another attempt, before new orders. */
-enum cleave_status cv_chunk_again(struct cv_exec_run *run,
-                                  const struct cv_attempt *attempt,
-                                  struct cleave_error *err);
-
-/* Give up a chunk that was running on `hosts` lost hosts. */
-enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                     uint32_t hosts, struct cleave_error *err);
-
-/* Part of its output was written (output.early): keep it, because the output of the
- * next attempt must begin with it. */
-void cv_chunk_keep_written_prefix(struct cv_attempt *attempt);
-/* Give up a chunk that was lost with its host after lines of it were written. */
-enum cleave_status cv_chunk_output_truncated(struct cv_exec_run *run,
-                                             struct cv_attempt *attempt,
-                                             struct cleave_error *err);
-
+/* The host was lost: put the chunk back, unless it is poison. */
+enum cleave_status cv_chunk_lost(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 bool *out_given_up, struct cleave_error *err);
 /* Give up a chunk whose output does not begin with what was written before. */
 enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
                                             struct cv_attempt *attempt,
                                             struct cleave_error *err);
-
 /* Count a success: failures.halt_on may halt the run. */
 void cv_chunk_succeeded(struct cv_exec_run *run);
 
@@ -277,39 +235,24 @@ bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
 
 void cv_failure_notes_done(struct cv_failure_notes *notes);
 
-/* At the end of a run: print the failures that were only counted. */
-void cv_note_failures_end(const struct cv_failure_notes *notes,
-                          const struct cleave_execution *request);
-
-/* Report the end of an attempt to the listener; its output is still with the slot. */
-void cv_attempt_report(const struct cleave_execution *request, const char *worker,
-                       const struct cv_attempt *attempt, enum cv_slot_end end,
-                       bool given_up);
-
-/* A persistent command does not answer its first chunk. */
-void cv_note_silent(const struct cleave_execution *request, const char *worker);
-/* The command has ended, but its children hold its pipes. */
-void cv_note_held(const struct cleave_execution *request, const char *worker);
-/* Commands wait for processes or descriptors. */
-void cv_note_crowded(const struct cleave_execution *request, const char *why);
-/* An input was modified during the run. */
-void cv_note_touched(const struct cleave_execution *request, const char *name);
-/* A persistent command ended with a failure after its last chunk. */
-void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
-                     const struct cv_slot *slot);
-
-void cv_note_rests(const struct cleave_execution *request,
-                   const struct cv_worker_pool *pool);
-
 /* Remember the records of a piece that is given up. */
-enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
-                               const struct cv_piece *piece, struct cleave_error *err);
-void cv_note_failure(struct cv_failure_notes *notes,
-                     const struct cleave_execution *request, struct cv_source *source,
-                     const struct cv_attempt *attempt);
-/* A failure domain is excluded because others succeeded where it failed. */
-void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
-                             const struct cv_health_record *standing);
+enum cleave_status cv_note_bad(struct cv_exec_run *run, const struct cv_piece *piece,
+                               struct cleave_error *err);
+void cv_note_failure(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* At the end of a run: print the failures that were only counted, and the workers that had
+ * been in back-off. */
+void cv_note_failures_end(const struct cv_exec_run *run);
+void cv_note_rests(const struct cv_exec_run *run);
+/* Report the end of an attempt to the listener; its output is still with the slot. */
+void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *attempt,
+                       enum cv_slot_end end, bool given_up);
+/* Report the end to the policy, whether the command succeeded or not. */
+void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
+double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
+/* Print a line for the user, of at most 600 bytes. */
+void cv_note(const struct cleave_execution *request, const char *format, ...)
+    CV_PRINTF(2, 3);
 
 /* --- exec_engine.c ----------------------------------------------------------------- */
 

@@ -36,8 +36,9 @@ static bool first_common(const struct cv_range_set *set, uint64_t begin, uint64_
     return true;
 }
 
-static enum cleave_status enter(struct cv_input_coverage *coverage, uint64_t begin,
-                                uint64_t end, struct cleave_error *err)
+enum cleave_status cv_input_coverage_add(struct cv_input_coverage *coverage,
+                                         uint64_t begin, uint64_t end,
+                                         struct cleave_error *err)
 {
     struct cv_range twice;
 
@@ -46,18 +47,11 @@ static enum cleave_status enter(struct cv_input_coverage *coverage, uint64_t beg
     return cv_range_set_put(&coverage->settled, begin, end, err);
 }
 
-enum cleave_status cv_input_coverage_add(struct cv_input_coverage *coverage,
-                                         uint64_t begin, uint64_t end,
-                                         struct cleave_error *err)
-{
-    return enter(coverage, begin, end, err);
-}
-
 enum cleave_status cv_input_coverage_fail(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err)
 {
-    CV_TRY(enter(coverage, begin, end, err));
+    CV_TRY(cv_input_coverage_add(coverage, begin, end, err));
     return cv_range_set_put(&coverage->failed, begin, end, err);
 }
 

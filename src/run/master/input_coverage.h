@@ -15,7 +15,7 @@ struct cv_input_coverage {
     struct cv_range_set settled; /* addresses that were done or failed                 */
     struct cv_range_set failed;  /* the part of it that failed */
     const char *fault;           /* the first impossible entry; NULL: none */
-    struct cv_range at;          /* its range */
+    struct cv_range at;          /* range of the fault */
 };
 
 void cv_input_coverage_done(struct cv_input_coverage *coverage);
@@ -32,7 +32,7 @@ enum cleave_status cv_input_coverage_lose(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err);
 
-/* Add what is left of the first `total` bytes to *out. */
+/* Add the bytes left of the first `total` ones to *out. */
 enum cleave_status cv_input_coverage_left(const struct cv_input_coverage *coverage,
                                           uint64_t total, struct cv_range_set *out,
                                           struct cleave_error *err);

@@ -22,12 +22,16 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
 static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
 {
-    event.worker = attempt->chunk.owner;
-    event.chunk = attempt->chunk.number;
-    cv_event_queue_push(&run->events, event);
+    cv_event_queue_report(&run->events, &attempt->chunk, event);
 }
 
-/* --- its reader --------------------------------------------------------------------------- */
+static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
+                          double units)
+{
+    tell(run, attempt, (struct cleave_event){ .kind = CLEAVE_RECALLED, .units = units });
+}
+
+/* --- reports of the command ------------------------------------------------------------ */
 
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
@@ -52,18 +56,19 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
         attempt->start_s = now_s - slot->open.spawn_s;
     tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_STARTED,
-                                .units = (double)(slot->piece.end - slot->piece.begin),
+                                .units = cv_attempt_units(attempt),
                                 .start_s = slot->open.spawn_s - run->events.began_s });
 }
 
 void cv_open_chunks_drained(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
+    struct cv_attempt *attempt = cv_attempt_of(slot);
 
-    cv_unread_input_read(&cv_attempt_of(slot)->unread, &run->slow, cv_clock_s());
-    tell(context, cv_attempt_of(slot),
+    cv_unread_input_read(&attempt->unread, &run->slow, cv_clock_s());
+    tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_DRAINED,
-                                .units = (double)(slot->piece.end - slot->piece.begin) });
+                                .units = cv_attempt_units(attempt) });
 }
 
 static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
@@ -82,7 +87,7 @@ void cv_open_chunks_seen(void *context, struct cv_slot *slot,
     tell_seen(context, cv_attempt_of(slot), seen);
 }
 
-/* --- its end ------------------------------------------------------------------------------ */
+/* --- end ------------------------------------------------------------------------------- */
 
 void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
 {
@@ -107,7 +112,7 @@ void cv_open_chunks_drop(struct cv_exec_run *run, struct cv_attempt *attempt, bo
                                     attempt->chunk.began_s - run->events.began_s });
 }
 
-/* Carry out what a close, or the end of an extension, asks for. */
+/* Carry out the reaction to a close or to the end of an extension. */
 static void carry_out(struct cv_exec_run *run, struct cv_attempt *attempt,
                       enum cv_attempt_action action)
 {
@@ -124,10 +129,10 @@ static void close_one(struct cv_exec_run *run, struct cv_attempt *attempt)
                               attempt->due > 0 ? CV_EVENT_CLOSE_DUE : CV_EVENT_CLOSE));
 }
 
-/* --- its beginning ------------------------------------------------------------------------ */
+/* --- start ----------------------------------------------------------------------------- */
 
-/* Start the command of an open chunk. *out is false if there are too few processes or descriptors
- * now; the event that was pushed last, which reported the start, is removed then. */
+/* Start the command of an open chunk. If there are too few processes or descriptors now, *out is
+ * false, and the event that was pushed last, which reported the start, is removed. */
 static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_piece *piece, bool *out,
                                     struct cleave_error *err)
@@ -194,9 +199,7 @@ enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
     run->queue.running--;
     if (!cv_attempt_is_empty(attempt)) {
         CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
-        tell(run, attempt,
-             (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                    .units = (double)(piece.end - piece.begin) });
+        tell_recalled(run, attempt, cv_attempt_units(attempt));
     }
     cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
                                   attempt->chunk.number, attempt->chunk.reported);
@@ -214,7 +217,7 @@ void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker)
         pending->close = true;
 }
 
-/* --- more for it -------------------------------------------------------------------------- */
+/* --- extensions ------------------------------------------------------------------------ */
 
 struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64_t wanted)
 {
@@ -389,7 +392,7 @@ enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worke
     return grow_one(run, attempt, err);
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
+/* --- all open chunks ------------------------------------------------------------------- */
 
 void cv_open_chunks_look(struct cv_exec_run *run, uint32_t worker)
 {
@@ -476,17 +479,7 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run)
     return any;
 }
 
-/* --- take back what has not been fed ----------------------------------------------- */
-
-static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
-                          double units)
-{
-    cv_event_queue_push(&run->events,
-                        (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                               .worker = attempt->chunk.owner,
-                                               .chunk = attempt->chunk.number,
-                                               .units = units });
-}
+/* --- recalls --------------------------------------------------------------------------- */
 
 /* Take back a whole piece that has not arrived, if more is wanted than the part that
  * was not sent. */
@@ -529,7 +522,7 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
     return CLEAVE_OK;
 }
 
-/* Take back what was not fed, or not sent to a host. */
+/* Take back bytes that were not fed, or not sent to a host. */
 static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       double units, struct cleave_error *err)
 {
@@ -573,7 +566,7 @@ static uint64_t given_until(const struct cv_slot *slot)
     return given > header ? piece->body.begin + given - header : piece->body.end;
 }
 
-/* Put back what follows `until`. */
+/* Put back the bytes after `until`. */
 static enum cleave_status put_back_from(struct cv_exec_run *run,
                                         struct cv_attempt *attempt, uint64_t until,
                                         struct cleave_error *err)

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "run/common/poller.h"
 
-/* --- what the driver is to be told ------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------- */
 
 void cv_event_queue_done(struct cv_event_queue *events)
 {
@@ -31,6 +31,14 @@ void cv_event_queue_push(struct cv_event_queue *events, struct cleave_event even
     if (event.kind != CLEAVE_DONE && !(event.start_s > 0))
         event.start_s = event.time_s;
     events->events[events->count++] = event;
+}
+
+void cv_event_queue_report(struct cv_event_queue *events, const struct cv_chunk *chunk,
+                           struct cleave_event event)
+{
+    event.worker = chunk->owner;
+    event.chunk = chunk->number;
+    cv_event_queue_push(events, event);
 }
 
 void cv_event_queue_remove(struct cv_event_queue *events)
@@ -65,7 +73,7 @@ enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
     return events->err.status == CLEAVE_OK ? CLEAVE_EENGINE : events->err.status;
 }
 
-/* --- what is owed: orders that wait, chunks under way, and how many came to what --- */
+/* --- pending orders and counts -------------------------------------------------------------- */
 
 /* More bytes than any input has; sums are exact up to eight times this. */
 static const double MOST_WANTED = 1ULL << 50;
@@ -156,35 +164,15 @@ static void note_asked(struct cv_order_queue *queue, double units)
 }
 
 enum cleave_status cv_order_queue_order(struct cv_order_queue *queue, uint32_t worker,
-                                        double units, struct cleave_error *err)
+                                        enum cv_order_kind kind, double units,
+                                        uint64_t item, struct cleave_error *err)
 {
-    CV_TRY(
-        add_want(queue, worker, (struct cv_pending_order){ .units = whole(units) }, err));
-    note_asked(queue, units);
-    return CLEAVE_OK;
-}
+    const bool empty = kind == CV_ORDER_OPEN && !(units > 0);
 
-enum cleave_status cv_order_queue_order_item(struct cv_order_queue *queue,
-                                             uint32_t worker, uint64_t item,
-                                             struct cleave_error *err)
-{
-    const struct cv_pending_order pending = { .kind = CV_ORDER_ITEM,
-                                              .units = 1,
-                                              .item = item };
-
-    CV_TRY(add_want(queue, worker, pending, err));
-    note_asked(queue, 1);
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_order_queue_order_open(struct cv_order_queue *queue,
-                                             uint32_t worker, double units,
-                                             struct cleave_error *err)
-{
-    const struct cv_pending_order pending = { .kind = CV_ORDER_OPEN,
-                                              .units = units > 0 ? whole(units) : 0 };
-
-    CV_TRY(add_want(queue, worker, pending, err));
+    CV_TRY(add_want(queue, worker,
+                    (struct cv_pending_order){
+                        .kind = kind, .units = empty ? 0 : whole(units), .item = item },
+                    err));
     note_asked(queue, units);
     return CLEAVE_OK;
 }

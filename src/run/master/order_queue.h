@@ -26,6 +26,9 @@ void cv_event_queue_done(struct cv_event_queue *events);
 
 /* Push an event. Its time is set here, and its start if it has none. */
 void cv_event_queue_push(struct cv_event_queue *events, struct cleave_event event);
+/* Push an event about a chunk. */
+void cv_event_queue_report(struct cv_event_queue *events, const struct cv_chunk *chunk,
+                           struct cleave_event event);
 /* Remove the last event, which the driver has not popped yet. */
 void cv_event_queue_remove(struct cv_event_queue *events);
 /* Store an error that ends the run; the first one counts. */
@@ -48,8 +51,7 @@ struct cv_pending_order {
     double units;
     enum cv_reported reported;
     uint64_t item;
-    /* Of an open chunk: bytes of an extension that was ordered already, and whether that was
-     * the last one. */
+    /* For an open chunk: bytes of an ordered extension, and whether it is the last one. */
     double more;
     bool close;
 };
@@ -69,8 +71,7 @@ struct cv_order_queue {
     bool gets_losses; /* the policy reorders lost chunks itself */
     bool open;        /* between cv_order_queue_open and _close */
 
-    struct cv_pending_orders
-        *wants;        /* owned: per worker                                       */
+    struct cv_pending_orders *wants; /* owned: per worker */
     uint64_t *wanting; /* owned: one bit per worker, set if it has pending orders */
     uint32_t nworkers;
     uint64_t numbered; /* chunk numbers given so far */
@@ -102,17 +103,10 @@ void cv_order_queue_close(struct cv_order_queue *queue);
 /* Bytes that no order has reserved. */
 double cv_order_queue_unordered_bytes(const struct cv_order_queue *queue);
 
-/* Order about `units` bytes. */
+/* Order about `units` bytes; 0: only an open chunk may be empty. For CV_ORDER_ITEM `units` is 1. */
 enum cleave_status cv_order_queue_order(struct cv_order_queue *queue, uint32_t worker,
-                                        double units, struct cleave_error *err);
-/* Order one item. */
-enum cleave_status cv_order_queue_order_item(struct cv_order_queue *queue,
-                                             uint32_t worker, uint64_t item,
-                                             struct cleave_error *err);
-/* Order an open chunk; `units` may be 0. */
-enum cleave_status cv_order_queue_order_open(struct cv_order_queue *queue,
-                                             uint32_t worker, double units,
-                                             struct cleave_error *err);
+                                        enum cv_order_kind kind, double units,
+                                        uint64_t item, struct cleave_error *err);
 /* Reserve about `units` bytes for an extension. Returns the number of bytes, which
  * stay reserved until cv_order_queue_release. */
 double cv_order_queue_reserve(struct cv_order_queue *queue, double units);
@@ -120,7 +114,7 @@ void cv_order_queue_release(struct cv_order_queue *queue, double units);
 /* The pending order of an open chunk of the worker, or NULL. */
 struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
                                                    uint32_t worker);
-/* Pieces differ from what was ordered, because records are not divisible and lost
+/* Pieces differ from orders, because records are not divisible and lost
  * chunks are done by others. Returns whether a policy that has ordered everything left
  * a remainder. */
 bool cv_order_queue_has_remainder(const struct cv_order_queue *queue);

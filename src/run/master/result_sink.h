@@ -1,8 +1,9 @@
 /* result_sink.h -- what happens to outputs of chunks. SPDX-License-Identifier: MIT
  *
- * There are three kinds: outputs are written (result_sink.c), folded by commands on this
- * machine (result_sink.c), or stay on the hosts that made them and are folded there
- * (result_sink_remote.c). The users of a sink do not depend on its kind. */
+ * Outputs are written; or folded by commands on this machine; or stay on the connected hosts
+ * and are folded there. For hosts the master only decides the folds (engine/fold_plan.h);
+ * partials move between hosts, and the last one is fetched while chunks are still handed out,
+ * so that everything a lost host had can be computed again. */
 #ifndef CV_RESULT_SINK_H
 #define CV_RESULT_SINK_H
 #include "run/fold/fold.h"
@@ -10,36 +11,18 @@
 #include "run/master/order_queue.h"
 #include "run/master/worker_pool.h"
 
-struct cv_result_sink;
+struct cv_remote_fold;
 
-/* A NULL function does nothing. */
-struct cv_result_sink_kind {
-    enum cleave_status (*add)(struct cv_result_sink *results,
-                              struct cv_chunk_output *store, const struct cv_piece *piece,
-                              const struct cv_slot *maker, struct cleave_error *err);
-    enum cleave_status (*skip)(struct cv_result_sink *results, uint64_t begin,
-                               uint64_t end, struct cleave_error *err);
-    enum cleave_status (*first)(struct cv_result_sink *results, uint32_t worker,
-                                bool *out, struct cleave_error *err);
-    enum cleave_status (*work)(struct cv_result_sink *results, struct cleave_error *err);
-    uint32_t (*busy)(const struct cv_result_sink *results);
-    void (*stop)(struct cv_result_sink *results);
-    enum cleave_status (*status)(struct cv_result_sink *results, bool *out_command,
-                                 struct cleave_error *err);
-    enum cleave_status (*relieve)(struct cv_result_sink *results, bool *out_done,
-                                  struct cleave_error *err);
-    enum cleave_status (*settle)(struct cv_result_sink *results, bool *out_done,
-                                 struct cleave_error *err);
-    struct cv_fold_counts (*counts)(const struct cv_result_sink *results);
-    uint64_t (*covered)(const struct cv_result_sink *results);
-    void (*free)(struct cv_result_sink *results);
-};
-
-/* The first member of each kind's own struct. */
+/* `fold` and `kept` are NULL if outputs are written. */
 struct cv_result_sink {
-    const struct cv_result_sink_kind *kind;
-    /* an output may be lost after it was added: the source has to keep its piece */
-    bool may_lose;
+    struct cv_ordered_output *outputs; /* borrowed, as the two below */
+    const struct cv_attempt_table *table;
+    const struct cv_worker_pool *pool;
+    struct cv_remote_fold *kept; /* owned: outputs stay on hosts */
+    struct cv_fold *fold;        /* owned: outputs are folded on this machine */
+    uint32_t nfolders;           /* workers that fold here */
+    bool *folds_first; /* owned: for each worker: its next chunk waits for a fold */
+    bool may_lose;     /* outputs may be lost once added: the source keeps their pieces */
 };
 
 /* Everything is borrowed. */
@@ -58,7 +41,7 @@ struct cv_result_sink_options {
 enum cleave_status cv_result_sink_open(const struct cv_result_sink_options *options,
                                        struct cv_result_sink **out,
                                        struct cleave_error *err);
-/* Whether outputs stay on hosts and are folded there. */
+/* Whether outputs stay on hosts: nothing else needs them, and hosts can reach each other. */
 bool cv_result_sink_apart(const struct cleave_execution *request);
 /* Number of commands that fold at a time; 0: no folds. */
 uint32_t cv_result_sink_folders(const struct cv_worker_pool *pool,
@@ -108,21 +91,5 @@ enum cleave_status cv_result_sink_finish(struct cv_result_sink *results, bool *o
 /* Fails if the result does not cover `bytes` bytes of the input. */
 enum cleave_status cv_result_sink_check(const struct cv_result_sink *results,
                                         uint64_t bytes, struct cleave_error *err);
-
-/* Write outputs, in input order unless output.unordered is set. */
-enum cleave_status cv_result_sink_plain(const struct cv_result_sink_options *options,
-                                        struct cv_result_sink **out,
-                                        struct cleave_error *err);
-
-/* Outputs stay on the connected hosts and are folded there. The master only decides
- * the folds (engine/fold_plan.h); partials move between hosts, and the last one is
- * fetched while chunks are still handed out, so that everything a lost host had can be
- * computed again. */
-enum cleave_status cv_result_sink_kept(const struct cv_result_sink_options *options,
-                                       struct cv_result_sink **out,
-                                       struct cleave_error *err);
-/* Whether this is possible: hosts can reach each other, and nothing else needs the
- * outputs. */
-bool cv_result_sink_kept_possible(const struct cleave_execution *request);
 
 #endif

@@ -1,28 +1,30 @@
-/* run_notes.c -- reports to the listener of a run: attempts, failures, progress.
+/* run_notes.c -- reports of a run to its listener and policy: attempts, failures, progress.
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-#include <cleave/execute.h>
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/file_target.h"
-#include "run/failures/worker_health.h"
-#include "run/input/source.h"
-#include "run/slot/line_output.h"
-#include <math.h>
 
-/* --- a note for each failed chunk, but not a thousand equal ones ------------------- */
+void cv_note(const struct cleave_execution *request, const char *format, ...)
+{
+    char text[600];
+    va_list words;
+
+    if (request->listener.note == NULL)
+        return;
+    va_start(words, format);
+    vsnprintf(text, sizeof text, format, words);
+    va_end(words);
+    request->listener.note(request->listener.context, text);
+}
+
+/* --- failures ----------------------------------------------------------------------------- */
 
 void cv_failure_notes_done(struct cv_failure_notes *notes)
 {
@@ -31,16 +33,17 @@ void cv_failure_notes_done(struct cv_failure_notes *notes)
     notes->nbad = notes->bad_room = 0;
 }
 
-enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
-                               const struct cv_piece *piece, struct cleave_error *err)
+enum cleave_status cv_note_bad(struct cv_exec_run *run, const struct cv_piece *piece,
+                               struct cleave_error *err)
 {
+    struct cv_failure_notes *notes = &run->failures;
     struct cv_bad_records bad = { .begin = piece->begin, .end = piece->end };
 
     if (notes->nbad == CV_BAD_KEPT)
         return CLEAVE_OK;
     if (!CV_ROOM(notes->bad, &notes->bad_room, notes->nbad + 1))
         return cv_fail_memory(err, "records that failed");
-    CV_TRY(cv_source_records(source, piece, &bad.first, &bad.count, err));
+    CV_TRY(cv_source_records(run->queue.source, piece, &bad.first, &bad.count, err));
     notes->bad[notes->nbad++] = bad;
     return CLEAVE_OK;
 }
@@ -94,49 +97,42 @@ static void name_piece(const struct cleave_execution *request, struct cv_source 
              records);
 }
 
-void cv_note_failure(struct cv_failure_notes *notes,
-                     const struct cleave_execution *request, struct cv_source *source,
-                     const struct cv_attempt *attempt)
+void cv_note_failure(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    char text[600], where[400], how[CV_FAILURE_TEXT];
+    const struct cleave_execution *request = run->request;
+    char where[400], how[CV_FAILURE_TEXT];
 
     if (request->listener.note == NULL)
         return;
     cv_slot_describe_end(&attempt->slot, how, sizeof how);
-    if (count_kind(notes, how) > CV_FAILURES_TOLD)
+    if (count_kind(&run->failures, how) > CV_FAILURES_TOLD)
         return;
-    name_piece(request, source, &attempt->slot.piece, where, sizeof where);
-    snprintf(text, sizeof text, "%s: the command %s%s", where, how,
-             request->failures.retries > 0 && attempt->chunk.attempt > 1
-                 ? ", also when tried again"
-                 : "");
-    request->listener.note(request->listener.context, text);
+    name_piece(request, run->queue.source, &attempt->slot.piece, where, sizeof where);
+    cv_note(request, "%s: the command %s%s", where, how,
+            request->failures.retries > 0 && attempt->chunk.attempt > 1
+                ? ", also when tried again"
+                : "");
 }
 
-void cv_note_failures_end(const struct cv_failure_notes *notes,
-                          const struct cleave_execution *request)
+void cv_note_failures_end(const struct cv_exec_run *run)
 {
-    char text[300];
+    for (size_t i = 0; i < run->failures.nkinds; i++) {
+        const uint64_t count = run->failures.kinds[i].count;
 
-    for (size_t i = 0; i < notes->nkinds; i++) {
-        const uint64_t count = notes->kinds[i].count;
-
-        if (count <= CV_FAILURES_TOLD || request->listener.note == NULL)
-            continue;
-        snprintf(text, sizeof text, "%llu more %s%s failed: the command %s",
-                 (unsigned long long)(count - CV_FAILURES_TOLD),
-                 request->items.words != NULL ? "item" : "chunk",
-                 count - CV_FAILURES_TOLD == 1 ? "" : "s", notes->kinds[i].how);
-        request->listener.note(request->listener.context, text);
+        if (count > CV_FAILURES_TOLD)
+            cv_note(run->request, "%llu more %s%s failed: the command %s",
+                    (unsigned long long)(count - CV_FAILURES_TOLD),
+                    run->request->items.words != NULL ? "item" : "chunk",
+                    count - CV_FAILURES_TOLD == 1 ? "" : "s", run->failures.kinds[i].how);
     }
 }
 
-/* --- what the user is told of commands --------------------------------------------- */
+/* --- attempts and workers ------------------------------------------------------------------ */
 
-void cv_attempt_report(const struct cleave_execution *request, const char *worker,
-                       const struct cv_attempt *attempt, enum cv_slot_end end,
-                       bool given_up)
+void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *attempt,
+                       enum cv_slot_end end, bool given_up)
 {
+    const struct cleave_execution *request = run->request;
     const struct cv_slot *slot = &attempt->slot;
     const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double seconds = cv_clock_s() - slot->start_s;
@@ -148,7 +144,7 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
     request->listener.attempted(
         request->listener.context,
         &(struct cleave_attempt){
-            .worker = worker,
+            .worker = run->pool.names[slot->worker],
             .place = slot->worker + 1,
             .chunk = attempt->chunk.number,
             .attempt = attempt->chunk.attempt,
@@ -167,84 +163,90 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
         });
 }
 
-static void tell(const struct cleave_execution *request, const char *format, ...)
-    CV_PRINTF(2, 3);
-static void tell(const struct cleave_execution *request, const char *format, ...)
-{
-    char text[600];
-    va_list words;
-
-    if (request->listener.note == NULL)
-        return;
-    va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
-    va_end(words);
-    request->listener.note(request->listener.context, text);
-}
-
-void cv_note_silent(const struct cleave_execution *request, const char *worker)
-{
-    tell(request, "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
-         worker, request->command[0]);
-}
-
-void cv_note_held(const struct cleave_execution *request, const char *worker)
-{
-    tell(request,
-         "%s: the command has ended, but its children hold its output or input; "
-         "waiting for them (failures.timeout_s limits this)",
-         worker);
-}
-
-void cv_note_crowded(const struct cleave_execution *request, const char *why)
-{
-    tell(request, "%s: commands wait until others have ended", why);
-}
-
-void cv_note_touched(const struct cleave_execution *request, const char *name)
-{
-    tell(request,
-         "%s: something of it was changed while it was in use, but neither its size nor "
-         "its time: no harm if it was linked, moved or given other rights; if it was "
-         "rewritten, the output is of both",
-         name);
-}
-
-void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
-                     const struct cv_slot *slot)
-{
-    char how[64];
-
-    cv_slot_describe_end(slot, how, sizeof how);
-    tell(request, "%s: the command %s after its last chunk", worker, how);
-}
-
-void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
-                             const struct cv_health_record *standing)
+void cv_note_rests(const struct cv_exec_run *run)
 {
     char reason[200];
 
-    cv_worker_health_reason(standing, reason, sizeof reason);
-    tell(request, "%.200s: left out: %s", name, reason);
-}
-
-void cv_note_rests(const struct cleave_execution *request,
-                   const struct cv_worker_pool *pool)
-{
-    char reason[200];
-
-    for (uint32_t p = 0; p < pool->health.count; p++) {
-        const struct cv_health_record *at = &pool->health.items[p];
+    for (uint32_t p = 0; p < run->pool.health.count; p++) {
+        const struct cv_health_record *at = &run->pool.health.items[p];
 
         if (at->rests == 0 || at->out)
             continue;
         cv_worker_health_reason(at, reason, sizeof reason);
-        tell(request, "%.200s: was rested: %s", cv_worker_pool_domain_name(pool, p),
-             reason);
+        cv_note(run->request, "%.200s: was rested: %s",
+                cv_worker_pool_domain_name(&run->pool, p), reason);
     }
 }
 
-/* --- how far a run is, for whoever wants to be told -------------------------------- */
+/* --- ends of attempts, for the policy --------------------------------------------------------- */
+
+/* Start time of the command. Messages of hosts are delayed: it is not before the end
+ * of the worker's last command. */
+static double computed_from(const struct cv_exec_run *run,
+                            const struct cv_attempt *attempt)
+{
+    const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+    double from_s = facts.computed_s - facts.compute_s;
+
+    if (!cv_is_computed(&facts))
+        return attempt->chunk.began_s;
+    for (uint32_t i = 0; i < at->count; i++) {
+        const double other_s = cv_remote_facts(&at->items[i].slot).computed_s;
+
+        if (&at->items[i] != attempt && other_s < facts.computed_s)
+            from_s = fmax(from_s, other_s);
+    }
+    return from_s;
+}
+
+double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s)
+{
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+
+    return cv_is_computed(&facts) ? facts.compute_s
+                                  : now_s - attempt->runs_s - attempt->slot.open.idle_s;
+}
+
+/* Report CLEAVE_RETURNED for an output that came from a host; it was sent after the
+ * end of the command. */
+static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt)
+{
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+
+    if (cv_is_computed(&facts) && attempt->output > 0)
+        cv_event_queue_report(&run->events, &attempt->chunk,
+                              (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                                     .units = cv_attempt_units(attempt),
+                                                     .start_s = facts.computed_s -
+                                                                run->events.began_s });
+}
+
+/* Time when the command had read all of its input, if it succeeded; 0: unknown. The
+ * transfer of the output is not part of the work. */
+static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
+{
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+    const double back_s = cv_is_computed(&facts) ? cv_clock_s() - facts.computed_s : 0;
+
+    return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
+}
+
+void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
+{
+    if (attempt->chunk.reported == CV_UNREPORTED)
+        return;
+    tell_returned(run, attempt);
+    cv_event_queue_report(&run->events, &attempt->chunk,
+                          (struct cleave_event){ .kind = CLEAVE_DONE,
+                                                 .units = cv_attempt_units(attempt),
+                                                 .start_s = computed_from(run, attempt) -
+                                                            run->events.began_s,
+                                                 .read_s =
+                                                     read_until(run, &attempt->slot) });
+}
+
+/* --- progress ----------------------------------------------------------------------------- */
 
 /* Whether local commands have to wait for the start limiter. */
 static bool held(const struct cv_exec_run *run, uint32_t worker)

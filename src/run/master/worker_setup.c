@@ -166,7 +166,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
     return CLEAVE_OK;
 }
 
-/* --- their parts -------------------------------------------------------------------------- */
+/* --- commands and platform ------------------------------------------------------------- */
 
 /* Split the prefix of a worker into arguments: "nice -n 19" becomes three. NULL: none. */
 static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
@@ -366,7 +366,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     pool->hosts.one_port = cleave_platform_port(places.request) != CLEAVE_PORT_MULTI;
     CV_TRY(cv_run_policy_find(&request->policy, &policy, err));
     opens = cv_request_may_open(request, places.nasked, framed) &&
-            !cv_result_sink_kept_possible(request);
+            !cv_result_sink_apart(request);
     places.patience = cv_connect_wait_of(places.request, policy, opens);
     setup->begins_early = cv_connect_wait_is_short(&places.patience);
     began_s = cv_clock_s();
@@ -377,7 +377,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     return fill_places(setup, pool, request, &places, err);
 }
 
-/* --- later -------------------------------------------------------------------------------- */
+/* --- hosts that join or depart --------------------------------------------------------- */
 
 static struct cv_host *find_host(const struct cv_hosts *hosts, const char *name)
 {
@@ -486,7 +486,7 @@ enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
     return status;
 }
 
-/* --- hosts that come and go while it runs ------------------------------------------ */
+/* --- changes during the run ------------------------------------------------------------ */
 
 /* Assign indices and attempts to a host that had none. */
 static bool settle(struct cv_exec_run *run, struct cv_host *host)
