@@ -9,10 +9,10 @@
  * all of them are dropped: punching holes could zero parts of pages that are still in a pipe. */
 #ifndef CV_ORDERED_OUTPUT_H
 #define CV_ORDERED_OUTPUT_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
 
 struct cv_poller;
 struct cv_splitter;

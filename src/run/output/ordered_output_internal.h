@@ -123,43 +123,21 @@ static inline bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
     return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
 }
 
-/* --- output_storage.c ---------------------------------------------------------------- */
-
-/* Take a spill file, in memory or on disk, to fill an output at its end. */
-enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
-                                      struct cv_spill_file **out,
-                                      struct cleave_error *err);
-/* The output at its end is complete. */
-void cv_spill_file_return(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
-/* Account for `bytes` more; may be negative. */
-void cv_spill_file_count(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
-                         int64_t bytes);
-/* An output that is partly in the file is dropped. */
-void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
-void cv_spill_files_close(struct cv_ordered_output *outputs);
-/* A failure of reading or writing, with errno. */
-enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
-                                      int error, struct cleave_error *err);
-
-/* Room for the next bytes, of which `wanted` are known. NULL: no memory is left. */
-unsigned char *cv_output_blocks_room(struct cv_chunk_output *store, size_t wanted,
-                                     size_t *out_room);
-/* `bytes` were put there. */
-void cv_output_blocks_added(struct cv_chunk_output *store, size_t bytes);
-/* The first contiguous bytes. There are some. */
-const unsigned char *cv_output_blocks_front(const struct cv_chunk_output *store,
-                                            size_t *out_length);
-/* Drop the first bytes, at most as many as cv_output_blocks_front returns. */
-void cv_output_blocks_gone(struct cv_chunk_output *store, size_t bytes);
-/* Nothing is added: free unused room. */
-void cv_output_blocks_cut(struct cv_chunk_output *store);
-void cv_output_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes);
-void cv_output_blocks_clear(struct cv_chunk_output *store);
-/* Free the spare blocks. */
-void cv_output_blocks_trim(struct cv_ordered_output *outputs);
+/* Contiguous bytes of an output, in a block or in a spill file. */
+struct cv_output_span {
+    const unsigned char *bytes;  /* NULL: in the file */
+    struct cv_spill_file *spill; /* borrowed */
+    uint64_t begin;              /* in the file */
+    uint64_t length;             /* 0: the output has no more bytes */
+};
 
 /* --- chunk_output.c ------------------------------------------------------------------ */
 
+/* Free all outputs with their files and blocks. */
+void cv_chunk_outputs_free(struct cv_ordered_output *outputs);
+/* The bytes from offset `at`, at most `max`, as far as they are contiguous. */
+struct cv_output_span cv_chunk_output_span(const struct cv_chunk_output *store,
+                                           uint64_t at, uint64_t max);
 /* Copy `length` bytes from offset `at`; false: they cannot be read. */
 bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
                           size_t length);
@@ -176,17 +154,6 @@ void cv_chunk_output_find_line(struct cv_chunk_output *store);
 void cv_chunk_output_read_over(struct cv_chunk_output *store);
 /* Remove it from the list of offered outputs. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
-
-/* --- output_header.c ----------------------------------------------------------------- */
-
-/* The output is the next to be written: drop its header unless it is the first. Fails if the
- * headers differ. */
-enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
-                                          struct cv_chunk_output *store,
-                                          struct cleave_error *err);
-/* The output is complete: compare its first line with other outputs. */
-void cv_repeated_header_look(struct cv_ordered_output *outputs,
-                             const struct cv_chunk_output *store);
 
 /* --- ordered_output.c ---------------------------------------------------------------- */
 
