@@ -60,13 +60,6 @@ static void adapt_width(struct cv_pipe_width *width, int pipe, uint64_t fed)
 
 /* --- the thread ---------------------------------------------------------------------- */
 
-static void signal_event(int event)
-{
-    const uint64_t one = 1;
-
-    (void)!write(event, &one, sizeof one);
-}
-
 static void *run_thread(void *context)
 {
     struct cv_writer_thread *threaded = context;
@@ -78,7 +71,7 @@ static void *run_thread(void *context)
     }
     pthread_mutex_lock(&threaded->lock);
     threaded->over = true;
-    signal_event(threaded->progress);
+    (void)eventfd_write(threaded->progress, 1);
     pthread_mutex_unlock(&threaded->lock);
     return NULL;
 }
@@ -118,7 +111,7 @@ static bool may_write(struct cv_writer_thread *threaded)
     struct cv_writer_thread_into *into = &threaded->into;
 
     while (into->at >= into->until && !threaded->stopped) {
-        signal_event(threaded->progress);
+        (void)eventfd_write(threaded->progress, 1);
         pthread_cond_wait(&threaded->more, &threaded->lock);
         threaded->paced_s = 0; /* the wait was not the pace of the reader */
     }
@@ -147,7 +140,7 @@ static size_t write_directly(struct cv_writer_thread *threaded, const char *byte
     into->fed += (uint64_t)put;
     if (into->step > 0 && into->at - threaded->reported >= into->step) {
         threaded->reported = into->at;
-        signal_event(threaded->progress);
+        (void)eventfd_write(threaded->progress, 1);
     }
     return (size_t)put;
 }
@@ -282,7 +275,7 @@ static void halt(struct cv_writer_thread *threaded)
 {
     pthread_mutex_lock(&threaded->lock);
     threaded->stopped = true;
-    signal_event(threaded->halt);
+    (void)eventfd_write(threaded->halt, 1);
     pthread_cond_signal(&threaded->more);
     pthread_mutex_unlock(&threaded->lock);
 }
@@ -311,7 +304,8 @@ static bool set_until(struct cv_writer_thread *threaded, uint64_t until)
         pthread_cond_signal(&threaded->more);
     }
     if (good && threaded->into.at == until)
-        signal_event(threaded->progress); /* the thread may be waiting for room */
+        (void)eventfd_write(threaded->progress,
+                            1); /* the thread may be waiting for room */
     pthread_mutex_unlock(&threaded->lock);
     return good;
 }
@@ -551,12 +545,12 @@ static enum cleave_status count_direct(struct cv_pipe_writer *writer,
                                        ssize_t *got, struct cleave_error *err)
 {
     struct cv_writer_thread *threaded = writer->threaded;
-    uint64_t events;
+    eventfd_t events;
     bool ended, refused;
 
     (void)set_until(threaded, part->end);
     pthread_mutex_lock(&threaded->lock);
-    (void)!read(threaded->progress, &events, sizeof events);
+    (void)eventfd_read(threaded->progress, &events);
     *got = (ssize_t)(threaded->into.at - writer->thread_at);
     ended = threaded->over;
     refused = threaded->refused;

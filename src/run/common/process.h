@@ -102,9 +102,6 @@ void cv_process_signal(const struct cv_process *process, int signal);
 bool cv_process_failed(struct cv_process *process);
 /* Take the result and close pidfd, which must not be watched. False: it still runs. */
 bool cv_process_reap(struct cv_process *process);
-/* Fill err for a command that could not be started: CLEAVE_EINPUT, or CLEAVE_ERESOURCES. */
-enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
-                                         struct cleave_error *err);
 /* Kill the group, wait for the process and reap it. Does nothing without a process. */
 void cv_process_kill(struct cv_process *process);
 

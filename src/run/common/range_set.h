@@ -25,7 +25,7 @@ struct cv_range_set {
     uint32_t root, free; /* free: first of a list */
     uint32_t made;       /* nodes made so far; weights are computed from it */
     uint64_t total;
-    uint64_t steps; /* nodes visited by changes, for tests */
+    uint64_t steps; /* of changes down the tree, for tests */
 };
 
 void cv_range_set_init(struct cv_range_set *set);

@@ -70,11 +70,7 @@ enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **
 /* No other call is in progress. */
 void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer);
 
-/* Producer: wait for room; where the next bytes go, and how many fit. NULL: stopped. */
-uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room);
-/* Producer: `length` bytes were written there. */
-void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length);
-/* Producer: room, copy and put, without the copy if the bytes are in place. False: stopped. */
+/* Producer: wait for room and copy the bytes, unless they are in place. False: stopped. */
 bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
                              size_t length);
 /* Producer: where `length` bytes will go that follow the next `behind`; the place is reserved

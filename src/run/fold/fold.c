@@ -155,7 +155,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
         status = accept_result(fold, job, &err);
     } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 &&
                !fold->stopped && !fold->failed &&
-               cv_process_fail_start(slot->command, slot->process.start_error, &why) ==
+               cv_command_fail_start(slot->command, slot->process.start_error, &why) ==
                    CLEAVE_ERESOURCES) {
         fold->running--;
         status = put_off(fold, job, &why, &err);

@@ -350,7 +350,7 @@ static void chunk_unstarted(struct cv_exec_run *run, struct cv_attempt *attempt)
     if (slot->unbegun)
         snprintf(err.text, sizeof err.text, "%s", slot->unstarted + strlen(CV_UNSTARTED));
     else
-        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+        cv_command_fail_start(slot->command, slot->process.start_error, &err);
     if (slot->store != NULL)
         cv_chunk_output_drop(slot->store);
     slot->store = NULL;

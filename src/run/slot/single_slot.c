@@ -40,7 +40,7 @@ static void finish(struct cv_slot *slot)
         cv_process_signal(&slot->process, SIGKILL);
     cv_process_reap(&slot->process);
     if (slot->process.start_error != 0) {
-        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+        cv_command_fail_start(slot->command, slot->process.start_error, &err);
         cv_slot_note_unstarted(slot, &err);
     }
     end = slot->stopping                 ? CV_SLOT_STOPPED
