@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/shell_word.h"
 #include "model/platform/nominal.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* Chunks that have changed are named up to here, then counted. */
 enum { NAMED = 10 };

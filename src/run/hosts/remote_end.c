@@ -9,7 +9,7 @@
 #include "run/hosts/remote_item.h"
 #include "run/hosts/remote_slot.h"
 #include "run/input/source_packed.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* Whether it is about all that was sent and all that has come, and says what can be; if not,
  * the host is closed for it. */

@@ -8,7 +8,7 @@
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_packed.h"
 #include "run/hosts/remote_slot.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* --- of pieces ---------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 #include "run/hosts/remote_item.h"
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_packed.h"
-#include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 
 static void send_word(struct cv_slot *slot, enum cv_frame_type type)

@@ -9,7 +9,7 @@
 #include "run/master/attempt_report.h"
 #include "run/master/resource_wait.h"
 #include "run/failures/failed_input.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* Whether commands fail on all that does not begin a file, and only on that. */
 static bool fails_without_header(const struct cv_exec_run *run)

@@ -11,7 +11,7 @@
 #include "run/master/open_chunks.h"
 #include "run/master/recall.h"
 #include "run/master/resource_wait.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* --- how long it took --------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * On one machine lines are written at once: a slow reader delays all commands, as if they had its
  * pipe themselves. With hosts, which must be served all the time, the lines that arrive at a time
  * are one output for the ordered output, which does not wait. */
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/fail.h"
-#include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 
 /* Bytes moved before other callbacks run. */
@@ -116,22 +115,13 @@ static void began(void *context)
     slot->events->began(slot->context, slot);
 }
 
-static void monitor_broke(void *context, const struct cleave_error *err)
-{
-    cv_slot_broke(context, err);
-}
-
 /* The command has bytes to read from now on. */
 static enum cleave_status begin_monitor(struct cv_slot *slot, struct cleave_error *err)
 {
     CV_TRY(cv_slot_limit(slot, err));
-    slot->in.monitor = (struct cv_read_monitor){ .poller = slot->poller,
-                                                 .writer = &slot->in.writer,
-                                                 .began = began,
-                                                 .empty = run_dry,
-                                                 .broke = monitor_broke,
-                                                 .context = slot };
-    return cv_read_monitor_begin(&slot->in.monitor, slot->start_s, err);
+    slot->in.began = began;
+    slot->in.empty = run_dry;
+    return cv_pipe_feeder_monitor(&slot->in, slot->start_s, err);
 }
 
 static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
@@ -147,7 +137,7 @@ static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
     }
     if (feeder->refused || slot->exited)
         run_dry(slot, false);
-    else if (cv_read_monitor_wait(&feeder->monitor, &err) != CLEAVE_OK)
+    else if (cv_pipe_feeder_await_empty(feeder, &err) != CLEAVE_OK)
         cv_slot_broke(slot, &err);
 }
 
@@ -196,7 +186,7 @@ static void shut_single(struct cv_slot *slot)
         cv_pipe_feeder_close(&slot->mate);
     if (slot->in.fd < 0)
         check_over(slot);
-    else if (!slot->in.feeding && !slot->in.monitor.waits)
+    else if (!slot->in.feeding && !slot->in.waits)
         run_dry(slot, true);
 }
 
@@ -371,7 +361,7 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     if (!slot->open.bound)
         return CLEAVE_OK;
     CV_TRY(begin_monitor(slot, err));
-    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.monitor, err);
+    return slot->in.feeding ? CLEAVE_OK : cv_pipe_feeder_await_empty(&slot->in, err);
 }
 
 static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *parts,

@@ -181,7 +181,7 @@ struct cv_open_slot {
     double idle_s;  /* how long it has waited for more in all */
 };
 
-/* Output by lines; see line_output.h. */
+/* Output by lines (line_output.c). */
 struct cv_line_output {
     char *bytes; /* owned: the beginning of a line */
     size_t length, room;
@@ -299,5 +299,26 @@ enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *l
 void cv_slot_close_input(struct cv_slot *slot);
 /* For busy slots of this machine. */
 struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
+
+/* --- outputs by lines, and outputs of items ------------------------------------------- */
+
+/* A new command begins. */
+enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_error *err);
+/* Write complete lines from the pipe of the command, and the rest at its end. CLEAVE_ECLOSED: the
+ * reader has closed the sink. */
+enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
+                                       enum cv_chunk_output_state *out,
+                                       struct cleave_error *err);
+/* Write complete lines of other bytes; write the rest. */
+enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
+                                       size_t length, struct cleave_error *err);
+enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error *err);
+void cv_line_output_done(struct cv_line_output *lines);
+
+/* The command of an item has ended: let the user of the items keep its output, or replace it, or
+ * put a tag before each line. *store may be another output afterwards. */
+enum cleave_status cv_item_output_format(const struct cv_slot *slot,
+                                         struct cv_chunk_output **store,
+                                         struct cleave_error *err);
 
 #endif
