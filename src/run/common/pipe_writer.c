@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -30,9 +29,8 @@ enum {
 };
 
 static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
-static const double SOON_S =
-    0.005; /* a small write that is read so soon is followed by two */
-static const double AGAIN_S = 1; /* try again to start a thread */
+static const double SOON_S = 0.005; /* a reader this fast gets twice as much next */
+static const double AGAIN_S = 1;    /* try again to start a thread */
 
 /* The pipe is full after `fed` bytes: widen it if its reader is fast. The rate is measured from
  * the first time that the pipe was full; before, the command was starting. */
@@ -285,9 +283,7 @@ void cv_writer_thread_stop(struct cv_writer_thread *threaded)
     cv_close(&threaded->pipe.read);
     if (threaded->mode == CV_WRITES_DIRECTLY)
         halt(threaded);
-    if (threaded->running)
-        pthread_join(threaded->thread, NULL);
-    threaded->running = false;
+    (void)cv_writer_thread_end(threaded, NULL);
     close_thread(threaded);
 }
 
@@ -641,20 +637,6 @@ static uint64_t next_small_write(struct cv_pipe_writer *writer)
     return UINT64_MAX;
 }
 
-static enum cleave_status fail_part(const struct cv_part *part, int error,
-                                    struct cleave_error *err)
-{
-    const struct cv_place place = { part->name, 0, 0, NULL };
-
-    if (error == 0)
-        return cv_fail_at(err, &place,
-                          "expected bytes up to %" PRIu64 ", got only %" PRIu64
-                          ": has the file been cut meanwhile?",
-                          part->end, part->begin);
-    return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", part->begin,
-                      strerror(error));
-}
-
 /* Write some bytes of a part. *got and errno are as of write(2); *dry: the source has no bytes
  * now, the pipe is not full. */
 static enum cleave_status write_some(struct cv_pipe_writer *writer, struct cv_part *part,
@@ -709,7 +691,7 @@ enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t m
                 return CLEAVE_OK;
             }
             if (got <= 0)
-                return fail_part(part, got < 0 ? errno : 0, err);
+                return cv_part_fail(part, part->begin, got < 0 ? errno : 0, err);
             if (part->bytes != NULL)
                 part->bytes = (const char *)part->bytes + got;
             part->begin += (uint64_t)got;

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include "run/common/poller.h"
 
-/* --- limits of the machine ----------------------------------------------------------- */
-
 /* Commands of this machine that run, that wait for another machine, and that may run. */
 struct cv_start_usage {
     uint32_t busy, held, workers;
@@ -43,8 +41,8 @@ void cv_start_limiter_passed(struct cv_start_limiter *limiter);
 /* Whether there are enough descriptors for one more command; CLEAVE_ERESOURCES: no. */
 enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err);
-/* A start failed because of `why`. True: try again after a pause, for as long as other commands
- * run, or for a few seconds. False: that time has passed, or `why` is not CLEAVE_ERESOURCES. */
+/* A start failed because of `why`. True: try again after a pause. False: no other command has run
+ * for a few seconds, or `why` is not CLEAVE_ERESOURCES. */
 bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *poller,
                            const struct cleave_error *why);
 /* The pause after a failed start lasts. */
@@ -57,16 +55,13 @@ void cv_start_limiter_ended(struct cv_start_limiter *limiter);
 /* The soft limit of this process for descriptors, for `most_files`; 0: none. */
 uint64_t cv_start_limiter_files(void);
 
-/* --- slow streams -------------------------------------------------------------------- */
-
-/* If an input arrives slowly, each command would get little, and starts would take time from the
- * program that sends or decodes the input. So a command waits a few milliseconds for more bytes,
- * or a tenth of a second if the available bytes are less work than a start.
+/* An input that arrives slowly. A start waits a few milliseconds for more bytes, or a tenth of a
+ * second if the available bytes are less work than a start: starts take time from the program
+ * that sends or decodes the input.
  *
- * A command gets only its share of the available bytes, because records may take long. A command
- * that has read everything may still be working, and then reads the next bytes late: from such
- * delays, and from the time between the end of the input and the exit, follows the speed of
- * commands and thus how long one remains busy. All zero: nothing waits. */
+ * A command gets its share of the available bytes, because records may take long. A command that
+ * still works reads its next bytes late: from such delays, and from the time between the end of
+ * the input and the exit, follows how long a command remains busy. All zero: nothing waits. */
 struct cv_slow_stream {
     double since_s; /* a start waits for more bytes since this time; 0: none waits */
     struct cv_timer timer;

@@ -13,8 +13,6 @@
 int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
                               void *(*work)(void *context), void *context);
 
-/* --- ordered jobs -------------------------------------------------------------------- */
-
 /* A pool of threads that does jobs and returns them in the order of submission. One thread
  * submits and one takes; one thread may do both if it takes whenever `max` jobs are in flight. A
  * job belongs to the submitter, then to the pool, then to the taker, so its contents need no
@@ -56,8 +54,6 @@ void cv_ordered_again(struct cv_ordered_jobs *pool);
 void cv_ordered_stop(struct cv_ordered_jobs *pool);
 /* Stop, join the threads and drop jobs that were not taken. No other call is in progress. */
 void cv_ordered_free(struct cv_ordered_jobs *pool);
-
-/* --- handoff buffer ------------------------------------------------------------------ */
 
 /* A pipe between two threads without a copy: the consumer lends memory, the producer fills it.
  * The consumer waits with epoll. */

@@ -29,7 +29,7 @@ static enum cleave_status fail_spill(const struct cv_ordered_output *outputs, bo
                                      int error, struct cleave_error *err)
 {
     return disk ? cv_fail(err, CLEAVE_EENGINE, "cannot keep output in '%s': %s",
-                          outputs->directory, strerror(error))
+                          outputs->options.directory, strerror(error))
                 : cv_fail(err, CLEAVE_EENGINE, "cannot keep output in memory: %s",
                           strerror(error));
 }
@@ -56,7 +56,7 @@ static int open_nameless(const char *directory)
 enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,
                                           int *out, struct cleave_error *err)
 {
-    *out = open_nameless(outputs->directory);
+    *out = open_nameless(outputs->options.directory);
     return *out >= 0 ? CLEAVE_OK : fail_spill(outputs, true, errno, err);
 }
 
@@ -68,7 +68,7 @@ static enum cleave_status new_spill(struct cv_ordered_output *outputs, bool disk
     if (spill == NULL)
         return cv_fail_memory(err, "an output");
     spill->disk = disk;
-    spill->fd = disk ? open_nameless(outputs->directory)
+    spill->fd = disk ? open_nameless(outputs->options.directory)
                      : memfd_create("cleave-output", MFD_CLOEXEC);
     if (spill->fd < 0) {
         const int error = errno;
@@ -113,15 +113,15 @@ static void close_spill(struct cv_ordered_output *outputs, struct cv_spill_file 
  * files return space early. */
 static uint64_t spill_bytes(const struct cv_ordered_output *outputs, bool disk)
 {
-    uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SPILLS;
+    const uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SPILLS;
 
     if (outputs->options.separate)
         return 0;
     if (disk)
         return bytes > SPILL_DISK ? bytes : SPILL_DISK;
-    if (bytes > SPILL_MEMORY)
-        bytes = SPILL_MEMORY;
-    return bytes > SPILL_LEAST ? bytes : SPILL_LEAST;
+    return bytes > SPILL_MEMORY  ? SPILL_MEMORY
+           : bytes > SPILL_LEAST ? bytes
+                                 : SPILL_LEAST;
 }
 
 static void list_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
@@ -545,7 +545,6 @@ static void add_bytes(struct cv_chunk_output *store, struct cv_extent *extent,
     count_bytes(store->outputs, extent->spill, (int64_t)bytes);
 }
 
-/* Commands that print nothing need no spill file. */
 static enum cv_chunk_output_state look(int fd, size_t *unread)
 {
     struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -569,21 +568,18 @@ static void widen(struct cv_chunk_output *store, int fd)
     cv_pipe_widen(fd, CV_PIPE_WIDE);
 }
 
-/* Read from a pipe into blocks. *out_used_up: no memory is left, continue in files. */
+/* Read from a pipe into blocks. CV_STORE_BUSY before `max`: no memory is left. */
 static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
-                                      uint64_t *max, bool *out_used_up,
-                                      enum cv_chunk_output_state *out,
+                                      uint64_t *max, enum cv_chunk_output_state *out,
                                       struct cleave_error *err)
 {
     size_t unread, room;
 
     *out = CV_STORE_BUSY;
-    *out_used_up = false;
     while (*max > 0 && (*out = look(fd, &unread)) == CV_STORE_BUSY) {
         unsigned char *at = block_room(store, unread, &room);
         ssize_t got;
 
-        *out_used_up = at == NULL;
         if (at == NULL)
             return CLEAVE_OK;
         room = room < unread ? room : unread;
@@ -654,17 +650,13 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
 
     if (store->outputs->options.lines)
         return pump_copying(store, fd, max, out, err);
-    if (store->in_blocks && store->nextents == 0) {
-        bool used_up;
-
-        CV_TRY(pump_blocks(store, fd, &max, &used_up, out, err));
-        if (!used_up)
-            return CLEAVE_OK;
-    } else if (store->nextents == 0) {
+    *out = CV_STORE_BUSY;
+    if (store->in_blocks && store->nextents == 0)
+        CV_TRY(pump_blocks(store, fd, &max, out, err));
+    else if (store->nextents == 0) /* a command that prints nothing needs no spill file */
         *out = look(fd, &unread);
-        if (*out != CV_STORE_BUSY)
-            return CLEAVE_OK;
-    }
+    if (*out != CV_STORE_BUSY)
+        return CLEAVE_OK;
     while (max > 0) {
         struct cv_extent *extent;
         uint64_t room;
@@ -690,7 +682,6 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
             return fail_spill(store->outputs, extent->spill->disk, errno, err);
         }
     }
-    *out = CV_STORE_BUSY;
     return CLEAVE_OK;
 }
 
@@ -873,7 +864,6 @@ enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void
     const uint64_t there = lines ? store->line_end : cv_chunk_output_size(store);
 
     assert(!store->offered && store->nextents < 2);
-    *out_length = 0;
     max = there < max ? (size_t)there : max;
     if (!cv_chunk_output_peek(store, 0, room, max))
         return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");

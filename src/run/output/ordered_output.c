@@ -286,9 +286,9 @@ static enum cleave_status fail_sink(struct cv_ordered_output *outputs, int error
     if (error == EPIPE)
         return cv_fail(&outputs->failure, CLEAVE_EENGINE,
                        "cannot write to %s: nobody reads it any more",
-                       outputs->sink_name);
+                       outputs->options.sink_name);
     return cv_fail(&outputs->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
-                   outputs->sink_name, strerror(error));
+                   outputs->options.sink_name, strerror(error));
 }
 
 /* Write bytes, which are subtracted from *max. */
@@ -404,23 +404,17 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
                                          struct cv_ordered_output **out,
                                          struct cleave_error *err)
 {
-    const char *directory = options->directory;
     struct cv_ordered_output *outputs = calloc(1, sizeof *outputs);
 
-    if (directory == NULL)
-        directory = getenv("TMPDIR");
-    if (directory == NULL || directory[0] == '\0')
-        directory = "/tmp";
     if (outputs == NULL)
         return cv_fail_memory(err, "outputs");
     outputs->options = *options;
-    outputs->directory = strdup(directory);
-    outputs->sink_name =
-        strdup(options->sink_name != NULL ? options->sink_name : "stdout");
-    if (outputs->directory == NULL || outputs->sink_name == NULL) {
-        cv_ordered_output_free(outputs);
-        return cv_fail_memory(err, "outputs");
-    }
+    if (outputs->options.directory == NULL)
+        outputs->options.directory = getenv("TMPDIR");
+    if (outputs->options.directory == NULL || outputs->options.directory[0] == '\0')
+        outputs->options.directory = "/tmp";
+    if (outputs->options.sink_name == NULL)
+        outputs->options.sink_name = "stdout";
     open_sink(outputs);
     *out = outputs;
     return CLEAVE_OK;
@@ -447,8 +441,6 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
     cv_chunk_outputs_free(outputs);
     free(outputs->heap);
     free(outputs->head);
-    free(outputs->directory);
-    free(outputs->sink_name);
     free(outputs);
 }
 
@@ -511,11 +503,12 @@ enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uin
 
 static void turn(struct cv_ordered_output *outputs);
 
-static void hold_expired(void *context)
+/* Write unless the sink is being waited for. */
+static void start_writing(void *context)
 {
     struct cv_ordered_output *outputs = context;
 
-    if (outputs->error == 0 && outputs->watch.events == 0)
+    if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
         turn(outputs);
 }
 
@@ -533,8 +526,8 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
         if (call != NULL)
             call(store->caller);
     } else if (outputs->ripens.place == 0) {
-        (void)cv_poller_set(outputs->poller, &outputs->ripens, store->due_s, hold_expired,
-                            outputs, &ignored);
+        (void)cv_poller_set(outputs->poller, &outputs->ripens, store->due_s,
+                            start_writing, outputs, &ignored);
     }
 }
 
@@ -598,13 +591,6 @@ void cv_ordered_output_detach(struct cv_ordered_output *outputs)
 }
 
 /* --- offered and finished outputs ---------------------------------------------------- */
-
-/* Write unless the sink is being waited for. */
-static void start_writing(struct cv_ordered_output *outputs)
-{
-    if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
-        turn(outputs);
-}
 
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
                              void (*call)(void *context), void *context)

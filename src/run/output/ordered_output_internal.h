@@ -38,9 +38,8 @@ struct cv_output_blocks {
     uint64_t bytes;
 };
 
-/* The output of one chunk: blocks, then extents. Bytes for which memory has no room continue on
- * disk, with a hole for the bytes before them, so that both can be joined without moving the
- * larger part.
+/* The output of one chunk: blocks, then extents. The part on disk is written after a hole for the
+ * bytes in memory, so that both can be joined without moving the larger part.
  *
  * An offered output is written before it is finished, line by line. With options.lines its
  * written bytes are dropped. With options.early they are kept until it is finished, so that the
@@ -72,22 +71,18 @@ enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
 /* Whether all outputs begin with the same line. */
 struct cv_repeated_header {
-    char line
-        [CV_ALIKE];   /* first line of the first output that is not empty, perhaps cut */
-    uint64_t outputs; /* that are not empty and begin with it */
+    char line[CV_ALIKE]; /* of the first output that is not empty, perhaps cut */
+    uint64_t outputs;    /* that are not empty and begin with it */
     bool differ;
 };
 
 struct cv_ordered_output {
     struct cv_ordered_output_options options;
-    char *directory; /* owned: options.directory */
-    char *sink_name; /* owned: options.sink_name */
-
-    struct cv_spill_file *spills,
-        *free_spills[2];                  /* owned; with room: in memory, on disk */
-    uint64_t memory, disk, most_disk;     /* bytes held */
-    struct cv_output_block *spare_blocks; /* owned: unused, of CV_BLOCK bytes */
-    uint64_t spare;                       /* bytes of them */
+    struct cv_spill_file *spills;                 /* owned */
+    struct cv_spill_file *free_spills[2];         /* with room: in memory, on disk */
+    uint64_t memory, disk, most_disk;             /* bytes held */
+    struct cv_output_block *spare_blocks;         /* owned: unused, of CV_BLOCK bytes */
+    uint64_t spare;                               /* bytes of them */
     struct cv_chunk_output *stores, *free_stores; /* owned */
 
     struct cv_chunk_output **heap; /* owned: finished outputs by `begin` */
@@ -97,8 +92,7 @@ struct cv_ordered_output {
     struct cv_chunk_output *offered; /* list */
     struct cv_chunk_output *said;    /* failed after bytes of it were written; or NULL */
     struct cv_timer ripens;          /* due_s of the output in front */
-    uint64_t position; /* input before it is written or skipped; unordered: outputs
-                          written */
+    uint64_t position; /* up to here all is written; unordered: outputs written */
     uint64_t finished, written;
     double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts */
     double blocked_s;      /* how long it accepted nothing before */

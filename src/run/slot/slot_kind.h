@@ -1,5 +1,4 @@
-/* slot_kind.h -- a kind of slots, and functions that the kinds share. SPDX-License-Identifier:
- * MIT */
+/* slot_kind.h -- a kind of slots, and shared functions. SPDX-License-Identifier: MIT */
 #ifndef CV_SLOT_KIND_H
 #define CV_SLOT_KIND_H
 #include "run/slot/slot.h"
@@ -11,8 +10,8 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
-    /* The command was killed, and a process that the signals did not reach holds its output: give
-     * up. NULL: only the end of the command counts. */
+    /* A process that the signals did not reach holds the output: give up. NULL: wait for the
+     * end of the command. */
     void (*abandon)(struct cv_slot *slot);
     /* Open pieces; NULL: not supported. */
     bool (*is_open)(const struct cv_slot *slot);
@@ -50,7 +49,7 @@ enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err);
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  bool late, struct cleave_error *err);
 void cv_slot_close_output(struct cv_slot *slot);
-/* Close all pipes of the process, and remove its watches and timers. */
+/* Close the pipes and remove watches and timers. */
 void cv_slot_release(struct cv_slot *slot);
 /* Kill the process, if any, release it, and drop its output. */
 void cv_slot_kill_now(struct cv_slot *slot);
@@ -62,7 +61,6 @@ void cv_slot_kill(struct cv_slot *slot);
 void cv_slot_stop_command(struct cv_slot *slot);
 /* cv_slot_kill in a second. */
 void cv_slot_kill_soon(struct cv_slot *slot);
-/* events->broke. */
 void cv_slot_broke(struct cv_slot *slot, const struct cleave_error *err);
 /* Set `fault` of a command that could not be started. */
 void cv_slot_note_unstarted(struct cv_slot *slot, const struct cleave_error *err);
