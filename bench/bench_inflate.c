@@ -9,7 +9,7 @@
  * output in memory at once, ours does not. zlib and ISA-L are looked for when the program runs.
  *
  * It can be made without the rest:
- *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/inflate/[ci]*.c src/run/decode/codec_gzip.c -ldeflate */
+ *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/inflate/*.c src/run/decode/codec_gzip.c -ldeflate */
 #include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "inflate_peers.h"
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/inflate/inflate_marks.h"
 
 enum { TURNS = 9, NAME = 256, CELLS = 8 << 20, HEAD = 10, TAIL = 8 };
@@ -125,7 +125,7 @@ static size_t by_bytes(const struct member *in)
 {
     struct cv_codec_io io = { .in = in->bytes, .length = in->length };
     void *state = cv_codec_gzip.open();
-    enum cv_codec_step step = CV_CODEC_FULL;
+    enum cv_codec_step step = CV_CODEC_MEMORY;
     size_t made = 0;
 
     if (state != NULL && cv_codec_gzip.begin(state))
@@ -136,7 +136,7 @@ static size_t by_bytes(const struct member *in)
         } while (step == CV_CODEC_MADE);
     if (state != NULL)
         cv_codec_gzip.close(state);
-    return step == CV_CODEC_OVER ? made : 0;
+    return step == CV_CODEC_END ? made : 0;
 }
 
 /* The first block that a piece could begin with, as there are 32 KiB before it. */

@@ -13,8 +13,7 @@
 
 #include "bench_tools.h"
 #include "model/reduce/greedy_tree.h"
-#include "model/reduce/greedy_unequal.h"
-#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 
 enum { REPEATS = 5 };
 

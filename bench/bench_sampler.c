@@ -12,7 +12,7 @@
 
 #include "bench_tools.h"
 #include "gsl_library.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 
 enum { REPEATS = 11, ROWS = 1000, COLUMNS = 1000 };
 

@@ -14,10 +14,9 @@
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 #include "sim/reduce/native_reduce.h"
-#include "sim/reduce/reduce_batch.h"
 #include "sim/simgrid/simgrid_engine.h"
 
-enum { REPEATS = 7, NATIVE_RUNS = 400, SIMGRID_RUNS = 40, USED_RUNS = 20, BLOCKS = 20 };
+enum { REPEATS = 7, NATIVE_RUNS = 400, SIMGRID_RUNS = 40, USED_RUNS = 20 };
 
 struct work {
     const char *name;
@@ -68,43 +67,20 @@ static double within_simgrid(const struct work *work)
     return took_s / SIMGRID_RUNS;
 }
 
-/* Seconds per run of a reduction as 'cleave simulate reduce' makes them: side by side. */
-static double by_batch(const struct work *work)
-{
-    struct cv_reduce_batch *batch = NULL;
-    struct cv_run_result results[CV_RUNS_BLOCK];
-    struct cleave_error err;
-    double begin_s;
-
-    check(cv_reduce_batch_open(&work->planned, work->costs, &batch, &err), &err);
-    begin_s = now_s();
-    for (uint64_t i = 0; i < BLOCKS; i++)
-        check(cv_reduce_batch_run(batch, i * CV_RUNS_BLOCK, (i + 1) * CV_RUNS_BLOCK,
-                                  results, &err),
-              &err);
-    cv_reduce_batch_close(batch);
-    return (now_s() - begin_s) / (BLOCKS * CV_RUNS_BLOCK);
-}
-
 static void measure(const struct work *work)
 {
     const struct cv_simgrid_source used = { .costs = work->costs };
-    double native_s = 1e9, simgrid_s = 1e9, used_s = 1e9, batch_s = 1e9;
+    double native_s = 1e9, simgrid_s = 1e9, used_s = 1e9;
 
     for (int r = 0; r < REPEATS; r++) {
         native_s = min(native_s, by_driver(work, work->native, work->costs, NATIVE_RUNS));
         simgrid_s = min(simgrid_s, within_simgrid(work));
         used_s = min(used_s, by_driver(work, work->simgrid, &used, USED_RUNS));
-        if (work->costs != NULL)
-            batch_s = min(batch_s, by_batch(work));
     }
     printf("%-22s native %8.2f us, SimGrid %8.1f us (as used %8.1f us)\n", work->name,
            1e6 * native_s, 1e6 * simgrid_s, 1e6 * used_s);
-    printf("%-22s native is %.0f times as fast", "", simgrid_s / native_s);
-    if (work->costs != NULL)
-        printf("; many runs side by side, %.2f us each, %.0f times", 1e6 * batch_s,
-               simgrid_s / batch_s);
-    printf(" (wanted: %.0f)\n", work->wanted);
+    printf("%-22s native is %.0f times as fast (wanted: %.0f)\n", "",
+           simgrid_s / native_s, work->wanted);
 }
 
 static void bench_load(const char *name, uint32_t workers)

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "bench_tools.h"
-#include "engine/command_model.h"
+#include "engine/simulated_command.h"
 #include "model/platform/platform_internal.h"
 
 enum { KINDS = 5, SPEEDS = 5, INPUTS = 4, MOST_WORKERS = 64, MOST_STEPS = 2 };

@@ -23,6 +23,7 @@ cleave_need(ZSTD libzstd libzstd-dev)
 cleave_need(LZMA liblzma liblzma-dev)
 cleave_need(LZ4 liblz4 liblz4-dev)
 cleave_need(DEFLATE libdeflate libdeflate-dev)
+cleave_need(PCRE2 libpcre2-8 libpcre2-dev)
 # bzip2 is not known to pkg-config everywhere.
 check_include_file(bzlib.h CLEAVE_HAS_BZIP2)
 if(NOT CLEAVE_HAS_BZIP2)
@@ -39,4 +40,4 @@ add_library(cleave-inside INTERFACE)
 target_include_directories(cleave-inside INTERFACE include src)
 target_link_libraries(cleave-inside INTERFACE
     PkgConfig::YAML PkgConfig::SQLITE PkgConfig::XXHASH PkgConfig::ZSTD PkgConfig::LZMA
-    PkgConfig::LZ4 PkgConfig::DEFLATE bz2 Threads::Threads m)
+    PkgConfig::LZ4 PkgConfig::DEFLATE PkgConfig::PCRE2 bz2 Threads::Threads m)

@@ -126,7 +126,7 @@ loads and reductions.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcleave-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "cleave (= ${PROJECT_VERSION}), libyaml-dev, libsqlite3-dev, libxxhash-dev, libzstd-dev, liblzma-dev, liblz4-dev, libdeflate-dev, libbz2-dev")
+    "cleave (= ${PROJECT_VERSION}), libyaml-dev, libsqlite3-dev, libxxhash-dev, libzstd-dev, liblzma-dev, liblz4-dev, libdeflate-dev, libpcre2-dev, libbz2-dev")
 set(CPACK_DEBIAN_FIGURES_PACKAGE_NAME cleave-figures)
 set(CPACK_DEBIAN_FIGURES_PACKAGE_DEPENDS "cleave (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_FIGURES_PACKAGE_RECOMMENDS gnuplot-nox)

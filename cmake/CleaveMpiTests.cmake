@@ -32,29 +32,17 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     # It has a call of the MPI library's that is to be found first.
     set_target_properties(test-mpi-${flavour}-order PROPERTIES ENABLE_EXPORTS ON)
     # The inner parts, without messages.
-    add_executable(test-mpi-${flavour}-plans tests/mpi/plans.c src/mpi/reduce/tree_plan.c
-        src/mpi/reduce/mpi_names.c)
-    target_link_libraries(test-mpi-${flavour}-plans PRIVATE PkgConfig::MPI_${flavour}
-        cleave-static cleave-flags cleave-inside)
-    set_target_properties(test-mpi-${flavour}-plans PROPERTIES OUTPUT_NAME plans
-        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
-    cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
-    cleave_own_leaks(mpi/${flavour}-plans test-mpi-${flavour}-plans)
-    add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/reduce/choice.c
-        src/mpi/reduce/chooser.c src/mpi/reduce/common_clock.c)
-    target_link_libraries(test-mpi-${flavour}-choice PRIVATE PkgConfig::MPI_${flavour}
-        cleave-flags cleave-inside m)
-    set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice
-        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
-    cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
-    cleave_own_leaks(mpi/${flavour}-choice test-mpi-${flavour}-choice)
-    add_executable(test-mpi-${flavour}-replan tests/mpi/replan.c src/mpi/plan/replan_plan.c
-        src/mpi/plan/replan_history.c src/mpi/plan/slice_plan.c)
-    target_link_libraries(test-mpi-${flavour}-replan PRIVATE PkgConfig::MPI_${flavour}
-        cleave-static cleave-flags cleave-inside m)
-    set_target_properties(test-mpi-${flavour}-replan PROPERTIES OUTPUT_NAME replan
-        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
-    cleave_add_test(mpi/${flavour}-replan quick test-mpi-${flavour}-replan)
+    foreach(program plans choice replan)
+        set(target test-mpi-${flavour}-${program})
+        add_executable(${target} tests/mpi/${program}.c
+            $<TARGET_OBJECTS:cleave-mpi-${flavour}-objects>)
+        target_link_libraries(${target} PRIVATE PkgConfig::MPI_${flavour} cleave-static
+            cleave-flags cleave-inside ${CMAKE_DL_LIBS} m)
+        set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
+        cleave_add_test(mpi/${flavour}-${program} quick ${target})
+        cleave_own_leaks(mpi/${flavour}-${program} ${target})
+    endforeach()
     # Programs that know nothing of cleave.
     foreach(program plain calls many sessions)
         add_executable(test-mpi-${flavour}-${program} tests/mpi/${program}.c)

@@ -93,7 +93,7 @@ foreach(source ${units} ${larger})
 endforeach()
 
 # What only the command has.
-target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs)
+target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs cleave-kit cleave-static)
 target_link_libraries(test-unit-test_fields PRIVATE cleave-kit)
 
 # The fuzz targets read back the inputs kept in tests/fuzz/corpus/NAME/; cmake/fuzz_replay.c

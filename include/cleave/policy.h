@@ -65,6 +65,8 @@ enum cleave_event_kind {
     CLEAVE_READY,    /* worker has its own partial, in a reduction with ready times     */
     CLEAVE_FOLDED,   /* only in traces of real runs, told to no policy: worker has folded
                         so many partial results (`units`) into one                      */
+    CLEAVE_CAME,     /* worker has joined, or has returned after a loss or a pause: it is
+                        idle and may be given work                                      */
 };
 
 struct cleave_event {
@@ -285,7 +287,7 @@ struct cleave_policy {
     bool takes_joiners;   /* loads: there may be places that nobody has taken yet, which
                             are declared with next to no speed. Whoever takes one later
                             gets work: what was ordered for the place before, or what
-                            is ordered when a CLEAVE_WAKE event names it             */
+                            is ordered when a CLEAVE_CAME event names it             */
     bool minds_folds;     /* loads: its sizes are for results that are reduced when they
                              are back, which takes a time that others do not count  */
     bool uses_profiles;   /* loads: its plan follows from the profiles of the view     */

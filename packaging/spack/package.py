@@ -28,6 +28,7 @@ class Cleave(CMakePackage):
     depends_on("lz4")
     depends_on("bzip2")
     depends_on("libdeflate")
+    depends_on("pcre2+jit")
 
     generator("ninja")
     build_targets = ["product"]

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import keyword
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -13,9 +15,10 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class CleaveError(Exception):
-    """The command failed: what it said, and its exit status.
+    """The command failed: its message and its exit status.
 
-    ``result`` is what a run did until then, where it came to doing something.
+    The message names arguments (``fetch``) for options (``--fetch``). ``result`` is the result
+    of a run that began.
     """
 
     __module__ = "cleave"
@@ -28,7 +31,7 @@ class CleaveError(Exception):
 
 @dataclass
 class Result:
-    """What a run did."""
+    """The result of a run."""
 
     status: int
     facts: Dict[str, Any] = field(default_factory=dict)  # the JSON of cleave run
@@ -56,6 +59,34 @@ def _options(options: Dict[str, Any]) -> List[str]:
         else:
             words.append(f"{flag}{between}{_text(value)}")
     return words
+
+
+# Options whose arguments have another name here; letters are options with one name only.
+_ARGUMENTS = {
+    "--arg-file": "items",
+    "--null": "items",
+    "-a": "items",
+    "-i": "input",
+    "-j": "workers",
+    "-o": "output",
+}
+_OPTION = re.compile(r"(?<!\w)'[^']*'|(?<![\w/-])(?:--[a-z]+(?:-[a-z]+)*|-[aijo])(?![\w-])")
+
+
+def _arguments(text: str) -> str:
+    """Options in a message as arguments of this package: --max-record is max_record.
+
+    Text in single quotes, such as a command to type, is unchanged.
+    """
+
+    def name(found: "re.Match[str]") -> str:
+        option = found.group()
+        if option.startswith("'"):
+            return option
+        argument = _ARGUMENTS.get(option, option.lstrip("-").replace("-", "_"))
+        return argument + "_" if keyword.iskeyword(argument) else argument
+
+    return _OPTION.sub(name, text)
 
 
 def _text(value: Any) -> str:
@@ -108,7 +139,7 @@ def call(*words: str, **options: Any) -> Dict[str, Any]:
     """The JSON of any verb: ``call("simulate", "load", platform="p.yaml", load=2000)``."""
     done = _start([*words, "--json", *_options(options)], None)
     if done.returncode != 0:
-        raise CleaveError(_said(done), done.returncode)
+        raise CleaveError(_arguments(_said(done)), done.returncode)
     result: Dict[str, Any] = json.loads(done.stdout)
     return result
 
@@ -175,5 +206,5 @@ def run(
                 line for line in result.messages.splitlines() if folder not in line
             )
     if check and done.returncode != 0:
-        raise CleaveError(result.messages, done.returncode, result)
+        raise CleaveError(_arguments(result.messages), done.returncode, result)
     return result

@@ -116,6 +116,24 @@ class Command(unittest.TestCase):
         with self.assertRaisesRegex(cleave.CleaveError, "as 'cleave run --persistent' sends"):
             cleave.run([sys.executable, command], input=self.numbers, workers=1, block="1M")
 
+    def test_messages_name_arguments(self) -> None:
+        for said, named in (
+            ("--fetch: expected --size BYTES", "fetch: expected size BYTES"),
+            ("cleave: --max-record is too small", "cleave: max_record is too small"),
+            ("--arg-file or -i FILE, not -o", "items or input FILE, not output"),
+            ("use --pin=cores, or --return NAME", "use pin=cores, or return_ NAME"),
+            ("'--fetch' is not known; see 'cleave run --help'", None),
+            ("don't use --halt", "don't use halt"),
+            ("a/--x, x--y, a-i, --, - and -v stay", None),
+        ):
+            self.assertEqual(cleave._command._arguments(said), said if named is None else named)
+
+    def test_a_refused_argument_has_its_name(self) -> None:
+        with self.assertRaisesRegex(cleave.CleaveError, "^cleave: commutative needs reduce CMD$"):
+            cleave.run(["cat"], input=self.numbers, commutative=True)
+        with self.assertRaisesRegex(cleave.CleaveError, "expected load or lifespan, got both"):
+            cleave.plan("load", platform=UNEQUAL, load=1, lifespan=1)
+
     def test_what_fails_is_told(self) -> None:
         with self.assertRaises(cleave.CleaveError) as caught:
             cleave.run(["false"], input=self.numbers, workers=1)

@@ -1,9 +1,10 @@
-/* bisect.h -- where a sorted row changes. SPDX-License-Identifier: MIT */
+/* bisect.h -- binary search. SPDX-License-Identifier: MIT */
 #ifndef CV_BISECT_H
 #define CV_BISECT_H
 
-/* How many of `count` elements come before the first for which the expression `before`, about
- * element number `i`, does not hold; it holds for none behind that. `out` is a variable. */
+/* The number of leading elements, of `count`, for which `before` holds: an expression
+ * about element `i` that holds up to an element and for none after it. `out` is a
+ * variable. */
 #define CV_BISECT(out, count, i, before)                                \
     do {                                                                \
         __typeof__(out) bisect_end = (count);                           \

@@ -15,7 +15,7 @@ static inline int cv_compare_doubles_down(const void *a, const void *b)
     return cv_compare_doubles(b, a);
 }
 
-/* Define `name`, the order of elements of this type by a member, the least first. */
+/* Define `name`, an ascending order by a member. */
 #define CV_ORDER_BY(name, type, member)           \
     static int name(const void *a, const void *b) \
     {                                             \
@@ -24,7 +24,7 @@ static inline int cv_compare_doubles_down(const void *a, const void *b)
         return CV_COMPARE(x->member, y->member);  \
     }
 
-/* The same, and where that is equal by `next`, the least first. */
+/* Ascending by `member`, then by `next`. */
 #define CV_ORDER_BY_TWO(name, type, member, next)                 \
     static int name(const void *a, const void *b)                 \
     {                                                             \
@@ -34,7 +34,7 @@ static inline int cv_compare_doubles_down(const void *a, const void *b)
         return order != 0 ? order : CV_COMPARE(x->next, y->next); \
     }
 
-/* The same by `member` from the most down, where that is equal by `next` upwards. */
+/* Descending by `member`, then ascending by `next`. */
 #define CV_ORDER_DOWN_BY(name, type, member, next)                \
     static int name(const void *a, const void *b)                 \
     {                                                             \

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <cleave/version.h>
 
 const char *cleave_status_text(enum cleave_status status)
 {
@@ -101,4 +102,9 @@ enum cleave_status(cv_fail_memory)(struct cleave_error *err, const char *what)
 enum cleave_status(cv_fail_stopped)(struct cleave_error *err)
 {
     return cv_fail(err, CLEAVE_ESTOPPED, "%s", cleave_status_text(CLEAVE_ESTOPPED));
+}
+
+const char *cleave_version(void)
+{
+    return CLEAVE_VERSION;
 }

@@ -3,7 +3,7 @@
 #define CV_FAIL_H
 #include <cleave/error.h>
 
-/* Where in an input something stands. */
+/* A position in an input. */
 struct cv_place {
     const char *file;      /* borrowed; may be NULL             */
     unsigned line, column; /* from 1; 0 = unknown               */
@@ -22,7 +22,7 @@ enum cleave_status cv_fail(struct cleave_error *err, enum cleave_status status,
                            const char *format, ...) CV_PRINTF(3, 4);
 enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *place,
                               const char *format, ...) CV_PRINTF(3, 4);
-/* Out of memory, with what was being made. */
+/* "out of memory for WHAT". */
 enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what);
 /* Stopped by a signal. */
 enum cleave_status cv_fail_stopped(struct cleave_error *err);

@@ -1,4 +1,4 @@
-/* file_target.c -- what a name of a file leads to. SPDX-License-Identifier: MIT */
+/* file_target.c -- targets of paths, and names in paths. SPDX-License-Identifier: MIT */
 #include "base/file_target.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ bool cv_name_ends_in(const char *name, const char *end)
     return length > size && strcmp(name + length - size, end) == 0;
 }
 
-/* Whether a symbolic link is one of /proc: it does not hold a name, it is the file. */
+/* Links of /proc do not hold a name, they are the file. */
 static bool is_magic(const char *link)
 {
     const int fd = open(link, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -47,7 +47,7 @@ static bool is_magic(const char *link)
     return magic;
 }
 
-/* The descriptor of this process that a link of /proc stands for, or -1. */
+/* The descriptor of this process that a link of /proc is, or -1. */
 static int descriptor_of(const char *link, const struct stat *info)
 {
     const char *name = link + cv_folder_length(link);
@@ -63,7 +63,7 @@ static int descriptor_of(const char *link, const struct stat *info)
                : -1;
 }
 
-/* Replace *path by what the symbolic link of that name says. */
+/* Replace *path by the target of that symbolic link. */
 static enum cleave_status follow(char **path, struct cleave_error *err)
 {
     char target[PATH_MAX], *next;
@@ -124,7 +124,7 @@ void cv_file_target_done(struct cv_file_target *target)
     *target = (struct cv_file_target){ .descriptor = -1 };
 }
 
-/* Whether it matters that a file is used twice. A terminal may well be, and /dev/null. */
+/* Whether two uses of a file conflict: not for a terminal or /dev/null. */
 static bool holds_bytes(mode_t mode)
 {
     return S_ISREG(mode) || S_ISFIFO(mode) || S_ISBLK(mode);

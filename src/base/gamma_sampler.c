@@ -1,10 +1,9 @@
 /* gamma_sampler.c -- gamma variates as a function of (seed, run, i, j).
  * SPDX-License-Identifier: MIT
  *
- * The methods in full; the header says which and why. Marsaglia and Tsang, A simple
- * method for generating gamma variables, ACM TOMS 26(3), 2000: with x normal and
- * v = (1 + c x)^3, d v has the gamma density of shape d + 1/3 if x is accepted with
- * probability exp(h),
+ * CV < 1: Marsaglia and Tsang, A simple method for generating gamma variables, ACM TOMS
+ * 26(3), 2000. With x normal and v = (1 + c x)^3, d v has the gamma density of shape d +
+ * 1/3 if x is accepted with probability exp(h),
  *     h = x^2/2 + d - d v + d log v = -3/4 d y^4 (1 - 4/5 y + ...),   y = c x,
  * so that for d not small nearly all x are accepted. */
 #include "base/gamma_sampler.h"
@@ -13,9 +12,96 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/gamma_layers.h"
+/* --- layers for CV > 1 -------------------------------------------------------------- */
 
-/* --- normal and exponential, where one word does not decide ------------------------- */
+/* If X is gamma of shape k and mean 1, then t = log X has the density
+ *     f(t) = exp(k (1 + t - e^t)),
+ * up to a factor, with f(0) = 1 its peak; log f is concave. For k < 1 it is the better
+ * variable, as the density of X itself is unbounded at 0. Horizontal layers of one area
+ * cover f: the first is a rectangle and two exponentials above the tails, the others are
+ * rectangles whose upper corners the width of the next one determines. The sampler is
+ * exact if the areas are equal, so the last layer may reach above the peak, and the area
+ * need not be exact. */
+
+/* Solves e^t - t - 1 = drop on the side of `t` from 0, by Newton: the function is convex,
+ * so all steps after the first lead towards 0 and do not cross it. */
+static double edge_from(double t, double drop)
+{
+    for (int turn = 0; turn < 60; turn++) {
+        double slope = expm1(t), step = (slope - t - drop) / slope;
+
+        t -= step;
+        if (fabs(step) < 1e-7 * fabs(t)) /* the next would be the square of this */
+            break;
+    }
+    return t;
+}
+
+/* Stack the layers on a first one of the given height. Returns how many reach the peak,
+ * with a fraction; more than CV_LAYERS are extrapolated from the last. */
+static double stack(struct cv_gamma *dist, double lowest)
+{
+    double drop = -log(lowest) / dist->shape, wide = sqrt(2 * drop), area, above,
+           last = 1;
+    double low = edge_from(-(drop + wide), drop),
+           high = edge_from(log1p(drop + wide), drop);
+    unsigned i;
+
+    dist->tail_low = -1 / (dist->shape * expm1(low));
+    dist->tail_high = 1 / (dist->shape * expm1(high));
+    dist->layer[0] = (struct cv_gamma_layer){
+        low - dist->tail_low, high - low + dist->tail_low + dist->tail_high, low, high
+    };
+    area = lowest * dist->layer[0].width;
+    dist->height[1] = above = lowest;
+    for (i = 1; i < CV_LAYERS && above < 1; i++) {
+        struct cv_gamma_layer *layer = &dist->layer[i];
+
+        /* No point of the last layer is sure: there is no layer above. */
+        *layer = (struct cv_gamma_layer){ low, high - low, INFINITY, -INFINITY };
+        last = area / layer->width;
+        dist->height[i + 1] = above += last;
+        if (i == CV_LAYERS - 1 || above >= 1)
+            continue;
+        drop = -log(above) / dist->shape;
+        layer->sure_low = low = edge_from(low, drop);
+        layer->sure_high = high = edge_from(high, drop);
+    }
+    return i + (1 - above) / last;
+}
+
+/* Fill layer, height and tail_..., given the shape. */
+static void gamma_make_layers(struct cv_gamma *dist)
+{
+    /* Within 3% of the height of the first layer, which is 4.5e-4 for shape 0 and 9.4e-4
+     * for shape 1. */
+    const double k = dist->shape, guess = 4.54e-4 + 7.54e-4 * k / (k + 0.5615);
+    /* The last layer reaches a little above the peak. */
+    const double aim = CV_LAYERS - 0.06;
+    double low = log(0.96 * guess), high = log(1.04 * guess), middle, excess;
+    double too_many = stack(dist, exp(low)) - aim, too_few = stack(dist, exp(high)) - aim;
+    int side = 0;
+
+    assert(too_many > 0 && too_few < 0);
+    /* False position; an end that stays twice counts half (the Illinois rule). */
+    do {
+        middle = low + (high - low) * too_many / (too_many - too_few);
+        excess = stack(dist, exp(middle)) - aim;
+        if (excess > 0) {
+            too_few /= side > 0 ? 2 : 1;
+            too_many = excess;
+            low = middle;
+            side = 1;
+        } else {
+            too_many /= side < 0 ? 2 : 1;
+            too_few = excess;
+            high = middle;
+            side = -1;
+        }
+    } while (fabs(excess) > 0.05);
+}
+
+/* --- normal and exponential, if one word does not decide ---------------------------- */
 
 static uint64_t next_word(const struct cv_word_source *words)
 {
@@ -31,10 +117,10 @@ static double exponential_from(unsigned layer, double u,
         uint64_t word;
 
         if (layer == 0) {
-            /* The tail is the law itself, shifted. */
+            /* The tail has the same distribution, shifted. */
             shift += cv_exponential_edges[1];
         } else {
-            /* Heights of the layer's sides over the height of the density at x. */
+            /* Heights of the sides of the layer, relative to the density at x. */
             lower = exp(x - cv_exponential_edges[layer]);
             upper = exp(x - cv_exponential_edges[layer + 1]);
             if (lower + cv_unit(next_word(more)) * (upper - lower) < 1)
@@ -87,123 +173,117 @@ double cv_normal_from(uint64_t word, const struct cv_word_source *more)
     return x;
 }
 
-/* --- gamma -------------------------------------------------------------------------- */
+/* --- gamma variates ----------------------------------------------------------------- */
 
-static void init_cube(struct cv_gamma *distribution)
+static void init_cube(struct cv_gamma *dist)
 {
     double surely;
 
-    distribution->d = distribution->shape - 1.0 / 3;
-    distribution->c = 1 / sqrt(9 * distribution->d);
-    /* The least s with 1 - s x^4 <= exp(h) for all x is (1 + o(1))/(108 d); this is above
-     * it by 0.4 to 4% for every d >= 2/3, as the tests check. */
-    distribution->squeeze = (1 + 0.56 / cbrt(distribution->d) + 0.5 / distribution->d) /
-                            (108 * distribution->d);
-    distribution->scale =
-        distribution->mean * distribution->cv * distribution->cv * distribution->d;
-    /* One word decides |x| < 3.6542 only, so x^4 < 178.4. Where that is too coarse to
-     * help, the comparison must never hold: it would be guessed wrong too often. */
-    surely = 1 - 178.4 * distribution->squeeze;
-    /* Of a very narrow law it is 1, but no word is as large as 2^64. */
-    surely = fmin(surely, 1 - 0x1p-53);
-    distribution->always = surely > 0.9 ? (uint64_t)(surely * 0x1p64) : 0;
+    dist->d = dist->shape - 1.0 / 3;
+    dist->c = 1 / sqrt(9 * dist->d);
+    /* 0.4 to 4% above the least s with 1 - s x^4 <= exp(h) for all x, for every d >=
+     * 2/3. */
+    dist->squeeze = (1 + 0.56 / cbrt(dist->d) + 0.5 / dist->d) / (108 * dist->d);
+    dist->scale = dist->mean * dist->cv * dist->cv * dist->d;
+    /* One word decides |x| < 3.6542 only, so x^4 < 178.4. The branch would be
+     * mispredicted too often if the bound were low. It must stay below 2^64. */
+    surely = fmin(1 - 178.4 * dist->squeeze, 1 - 0x1p-53);
+    dist->always = surely > 0.9 ? (uint64_t)(surely * 0x1p64) : 0;
 }
 
-void cv_gamma_init(struct cv_gamma *distribution, double mean, double cv)
+void cv_gamma_init(struct cv_gamma *dist, double mean, double cv)
 {
     assert(isfinite(mean) && mean >= 0 && isfinite(cv) && cv >= 0);
-    memset(distribution, 0, sizeof *distribution);
-    distribution->method = CV_GAMMA_CONSTANT;
-    distribution->mean = mean;
-    distribution->cv = cv;
+    memset(dist, 0, sizeof *dist);
+    dist->method = CV_GAMMA_CONSTANT;
+    dist->mean = mean;
+    dist->cv = cv;
     if (cv < 1e-12 || mean == 0)
         return;
-    distribution->shape = 1 / (cv * cv);
+    dist->shape = 1 / (cv * cv);
     if (cv == 1) {
-        distribution->method = CV_GAMMA_EXPONENTIAL;
+        dist->method = CV_GAMMA_EXPONENTIAL;
     } else if (cv < 1) {
-        distribution->method = CV_GAMMA_CUBE;
-        init_cube(distribution);
+        dist->method = CV_GAMMA_CUBE;
+        init_cube(dist);
     } else {
-        distribution->method = CV_GAMMA_LOGARITHM;
-        cv_gamma_make_layers(distribution);
+        dist->method = CV_GAMMA_LOGARITHM;
+        gamma_make_layers(dist);
     }
 }
 
-/* Whether the normal x, of which v is 1 + c x > 0, is accepted by the uniform u. */
-static bool accepts(const struct cv_gamma *distribution, double x, double v, double u)
+/* Whether the uniform u accepts the normal x; v = 1 + c x > 0. */
+static bool accepts(const struct cv_gamma *dist, double x, double v, double u)
 {
     double square = x * x;
 
-    if (u < 1 - distribution->squeeze * (square * square))
+    if (u < 1 - dist->squeeze * (square * square))
         return true;
-    return log(u) < 0.5 * square + distribution->d * (1 - v * v * v + 3 * log(v));
+    return log(u) < 0.5 * square + dist->d * (1 - v * v * v + 3 * log(v));
 }
 
-static double draw_cube(const struct cv_gamma *distribution,
-                        const struct cv_word_source *words)
+static double draw_cube(const struct cv_gamma *dist, const struct cv_word_source *words)
 {
     for (;;) {
         uint64_t first = next_word(words), second = next_word(words);
-        double x = cv_normal_from(first, words), v = 1 + distribution->c * x;
+        double x = cv_normal_from(first, words), v = 1 + dist->c * x;
 
-        if (v > 0 && accepts(distribution, x, v, cv_unit(second)))
-            return distribution->scale * (v * v * v);
+        if (v > 0 && accepts(dist, x, v, cv_unit(second)))
+            return dist->scale * (v * v * v);
     }
 }
 
-/* Beyond the sides of the first layer the logarithm of the density, which is concave, is
- * below its tangents there. The tail on the side of t; whether it is accepted. */
-static bool draw_tail(const struct cv_gamma *distribution,
-                      const struct cv_word_source *words, double *t)
+/* A point of the tail on the side of t, and whether it is accepted. The logarithm of the
+ * density is concave, hence below its tangents at the sides of the first layer. */
+static bool draw_tail(const struct cv_gamma *dist, const struct cv_word_source *words,
+                      double *t)
 {
-    const struct cv_gamma_layer *first = &distribution->layer[0];
+    const struct cv_gamma_layer *first = &dist->layer[0];
     double e = cv_exponential(words), below;
 
-    *t = *t < first->sure_low ? first->sure_low - e * distribution->tail_low
-                              : first->sure_high + e * distribution->tail_high;
-    below = log(distribution->height[1]) - e - cv_gamma_log_density(distribution, *t);
+    *t = *t < first->sure_low ? first->sure_low - e * dist->tail_low
+                              : first->sure_high + e * dist->tail_high;
+    below = log(dist->height[1]) - e - cv_gamma_log_density(dist, *t);
     return cv_exponential(words) > below;
 }
 
-static double draw_logarithm(const struct cv_gamma *distribution,
+static double draw_logarithm(const struct cv_gamma *dist,
                              const struct cv_word_source *words)
 {
     for (;;) {
         uint64_t word = next_word(words);
         unsigned i = word & (CV_LAYERS - 1);
-        const struct cv_gamma_layer *layer = &distribution->layer[i];
+        const struct cv_gamma_layer *layer = &dist->layer[i];
         double t = layer->left + cv_unit(word) * layer->width;
 
         if (t >= layer->sure_low && t <= layer->sure_high)
-            return cv_gamma_of_logarithm(distribution, t);
+            return cv_gamma_of_logarithm(dist, t);
         if (i == 0) {
-            if (draw_tail(distribution, words, &t))
-                return cv_gamma_of_logarithm(distribution, t);
+            if (draw_tail(dist, words, &t))
+                return cv_gamma_of_logarithm(dist, t);
         } else {
-            double low = distribution->height[i], high = distribution->height[i + 1];
+            double low = dist->height[i], high = dist->height[i + 1];
 
             if (log(low + cv_unit(next_word(words)) * (high - low)) <
-                cv_gamma_log_density(distribution, t))
-                return cv_gamma_of_logarithm(distribution, t);
+                cv_gamma_log_density(dist, t))
+                return cv_gamma_of_logarithm(dist, t);
         }
     }
 }
 
-double cv_gamma_from(const struct cv_gamma *distribution,
-                     const struct cv_word_source *words)
+double cv_gamma_from(const struct cv_gamma *dist, const struct cv_word_source *words)
 {
-    switch (distribution->method) {
+    switch (dist->method) {
     case CV_GAMMA_CONSTANT:
         break;
     case CV_GAMMA_EXPONENTIAL:
-        return distribution->mean * cv_exponential(words);
+        return dist->mean * cv_exponential(words);
     case CV_GAMMA_CUBE:
-        return draw_cube(distribution, words);
+        return draw_cube(dist, words);
     case CV_GAMMA_LOGARITHM:
-        return draw_logarithm(distribution, words);
+        return draw_logarithm(dist, words);
     }
-    return distribution->mean;
+    return dist->mean;
 }
 
 /* The words of the stream (seed, run, i, j), two to a block. */
@@ -225,13 +305,13 @@ static uint64_t next_of_stream(void *source)
     return stream->block.word[which];
 }
 
-double cv_gamma_at_slow(const struct cv_gamma *distribution, uint64_t seed, uint32_t run,
+double cv_gamma_at_slow(const struct cv_gamma *dist, uint64_t seed, uint32_t run,
                         uint32_t i, uint32_t j)
 {
     struct stream stream = { .seed = seed, .run = run, .i = i, .j = j };
     struct cv_word_source words = { next_of_stream, &stream };
 
-    return cv_gamma_from(distribution, &words);
+    return cv_gamma_from(dist, &words);
 }
 
 double cv_normal_at(uint64_t seed, uint32_t run, uint32_t i, uint32_t j)

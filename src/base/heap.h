@@ -1,13 +1,13 @@
-/* heap.h -- which of many comes first: binary heaps. SPDX-License-Identifier: MIT */
+/* heap.h -- binary heaps. SPDX-License-Identifier: MIT */
 #ifndef CV_HEAP_H
 #define CV_HEAP_H
 #include <stddef.h>
 
 /* Define functions for arrays of this type, whose first `count` elements are a heap by
  * before(a, b), which gets pointers:
- *   NAME_sink  put an item at a place below which the others are in order, or further down;
- *   NAME_push  add one; then there are count + 1;
- *   NAME_pop   take the first; then there are count - 1. */
+ *   NAME_sink  put an item at index `at` or below it, given a heap below `at`;
+ *   NAME_push  add an item, which makes count + 1;
+ *   NAME_pop   remove the first item, which makes count - 1. */
 #define CV_HEAP(name, type, before) CV_HEAP_PLACED(name, type, before, CV_HEAP_UNPLACED)
 #define CV_HEAP_UNPLACED(item, at) ((void)(item))
 

@@ -32,11 +32,11 @@ bool cv_own_program(char *out, size_t size)
     return length > 0;
 }
 
-enum cleave_status cv_helper_program_find(const struct cv_helper_program *companion,
+enum cleave_status cv_helper_program_find(const struct cv_helper_program *helper,
                                           char *path, size_t size,
                                           struct cleave_error *err)
 {
-    const char *given = getenv("CLEAVE_LIBEXEC"), *program = companion->program;
+    const char *given = getenv("CLEAVE_LIBEXEC"), *program = helper->program;
     char room[PATH_MAX], self[PATH_MAX];
     char *slash;
 
@@ -50,7 +50,7 @@ enum cleave_status cv_helper_program_find(const struct cv_helper_program *compan
         return cv_fail(err, CLEAVE_EENGINE,
                        "%s is missing: CLEAVE_LIBEXEC names the folder %.200s, which has "
                        "no %s",
-                       companion->what, given, program);
+                       helper->what, given, program);
     }
     if (!cv_own_program(self, sizeof self))
         self[0] = '\0';
@@ -64,5 +64,5 @@ enum cleave_status cv_helper_program_find(const struct cv_helper_program *compan
     if (is_there(path, size, CLEAVE_LIBEXEC_DIR, "", program))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EENGINE, "%s is missing: there is no program %s, %s",
-                   companion->what, program, companion->remedy);
+                   helper->what, program, helper->remedy);
 }

@@ -8,18 +8,18 @@
 
 struct cv_helper_program {
     const char *program; /* "cleave-simgrid"                                    */
-    const char *what;    /* what is missing without it: "engine 'simgrid'"      */
+    const char *what;    /* the missing feature: "engine 'simgrid'"             */
     const char *remedy;  /* "which is in the Debian package cleave-simgrid"     */
 };
 
-/* Where it is: in the folder that the variable CLEAVE_LIBEXEC names or, without it,
- * beside the running program and where cleave was installed. `path`, if not NULL, is
- * filled. Without the program: CLEAVE_EENGINE, and err says what to install. */
-enum cleave_status cv_helper_program_find(const struct cv_helper_program *companion,
+/* Find the program in the directory $CLEAVE_LIBEXEC or, if that is not set, next to the
+ * running program and where cleave was installed. `path`, if not NULL, is filled. If the
+ * program is missing: CLEAVE_EENGINE, with the package to install. */
+enum cleave_status cv_helper_program_find(const struct cv_helper_program *helper,
                                           char *path, size_t size,
                                           struct cleave_error *err);
 
-/* The file that this process runs. False: that is not known, and `out` is as it was. */
+/* The path of the running program. False: not known, `out` is unchanged. */
 bool cv_own_program(char *out, size_t size);
 
 #endif

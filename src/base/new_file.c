@@ -1,4 +1,5 @@
-/* new_file.c -- a file that gets its name when it is whole. SPDX-License-Identifier: MIT */
+/* new_file.c -- files that get their name when they are complete.
+ * SPDX-License-Identifier: MIT */
 #include "base/new_file.h"
 
 #include <errno.h>
@@ -28,8 +29,6 @@ static enum cleave_status fail_folder(struct cleave_error *err, int error)
                    strerror(error));
 }
 
-/* --- opening ------------------------------------------------------------------------------ */
-
 int cv_open_at_once(const char *path, int flags)
 {
     const int fd = open(path, flags | O_NONBLOCK, 0666);
@@ -43,7 +42,7 @@ int cv_open_at_once(const char *path, int flags)
     return fd;
 }
 
-/* A device, a pipe, or a file that is open already: no other can take its place. */
+/* For devices, pipes and open files, which cannot be replaced. */
 static enum cleave_status open_in_place(const struct cv_file_target *target, unsigned how,
                                         struct cv_new_file *out, struct cleave_error *err)
 {
@@ -63,8 +62,8 @@ static enum cleave_status open_in_place(const struct cv_file_target *target, uns
     return out->fd >= 0 ? CLEAVE_OK : fail_now(err, errno);
 }
 
-/* ".NAME.part-PID", with a further number where that is taken: nothing that is there is
- * opened, least of all a link that somebody has put in the way. */
+/* ".NAME.part-PID", or ".NAME.part-PID-1", ... if that exists: existing files, and links
+ * that an attacker has made, are not opened. */
 static enum cleave_status open_beside(struct cv_new_file *file, struct cleave_error *err)
 {
     const int folder = (int)cv_folder_length(file->path);
@@ -97,8 +96,8 @@ static enum cleave_status open_beside(struct cv_new_file *file, struct cleave_er
                : fail_now(err, error);
 }
 
-/* In a folder such as /tmp, only its owner may put another file in the place of one: that
- * would be found when all has been written. */
+/* In a sticky directory such as /tmp only the owner of a file may replace it: find out
+ * now, and not when everything has been written. */
 static bool is_fixed(const struct cv_new_file *file)
 {
     const size_t folder = cv_folder_length(file->path);
@@ -116,9 +115,8 @@ static bool is_fixed(const struct cv_new_file *file)
     return fixed;
 }
 
-/* The mode by the umask is that of a file that was made with all rights: asking for the
- * umask itself would mean to change it for a moment, for all threads. The file is empty so
- * far. */
+/* The umask is read from the mode of a new, empty file: umask() would change it for all
+ * threads for a moment. */
 static enum cleave_status hide(struct cv_new_file *file, struct cleave_error *err)
 {
     struct stat info;
@@ -138,7 +136,7 @@ static enum cleave_status open_new(struct cv_file_target *target, unsigned how,
 
     if (target->exists && (how & CV_NEW_FILE_ONLY) != 0)
         return cv_fail(err, CLEAVE_EREFUSED, "it exists");
-    /* A file that is write-protected was meant to stay. */
+    /* A write-protected file is kept. */
     if (target->exists && faccessat(AT_FDCWD, target->path, W_OK, AT_EACCESS) != 0)
         return fail_now(err, errno);
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
@@ -199,10 +197,8 @@ enum cleave_status cv_new_file_check(const char *path, unsigned how,
     return CLEAVE_OK;
 }
 
-/* --- its name ----------------------------------------------------------------------------- */
-
-/* Owner, group and permissions. Where the group cannot be kept, it must not get what
- * another had. */
+/* Owner, group and permissions. If the group cannot be kept, the other group gets no
+ * access. */
 static int set_rights(struct cv_new_file *file)
 {
     mode_t mode = file->older.st_mode;
@@ -219,13 +215,11 @@ static int set_rights(struct cv_new_file *file)
     return fchmod(file->fd, mode) == 0 ? 0 : errno;
 }
 
-/* What the system has taken but not written may still fail, and a name can reach the disk
- * before the bytes. Where an older file is given up for this one, the bytes have to be there
- * first: after a crash there is the old file or the new one, whole. Where nothing is given
- * up, a result is worth as much as that of any other command, and waiting for the disk
- * would only cost time. A network file system says what it could not keep when a descriptor
- * is closed, so a copy of it is. The folder is not waited for: whichever name it has after
- * a crash leads to a whole file. */
+/* Buffered writes may still fail, and the rename can reach the disk before the bytes. If
+ * an older file is replaced, fsync comes first: after a crash either file is complete.
+ * Otherwise waiting for the disk only costs time. Network file systems report write
+ * errors when a descriptor is closed, so a copy of it is closed. No fsync of the
+ * directory is needed: either name leads to a complete file. */
 static int settle(const struct cv_new_file *file)
 {
     int copy;
@@ -239,7 +233,7 @@ static int settle(const struct cv_new_file *file)
     return close(copy) == 0 ? 0 : errno;
 }
 
-/* Rename, but never over a file that came in the meantime. */
+/* Rename, but do not replace a file that was created in the meantime. */
 static int rename_only(const char *from, const char *to)
 {
     struct stat info;
@@ -248,7 +242,8 @@ static int rename_only(const char *from, const char *to)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    if (lstat(to, &info) == 0) /* a file system that cannot do both at once */
+    if (lstat(to, &info) ==
+        0) /* not atomic, if the file system has no RENAME_NOREPLACE */
         return EEXIST;
     return rename(from, to) == 0 ? 0 : errno;
 }
@@ -275,8 +270,6 @@ enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* --- closing ------------------------------------------------------------------------------ */
-
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err)
 {
     const int error = file->fd >= 0 && close(file->fd) != 0 ? errno : 0;
@@ -298,7 +291,7 @@ uint64_t cv_new_file_size(const struct cv_new_file *file)
 {
     struct stat info;
 
-    /* Where somebody has removed its folder, nothing is left of it. */
+    /* Another process may have removed the directory. */
     return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_size > 0 &&
                    (file->beside == NULL || info.st_nlink > 0)
                ? (uint64_t)info.st_size

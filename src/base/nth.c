@@ -1,7 +1,5 @@
-/* nth.c -- the value that sorting would put at a place: Hoare's selection.
- * SPDX-License-Identifier: MIT
- *
- * Middle pivots, so that sorted values are quick as well. */
+/* nth.c -- Hoare's selection, with middle pivots because values are often sorted.
+ * SPDX-License-Identifier: MIT */
 #include "base/nth.h"
 
 double cv_nth(double *values, size_t count, size_t place)

@@ -1,10 +1,10 @@
-/* nth.h -- the value that sorting would put at a place. SPDX-License-Identifier: MIT */
+/* nth.h -- selection of the n-th value. SPDX-License-Identifier: MIT */
 #ifndef CV_NTH_H
 #define CV_NTH_H
 #include <stddef.h>
 
-/* It is put there: what is before is not greater, what is behind is not less. O(count), much
- * quicker than to sort a million values for three of them. */
+/* The value that sorting would put at index `place`. Moves it there; values before it are
+ * not greater, values after it not less. O(count). */
 double cv_nth(double *values, size_t count, size_t place);
 
 #endif

@@ -1,22 +1,120 @@
 /* quantity.c -- numbers that may carry a unit. SPDX-License-Identifier: MIT
  *
- * The digits are collected as a whole number and a power of ten. Units that are whole
- * multiples (ms, MB, min, ...) are applied to these exactly, so that strtod rounds once:
- * "0.1ms" is the double next to 0.0001. strtod never sees a decimal point and so does not
- * depend on the locale. */
+ * The digits are collected as an integer and a power of ten. Units (ms, MB, min, ...) are
+ * applied to these exactly, so that strtod rounds once: "0.1ms" is the double next to
+ * 0.0001. strtod never sees a decimal point, so it does not depend on the locale. */
 #include "base/quantity.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number_digits.h"
+/* --- writing 17 digits, faster than printf ------------------------------------------ */
+
+/* A double is m 2^e with m < 2^53. Its 17 digits are the integer next to m 2^e 10^p = m
+ * 5^p 2^(e+p), with the largest p that leaves 17 digits. For numbers from 1e-4 to 1e17, p
+ * is 0 to 21, so m 5^p has at most 102 bits and all is exact; ties go to the even
+ * integer, as in printf. Traces hold tens of millions of numbers. */
+
+__extension__ typedef unsigned __int128 wide;
+
+enum { DIGITS = 17, BITS = 53 };
+
+static const uint64_t too_many = 100000000000000000; /* 18 digits */
+static const double log10_of_2 = 0.30102999566398120;
+
+/* The integer next to m 2^e 10^p. */
+static uint64_t round_scaled(uint64_t m, int e, int p)
+{
+    static const uint64_t fives[] = { 1,
+                                      5,
+                                      25,
+                                      125,
+                                      625,
+                                      3125,
+                                      15625,
+                                      78125,
+                                      390625,
+                                      1953125,
+                                      9765625,
+                                      48828125,
+                                      244140625,
+                                      1220703125,
+                                      6103515625,
+                                      30517578125,
+                                      152587890625,
+                                      762939453125,
+                                      3814697265625,
+                                      19073486328125,
+                                      95367431640625,
+                                      476837158203125 };
+    const wide product = (wide)m * fives[p];
+    const int shift = -(e + p);
+    uint64_t whole;
+    wide rest, half;
+
+    if (shift <= 0)
+        return (uint64_t)(product << -shift);
+    whole = (uint64_t)(product >> shift);
+    rest = product & (((wide)1 << shift) - 1);
+    half = (wide)1 << (shift - 1);
+    return whole + (rest > half || (rest == half && whole % 2 == 1));
+}
+
+/* `point` digits precede the decimal point; if negative, -point zeros follow it. */
+static void write_digits(const char *digits, int count, int point, char *to)
+{
+    if (point <= 0) {
+        memcpy(to, "0.000", (size_t)(2 - point));
+        to += 2 - point;
+        memcpy(to, digits, (size_t)count);
+        to += count;
+    } else {
+        memcpy(to, digits, (size_t)point);
+        to += point;
+        if (count > point) {
+            *to++ = '.';
+            memcpy(to, digits + point, (size_t)(count - point));
+            to += count - point;
+        }
+    }
+    *to = '\0';
+}
+
+/* Write the number as "%.17g" does, with a full stop. False for numbers below 1e-4 and
+ * from 1e17, of which nothing is written. */
+static bool write_number(double value, char buffer[CV_NUMBER_SIZE])
+{
+    const double size = fabs(value);
+    char digits[DIGITS];
+    int e, point, count = DIGITS;
+    uint64_t m, whole;
+
+    if (!(size >= 1e-4 && size < 1e17))
+        return false;
+    m = (uint64_t)ldexp(frexp(size, &e), BITS);
+    point = (int)floor((e - 1) * log10_of_2) + 1; /* or one more */
+    whole = round_scaled(m, e - BITS, DIGITS - point);
+    if (whole >= too_many)
+        whole = round_scaled(m, e - BITS, DIGITS - ++point);
+    for (int i = DIGITS; i-- > 0; whole /= 10)
+        digits[i] = (char)('0' + whole % 10);
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    if (value < 0)
+        *buffer++ = '-';
+    write_digits(digits, count, point, buffer);
+    return true;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
 
 enum {
     DIGITS_MOST = 800,       /* more than any double has */
-    EXPONENT_MOST = 1000000, /* far beyond what a double holds, far below INT_MAX */
+    EXPONENT_MOST = 1000000, /* far above that of a double, far below INT_MAX */
 };
 
 struct decimal {
@@ -27,7 +125,7 @@ struct decimal {
 };
 
 struct scale {
-    unsigned times; /* a whole factor below 100 */
+    unsigned times; /* a factor below 100       */
     int tens, twos; /* powers of 10 and 2       */
     unsigned divisor;
 };
@@ -37,7 +135,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "e12" at `*at`, if it is one; otherwise nothing is read and it must be a unit. */
+/* An exponent such as "e12". Else nothing is read: a unit follows. */
 static void read_exponent(const char **at, struct decimal *decimal)
 {
     const char *c = *at;
@@ -92,7 +190,7 @@ static bool read_decimal(const char **at, struct decimal *decimal)
     return true;
 }
 
-/* Multiply by a whole number below 100, so that at most two digits are added. */
+/* `factor` is below 100, so that at most two digits are added. */
 static void multiply(struct decimal *decimal, unsigned factor)
 {
     unsigned carry = 0;
@@ -150,7 +248,7 @@ static bool read_time_unit(const char *unit, size_t length, struct scale *scale)
     return false;
 }
 
-/* "MB", "Ki", "u": leaves *at behind it. *out_amount tells whether B or u was there. */
+/* "MB", "Ki", "u": moves *at to its end. *out_amount: B or u was read. */
 static void read_amount_unit(const char **at, struct scale *scale, bool *out_amount)
 {
     static const char prefixes[] = "KMGT";
@@ -189,7 +287,7 @@ static bool read_unit(const char *unit, enum cv_quantity kind, struct scale *sca
     return true;
 }
 
-/* "m" and "d" too, as sleep(1) has them; in a file an m could be a metre or a thousandth. */
+/* Also "m" and "d", as in sleep(1); in a file an m could be a metre or a thousandth. */
 static bool read_long_unit(const char *unit, size_t length, struct scale *scale)
 {
     if (length != 1 || (*unit != 'm' && *unit != 'd'))
@@ -200,7 +298,7 @@ static bool read_long_unit(const char *unit, size_t length, struct scale *scale)
     return true;
 }
 
-/* "1h30m": times, each with a unit and without a sign, that are added up. */
+/* A sum such as "1h30m": each time has a unit and no sign. */
 static bool read_time_sum(const char *text, double *out)
 {
     double sum = 0;
@@ -249,8 +347,8 @@ const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *o
     return NULL;
 }
 
-/* printf writes the decimal point of the locale; whatever stands in its place becomes a
- * full stop. */
+/* Replaces the decimal point of the locale, which may have several bytes, by a full
+ * stop. */
 static const char *clean_point(char buffer[CV_NUMBER_SIZE])
 {
     char *to = buffer;
@@ -275,7 +373,7 @@ static bool print_not_finite(double value, char buffer[CV_NUMBER_SIZE])
 
 const char *cv_number_full(double value, char buffer[CV_NUMBER_SIZE])
 {
-    if (cv_number_digits(value, buffer) || print_not_finite(value, buffer))
+    if (write_number(value, buffer) || print_not_finite(value, buffer))
         return buffer;
     snprintf(buffer, CV_NUMBER_SIZE, "%.17g", value);
     return clean_point(buffer);
@@ -285,8 +383,8 @@ const char *cv_number_short(double value, char buffer[CV_NUMBER_SIZE])
 {
     if (print_not_finite(value, buffer))
         return buffer;
-    /* A decimal of up to 15 digits survives the way to a double and back, and %g drops
-     * trailing zeros, so fewer need not be tried. */
+    /* Decimals of up to 15 digits survive the way to a double and back, and %g drops
+     * trailing zeros. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(buffer, CV_NUMBER_SIZE, "%.*g", digits, value);
         if (digits == 17 || strtod(buffer, NULL) == value)

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "base/gamma_sampler.h"
-#include "base/philox.h"
 
 void cv_random_at(struct cv_random *random, uint64_t seed, uint32_t a, uint32_t b,
                   uint32_t c)
@@ -81,7 +80,7 @@ double cv_random_gamma(struct cv_random *random, double cv)
 
 uint64_t cv_random_derive(uint64_t seed, uint64_t purpose)
 {
-    /* A stream of its own kind: no simulated run has this number. */
+    /* No simulated run has the number UINT32_MAX. */
     return cv_philox(seed, UINT32_MAX, (uint32_t)(purpose >> 32), (uint32_t)purpose, 0)
         .word[0];
 }

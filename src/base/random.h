@@ -1,7 +1,7 @@
 /* random.h -- random numbers as a function of a key. SPDX-License-Identifier: MIT
  *
- * A stream is named by (seed, a, b, c) and needs no memory of other streams, so the
- * cost of one operation in one run is the same on any number of threads. */
+ * A stream is named by (seed, a, b, c) and does not depend on other streams, so results
+ * are the same on any number of threads. */
 #ifndef CV_RANDOM_H
 #define CV_RANDOM_H
 #include <stdint.h>
@@ -21,12 +21,12 @@ uint64_t cv_random_bits(struct cv_random *random);
 double cv_random_uniform(struct cv_random *random);
 /* Mean 0, standard deviation 1. */
 double cv_random_normal(struct cv_random *random);
-/* Gamma with mean 1 and coefficient of variation `cv` >= 0. For many variates of one law
- * base/gamma_sampler.h is several times faster. */
+/* Gamma with mean 1 and coefficient of variation `cv` >= 0. For many variates of one
+ * distribution base/gamma_sampler.h is several times faster. */
 double cv_random_gamma(struct cv_random *random, double cv);
 
-/* A seed for one of several purposes (0, 1, ...) of a user's seed: streams of the same
- * name under seeds made from one seed, or from neighbouring ones, are unrelated. */
+/* A seed for purpose 0, 1, ...: streams of the same name under derived seeds are
+ * independent, also if `seed` is a neighbouring number. */
 uint64_t cv_random_derive(uint64_t seed, uint64_t purpose);
 
 #endif

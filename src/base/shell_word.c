@@ -1,4 +1,5 @@
-/* shell_word.c -- words as a shell would take them. SPDX-License-Identifier: MIT */
+/* shell_word.c -- quoting for shells, and lists of arguments.
+ * SPDX-License-Identifier: MIT */
 #include "base/shell_word.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static bool is_plain(const char *word)
     return *word != '\0' && word[strspn(word, plain)] == '\0';
 }
 
-/* $'...' of bash, ksh, zsh and newer POSIX. */
+/* bash, ksh, zsh and newer POSIX shells know $'...'. */
 static void add_escaped(struct cv_text *out, const char *word)
 {
     cv_text_add(out, "$'");
@@ -40,7 +41,6 @@ static void add_quoted(struct cv_text *out, const char *word)
     cv_text_add(out, "'");
 }
 
-/* For any sh. */
 static void add_for_sh(struct cv_text *out, const char *word)
 {
     if (is_plain(word))
@@ -77,15 +77,15 @@ void cv_sh_words_add(struct cv_text *out, const char *const *words)
     add_words(out, words, add_for_sh);
 }
 
-/* --- login shells ------------------------------------------------------------------------- */
+/* --- login shells ------------------------------------------------------------------- */
 
-/* Between ' and ' csh knows lines and !, and fish a backslash. */
+/* Special between ' and ': newline and ! in csh, backslash in fish. */
 static bool is_odd(char byte)
 {
     return (byte > 0 && byte < ' ') || byte == 127 || strchr("'\\!", byte) != NULL;
 }
 
-/* Words and blanks between them, no more. */
+/* Plain words and spaces only. */
 static bool is_simple(const char *script)
 {
     char word[2] = { 0, 0 };
@@ -114,4 +114,66 @@ void cv_login_line_add(struct cv_text *out, const char *script)
             cv_text_add(out, is_odd(*byte) ? "\\0%03o" : "%c", (unsigned char)*byte);
         cv_text_add(out, "'");
     }
+}
+
+/* --- arguments of a command --------------------------------------------------------- */
+
+#define BLANK " \t"
+
+/* Room for `count` words and NULL. */
+static bool grow_array(struct cv_words *words, size_t count)
+{
+    size_t room = words->room > 0 ? words->room : 16;
+    const char **grown;
+
+    if (count < words->room)
+        return true;
+    while (room <= count)
+        room *= 2;
+    grown = cv_array(words->arena, room, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (words->count > 0)
+        memcpy(grown, words->items, words->count * sizeof *grown);
+    words->items = grown;
+    words->room = room;
+    return true;
+}
+
+/* `word` is in the arena. */
+static void append(struct cv_words *words, const char *word)
+{
+    if (word == NULL || !grow_array(words, words->count + 1))
+        words->failed = true;
+    else
+        words->items[words->count++] = word;
+}
+
+void cv_words_add(struct cv_words *words, const char *word)
+{
+    append(words, word != NULL ? cv_arena_text(words->arena, word) : NULL);
+}
+
+void cv_words_split(struct cv_words *words, const char *text)
+{
+    char *copy = text != NULL ? cv_arena_text(words->arena, text) : NULL, *rest;
+
+    words->failed = words->failed || copy == NULL;
+    for (char *word = copy != NULL ? strtok_r(copy, BLANK, &rest) : NULL; word != NULL;
+         word = strtok_r(NULL, BLANK, &rest))
+        append(words, word);
+}
+
+void cv_words_take(struct cv_words *words, struct cv_text *text)
+{
+    cv_words_add(words, text->failed ? NULL : text->bytes);
+    cv_text_done(text);
+}
+
+const char **cv_words_done(struct cv_words *words)
+{
+    if (words->failed || !grow_array(words, words->count))
+        return NULL;
+    words->items[words->count] = NULL;
+    return words->items;
 }

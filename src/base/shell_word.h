@@ -1,18 +1,39 @@
-/* shell_word.h -- words as a shell would take them. SPDX-License-Identifier: MIT */
+/* shell_word.h -- quoting for shells, and lists of arguments.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_SHELL_WORD_H
 #define CV_SHELL_WORD_H
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/arena.h"
 #include "base/text.h"
 
-/* Add a word so that a shell reads the same word: as it is if nothing in it is special,
- * else in '...', or in $'...' if it has bytes that do not show. Different lists of words
- * never make the same text. */
+/* Add a word for a shell: unchanged if nothing in it is special, else in '...', or in
+ * $'...' if it has invisible bytes. Different lists of words never make the same text. */
 void cv_shell_word_add(struct cv_text *out, const char *word);
-/* All words up to NULL, with a blank between. */
+/* Add all words up to NULL, separated by spaces. */
 void cv_shell_words_add(struct cv_text *out, const char *const *words);
-/* The same for any sh, also an old one: what does not show stands as it is. */
+/* Add all words for any sh, which may not know $'...'. */
 void cv_sh_words_add(struct cv_text *out, const char *const *words);
-/* A line by which a login shell of any kind, such as csh or fish, which know neither `case` nor $'...' as sh
- * does, has a script done by sh. */
+/* Add a line for a login shell of any kind, such as csh or fish, that passes the script
+ * to sh. */
 void cv_login_line_add(struct cv_text *out, const char *script);
+
+/* Arguments of a command. Starts as { .arena = ... }, which owns the words and the
+ * list. */
+struct cv_words {
+    struct cv_arena *arena;
+    const char **items; /* `count` words; NULL: none yet */
+    size_t count, room;
+    bool failed; /* out of memory */
+};
+
+/* Add a copy of a word. NULL sets `failed`. */
+void cv_words_add(struct cv_words *words, const char *word);
+/* Add words that are separated by spaces or tabs: "nice -n 19" is three. */
+void cv_words_split(struct cv_words *words, const char *text);
+/* Add a text as one word, and release it. */
+void cv_words_take(struct cv_words *words, struct cv_text *text);
+/* The words, terminated by NULL; NULL: out of memory. */
+const char **cv_words_done(struct cv_words *words);
 
 #endif

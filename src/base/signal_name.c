@@ -1,4 +1,4 @@
-/* signal_name.c -- signals by their names, and those that are ignored.
+/* signal_name.c -- names and states of signals.
  * SPDX-License-Identifier: MIT */
 #include "base/signal_name.h"
 
@@ -28,7 +28,7 @@ const char *cv_signal_text(int signal, char buffer[CV_SIGNAL_ROOM])
     length = strlen(buffer);
     if (meaning == NULL || sigabbrev_np(signal) == NULL)
         return buffer;
-    /* The names of others stay as they are: "I/O possible", "CPU time limit exceeded". */
+    /* Not "I/O possible" or "CPU time limit exceeded". */
     if (isupper((unsigned char)meaning[0]) && islower((unsigned char)meaning[1]))
         snprintf(buffer + length, CV_SIGNAL_ROOM - length, " (%c%s)",
                  tolower((unsigned char)meaning[0]), meaning + 1);

@@ -1,4 +1,4 @@
-/* signal_name.h -- signals by their names, and those that are ignored.
+/* signal_name.h -- names and states of signals.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_SIGNAL_NAME_H
 #define CV_SIGNAL_NAME_H
@@ -6,16 +6,15 @@
 
 enum { CV_SIGNAL_ROOM = 64 };
 
-/* "SIGSEGV (segmentation fault)", or "signal 40" for one that has no name. Both return
- * `buffer`. */
+/* "SIGSEGV (segmentation fault)", or "signal 40" without a name. Both return `buffer`. */
 const char *cv_signal_text(int signal, char buffer[CV_SIGNAL_ROOM]);
 /* "SIGSEGV" alone. */
 const char *cv_signal_name(int signal, char buffer[CV_SIGNAL_ROOM]);
-/* Whether it is to do nothing, as whoever started us has said: nohup of SIGHUP, shells of SIGINT
- * for what runs in the background. One that is blocked is not discarded for that. */
+/* Ignored by the parent process: SIGHUP by nohup, SIGINT by shells for background
+ * processes. */
 bool cv_signal_is_ignored(int signal);
-/* Whether SIGINT, SIGTERM or SIGUSR1 has come, is blocked and not ignored: for work that does not wait
- * for anything and takes long. */
+/* Whether a blocked SIGINT, SIGTERM or SIGUSR1 that is not ignored is pending: for long
+ * computations. */
 bool cv_signal_waits(void);
 
 #endif

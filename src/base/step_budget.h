@@ -1,9 +1,7 @@
-/* step_budget.h -- how much work a search may do, counted in steps and not by a clock.
- * SPDX-License-Identifier: MIT
+/* step_budget.h -- limits of searches in steps, not in time. SPDX-License-Identifier: MIT
  *
- * A step takes about a nanosecond, whatever the machine: what is found within a limit is the
- * same everywhere. Who may be asked to stop early counts what it does, and looks now and then
- * whether the limit is passed. A NULL meter counts nothing and has no limit. */
+ * A step takes about a nanosecond, and results are the same on every machine. A search
+ * counts its steps and checks the limit now and then. A NULL budget has no limit. */
 #ifndef CV_STEP_BUDGET_H
 #define CV_STEP_BUDGET_H
 #include <stdbool.h>
@@ -26,7 +24,7 @@ static inline bool cv_step_budget_over(const struct cv_step_budget *budget)
     return budget != NULL && budget->spent >= budget->limit;
 }
 
-/* For a plan that is tried afterwards, which needs some of it, too: half of what is left. */
+/* Half of the steps left: trying the plan afterwards takes steps, too. */
 static inline struct cv_step_budget
 cv_step_budget_half(const struct cv_step_budget *budget)
 {

@@ -1,4 +1,4 @@
-/* text.c -- names near to a mistyped one, text that grows, and bytes that can be shown.
+/* text.c -- suggestions for mistyped names, text that grows, and text for messages.
  * SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
@@ -21,7 +21,7 @@ static unsigned min(unsigned a, unsigned b)
 
 unsigned cv_edit_distance(const char *a, const char *b)
 {
-    /* Rows for two letters of `a` ago, the letter before, and this one. */
+    /* Rows of the last three letters of `a`, in turn. */
     unsigned rows[3][NAME_MOST + 1];
     size_t na = strlen(a), nb = strlen(b);
 
@@ -47,7 +47,7 @@ unsigned cv_edit_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
-/* Append to a fixed buffer; false when the text did not fit and was left out. */
+/* False: the text does not fit, and nothing was appended. */
 static bool append(char *buffer, size_t size, const char *text)
 {
     size_t used = strlen(buffer), length = strlen(text);
@@ -65,7 +65,7 @@ static void list_known(size_t count, const char *(*name_at)(const void *, size_t
 
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(buffer);
-        /* All but the last name leave room to say that there are more. */
+        /* All names but the last leave room for ", ...". */
         size_t room =
             i + 1 == count ? size : size - (size < sizeof more ? size : sizeof more);
 
@@ -78,8 +78,7 @@ static void list_known(size_t count, const char *(*name_at)(const void *, size_t
     }
 }
 
-/* How far `name` is from `typed`, whatever the case of its letters. The beginning of a
- * name is as near as one mistake. */
+/* The distance without regard to case. A prefix of a name counts as one mistake. */
 static unsigned distance_to(const char *typed, const char *name)
 {
     char lower[NAME_MOST + 1];
@@ -101,7 +100,7 @@ void cv_suggest(const char *typed, size_t count,
                 const void *context, char *buffer, size_t size)
 {
     size_t length = strlen(typed), last = 0;
-    /* The mistakes allowed grow with the length of what was typed. */
+    /* The mistakes allowed grow with the length of the word. */
     unsigned reach = length < 4 ? 1 : length < 9 ? 2 : length < 12 ? 3 : 4, nearest = 0;
 
     if (size == 0)
@@ -116,7 +115,7 @@ void cv_suggest(const char *typed, size_t count,
             unsigned distance = distance_to(typed, name_at(context, i));
 
             if (turn > 0 && (distance < nearest || (distance == nearest && i <= last)))
-                continue; /* was offered already */
+                continue; /* offered already */
             if (distance < best_distance) {
                 best = i;
                 best_distance = distance;
@@ -125,7 +124,7 @@ void cv_suggest(const char *typed, size_t count,
         if (best == count)
             break;
         if (turn == 0 && best_distance + 1 < reach)
-            reach = best_distance + 1; /* names much further than the best are noise */
+            reach = best_distance + 1; /* ignore names much further than the best */
         append(buffer, size, turn == 0 ? "; did you mean '" : " or '");
         append(buffer, size, name_at(context, best));
         append(buffer, size, "'");
@@ -215,8 +214,8 @@ size_t cv_utf8(const char *text, size_t length, uint32_t *out_code)
     return n;
 }
 
-/* Spaces of other widths, marks that reorder or hide text, and codes that are no
- * characters do not show as themselves. */
+/* Not visible: spaces of other widths, marks that reorder or hide text, and
+ * noncharacters. */
 static bool shows(uint32_t code)
 {
     static const uint32_t hidden[][2] = {

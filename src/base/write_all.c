@@ -1,7 +1,10 @@
-/* write_all.c -- all bytes to a descriptor. SPDX-License-Identifier: MIT */
+/* write_all.c -- complete writes to descriptors, and /dev/null.
+ * SPDX-License-Identifier: MIT */
 #include "base/write_all.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int cv_write_all(int fd, const void *bytes, size_t length)
@@ -39,4 +42,11 @@ int cv_copy_range(int from, uint64_t begin, uint64_t end, int to)
         begin += (uint64_t)got;
     }
     return 0;
+}
+
+int cv_dev_null_open(int flags)
+{
+    const int fd = open("/dev/null", flags | O_CLOEXEC);
+
+    return fd >= 0 || errno != ENOENT ? fd : memfd_create("nothing", MFD_CLOEXEC);
 }

@@ -1,12 +1,17 @@
-/* write_all.h -- all bytes to a descriptor. SPDX-License-Identifier: MIT */
+/* write_all.h -- complete writes to descriptors, and /dev/null.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_WRITE_ALL_H
 #define CV_WRITE_ALL_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* 0, or errno: then not all of them were taken. */
+/* Write all bytes. Returns 0, or errno: not all bytes were written. */
 int cv_write_all(int fd, const void *bytes, size_t length);
-/* The same with the bytes [begin, end) of a file, which has to have them. */
+/* Copy the bytes [begin, end) of a file. Returns 0 or errno. */
 int cv_copy_range(int from, uint64_t begin, uint64_t end, int to);
+
+/* Open /dev/null with O_CLOEXEC and these flags or, if there is no /dev, an empty file in
+ * memory. -1 and errno on failure. */
+int cv_dev_null_open(int flags);
 
 #endif

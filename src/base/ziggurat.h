@@ -15,11 +15,10 @@
 
 enum { CV_LAYERS = 256 };
 
-/* Abscissas of the right edges, of the lowest layer first; the last is 0. */
+/* Abscissas of the right edges, from the lowest layer up; the last is 0. */
 extern const double cv_normal_edges[CV_LAYERS + 1];
 extern const double cv_exponential_edges[CV_LAYERS + 1];
 
-/* Where random words come from. */
 struct cv_word_source {
     uint64_t (*next)(void *source);
     void *source; /* borrowed */
@@ -34,11 +33,11 @@ static inline double cv_unit(uint64_t word)
 /* Uniform in (-1, 1), never 0, from the 53 upper bits. */
 static inline double cv_sign_unit(uint64_t word)
 {
-    /* The shift of a negative number keeps its sign with every compiler we know. */
+    /* All known compilers shift negative numbers arithmetically. */
     return ((double)((int64_t)word >> 11) + 0.5) * 0x1p-52;
 }
 
-/* The layer is in the 8 lower bits. Whether `word` alone decides; if so *out is it. */
+/* Whether `word` alone decides, and the variate. The layer is in the 8 lower bits. */
 static inline bool cv_normal_sure(uint64_t word, double *out)
 {
     const double *edge = &cv_normal_edges[word & (CV_LAYERS - 1)];
@@ -54,9 +53,8 @@ static inline bool cv_exponential_sure(unsigned layer, double u, double *out)
     return *out < cv_exponential_edges[layer + 1];
 }
 
-/* The variates in full: from `word` and from more words as needed. */
+/* The variate of `word` and of more words if needed. */
 double cv_normal_from(uint64_t word, const struct cv_word_source *more);
-/* The same with all words from `words`. */
 double cv_exponential(const struct cv_word_source *words);
 
 #endif

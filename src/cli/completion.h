@@ -10,12 +10,6 @@ void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);
 void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out);
 void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out);
 
-/* Bytes of the first sentence of a help text, without its full stop, or of as many words of it
- * as a line has room for. */
-size_t cv_sentence_length(const char *help);
-/* Whether verb `index` is the first with its first word. */
-bool cv_verb_begins(const struct cv_verb_list *verbs, size_t index);
-
 /* What may stand behind an option. */
 enum cv_completes {
     CV_COMPLETES_NOTHING, /* a number or a text that nobody can guess */
@@ -30,10 +24,5 @@ enum cv_completes {
  * are added to `out_words`. */
 enum cv_completes cv_completes(const struct cv_option *option, const char *task,
                                struct cv_text *out_words);
-
-/* The words that name a first operand, such as the policies of 'cleave policies'; files
- * for the verbs that read one. */
-enum cv_completes cv_operand_completes(const struct cv_verb_list *verbs, const char *verb,
-                                       struct cv_text *out_words);
 
 #endif

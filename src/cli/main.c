@@ -18,7 +18,6 @@ static int run_other(int count, char *const *words, int started)
     struct cv_text text = { NULL, 0, 0, false };
     const bool help = count > started && (strcmp(words[started], "--help") == 0 ||
                                           strcmp(words[started], "-h") == 0);
-    char shown[CV_ECHO_ROOM];
 
     if (help && started == 0 && count > 1) /* --help run: of that one */
         return call("help", count - 1, words + 1);
@@ -29,11 +28,9 @@ static int run_other(int count, char *const *words, int started)
     if (count > 0 && strcmp(words[0], "--version") == 0)
         return call("version", 0, words);
     if (count > 0 && words[0][0] == '-')
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "unknown option '%s' before the command; known: --help, "
-            "--version; others stand behind it, as in: cleave run -j 4 ...",
-            cv_echo(words[0], shown));
+        return cv_refuse("unknown option '%s' before the command; known: --help, "
+                         "--version; others stand behind it, as in: cleave run -j 4 ...",
+                         CV_ECHO(words[0]));
     if (count > 0 && started == 0)
         return cv_verb_unknown(&cv_verbs, count, (const char *const *)words);
     cv_help_list(&cv_verbs, started, (const char *const *)words, &text);

@@ -1,13 +1,17 @@
 /* verbs.c -- finds a verb by its words, and lists verbs. SPDX-License-Identifier: MIT */
 #include "cli/verbs.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "cli/common/help.h"
+#include <cleave/version.h>
 #include "cli/common/output.h"
+#include "cli/common/verb.h"
+#include "cli/completion.h"
+#include "cli/task/task.h"
 #include "report/terminal/table.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 /* Does the verb's name start with these words? */
 static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)
@@ -102,9 +106,9 @@ static void offer_first_words(const struct cv_verb_list *verbs, struct offer *of
 int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *const *words)
 {
     struct offer offer = { .count = 0 };
-    char typed[2 * CV_ECHO_ROOM + 1], hint[512], shown[CV_ECHO_ROOM];
+    char typed[2 * CV_ECHO_ROOM + 1], hint[512];
 
-    snprintf(typed, sizeof typed, "%s", cv_echo(words[0], shown));
+    snprintf(typed, sizeof typed, "%s", CV_ECHO(words[0]));
     for (size_t i = 0; i < verbs->count; i++) {
         if (starts_with(verbs->items[i], 1, words))
             offer.names[offer.count++] = verbs->items[i]->name;
@@ -112,27 +116,22 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *con
     if (offer.count == 0)
         offer_first_words(verbs, &offer);
     else if (count > 1)
-        snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
+        snprintf(typed, sizeof typed, "%s %s", words[0], CV_ECHO(words[1]));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
     if (strncmp(hint, "; known", 7) == 0 && is_file(words[0]))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "unknown command '%s'; if it is an input: cleave run -i %s "
-                              "COMMAND [ARG]...",
-                              typed, typed);
+        return cv_refuse(
+            "unknown command '%s'; if it is an input: cleave run -i %s COMMAND [ARG]...",
+            typed, typed);
     for (int i = 1; i < count; i++)
         if (strncmp(words[i], ":::", 3) == 0 && cv_item_is_program(words[0]))
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "unknown command '%s'; to run it for each item: cleave run "
-                "%s ... ::: ITEM...",
-                cv_echo(words[0], shown), words[0]);
+            return cv_refuse("unknown command '%s'; to run it for each item: cleave run "
+                             "%s ... ::: ITEM...",
+                             CV_ECHO(words[0]), words[0]);
     if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "unknown command '%s'; to run %s on an input: cleave run -i "
-            "FILE %s [ARG]...",
+        return cv_refuse(
+            "unknown command '%s'; to run %s on an input: cleave run -i FILE %s [ARG]...",
             typed, typed, typed);
-    return cv_print_error(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
+    return cv_refuse("unknown command '%s'%s", typed, hint);
 }
 
 void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,
@@ -157,3 +156,346 @@ void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const
     cv_text_add(out,
                 "\n'cleave COMMAND --help' explains a command and shows an example.\n");
 }
+
+/* --- man pages, made from the same tables as --help -------------------------------- */
+
+/* `length` bytes as roff text: hyphens that can be copied, no accidental requests. */
+static void add_roff(struct cv_text *out, const char *text, size_t length)
+{
+    bool line_start = true;
+
+    for (size_t i = 0; i < length; i++) {
+        const char c = text[i];
+
+        if (line_start && (c == '.' || c == '\''))
+            cv_text_add(out, "\\&");
+        if (c == '-')
+            cv_text_add(out, "\\-");
+        else if (c == '\\')
+            cv_text_add(out, "\\e");
+        else if (c == '\n')
+            cv_text_add(out, "\n.PP\n");
+        else
+            cv_text_add(out, "%c", c);
+        line_start = c == '\n';
+    }
+}
+
+static void add_text(struct cv_text *out, const char *text)
+{
+    add_roff(out, text, strlen(text));
+}
+
+/* "cleave-plan-load" for "plan load". */
+static void add_page_name(struct cv_text *out, const struct cv_verb *verb, bool upper)
+{
+    cv_text_add(out, "%s", upper ? "CLEAVE" : "cleave");
+    if (verb == NULL)
+        return;
+    cv_text_add(out, "\\-");
+    for (const char *c = verb->name; *c != '\0'; c++) {
+        if (*c == ' ')
+            cv_text_add(out, "\\-");
+        else
+            cv_text_add(out, "%c", upper ? toupper((unsigned char)*c) : *c);
+    }
+}
+
+static void add_head(struct cv_text *out, const struct cv_verb *verb, const char *summary)
+{
+    cv_text_add(out,
+                ".\\\" Made by 'cleave help --man': edit the option tables instead.\n");
+    cv_text_add(out, ".TH ");
+    add_page_name(out, verb, true);
+    cv_text_add(out, " 1 \"\" \"cleave %s\" \"cleave manual\"\n.SH NAME\n",
+                CLEAVE_VERSION);
+    add_page_name(out, verb, false);
+    cv_text_add(out, " \\- ");
+    add_text(out, summary);
+    cv_text_add(out, "\n");
+}
+
+static void add_option(struct cv_text *out, const struct cv_option *o)
+{
+    struct cv_text help = { NULL, 0, 0, false };
+
+    cv_text_add(out, ".TP\n");
+    if (o->letter != 0)
+        cv_text_add(out, "\\fB\\-%c\\fR, ", o->letter);
+    cv_text_add(out, "\\fB");
+    add_text(out, o->name);
+    cv_text_add(out, "\\fR");
+    if (o->argument != NULL) {
+        cv_text_add(out, " \\fI");
+        add_text(out, o->argument);
+        cv_text_add(out, "\\fR");
+    }
+    cv_text_add(out, "\n");
+    cv_option_help(o, &help);
+    add_text(out, help.failed ? "" : help.bytes);
+    out->failed = out->failed || help.failed;
+    cv_text_done(&help);
+    cv_text_add(out, "\n");
+}
+
+static void add_facts(struct cv_text *out, const char *title, const struct cv_fact *facts,
+                      const struct cv_verb *verb)
+{
+    cv_text_add(out, ".SH %s\n", title);
+    for (; facts->name != NULL; facts++) {
+        if (!cv_help_says(facts, verb))
+            continue;
+        cv_text_add(out, ".TP\n\\fB%s\\fR\n", facts->name);
+        add_text(out, facts->meaning);
+        cv_text_add(out, "\n");
+    }
+}
+
+static void add_examples(struct cv_text *out, const char *examples)
+{
+    enum { ROOM = 72 }; /* columns beside the margin of a page */
+
+    cv_text_add(out, ".SH EXAMPLES\n.nf\n");
+    while (*examples != '\0') {
+        struct cv_text lines = { NULL, 0, 0, false };
+
+        examples = cv_help_example(examples, ROOM, &lines);
+        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
+            const size_t length = strcspn(line, "\n");
+
+            add_roff(out, line, length);
+            cv_text_add(out, "\n");
+            line += length + (line[length] == '\n');
+        }
+        out->failed = out->failed || lines.failed;
+        cv_text_done(&lines);
+    }
+    cv_text_add(out, ".fi\n");
+}
+
+static void add_verb(struct cv_text *out, const struct cv_verb *verb)
+{
+    const struct cv_option_group *group = verb->groups;
+    struct cv_text usage = { NULL, 0, 0, false };
+
+    cv_text_add(out, ".SH SYNOPSIS\n");
+    cv_help_usage(verb, &usage);
+    add_text(out, usage.bytes != NULL ? usage.bytes : "");
+    out->failed = out->failed || usage.failed;
+    cv_text_done(&usage);
+    cv_text_add(out, "\n.SH DESCRIPTION\n");
+    add_text(out, verb->description);
+    cv_text_add(out, "\n.SH OPTIONS\n");
+    for (; group != NULL && group->title != NULL; group++) {
+        cv_text_add(out, ".SS ");
+        add_text(out, group->title);
+        cv_text_add(out, "\n");
+        for (size_t i = 0; i < group->count; i++)
+            add_option(out, &group->options[i]);
+    }
+    if (verb->groups != NULL)
+        cv_text_add(out, ".SS Help\n");
+    add_option(out, &cv_help_option);
+    add_examples(out, verb->examples);
+}
+
+static void add_program(const struct cv_verb_list *verbs, struct cv_text *out)
+{
+    cv_text_add(out, ".SH SYNOPSIS\ncleave COMMAND [OPTION]...\n.SH DESCRIPTION\n");
+    add_text(out, cv_program_description);
+    cv_text_add(out, "\n.SH COMMANDS\n");
+    for (size_t i = 0; i < verbs->count; i++) {
+        const struct cv_verb *verb = verbs->items[i];
+
+        cv_text_add(out, ".TP\n\\fB");
+        add_page_name(out, verb, false);
+        cv_text_add(out, "\\fR(1)\n");
+        add_text(out, verb->summary);
+        cv_text_add(out, "\n");
+    }
+}
+
+/* What help says as roff, for man(1). verb NULL: the page of the program itself. */
+static void man_page(const struct cv_verb_list *verbs, const struct cv_verb *verb,
+                     struct cv_text *out)
+{
+    add_head(out, verb, verb != NULL ? verb->summary : cv_program_summary);
+    if (verb != NULL)
+        add_verb(out, verb);
+    else
+        add_program(verbs, out);
+    add_facts(out, "EXIT STATUS", cv_exit_facts, verb);
+    add_facts(out, "ENVIRONMENT", cv_environment_facts, verb);
+    if (verb != NULL)
+        cv_text_add(out, ".SH SEE ALSO\n\\fBcleave\\fR(1)\n");
+}
+
+/* --- the table of all verbs, and the two that read it: help and completions -------- */
+
+/* --- cleave help --------------------------------------------------------------------- */
+
+struct help_options {
+    int man, verbs;
+};
+
+#undef CV_VALUES
+#define CV_VALUES struct help_options
+/* clang-format off */
+static const struct cv_option help_options[] = {
+    CV_FLAG(0, "--man", 1, man,
+        "Write the man page instead, in roff. Without a command: the page of the program "
+        "itself."),
+    CV_FLAG(0, "--commands", 1, verbs,
+        "List the names of the commands, one per line, for scripts."),
+};
+/* clang-format on */
+
+static const struct cv_option_group help_groups[] = { CV_GROUP("Output", help_options),
+                                                      CV_GROUPS_END };
+
+static int run_help(const struct cv_call *call)
+{
+    const struct help_options *values = call->values;
+    const int count = (int)call->noperands;
+    struct cv_text text = { NULL, 0, 0, false };
+    const struct cv_verb *verb = NULL;
+    int used = 0;
+
+    if (values->verbs) {
+        for (size_t i = 0; i < cv_verbs.count; i++)
+            printf("%s\n", cv_verbs.items[i]->name);
+        return CV_EXIT_DONE;
+    }
+    if (count > 0) {
+        verb = cv_verb_find(&cv_verbs, count, call->operands, &used);
+        if (verb != NULL && used < count)
+            return cv_refuse("unexpected argument '%s'; expected 'cleave help %s'",
+                             CV_ECHO(call->operands[used]), verb->name);
+        if (used < count)
+            return cv_verb_unknown(&cv_verbs, count, call->operands);
+        if (verb == NULL && values->man)
+            return cv_refuse("no man page for '%s' alone", call->operands[0]);
+    }
+    if (values->man)
+        man_page(&cv_verbs, verb, &text);
+    else if (verb != NULL)
+        cv_help_verb(verb, &text);
+    else
+        cv_help_list(&cv_verbs, count, call->operands, &text);
+    return cv_print_take(&text);
+}
+
+static const struct cv_verb cv_verb_help = {
+    .name = "help",
+    .summary = "explain a command",
+    .description = "Explains a command, as COMMAND --help does, or lists the commands.",
+    .operands = "[COMMAND...]",
+    .max_operands = 8,
+    .groups = help_groups,
+    .examples = "cleave help plan load",
+    .values_size = sizeof(struct help_options),
+    .run = run_help,
+};
+
+/* --- cleave completions -------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*write)(const struct cv_verb_list *verbs, struct cv_text *out);
+} shells[] = {
+    { "bash", cv_completion_bash },
+    { "zsh", cv_completion_zsh },
+    { "fish", cv_completion_fish },
+};
+
+enum { SHELLS = sizeof shells / sizeof *shells };
+
+static const char *shell_name(const void *context, size_t index)
+{
+    (void)context;
+    return shells[index].name;
+}
+
+static int run_completions(const struct cv_call *call)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    char near[160];
+
+    if (call->noperands == 0)
+        return cv_refuse("expected the name of a shell: bash, zsh or fish");
+    for (size_t i = 0; i < SHELLS; i++) {
+        if (strcmp(call->operands[0], shells[i].name) == 0) {
+            shells[i].write(&cv_verbs, &text);
+            return cv_print_take(&text);
+        }
+    }
+    cv_suggest(call->operands[0], SHELLS, shell_name, NULL, near, sizeof near);
+    return cv_refuse("unknown shell '%s'%s", CV_ECHO(call->operands[0]), near);
+}
+
+static const struct cv_verb cv_verb_completions = {
+    .name = "completions",
+    .summary = "a script that completes command lines: bash, zsh or fish",
+    .description =
+        "Writes a script that lets a shell complete commands, options and the names of "
+        "policies. 'make install' puts these scripts where the shells look for them; "
+        "without, source the one for bash in ~/.bashrc, the one for zsh behind compinit "
+        "in ~/.zshrc, as in 'source <(cleave completions zsh)', and put the one for fish "
+        "into ~/.config/fish/completions.",
+    .operands = "bash|zsh|fish",
+    .max_operands = 1,
+    .examples = "cleave completions bash\ncleave completions fish",
+    .run = run_completions,
+};
+
+/* --- the table ----------------------------------------------------------------------- */
+
+/* Tasks, each with its verbs plan, simulate and, if COMPARED, compare. */
+#define CV_TASKS(X)     \
+    X(load, COMPARED)   \
+    X(reduce, COMPARED) \
+    X(streams, NOT)     \
+    X(items, COMPARED)
+
+/* Other verbs in the order of the help. */
+#define CV_VERBS(X) \
+    X(run)          \
+    X(slurm_script) \
+    X(split)        \
+    X(join)         \
+    X(worker)       \
+    X(calibrate)    \
+    X(report)       \
+    X(replay)       \
+    X(platform)     \
+    X(sample)       \
+    X(policies)     \
+    X(engines)      \
+    X(figures)      \
+    X(version)
+
+#define TASK(name, compared) extern const struct cv_task_kind cv_task_##name;
+#define VERB(name) extern const struct cv_verb cv_verb_##name;
+CV_TASKS(TASK)
+CV_VERBS(VERB)
+#undef VERB
+
+#define PLAN(name, compared) &cv_task_##name.plan,
+#define SIMULATE(name, compared) &cv_task_##name.simulate,
+#define COMPARE(name, compared) COMPARE_##compared(name)
+#define COMPARE_COMPARED(name) &cv_task_##name.compare,
+#define COMPARE_NOT(name)
+#define VERB(name) &cv_verb_##name,
+/* clang-format off */
+static const struct cv_verb *const table[] = {
+    CV_TASKS(PLAN)
+    CV_TASKS(SIMULATE)
+    CV_TASKS(COMPARE)
+    CV_VERBS(VERB)
+    &cv_verb_completions,
+    &cv_verb_help,
+};
+/* clang-format on */
+_Static_assert(sizeof table / sizeof *table <= CV_VERBS_MAX, "raise CV_VERBS_MAX");
+
+const struct cv_verb_list cv_verbs = { table, sizeof table / sizeof *table };

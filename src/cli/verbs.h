@@ -1,7 +1,7 @@
 /* verbs.h -- verbs by name. SPDX-License-Identifier: MIT
  *
  * A new verb is a file verb_<name>.c that defines `const struct cv_verb cv_verb_<name>`, and a
- * row in verb_table.c. */
+ * row in verbs.c. */
 #ifndef CV_VERBS_H
 #define CV_VERBS_H
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct cv_verb_list {
 };
 enum { CV_VERBS_MAX = 64 };
 
-/* All verbs: verb_table.c. */
+/* All verbs: verbs.c. */
 extern const struct cv_verb_list cv_verbs;
 
 /* Find the verb that the first words name. *out_used is the number of words it took.
@@ -33,8 +33,5 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count,
  * count 0. */
 void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,
                   struct cv_text *out);
-/* What help says as roff, for man(1). verb NULL: the page of the program itself. */
-void cv_man_page(const struct cv_verb_list *verbs, const struct cv_verb *verb,
-                 struct cv_text *out);
 
 #endif

@@ -1,8 +1,9 @@
-/* driver.h -- the loop that all engines share. SPDX-License-Identifier: MIT
+/* driver.h -- policies with their plans, and the loop between policy and engine.
+ * SPDX-License-Identifier: MIT
  *
- * The driver owns the view, asks the policy at every event, checks every order and
- * writes the trace. What an engine never has to do again: count units, refuse nonsense,
- * notice a policy that stops too early. */
+ * The driver owns the view, calls the policy at every event, checks every order and
+ * writes the trace. Engines do not count units, check orders or notice a policy that
+ * stops too early. */
 #ifndef CV_DRIVER_H
 #define CV_DRIVER_H
 #include <cleave/trace.h>
@@ -15,25 +16,24 @@
 struct cv_planned {
     const struct cleave_policy *policy;
     void *state;                           /* owned by arena                       */
-    struct cleave_view view;               /* as it is at the beginning of a run   */
+    struct cleave_view view;               /* at the beginning of a run */
     const struct cleave_setting *settings; /* borrowed, for the trace */
     size_t nsettings;
-    bool given; /* its state holds more than plan and settings made */
+    bool given; /* a list of chunks, not made by the policy's plan */
     struct cv_arena arena;
     struct cv_notes notes;
 };
 
-/* `declared` are the costs that the policy is told, usually the platform's own; they and
- * the platform must outlive the plan. On failure nothing is left to free. */
+/* `declared` are the costs that the policy sees, usually the platform's own; they and the
+ * platform must outlive the plan. On failure nothing is left to free. */
 enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,
                 const struct cleave_platform *platform,
                 const struct cleave_worker *declared, const struct cv_load *load,
                 const struct cv_forecast *forecast, struct cleave_error *err);
-/* The same for a reduction with the declared costs that `costs`, which must outlive it,
- * have on average; where one exact instance is given, the policy is told what each node
- * takes. */
+/* A reduction with the mean costs of `costs`, which must outlive the plan; with exact
+ * costs the policy sees the cost of each node. */
 struct cv_reduce_costs;
 enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
                                            const struct cleave_policy *policy,
@@ -41,19 +41,18 @@ enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
                                            size_t nsettings,
                                            const struct cv_reduce_costs *costs,
                                            uint64_t seed, struct cleave_error *err);
-/* The same with all that the policy is to be told. */
+/* A reduction with this view. */
 enum cleave_status
 cv_planned_reduce_view(struct cv_planned *planned, const struct cleave_policy *policy,
                        const struct cleave_setting *settings, size_t nsettings,
                        const struct cleave_view *view, struct cleave_error *err);
-/* The same for a list of chunks made elsewhere, which is copied. */
+/* A copy of a list of chunks. */
 enum cleave_status cv_planned_fixed(struct cv_planned *planned,
                                     const struct cv_plan *plan,
                                     const struct cleave_platform *platform, double load,
                                     struct cleave_error *err);
 void cv_planned_done(struct cv_planned *planned);
 
-/* What a run came to. */
 struct cv_outcome {
     double makespan_s; /* end of the last computation, return or combination */
     double busy_s;     /* computing, summed over workers             */
@@ -73,7 +72,7 @@ enum cleave_status cv_driver_open(const struct cv_planned *planned,
 enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *run,
                                  struct cleave_trace *trace, struct cv_outcome *out,
                                  struct cleave_error *err);
-/* Of the last run of a load: when each worker ended its last chunk, 0 if it had none; until
+/* When each worker ended its last chunk of the last load, 0 if it had none; valid until
  * the next run. */
 const double *cv_driver_done_s(const struct cv_driver *driver);
 void cv_driver_close(struct cv_driver *driver);

@@ -1,22 +1,222 @@
-/* driver_loop.h -- the loop that all engines share, to be compiled with one.
+/* driver_loop.h -- the loop that all engines share, and the state of a driver.
  * SPDX-License-Identifier: MIT
  *
- * Inline, so that an engine which is called very often can have it in one piece with its own
- * functions, and without what its plain runs never need. driver.c has it for all engines and
- * all runs. It is the same text: what comes out is the same to the last bit. */
+ * The loop is inline: native.c compiles it together with its own functions, without the
+ * parts that plain runs do not need. driver.c has it for all engines. Results are the
+ * same bits. */
 #ifndef CV_DRIVER_LOOP_H
 #define CV_DRIVER_LOOP_H
 #include <float.h>
 #include <math.h>
 
-#include "engine/driver_internal.h"
+#include "base/arena.h"
+#include "engine/driver.h"
+#include "policy/common/orders.h"
+
+struct cv_item_check {
+    uint64_t nitems; /* 0: not a load of items                                     */
+    uint64_t given;  /* items that a worker has or has done */
+    bool *has;       /* owned, by item */
+    uint64_t *of;    /* owned, by chunk: its item                                  */
+    size_t has_room, of_room;
+    uint64_t nchunks;
+};
+
+/* 0 for a chunk that was not ordered */
+static inline uint64_t cv_item_check_of(const struct cv_item_check *check, uint64_t chunk)
+{
+    return chunk < check->nchunks ? check->of[chunk] : 0;
+}
+
+struct cv_open_chunk {
+    bool there;    /* the worker has a chunk that was opened and has not ended */
+    bool open;     /* ... and not been closed                                           */
+    double due;    /* units of an order to extend that has not been answered */
+    uint64_t sent; /* other chunks of the worker that have not ended */
+};
+
+struct cv_return_chunk {
+    uint32_t worker;
+    uint32_t stage;
+};
+
+struct cv_return_check {
+    struct cv_return_chunk *chunks; /* owned: by number        */
+    size_t count, room;
+    uint64_t returned;
+};
+
+struct cv_reduce_check {
+    uint32_t nodes, sent;   /* sent: partials ordered to be sent */
+    uint32_t *due;          /* per node: partials sent to it and not combined */
+    bool *gone;             /* per node: has been ordered to send                   */
+    bool *there;            /* per node: has its own partial                        */
+    uint32_t *first, *last; /* inputs of a node's partial; NULL: order is not kept */
+};
+
+/* Events without progress before the run fails; each running chunk allows some more. */
+enum { CV_HEADWAY_PATIENCE = 100000 };
+/* Limit for simulated runs: each chunk takes memory. */
+enum { CV_CHUNKS_MOST = 10000000 };
+
+struct cv_livelock_check {
+    double grain; /* units that do not count as progress */
+    bool items;   /* each finished item is progress, even without units */
+    double given,
+        most_given; /* units that arrived, without recalled ones; the maximum so far */
+    double done, most_done; /* units; the maximum so far */
+    uint64_t idle;          /* events since the last progress */
+    uint64_t open;          /* running chunks */
+    double since_s;         /* time of the last progress */
+};
+
+/* `total`: units of the load; INFINITY for a stream. */
+void cv_livelock_check_begin(struct cv_livelock_check *livelock, double total);
+static inline bool cv_livelock_check_is_more(const struct cv_livelock_check *livelock,
+                                             double units, double *max)
+{
+    if (!(units > *max + livelock->grain))
+        return false;
+    *max = units;
+    return true;
+}
+
+static inline bool cv_livelock_check_gives(struct cv_livelock_check *livelock,
+                                           double units)
+{
+    livelock->given += units;
+    return cv_livelock_check_is_more(livelock, livelock->given, &livelock->most_given);
+}
+
+static inline bool cv_livelock_check_does(struct cv_livelock_check *livelock,
+                                          double units)
+{
+    livelock->open -= livelock->open > 0;
+    livelock->done += units;
+    return cv_livelock_check_is_more(livelock, livelock->done, &livelock->most_done) ||
+           livelock->items;
+}
+
+bool cv_livelock_check_is_on(struct cv_livelock_check *livelock,
+                             const struct cleave_event *event);
+
+/* False: no progress. Inline: called for every event. */
+static inline bool cv_livelock_check_note(struct cv_livelock_check *livelock,
+                                          const struct cleave_event *event)
+{
+    const bool on =
+        event->kind == CLEAVE_SENT   ? cv_livelock_check_gives(livelock, event->units)
+        : event->kind == CLEAVE_DONE ? cv_livelock_check_does(livelock, event->units)
+                                     : cv_livelock_check_is_on(livelock, event);
+
+    if (on) {
+        livelock->idle = 0;
+        livelock->since_s = event->time_s;
+        return true;
+    }
+    return ++livelock->idle <= CV_HEADWAY_PATIENCE + 4 * livelock->open;
+}
+
+struct cv_assigned_units {
+    double units; /* total */
+    double *
+        request; /* owned: by chunk, beginning with `first`; NAN: the real size is known */
+    uint64_t first; /* chunk of request[0] */
+    size_t count, room;
+};
+
+void cv_assigned_units_clear(struct cv_assigned_units *handed);
+void cv_assigned_units_done(struct cv_assigned_units *handed);
+
+/* The next chunk was ordered. False: no memory. */
+bool cv_assigned_units_ask(struct cv_assigned_units *handed, double units);
+/* A CLEAVE_SENT, CLEAVE_RECALLED or CLEAVE_LOST event. */
+void cv_assigned_units_note(struct cv_assigned_units *handed,
+                            const struct cleave_event *event);
+
+struct cv_queued_returns {
+    bool on; /* results wait in this run */
+    bool
+        before; /* a result goes right before the next chunk of its worker, until all is sent */
+    bool returning; /* a return */
+    uint64_t sends; /* chunks on their way */
+    struct cleave_order
+        *items; /* owned: in the order asked for, beginning with `first` */
+    size_t first, count, room;
+};
+
+void cv_queued_returns_clear(struct cv_queued_returns *held, bool on, bool before);
+void cv_queued_returns_done(struct cv_queued_returns *held);
+/* False: no memory. */
+bool cv_queued_returns_add(struct cv_queued_returns *held,
+                           const struct cleave_order *order);
+void cv_queued_returns_note(struct cv_queued_returns *held,
+                            const struct cleave_event *event);
+/* The next return, if no send is in progress; false: none. `all_sent`: no chunk will be
+ * sent. */
+bool cv_queued_returns_next(struct cv_queued_returns *held, bool all_sent,
+                            struct cleave_order *out);
+/* The first return of a worker that is about to be sent a chunk; false: none. */
+bool cv_queued_returns_take(struct cv_queued_returns *held, uint32_t worker,
+                            struct cleave_order *out);
+
+/* Sums of chunk sizes may miss the load by this part of it: rounding. */
+static const double CV_DRIVER_SLACK = 1e-9;
+
+struct cv_driver {
+    const struct cv_planned *planned; /* borrowed */
+    const struct cv_engine *engine;
+    void *instance;        /* owned */
+    struct cv_arena arena; /* policy state of the current run      */
+    void *state;           /* in arena                             */
+    double *done_s;        /* in arena: per worker, the end of its last chunk  */
+    struct cleave_view view;
+    struct cleave_orders orders;
+    struct cv_run run;
+    uint64_t chunks;
+    struct cv_livelock_check livelock;
+    struct cv_assigned_units handed; /* units sent                           */
+    struct cv_item_check items;
+    struct cv_open_chunk *open; /* in arena, per worker: chunks that may be extended */
+    struct cv_reduce_check reduce;
+    struct cv_return_check returns; /* results in any stage */
+    struct cv_queued_returns held;  /* results that sends overtake */
+};
+
+static inline bool cv_driver_has_results(const struct cv_driver *driver)
+{
+    return driver->view.result_ratio > 0;
+}
+
+/* Check and note an order. The sum over chunks is checked when no units are left and at
+ * the end. */
+enum cleave_status cv_driver_check_order(struct cv_driver *driver,
+                                         const struct cleave_order *order, double now_s,
+                                         struct cleave_error *err);
+/* Update view, checks and outcome. */
+void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *event,
+                          struct cv_outcome *outcome);
+enum cleave_status cv_driver_fail_headway(const struct cv_driver *driver,
+                                          struct cleave_error *err);
+enum cleave_status cv_driver_fail_chunks(const struct cv_driver *driver,
+                                         struct cleave_error *err);
+enum cleave_status cv_driver_fail_units(const struct cv_driver *driver,
+                                        struct cleave_error *err);
+enum cleave_status cv_driver_fail_limit(const struct cv_driver *driver,
+                                        struct cleave_error *err);
+enum cleave_status cv_driver_record_event(const struct cv_driver *driver,
+                                          struct cleave_trace *trace,
+                                          const struct cleave_event *event,
+                                          struct cleave_error *err);
+enum cleave_status cv_driver_record_order(struct cleave_trace *trace,
+                                          const struct cleave_order *order,
+                                          struct cleave_error *err);
 
 #define CV_IN_LOOP static inline __attribute__((always_inline))
 
-/* What an event is counted as where simulations have a limit. */
+/* Steps of an event, for simulations with a limit. */
 static const double CV_EVENT_STEPS = 100, CV_WORKER_STEPS = 2;
 
-/* How the engine is called. */
 struct cv_loop {
     enum cleave_status (*submit)(void *engine, const struct cleave_order *order,
                                  struct cleave_error *err);
@@ -25,8 +225,7 @@ struct cv_loop {
     bool plain; /* cv_driver_is_plain holds */
 };
 
-/* A load of which nothing comes back, which is not made of items, whose chunks cannot be
- * opened and of which any size is good; nothing is written down. */
+/* Plain runs: a load without results, items, open chunks, memory limits and trace. */
 static inline bool cv_driver_is_plain(const struct cv_driver *driver,
                                       const struct cleave_trace *trace)
 {
@@ -37,21 +236,21 @@ static inline bool cv_driver_is_plain(const struct cv_driver *driver,
            view->memory == NULL && driver->engine->left == NULL;
 }
 
-/* Where records are cut, only the engine knows what is left. */
+/* Only the engine knows what is left if chunks end at records. */
 CV_IN_LOOP void cv_loop_ask_left(struct cv_driver *driver, const struct cv_loop *loop)
 {
     if (!loop->plain && driver->engine->left != NULL)
         driver->view.units_left = driver->engine->left(driver->instance);
 }
 
-/* As cv_driver_check_order does for a chunk that is sent in a plain run; false: ask it. */
+/* Same as cv_driver_check_order for sends of plain runs; false: call that. */
 CV_IN_LOOP bool cv_loop_check_send(struct cv_driver *driver,
                                    const struct cleave_order *order)
 {
     if (order->kind != CLEAVE_SEND || order->worker >= driver->view.nworkers ||
         !(order->units >= 0 && order->units <= DBL_MAX))
         return false;
-    cv_livelock_check_order(&driver->livelock);
+    driver->livelock.open++;
     driver->handed.units += order->units;
     return true;
 }
@@ -72,8 +271,7 @@ CV_IN_LOOP enum cleave_status cv_loop_submit(struct cv_driver *driver,
     return CLEAVE_OK;
 }
 
-/* A worker is about to be sent a chunk: what it has computed goes first, if that is the
- * scheme. */
+/* With before_round, results of a worker go before its next chunk. */
 CV_IN_LOOP enum cleave_status cv_loop_fetch_before(struct cv_driver *driver,
                                                    const struct cleave_order *next,
                                                    struct cleave_trace *trace,
@@ -98,8 +296,8 @@ cv_loop_submit_orders(struct cv_driver *driver, double now_s, struct cleave_trac
 
     if (orders->out_of_memory)
         return cv_fail_memory(err, "the orders of a policy");
-    /* Chunks that end at records take a little more than was asked for, so that a plan made
-     * before asks for more than there is in the end: an engine that knows gives less. */
+    /* Chunks that end at records are larger than ordered, so that a plan may order more
+     * than is left; an engine that knows what is left gives less. */
     if ((loop->plain || driver->engine->left == NULL) &&
         driver->view.units_left < -CV_DRIVER_SLACK * driver->view.units_total)
         return cv_driver_fail_units(driver, err);
@@ -120,12 +318,12 @@ cv_loop_submit_orders(struct cv_driver *driver, double now_s, struct cleave_trac
     return CLEAVE_OK;
 }
 
-/* Where an output comes back by itself, a chunk is done when it is here, and the worker is
- * at the next one by then. What it does in a second comes out right, whether its processor
- * or its link is the bottleneck, if it was busy with a chunk from the end of the last one. */
-CV_IN_LOOP void cv_loop_change_to_told(struct cv_driver *driver,
-                                       struct cleave_event *event,
-                                       const struct cv_loop *loop)
+/* In real runs CLEAVE_DONE comes when the output is here, and the worker computes the
+ * next chunk by then. The policy sees a chunk begin when the worker's previous one was
+ * done, so that it measures the bottleneck, link or CPU. The trace has the true
+ * start. */
+CV_IN_LOOP void cv_loop_adjust_event(struct cv_driver *driver, struct cleave_event *event,
+                                     const struct cv_loop *loop)
 {
     double *done_s;
 
@@ -138,14 +336,13 @@ CV_IN_LOOP void cv_loop_change_to_told(struct cv_driver *driver,
     *done_s = event->time_s;
 }
 
-/* No chunk will be sent any more. */
 CV_IN_LOOP bool cv_loop_all_sent(const struct cleave_view *view)
 {
     return isfinite(view->units_left) &&
            view->units_left <= CV_DRIVER_SLACK * view->units_total;
 }
 
-/* Results that wait may go when no send does. `all_sent`: there will be none any more. */
+/* A waiting result may go if no send is in progress. `all_sent`: no chunk will be sent. */
 CV_IN_LOOP enum cleave_status cv_loop_release(struct cv_driver *driver, bool all_sent,
                                               struct cleave_trace *trace,
                                               const struct cv_loop *loop,
@@ -159,8 +356,7 @@ CV_IN_LOOP enum cleave_status cv_loop_release(struct cv_driver *driver, bool all
     return cv_loop_submit(driver, &order, trace, loop, err);
 }
 
-/* Tell the policy, then do what it asks. The event is written down as it was, and changed
- * for the policy. */
+/* Record the event, pass it to the policy, carry out the policy's orders. */
 CV_IN_LOOP enum cleave_status cv_loop_step(struct cv_driver *driver,
                                            struct cleave_event *event,
                                            struct cleave_trace *trace,
@@ -171,8 +367,8 @@ CV_IN_LOOP enum cleave_status cv_loop_step(struct cv_driver *driver,
 
     if (!loop->plain && trace != NULL)
         CV_TRY(cv_driver_record_event(driver, trace, event, err));
-    cv_loop_change_to_told(driver, event, loop);
-    /* Results that nobody was asked for are the engine's business. */
+    cv_loop_adjust_event(driver, event, loop);
+    /* the engine returned the output without an order */
     if (event->kind == CLEAVE_RETURNED && !results)
         return CLEAVE_OK;
     driver->orders.count = 0;
@@ -198,7 +394,6 @@ CV_IN_LOOP void cv_loop_note(struct cv_driver *driver, const struct cleave_event
     }
 }
 
-/* A policy that orders for ever and gets nowhere is stopped. */
 CV_IN_LOOP enum cleave_status cv_loop_check_headway(struct cv_driver *driver,
                                                     const struct cleave_event *event,
                                                     const struct cv_loop *loop,
@@ -218,7 +413,6 @@ CV_IN_LOOP enum cleave_status cv_loop_check_headway(struct cv_driver *driver,
     return CLEAVE_OK;
 }
 
-/* From the beginning to when nothing is under way any more. */
 CV_IN_LOOP enum cleave_status cv_driver_loop(struct cv_driver *driver,
                                              struct cleave_trace *trace,
                                              const struct cv_loop *loop,
@@ -230,10 +424,10 @@ CV_IN_LOOP enum cleave_status cv_driver_loop(struct cv_driver *driver,
 
     while (any) {
         CV_TRY(cv_loop_step(driver, &event, trace, loop, err));
-        event.item = 0; /* what the policy was told is not what the engine says */
+        event.item = 0; /* set for the policy only */
         CV_TRY(loop->wait(driver->instance, &event, &any, err));
         if (!any && !loop->plain && driver->held.before) {
-            /* A policy that waits for results has them fetched. */
+            /* A policy that waits for results gets them. */
             CV_TRY(cv_loop_release(driver, true, trace, loop, err));
             CV_TRY(loop->wait(driver->instance, &event, &any, err));
         }

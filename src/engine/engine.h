@@ -1,4 +1,5 @@
-/* engine.h -- what makes orders happen. SPDX-License-Identifier: MIT
+/* engine.h -- the interface of engines, which carry out orders.
+ * SPDX-License-Identifier: MIT
  *
  * An engine is opened once for a platform and then makes any number of runs. The driver
  * submits orders and waits for events; an engine never calls a policy. */
@@ -6,18 +7,17 @@
 #define CV_ENGINE_H
 #include <cleave/policy.h>
 #include "base/step_budget.h"
-#include "engine/command_model.h"
+#include "engine/simulated_command.h"
 #include "model/platform/noise.h"
 
-/* What is asked of a policy. */
 struct cv_load {
     double units;        /* 0 when a lifespan is given; INFINITY for a stream        */
     double lifespan_s;   /* 0: none                                                  */
     double result_ratio; /* 0: nothing comes back                                    */
     double error;        /* how far the declared costs may be off                    */
-    bool sends_first;    /* sends may overtake results, if the policy says so, too   */
-    bool before_round;   /* then they are fetched before the next chunk of a worker  */
-    bool real;           /* it is not simulated                                      */
+    bool sends_first;    /* sends may overtake results, if the policy allows it */
+    bool before_round;   /* results are fetched before the next chunk of their worker */
+    bool real;
     /* As in struct cleave_view: */
     bool measured, opens;
     double ahead, hold, unequal, burst_s, varies;
@@ -25,7 +25,7 @@ struct cv_load {
     bool folds_apart;
     uint64_t seed;
     const double
-        *sizes; /* borrowed: nitems of them, whose sum is `units`; NULL: not items */
+        *sizes; /* borrowed: nitems of them, with the sum `units`; NULL: not items */
     uint64_t nitems;
     struct cv_step_budget
         *budget; /* borrowed: how long a plan may be searched for; NULL: any */
@@ -34,24 +34,22 @@ struct cv_load {
 /* One run of a load on a platform. */
 struct cv_run {
     const struct cleave_platform *platform; /* borrowed: the true costs            */
-    uint32_t number;                        /* of this run among those of the seed */
+    uint32_t number;                        /* random numbers depend on it and the seed */
     struct cv_noise noise;
-    double stream_end_s; /* of a stream: when it ends, and what is left then        */
+    double stream_end_s; /* when a stream ends, and the units left then */
     double stream_rest;
     double result_ratio; /* set by the driver: units of result per unit of load     */
-    bool items;          /* set by the driver: chunks are items, and what makes a chunk
-                            take longer than modelled belongs to its item            */
+    bool items; /* set by the driver: chunks are items, and noise belongs to the item */
     /* Chunks may be opened: how commands read; NULL: they may not. */
     const struct cv_command_model *command; /* borrowed                            */
-    double units; /* with a command: all that there is; set by the driver unless it is a
-                     stream                                                          */
-    double hold;  /* with a command: above 0: a stream, of which so many units may wait
-                     or be at work at a time                                         */
-    const double *ready_s; /* of a reduction: when each node has its partial; borrowed;
-                              NULL: all are there from the beginning                 */
+    double
+        units; /* with a command: the whole load; set by the driver unless it is a stream */
+    double hold; /* with a command: above 0: a stream that holds up to this many units */
+    const double *
+        ready_s; /* borrowed: when each node of a reduction has its partial; NULL: at the start */
     enum cleave_ready_model ready_model;
     struct cv_step_budget
-        *budget; /* borrowed: the run is broken off when it is over; NULL: never */
+        *budget; /* borrowed: the run fails when it is spent; NULL: no limit */
 };
 
 struct cv_driver;
@@ -68,14 +66,14 @@ struct cv_engine {
                                 struct cleave_error *err);
     enum cleave_status (*submit)(void *engine, const struct cleave_order *order,
                                  struct cleave_error *err);
-    /* The next event; *out_any is false when nothing is under way. */
+    /* The next event; *out_any is false if nothing is running. */
     enum cleave_status (*wait)(void *engine, struct cleave_event *out, bool *out_any,
                                struct cleave_error *err);
     /* Optional: units not yet ordered, when only the engine can tell (records are not
      * divisible, streams have no known end). */
     double (*left)(const void *engine);
-    /* Optional: the loop of engine/driver_loop.h in one piece with this engine, for runs
-     * without anything special. */
+    /* Optional: the loop of engine/driver_loop.h compiled with this engine, for plain
+     * runs. */
     enum cleave_status (*plain_loop)(struct cv_driver *driver, struct cv_outcome *outcome,
                                      struct cleave_error *err);
     void (*close)(void *engine);

@@ -1,25 +1,84 @@
-/* fold_plan.c -- which partial results are folded where, when workers hold them.
- * SPDX-License-Identifier: MIT
- *
- * What there is and what becomes of it; fold_choice.c decides. */
+/* fold_plan.c -- which worker folds which partial results. SPDX-License-Identifier: MIT */
 #include "engine/fold_plan.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
-#include "engine/fold_plan_internal.h"
 
 static const size_t NONE = SIZE_MAX;
 
-/* A piece of the input that went into a partial; `empty`: there was no result for it. */
-struct cv_fold_span {
+/* An interval of the input; `empty`: it has no result. */
+struct span {
     uint64_t begin, end;
     bool empty;
-    struct cv_fold_span *next;
+    struct span *next;
 };
+
+struct item {
+    uint64_t id, begin, end, bytes;
+    uint32_t holder; /* CV_FOLD_NOBODY: the interval has no result */
+    uint32_t ahead;  /* the worker that a copy went ahead to, or CV_FOLD_NOBODY       */
+    uint64_t name;   /* of the copy                                                   */
+    bool busy;
+    struct span *spans; /* owned: inputs of the partial */
+};
+
+/* A worker during a decision. */
+struct hand {
+    size_t count, free; /* partials that it holds; those that are not busy */
+    bool ready;         /* one of them could be folded                                */
+    uint64_t bytes;     /* held by it in the run of neighbours that is searched */
+};
+
+struct cv_fold_plan {
+    bool commutative;
+    uint32_t nworkers, max;
+    struct item *items; /* owned: by begin                                    */
+    size_t count, room;
+    size_t without;     /* items without a result */
+    uint64_t skipped;   /* commutative: bytes of the input without a result   */
+    struct hand *hands; /* owned: per worker                                  */
+};
+
+static bool is_free(const struct item *item)
+{
+    return !item->busy && item->holder != CV_FOLD_NOBODY;
+}
+
+static struct cv_fold_part part_of(const struct item *item)
+{
+    return (struct cv_fold_part){ item->id, item->bytes, item->holder, item->ahead,
+                                  item->name };
+}
+
+/* The worker where it can be folded without a transfer. */
+static uint32_t seat(const struct item *item)
+{
+    return item->ahead != CV_FOLD_NOBODY ? item->ahead : item->holder;
+}
+
+static void count_partials(const struct cv_fold_plan *plan)
+{
+    memset(plan->hands, 0, plan->nworkers * sizeof *plan->hands);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct hand *hand = &plan->hands[seat(&plan->items[i])];
+
+        hand->count++;
+        hand->free += !plan->items[i].busy;
+    }
+}
+
+/* Order kept: whether item `index` and the next one can be folded. */
+static bool is_linked(const struct cv_fold_plan *plan, size_t index)
+{
+    const struct item *item = plan->items + index;
+
+    return index + 1 < plan->count && is_free(item) && is_free(item + 1) &&
+           item->end == item[1].begin;
+}
 
 enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t max,
                                     struct cv_fold_plan **out, struct cleave_error *err)
@@ -40,10 +99,10 @@ enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_
     return CLEAVE_OK;
 }
 
-static void free_spans(struct cv_fold_span *spans)
+static void free_spans(struct span *spans)
 {
     while (spans != NULL) {
-        struct cv_fold_span *next = spans->next;
+        struct span *next = spans->next;
 
         free(spans);
         spans = next;
@@ -77,19 +136,19 @@ static size_t find(const struct cv_fold_plan *plan, uint64_t id)
     return NONE;
 }
 
-static void add_spans(struct cv_fold_item *item, struct cv_fold_span *spans)
+static void add_spans(struct item *item, struct span *spans)
 {
-    struct cv_fold_span **end = &item->spans;
+    struct span **end = &item->spans;
 
     while (*end != NULL)
         end = &(*end)->next;
     *end = spans;
 }
 
-/* An interval without a result becomes part of the one beside it. */
+/* Let an interval without a result become part of its neighbour. */
 static void join(struct cv_fold_plan *plan, size_t index)
 {
-    struct cv_fold_item *left = &plan->items[index], *right = left + 1;
+    struct item *left = &plan->items[index], *right = left + 1;
 
     if (index + 1 >= plan->count || left->end != right->begin)
         return;
@@ -108,7 +167,7 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                     uint64_t begin, uint64_t end, uint32_t holder,
                                     uint64_t bytes, struct cleave_error *err)
 {
-    struct cv_fold_span *span;
+    struct span *span;
     size_t at = plan->count;
 
     assert(begin < end && (holder < plan->nworkers || holder == CV_FOLD_NOBODY));
@@ -121,18 +180,18 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
     span = malloc(sizeof *span);
     if (span == NULL)
         return cv_fail_memory(err, "partial results");
-    *span = (struct cv_fold_span){ begin, end, holder == CV_FOLD_NOBODY, NULL };
+    *span = (struct span){ begin, end, holder == CV_FOLD_NOBODY, NULL };
     while (at > 0 && plan->items[at - 1].begin > begin)
         at--;
     memmove(plan->items + at + 1, plan->items + at,
             (plan->count - at) * sizeof *plan->items);
-    plan->items[at] = (struct cv_fold_item){ .id = id,
-                                             .begin = begin,
-                                             .end = end,
-                                             .bytes = bytes,
-                                             .holder = holder,
-                                             .ahead = CV_FOLD_NOBODY,
-                                             .spans = span };
+    plan->items[at] = (struct item){ .id = id,
+                                     .begin = begin,
+                                     .end = end,
+                                     .bytes = bytes,
+                                     .holder = holder,
+                                     .ahead = CV_FOLD_NOBODY,
+                                     .spans = span };
     plan->count++;
     plan->without += holder == CV_FOLD_NOBODY;
     join(plan, at);
@@ -141,9 +200,9 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
     return CLEAVE_OK;
 }
 
-/* --- what came of them -------------------------------------------------------------------- */
+/* --- ends of steps -------------------------------------------------------------------- */
 
-/* What went ahead to the worker of a step that is over may be folded now. */
+/* Partials that went ahead to the worker of an ended step may be folded. */
 static void release_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *step)
 {
     for (size_t i = 0; i < plan->count; i++)
@@ -154,9 +213,9 @@ static void release_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *
 void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *step,
                        uint64_t id, uint64_t bytes)
 {
-    struct cv_fold_item *item;
+    struct item *item;
 
-    /* The first takes in the others. */
+    /* The first part takes in the others. */
     for (uint32_t i = 1; i < step->count; i++) {
         const size_t from = find(plan, step->parts[i].id);
         const size_t to = find(plan, step->parts[0].id);
@@ -205,7 +264,7 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
                   void *context, struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
-    struct cv_fold_item lost = { 0 };
+    struct item lost = { 0 };
 
     for (size_t i = plan->count; i-- > 0;) {
         if (plan->items[i].ahead == worker) {
@@ -218,8 +277,8 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
         add_spans(&lost, plan->items[i].spans);
         remove_item(plan, i);
     }
-    for (const struct cv_fold_span *span = lost.spans;
-         span != NULL && status == CLEAVE_OK; span = span->next)
+    for (const struct span *span = lost.spans; span != NULL && status == CLEAVE_OK;
+         span = span->next)
         status = span->empty ? cv_fold_plan_add(plan, 0, span->begin, span->end,
                                                 CV_FOLD_NOBODY, 0, err)
                              : again(context, span->begin, span->end, err);
@@ -237,7 +296,7 @@ uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan)
     uint64_t covered = plan->skipped;
 
     for (size_t i = 0; i < plan->count; i++)
-        for (const struct cv_fold_span *span = plan->items[i].spans; span != NULL;
+        for (const struct span *span = plan->items[i].spans; span != NULL;
              span = span->next)
             covered += span->end - span->begin;
     return covered;
@@ -249,9 +308,9 @@ bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
     if (cv_fold_plan_count(plan) != 1)
         return false;
     for (size_t i = 0; i < plan->count; i++) {
-        const struct cv_fold_item *item = &plan->items[i];
+        const struct item *item = &plan->items[i];
 
-        if (!cv_fold_item_free(item))
+        if (!is_free(item))
             continue;
         *out_id = item->id;
         *out_holder = item->holder;
@@ -259,4 +318,392 @@ bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
         return true;
     }
     return false;
+}
+
+/* --- which partial goes ahead to a worker that folds ------------------------------- */
+
+/* Order kept: the smaller one of the two neighbours of the step's result. Else the
+ * smallest partial that is alone at its worker; that worker must be idle, as more may
+ * soon arrive there. */
+
+static bool smaller(const struct item *one, const struct item *other)
+{
+    return other == NULL || one->bytes < other->bytes;
+}
+
+static bool may_go(const struct item *item, uint32_t to)
+{
+    return is_free(item) && item->holder != to && item->ahead == CV_FOLD_NOBODY;
+}
+
+static bool is_expecting(const struct cv_fold_plan *plan, uint32_t worker)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].ahead == worker)
+            return true;
+    return false;
+}
+
+static struct item *neighbour(const struct cv_fold_plan *plan,
+                              const struct cv_fold_step *step)
+{
+    const uint64_t first = step->parts[0].id, last = step->parts[step->count - 1].id;
+    struct item *items = plan->items, *found = NULL;
+
+    for (size_t i = 0; i < plan->count; i++) {
+        const bool before = i + 1 < plan->count && items[i + 1].id == first &&
+                            items[i + 1].begin == items[i].end;
+        const bool after =
+            i > 0 && items[i - 1].id == last && items[i - 1].end == items[i].begin;
+
+        if ((before || after) && may_go(&items[i], step->at) && smaller(&items[i], found))
+            found = &items[i];
+    }
+    return found;
+}
+
+static struct item *lone(const struct cv_fold_plan *plan, const bool *may, uint32_t to)
+{
+    struct item *found = NULL;
+
+    count_partials(plan);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct item *item = &plan->items[i];
+
+        if (may_go(item, to) && may[item->holder] &&
+            plan->hands[item->holder].count == 1 && smaller(item, found))
+            found = item;
+    }
+    return found;
+}
+
+bool cv_fold_plan_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *step,
+                        const bool *may, uint64_t name, struct cv_fold_part *out)
+{
+    struct item *item;
+
+    if (is_expecting(plan, step->at))
+        return false;
+    item = plan->commutative ? lone(plan, may, step->at) : neighbour(plan, step);
+    if (item == NULL)
+        return false;
+    item->busy = true;
+    item->ahead = step->at;
+    item->name = name;
+    *out = part_of(item);
+    return true;
+}
+
+bool cv_fold_plan_lose_ahead(struct cv_fold_plan *plan, uint32_t worker,
+                             struct cv_fold_part *out)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        struct item *item = &plan->items[i];
+
+        if (item->holder != worker || item->ahead == CV_FOLD_NOBODY)
+            continue;
+        *out = part_of(item);
+        item->ahead = CV_FOLD_NOBODY;
+        item->busy = false;
+        return true;
+    }
+    return false;
+}
+
+/* --- which partials the next step folds, and where --------------------------------- */
+
+/* Let a fold cost its start and the bytes that it reads, and let the result be as large
+ * as all inputs (concatenation), or as one of them (sums), or between. Then FEW at a time
+ * are done no later than if they are folded two by two in parallel, which takes 2 + 2 + 2
+ * against 6 at best, with five starts, three of them one after the other. So another
+ * worker shares the work only if there are more than FEW for each. */
+
+/* GRAIN: bytes that a command reads while another one starts. Windows that differ by less
+ * are equal, so that runs are not cut in the middle for nothing. */
+enum { FEW = 6, GRAIN = 64 * 1024 };
+
+/* Whether to start a fold now: for its bytes, or for the number of its partials. */
+static bool worthwhile(const struct cv_fold_plan *plan, bool patient, size_t count,
+                       uint64_t grains)
+{
+    return !patient || grains > 0 || count >= FEW || count == plan->max;
+}
+
+/* How many of the `ready` partials a step takes if `among` workers could fold. */
+static size_t share(const struct cv_fold_plan *plan, size_t ready, size_t among)
+{
+    size_t steps = (ready + FEW - 1) / FEW, take;
+
+    if (steps > among)
+        steps = among;
+    if (steps == 0)
+        steps = 1;
+    take = (ready + steps - 1) / steps;
+    return take < 2 ? 2 : take > plan->max ? plan->max : take;
+}
+
+/* --- order kept --------------------------------------------------------------------------- */
+
+/* Neighbours that could be folded in one step. */
+struct window {
+    size_t first, count;
+    uint32_t at;
+    bool moves;      /* a partial has to be sent */
+    uint64_t weight; /* read or sent, in GRAINs */
+};
+
+/* Number of partials that could be folded; *out_among workers could do it. */
+static size_t look_around(struct cv_fold_plan *plan, const bool *may, size_t *out_among)
+{
+    size_t ready = 0;
+
+    memset(plan->hands, 0, plan->nworkers * sizeof *plan->hands);
+    for (size_t i = 0; i < plan->count; i++) {
+        if (!is_linked(plan, i) && (i == 0 || !is_linked(plan, i - 1)))
+            continue;
+        ready++;
+        plan->hands[seat(&plan->items[i])].ready = true;
+    }
+    *out_among = 0;
+    for (uint32_t w = 0; w < plan->nworkers; w++)
+        *out_among += may[w] && plan->hands[w].ready;
+    return ready;
+}
+
+/* The worker that can fold the window with the fewest bytes sent. hands[].bytes is set. */
+static void place(const struct cv_fold_plan *plan, const bool *may, struct window *window)
+{
+    const struct item *items = plan->items + window->first;
+    uint64_t bytes = 0, max = 0;
+
+    window->at = CV_FOLD_NOBODY;
+    for (size_t i = 0; i < window->count; i++) {
+        const uint32_t holder = seat(&items[i]);
+
+        bytes += items[i].bytes;
+        if (!may[holder] ||
+            (window->at != CV_FOLD_NOBODY && plan->hands[holder].bytes <= max))
+            continue;
+        window->at = holder;
+        max = plan->hands[holder].bytes;
+    }
+    window->moves = false;
+    for (size_t i = 0; i < window->count; i++)
+        window->moves |= seat(&items[i]) != window->at;
+    window->weight = (2 * bytes - max) / GRAIN;
+}
+
+static bool better(const struct window *one, const struct window *other)
+{
+    if (other->count == 0 || one->count != other->count)
+        return one->count > other->count;
+    return one->moves != other->moves ? other->moves : one->weight < other->weight;
+}
+
+/* Search all windows of `take` in the run of `length` items at `first`. */
+static void search_run(struct cv_fold_plan *plan, const bool *may, bool patient,
+                       size_t first, size_t length, size_t take, struct window *best)
+{
+    const struct item *items = plan->items + first;
+    size_t count = length < take ? length : take;
+
+    /* Take one more rather than leave it alone. */
+    if (length == take + 1 && take < plan->max)
+        count = length;
+    for (size_t i = 0; i < length; i++)
+        plan->hands[seat(&items[i])].bytes = 0;
+    for (size_t i = 0; i < length; i++) {
+        struct window window = { .first = first + i + 1 - count, .count = count };
+
+        plan->hands[seat(&items[i])].bytes += items[i].bytes;
+        if (i + 1 < count)
+            continue;
+        place(plan, may, &window);
+        if (window.at != CV_FOLD_NOBODY && better(&window, best) &&
+            worthwhile(plan, patient, count, window.weight))
+            *best = window;
+        plan->hands[seat(&items[i + 1 - count])].bytes -= items[i + 1 - count].bytes;
+    }
+}
+
+static size_t choose_neighbours(struct cv_fold_plan *plan, const bool *may, bool patient,
+                                size_t *picks, uint32_t *out_at)
+{
+    struct window best = { 0 };
+    size_t among, take;
+    const size_t ready = look_around(plan, may, &among);
+
+    if (among == 0)
+        return 0;
+    take = share(plan, ready, among);
+    for (size_t first = 0, length; first < plan->count; first += length) {
+        for (length = 1; is_linked(plan, first + length - 1);)
+            length++;
+        if (length > 1)
+            search_run(plan, may, patient, first, length, take, &best);
+    }
+    for (size_t i = 0; i < best.count; i++)
+        picks[i] = best.first + i;
+    *out_at = best.at;
+    return best.count;
+}
+
+/* --- commutative -------------------------------------------------------------------------- */
+
+/* Insert the item into the smallest `take`, in order; returns their number. */
+static size_t insert(const struct cv_fold_plan *plan, size_t item, size_t take,
+                     size_t *picks, size_t count)
+{
+    const uint64_t bytes = plan->items[item].bytes;
+    size_t at;
+
+    if (count == take && plan->items[picks[count - 1]].bytes <= bytes)
+        return count;
+    at = count < take ? count++ : take - 1;
+    for (; at > 0 && plan->items[picks[at - 1]].bytes > bytes; at--)
+        picks[at] = picks[at - 1];
+    picks[at] = item;
+    return count;
+}
+
+/* The smallest `take` at `home`; CV_FOLD_NOBODY: of partials that are alone at a worker that may fold. */
+static size_t pick(const struct cv_fold_plan *plan, const bool *may, uint32_t home,
+                   size_t take, size_t *picks)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < plan->count; i++) {
+        const uint32_t holder = seat(&plan->items[i]);
+
+        if (!plan->items[i].busy &&
+            (home != CV_FOLD_NOBODY ? holder == home
+                                    : may[holder] && plan->hands[holder].count == 1))
+            count = insert(plan, i, take, picks, count);
+    }
+    return count;
+}
+
+static uint64_t grains(const struct cv_fold_plan *plan, const size_t *picks, size_t count)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += plan->items[picks[i]].bytes;
+    return bytes / GRAIN;
+}
+
+/* Partials of one worker, or else one partial each of workers that hold no other. */
+static size_t choose_any(struct cv_fold_plan *plan, const bool *may, bool patient,
+                         size_t *picks, uint32_t *out_at)
+{
+    size_t lone = 0, count;
+
+    count_partials(plan);
+    for (uint32_t w = 0; w < plan->nworkers; w++) {
+        const struct hand *hand = &plan->hands[w];
+
+        /* A partial next to busy ones may be folded with them later. */
+        lone += may[w] && hand->free == 1 && hand->count == 1;
+        if (!may[w] || hand->free < 2)
+            continue;
+        *out_at = w;
+        count = pick(plan, may, w, plan->max, picks);
+        if (worthwhile(plan, patient, count, grains(plan, picks, count)))
+            return count;
+    }
+    if (lone < 2)
+        return 0;
+    count = pick(plan, may, CV_FOLD_NOBODY, share(plan, lone, lone), picks);
+    *out_at = seat(&plan->items[picks[count - 1]]);
+    return worthwhile(plan, patient, count, grains(plan, picks, count)) ? count : 0;
+}
+
+bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may, bool patient,
+                       struct cv_fold_step *out)
+{
+    size_t picks[CV_FOLD_STEP_MOST] = { 0 };
+    uint32_t at = CV_FOLD_NOBODY;
+    const size_t count = plan->commutative
+                             ? choose_any(plan, may, patient, picks, &at)
+                             : choose_neighbours(plan, may, patient, picks, &at);
+
+    if (count == 0)
+        return false;
+    *out = (struct cv_fold_step){ .at = at, .count = (uint32_t)count };
+    for (size_t i = 0; i < count; i++) {
+        struct item *item = &plan->items[picks[i]];
+
+        item->busy = true;
+        out->parts[i] = part_of(item);
+        if (item->ahead != at)
+            item->ahead = CV_FOLD_NOBODY;
+    }
+    return true;
+}
+
+size_t cv_fold_plan_ready(const struct cv_fold_plan *plan)
+{
+    size_t ready = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        ready += plan->commutative
+                     ? !plan->items[i].busy
+                     : is_linked(plan, i) || (i > 0 && is_linked(plan, i - 1));
+    return ready > 1 ? ready : 0;
+}
+
+/* --- measured times to move and to fold ----------------------------------------------- */
+
+/* Bytes of a step, or only those that move after the order. */
+static double bytes_of(const struct cv_fold_step *step, bool moving)
+{
+    double bytes = 0;
+
+    for (uint32_t i = 0; i < step->count; i++)
+        if (!moving ||
+            (step->parts[i].holder != step->at && step->parts[i].ahead != step->at))
+            bytes += (double)step->parts[i].bytes;
+    return bytes;
+}
+
+/* Whether the step waited for a partial that was sent ahead. */
+static bool was_expecting(const struct cv_fold_step *step)
+{
+    for (uint32_t i = 0; i < step->count; i++)
+        if (step->parts[i].ahead == step->at)
+            return true;
+    return false;
+}
+
+static double time_of(const struct cv_fit *fit, double bytes)
+{
+    return fit->rate_ups > 0 ? fit->latency_s + bytes / fit->rate_ups : INFINITY;
+}
+
+void cv_fold_pace_saw(struct cv_fold_pace *pace, const struct cv_fold_step *step,
+                      double whole_s, double fold_s)
+{
+    const double all = bytes_of(step, false), moved = bytes_of(step, true);
+
+    if (fold_s < 0 && moved <= 0 && !was_expecting(step))
+        fold_s = whole_s;
+    if (fold_s >= 0)
+        cv_fit_add(&pace->fold, all, fold_s, -1);
+    else
+        fold_s = time_of(&pace->fold, all);
+    if (moved > 0 && !was_expecting(step) && isfinite(fold_s))
+        cv_fit_add(&pace->transfer, moved, whole_s - fold_s, -1);
+}
+
+double cv_fold_pace_near_s(const struct cv_fold_pace *pace,
+                           const struct cv_fold_step *step, double given_s,
+                           uint64_t bytes)
+{
+    const double moved = bytes_of(step, true);
+    const double transfer_s = time_of(&pace->transfer, (double)bytes);
+
+    if (!isfinite(transfer_s))
+        return INFINITY;
+    return given_s + (moved > 0 ? time_of(&pace->transfer, moved) : 0) +
+           time_of(&pace->fold, bytes_of(step, false)) - transfer_s;
 }

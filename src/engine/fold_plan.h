@@ -1,27 +1,24 @@
-/* fold_plan.h -- which partial results are folded where, when workers hold them.
- * SPDX-License-Identifier: MIT
+/* fold_plan.h -- which worker folds which partial results. SPDX-License-Identifier: MIT
  *
- * The rules of the dynamic reduction policies, for partials that come into being while
- * others are folded, and for workers that hold several. Order kept (ordered-tree-dyn): a
- * partial is folded with those of neighbouring intervals of the input. Commutative
- * (tree-dyn, a cluster per worker): a partial leaves its worker when it is the only one
- * there, for any others like that.
+ * The rules of the dynamic reduction policies, for partials that appear while others are
+ * folded, and for workers that hold several. Order kept (ordered-tree-dyn): a partial is
+ * folded with partials of neighbouring intervals of the input. Commutative (tree-dyn, a
+ * cluster per worker): a partial leaves its worker only if the worker holds no other.
  *
- * A step takes as many as are ready, shared among the workers that could fold. Of several
- * such steps the one is first that takes the most partials, then one where nothing has to
- * move since one worker has them all, then the smallest. Of the workers that could take
- * it, the one does that has the most bytes of it.
+ * A step takes the partials that are ready, shared among the workers that could fold. The
+ * step with the most partials is first, then one without transfers, then the smallest.
+ * The worker that holds most of its bytes folds.
  *
- * A partial that no step can take may go ahead to a worker that folds, so that it is there
- * when that one is done and is folded with what it has made (tree-adapt, ordered-adapt):
- * when the worker has at most one transfer to go, fold_pace.h. It only decides: nothing is
- * sent or computed here. */
+ * A partial that no step can take may go ahead to a worker that folds, to arrive when
+ * that worker is done (tree-adapt, ordered-adapt), once the worker has at most one
+ * transfer to go. This module only decides: it sends and computes nothing. */
 #ifndef CV_FOLD_PLAN_H
 #define CV_FOLD_PLAN_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
+#include "policy/common/fit.h"
 
 struct cv_fold_plan;
 
@@ -31,65 +28,78 @@ enum { CV_FOLD_STEP_MOST = 16 }; /* partials of a step */
 struct cv_fold_part {
     uint64_t id, bytes;
     uint32_t holder;
-    uint32_t ahead; /* the worker that it has been sent ahead to, or CV_FOLD_NOBODY    */
-    uint64_t name;  /* what it is called there                                         */
+    uint32_t ahead; /* the worker that a copy was sent ahead to, or CV_FOLD_NOBODY */
+    uint64_t name;  /* the copy has */
 };
 
-/* Worker `at` folds the parts, in this order. Those that others hold have to come from
- * there first. */
+/* Worker `at` folds the parts, in this order, after it has received the missing ones. */
 struct cv_fold_step {
     uint32_t at;
-    uint32_t count; /* 2 and more                                                     */
+    uint32_t count; /* at least 2 */
     struct cv_fold_part parts[CV_FOLD_STEP_MOST];
 };
 
-/* A step takes `most` partials at most: 2 .. CV_FOLD_STEP_MOST. */
+/* A step takes up to `max` partials, 2 .. CV_FOLD_STEP_MOST. */
 enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t max,
                                     struct cv_fold_plan **out, struct cleave_error *err);
 void cv_fold_plan_free(struct cv_fold_plan *plan);
 
-/* Worker `holder` has the result of [begin, end) of the input, begin < end, by the name
- * `id`. If it is CV_FOLD_NOBODY there is none, nor will be: its neighbours are neighbours
- * of each other. */
+/* Worker `holder` has the result `id` of [begin, end) of the input, begin < end.
+ * CV_FOLD_NOBODY: the interval has no result, and its neighbours become neighbours of
+ * each other. */
 enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                     uint64_t begin, uint64_t end, uint32_t holder,
                                     uint64_t bytes, struct cleave_error *err);
-/* The next step, if some worker with may[worker] has one. The partials are busy then
- * until the step is done or undone. `patient`: more are to come, so a few that are so
- * small that folding them costs no more than a start wait for those. */
+/* The next step, if a worker with may[worker] has one. Its partials are busy until the
+ * step is done or undone. `patient`: more will follow, so a few small ones, whose fold
+ * costs no more than its start, wait for them. */
 bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may, bool patient,
                        struct cv_fold_step *out);
-/* A partial that could go ahead to the worker of a step under way, and only one of those at
- * a time; it is busy then until the step is over, one way or the other. Ask when there is
- * no next step for workers with may[worker]. The holder keeps it until a step that it is
- * in is done. */
+/* A partial that can go ahead to the worker of a running step, one at a time; it is busy
+ * until the step ends. Call this if there is no next step for workers with may[worker].
+ * The holder keeps the partial until a step that uses it is done. */
 bool cv_fold_plan_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *step,
                         const bool *may, uint64_t name, struct cv_fold_part *out);
-/* One that went ahead from a worker that is lost, and is so no more; false: none is left. */
+/* Cancel a copy that went ahead from a lost worker; false: none is left. */
 bool cv_fold_plan_lose_ahead(struct cv_fold_plan *plan, uint32_t worker,
                              struct cv_fold_part *out);
-/* The step has made a partial called `id`. */
+/* The step has made partial `id`. */
 void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *step,
                        uint64_t id, uint64_t bytes);
-/* The step has come to nothing; all partials are where they were. */
+/* The step failed; its partials did not change. */
 void cv_fold_plan_undo(struct cv_fold_plan *plan, const struct cv_fold_step *step);
 /* Whether the worker folds or holds something of the step. */
 bool cv_fold_step_has(const struct cv_fold_step *step, uint32_t worker);
-/* Nothing of the worker's is there any more. Steps that it took part in must have been
- * undone. `again` is told of every interval of the input whose result is gone. */
+/* Remove all partials of a worker. Its steps must have been undone. `again` is called for
+ * every interval of the input whose result is lost. */
 enum cleave_status
 cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
                   enum cleave_status (*again)(void *context, uint64_t begin, uint64_t end,
                                               struct cleave_error *err),
                   void *context, struct cleave_error *err);
 
-/* Partials that there are; those of them that could be folded with another one now. */
+/* Number of partials; number of partials that could be folded with another one now. */
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
 size_t cv_fold_plan_ready(const struct cv_fold_plan *plan);
-/* Bytes of the input that went into partials, with those that have no result. */
+/* Bytes of the input that went into partials, or have no result. */
 uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan);
 /* The only partial left, if it is free. */
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes);
+
+struct cv_fold_pace {
+    struct cv_fit transfer, fold; /* seconds by bytes: to move parts; to fold a step */
+};
+
+/* A step took whole_s from order to end, fold_s of it to fold; below 0: not known.
+ * Without it, steps whose parts need not move give the time to fold, and other steps,
+ * with that, the time to move. */
+void cv_fold_pace_saw(struct cv_fold_pace *pace, const struct cv_fold_step *step,
+                      double whole_s, double fold_s);
+/* When a step ordered at given_s has at most the transfer of `bytes` to go; INFINITY if
+ * nothing is known. */
+double cv_fold_pace_near_s(const struct cv_fold_pace *pace,
+                           const struct cv_fold_step *step, double given_s,
+                           uint64_t bytes);
 
 #endif

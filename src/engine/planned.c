@@ -1,13 +1,13 @@
-/* planned.c -- a policy made ready for runs. SPDX-License-Identifier: MIT */
+/* planned.c -- policies with parameters and plan, ready for runs.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 
 #include "engine/driver.h"
-#include "model/platform/equal_workers.h"
+#include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "model/reduce/reduce_costs.h"
 
-/* Policies for items get items, and no others do. */
 static enum cleave_status check_items(const struct cleave_policy *policy,
                                       const struct cleave_view *view,
                                       struct cleave_error *err)
@@ -107,7 +107,7 @@ static void begin(struct cv_planned *planned, const struct cleave_policy *policy
     planned->view = *view;
 }
 
-/* What each worker can take at most, if anybody has a limit. */
+/* The largest chunk of each worker, if any worker has a limit. */
 static enum cleave_status tell_memory(struct cv_planned *planned,
                                       const struct cleave_platform *platform,
                                       struct cleave_error *err)
@@ -166,8 +166,8 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
     };
 }
 
-/* Whether sends overtake results is a matter of the policy that was picked, as in its own
- * runs, by which it was chosen. */
+/* Sends overtake results only if the policy that `auto` picked allows it, as in the
+ * simulations that chose it. */
 static void go_by_the_picked(struct cv_planned *planned)
 {
     const struct cleave_policy *picked = NULL;

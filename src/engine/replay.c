@@ -1,8 +1,8 @@
-/* replay.c -- run a policy against what was recorded. SPDX-License-Identifier: MIT
+/* replay.c -- run a policy against a recorded trace. SPDX-License-Identifier: MIT
  *
- * A trace may come from anywhere, and policies count on events that make sense: who is told
- * twice that a chunk is done would count wrong. So every event is checked against the
- * orders before it is told. */
+ * A trace may come from anywhere, and policies rely on consistent events: a chunk that is
+ * done twice would be counted twice. So every event is checked against the orders first.
+ */
 #include "engine/replay.h"
 
 #include <math.h>
@@ -24,12 +24,17 @@ struct chunk {
     unsigned seen;
 };
 
-/* What a node of a reduction was ordered to do with its partial. */
 enum stage { HELD, ORDERED, ARRIVED, COMBINED };
 
 struct node {
     uint32_t receiver;
     enum stage stage;
+};
+
+/* A CLEAVE_WAKE_AT order that has not been answered. */
+struct timer {
+    uint32_t worker;
+    double time_s;
 };
 
 struct replay {
@@ -38,7 +43,9 @@ struct replay {
     size_t next;
     struct chunk *chunks; /* owned: as they were ordered              */
     size_t nchunks, room;
-    struct node *nodes; /* owned: of a reduction, from the first order on */
+    struct node *nodes;   /* owned, for reductions; NULL before the first order */
+    struct timer *timers; /* owned */
+    size_t ntimers, timer_room;
 };
 
 /* --- orders --------------------------------------------------------------------------- */
@@ -90,6 +97,11 @@ static enum cleave_status note_order(struct replay *replay,
         if (replay->nodes == NULL)
             return cv_fail_memory(err, "a replay");
         replay->nodes[order->peer] = (struct node){ order->worker, ORDERED };
+    } else if (order->kind == CLEAVE_WAKE_AT) {
+        if (!CV_ROOM(replay->timers, &replay->timer_room, replay->ntimers + 1))
+            return cv_fail_memory(err, "a replay");
+        replay->timers[replay->ntimers++] =
+            (struct timer){ order->worker, order->time_s };
     }
     return CLEAVE_OK;
 }
@@ -118,7 +130,7 @@ static bool may_come_again(enum cleave_event_kind kind)
     return kind == CLEAVE_RECALLED || kind == CLEAVE_DRAINED || kind == CLEAVE_EXTENDED;
 }
 
-/* What keeps an event of a chunk from being told, or NULL. */
+/* The reason why an event of a chunk is not possible, or NULL. */
 static const char *find_chunk_fault(struct replay *replay,
                                     const struct cleave_event *event)
 {
@@ -131,14 +143,14 @@ static const char *find_chunk_fault(struct replay *replay,
 
     if ((event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_PROGRESS) &&
         event->units == 0)
-        return NULL; /* nothing was taken back or read, of whatever chunk */
+        return NULL; /* no chunk is concerned */
     if (event->chunk >= replay->nchunks)
         return "a chunk that was not ordered";
     chunk = &replay->chunks[event->chunk];
     if (chunk->worker != event->worker)
         return "a chunk that another worker was to get";
     if (event->kind == CLEAVE_PROGRESS)
-        return NULL; /* it may have been done in the very instant in which it was asked */
+        return NULL; /* the chunk may be done at the same instant */
     if (may_come_again(event->kind))
         return (chunk->seen & (DONE | LOST)) == 0 ? NULL : "a chunk that was over before";
     if ((chunk->seen & (step | LOST)) != 0)
@@ -184,13 +196,31 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
         return find_pair_fault(replay, event);
-    case CLEAVE_FOLDED: /* left out before */
+    case CLEAVE_FOLDED: /* removed before */
     case CLEAVE_READY:
     case CLEAVE_WAKE:
     case CLEAVE_ENDED:
+    case CLEAVE_CAME:
         break;
     }
     return NULL;
+}
+
+/* Whether a CLEAVE_WAKE event answers a CLEAVE_WAKE_AT order, which is then forgotten. */
+static bool take_timer(struct replay *replay, const struct cleave_event *event)
+{
+    static const double SLACK = 1e-9; /* SimGrid rounds times */
+
+    for (size_t i = 0; i < replay->ntimers; i++) {
+        struct timer *timer = &replay->timers[i];
+
+        if (timer->worker == event->worker &&
+            timer->time_s <= event->time_s * (1 + SLACK)) {
+            *timer = replay->timers[--replay->ntimers];
+            return true;
+        }
+    }
+    return false;
 }
 
 static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
@@ -214,12 +244,15 @@ static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
         return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", replay->next,
                        fault);
     *out = entry->as.event;
+    /* In traces up to version 0.2 a wake without an order says that a worker came. */
+    if (out->kind == CLEAVE_WAKE && !take_timer(replay, out))
+        out->kind = CLEAVE_CAME;
     replay->found.time_s = out->time_s;
     replay->next++;
     return CLEAVE_OK;
 }
 
-/* What the event said that was told last or, behind its orders, what the next one says. */
+/* After an event: the units left that it recorded; after orders: the units left at the next event. */
 static double replay_left(const void *engine)
 {
     const struct replay *replay = engine;
@@ -228,7 +261,7 @@ static double replay_left(const void *engine)
     const struct cleave_entry *entry = cleave_trace_at(trace, replay->next - 1);
 
     if (entry->is_order && replay->next == count)
-        return 0; /* nobody asks again */
+        return 0; /* not used again */
     if (entry->is_order)
         entry = cleave_trace_at(trace, replay->next);
     return entry->knows_left ? entry->units_left : INFINITY;
@@ -263,7 +296,7 @@ static enum cleave_status replay_begin(void *engine, const struct cv_run *run,
     if (first->is_order || first->as.event.kind != CLEAVE_START)
         return cv_fail(err, CLEAVE_EINPUT, "the trace does not begin with a start");
     replay->next = 1; /* the driver makes the start itself */
-    replay->nchunks = 0;
+    replay->nchunks = replay->ntimers = 0;
     free(replay->nodes);
     replay->nodes = NULL;
     replay->found = (struct cleave_replayed){ .same = false };
@@ -277,6 +310,7 @@ static void replay_close(void *engine)
 
     free(replay->chunks);
     free(replay->nodes);
+    free(replay->timers);
     free(replay);
 }
 

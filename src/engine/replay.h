@@ -1,12 +1,11 @@
-/* replay.h -- run a policy against what was recorded. SPDX-License-Identifier: MIT */
+/* replay.h -- run a policy against a recorded trace. SPDX-License-Identifier: MIT */
 #ifndef CV_REPLAY_H
 #define CV_REPLAY_H
 #include <cleave/trace.h>
 #include "engine/engine.h"
 
-/* What the engines below draw on. */
 struct cv_replay_source {
-    const struct cleave_trace *trace; /* borrowed: of one run                          */
+    const struct cleave_trace *trace; /* borrowed: one run                         */
     uint32_t nworkers;                /* or nodes                                      */
     struct cleave_replayed *out;      /* borrowed: filled as it goes; NULL: not wanted */
 };
@@ -14,10 +13,10 @@ struct cv_replay_source {
 /* An engine that reports the recorded events and fails with CLEAVE_EPOLICY at the first
  * order that differs from the recorded one, which *out then describes. Its `same` is true
  * when all entries have been seen without a difference, even if the driver fails then,
- * since the run was stopped. Events that no engine could tell, such as the end of a chunk
+ * since the run was stopped. Impossible events, such as the end of a chunk
  * that was never sent, give CLEAVE_EINPUT. */
 extern const struct cv_engine cv_engine_replay;
-/* The same for a real run, whose trace says what was left. */
+/* For a real run, whose trace has the units left. */
 extern const struct cv_engine cv_engine_replay_real;
 
 #endif

@@ -1,16 +1,274 @@
-/* figures_main.c -- the program cleave-figures. SPDX-License-Identifier: MIT
- *
- * It is `cleave figures`, which passes on what was typed. */
+/* figures_main.c -- the program cleave-figures, which `cleave figures` starts.
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "cli/figures/verb_figures.h"
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/common/progress.h"
+#include "cli/figures/verb_figures.h"
+#include "figures/common/figure.h"
+#include "figures/common/figure_gnuplot.h"
 #include "figures/figure_list.h"
-#include "figures/figures_files.h"
-#include "figures/figures_text.h"
 #include "io/json_out.h"
+#include "report/terminal/table.h"
+
+struct figure_files {
+    const char *folder;
+    bool force; /* replace files that exist          */
+    bool svg;   /* pictures too: they need gnuplot   */
+};
+
+/* --- figures as files: NAME.csv and NAME.svg ---------------------------------------- */
+
+enum { PATH_ROOM = 4096 };
+
+static bool path_of(const struct figure_files *files, const struct cv_figure *figure,
+                    const char *ending, char path[PATH_ROOM])
+{
+    return snprintf(path, PATH_ROOM, "%s/%s.%s", files->folder, cv_figure_name(figure),
+                    ending) < PATH_ROOM;
+}
+
+static int see_free(const struct figure_files *files, const struct cv_figure *figure,
+                    const char *ending)
+{
+    char path[PATH_ROOM], shown[CV_ECHO_ROOM];
+    struct stat info;
+
+    if (!path_of(files, figure, ending, path))
+        return cv_print_error(CV_EXIT_USAGE, "--out: the path is too long");
+    if (!files->force && stat(path, &info) == 0 && S_ISREG(info.st_mode))
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--out: '%s' exists; use --force to replace it",
+                              cv_echo(path, shown));
+    return CV_EXIT_DONE;
+}
+
+/* Make the directory, and check for existing files and for gnuplot before the work, which
+ * may take minutes. */
+static int figure_files_begin(const struct figure_files *files,
+                              const struct cv_figure *const *figures, size_t count)
+{
+    char shown[CV_ECHO_ROOM];
+    struct cleave_error err;
+    struct stat info;
+    int status = CV_EXIT_DONE;
+
+    if (files->svg && cv_gnuplot_check(&err) != CLEAVE_OK)
+        return cv_print_error(CV_EXIT_ENGINE,
+                              "--out: %s; install gnuplot, or use --csv-only for files "
+                              "without pictures",
+                              err.text);
+    if (mkdir(files->folder, 0777) != 0 && errno != EEXIST)
+        return cv_print_error(CV_EXIT_FAILED, "--out: cannot make the folder '%s': %s",
+                              cv_echo(files->folder, shown), strerror(errno));
+    if (stat(files->folder, &info) == 0 && !S_ISDIR(info.st_mode))
+        return cv_print_error(CV_EXIT_USAGE, "--out: '%s' is not a folder",
+                              cv_echo(files->folder, shown));
+    if (access(files->folder, W_OK | X_OK) != 0)
+        return cv_print_error(CV_EXIT_FAILED, "--out: cannot write into '%s': %s",
+                              cv_echo(files->folder, shown), strerror(errno));
+    for (size_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
+        status = see_free(files, figures[i], "csv");
+        if (status == CV_EXIT_DONE && files->svg)
+            status = see_free(files, figures[i], "svg");
+    }
+    return status;
+}
+
+/* Labels and columns are our own texts and hold no quotes. */
+static void add_table(FILE *file, const struct cv_figure_result *result)
+{
+    fprintf(file, "\"%s\"", result->label);
+    for (size_t i = 0; i < result->ncolumns; i++)
+        fprintf(file, ",\"%s\"", result->columns[i]);
+    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
+        fprintf(file, "\n\"%s\"", row->label);
+        for (size_t i = 0; i < result->ncolumns; i++)
+            if (isnan(row->values[i]))
+                fputs(",", file);
+            else
+                fprintf(file, ",%.17g", row->values[i]);
+    }
+    fputs("\n", file);
+}
+
+static int write_csv(const struct figure_files *files, const struct cv_figure *figure,
+                     const struct cv_figure_result *result)
+{
+    char path[PATH_ROOM];
+    struct cv_output_file out;
+    int status;
+
+    if (!path_of(files, figure, "csv", path))
+        return CV_EXIT_USAGE;
+    status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
+    if (status != CV_EXIT_DONE)
+        return status;
+    add_table(out.file, result);
+    return cv_output_close(&out, false);
+}
+
+static int write_svg(const struct figure_files *files, const struct cv_figure *figure,
+                     const struct cv_figure_result *result)
+{
+    struct cleave_error err;
+    char path[PATH_ROOM];
+    struct cv_output_file out;
+    bool drawn;
+    int status, closed;
+
+    if (!path_of(files, figure, "svg", path))
+        return CV_EXIT_USAGE;
+    status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
+    if (status != CV_EXIT_DONE)
+        return status;
+    drawn = cv_gnuplot_draw(cv_figure_name(figure), result, fileno(out.file), &err) ==
+            CLEAVE_OK;
+    status = drawn ? CV_EXIT_DONE : cv_print_status(&err);
+    closed = cv_output_close(&out, !drawn);
+    return status != CV_EXIT_DONE ? status : closed;
+}
+
+static int figure_files_write(const struct figure_files *files,
+                              const struct cv_figure *figure,
+                              const struct cv_figure_result *result)
+{
+    const int status = write_csv(files, figure, result);
+
+    return status == CV_EXIT_DONE && files->svg && result->plots != NULL
+               ? write_svg(files, figure, result)
+               : status;
+}
+
+/* --- figures as text and as JSON ---------------------------------------------------- */
+
+/* A paragraph indented by four. */
+static void add_paragraph(struct cv_text *text, const char *words, unsigned width)
+{
+    cv_text_add(text, "    ");
+    cv_wrap(text, words, 4, 4, width);
+    cv_text_add(text, "\n");
+}
+
+static int figures_list(void)
+{
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_text text = { NULL, 0, 0, false };
+
+    for (size_t i = 0; i < cv_figure_count(); i++) {
+        const struct cv_figure *figure = cv_figure_at(i);
+
+        cv_text_add(&text, "%s%s%s%s\n", i > 0 ? "\n" : "",
+                    screen.colour ? "\033[1m" : "", cv_figure_name(figure),
+                    screen.colour ? "\033[0m" : "");
+        add_paragraph(&text, figure->title, screen.width);
+        add_paragraph(&text, figure->source, screen.width);
+        add_paragraph(&text, figure->says, screen.width);
+    }
+    return cv_print_take(&text);
+}
+
+static int figures_list_json(void)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_list(&json, "figures");
+    for (size_t i = 0; i < cv_figure_count(); i++) {
+        const struct cv_figure *figure = cv_figure_at(i);
+
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "name", cv_figure_name(figure));
+        cv_field_text(&json, "title", figure->title);
+        cv_field_text(&json, "source", figure->source);
+        cv_field_text(&json, "says", figure->says);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    return cv_result_close(&json);
+}
+
+static void add_claims(struct cv_text *text, const struct cv_figure_result *result,
+                       unsigned width)
+{
+    for (const struct cv_claim *claim = result->claims; claim != NULL;
+         claim = claim->next) {
+        char line[1024];
+
+        snprintf(line, sizeof line, "%s: %s", claim->claim, claim->numbers);
+        cv_text_add(text, "  %-8s ", claim->holds ? "holds" : "differs");
+        cv_wrap(text, line, 11, 11, width);
+        cv_text_add(text, "\n");
+    }
+}
+
+/* One figure that was made: its table, its claims as they came out, its note. */
+static int figure_text(const struct cv_figure *figure,
+                       const struct cv_figure_result *result)
+{
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_column columns[CV_TABLE_COLUMNS] = { { result->label, CV_COLUMN_TEXT } };
+    struct cv_text text = { NULL, 0, 0, false };
+    const size_t nshown = result->nshown > 0 ? result->nshown : result->ncolumns;
+    struct cv_table table;
+
+    for (size_t i = 0; i < nshown; i++)
+        columns[i + 1] = (struct cv_column){ result->columns[i], CV_COLUMN_NUMBER };
+    cv_text_add(&text, "%s: %s\n\n", cv_figure_name(figure), figure->title);
+    cv_table_init(&table, columns, nshown + 1);
+    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
+        if (row->file_only)
+            continue;
+        cv_table_text(&table, row->label);
+        for (size_t i = 0; i < nshown; i++)
+            cv_table_number(&table, row->values[i]);
+    }
+    cv_table_write(&table, screen.colour, screen.width, &text);
+    cv_table_done(&table);
+    cv_text_add(&text, "\n");
+    add_claims(&text, result, screen.width);
+    if (result->note != NULL) {
+        cv_text_add(&text, "\n  ");
+        cv_wrap(&text, result->note, 2, 2, screen.width);
+        cv_text_add(&text, "\n");
+    }
+    return cv_print_take(&text);
+}
+
+static void figure_json(struct cv_json *json, const struct cv_figure *figure,
+                        const struct cv_figure_result *result)
+{
+    cv_field_object(json, NULL);
+    cv_field_text(json, "name", cv_figure_name(figure));
+    cv_field_text(json, "title", figure->title);
+    cv_field_text(json, "source", figure->source);
+    cv_field_list(json, "rows");
+    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, result->label, row->label);
+        for (size_t i = 0; i < result->ncolumns; i++)
+            cv_field_number(json, result->columns[i], row->values[i]);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+    cv_field_list(json, "claims");
+    for (const struct cv_claim *claim = result->claims; claim != NULL;
+         claim = claim->next) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "claim", claim->claim);
+        cv_field_bool(json, "holds", claim->holds);
+        cv_field_text(json, "numbers", claim->numbers);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+    cv_json_end(json);
+}
+
+/* --- the program cleave-figures ----------------------------------------------------- */
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
@@ -22,7 +280,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 
 struct making {
     const struct cv_figures_options *values;
-    struct cv_figure_files files;
+    struct figure_files files;
     struct cv_json json;
     size_t count;
 };
@@ -36,8 +294,6 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
                                  .progress = show_progress,
                                  .context = &progress };
     struct cv_figure_result result;
-    struct cleave_error err;
-    enum cleave_status made;
     int status = CV_EXIT_DONE;
     char what[80];
 
@@ -48,20 +304,18 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
         snprintf(what, sizeof what, "%s", cv_figure_name(figure));
     cv_progress_init(&progress, what, 1);
     cv_progress_show(&progress, 0);
-    made = cv_figure_make(figure, &job, &result, &err);
+    cv_figure_make(figure, &job, &result);
     cv_progress_done(&progress);
-    if (made != CLEAVE_OK)
-        return cv_print_status(&err);
     if (values->json)
-        cv_figure_json(&all->json, figure, &result);
+        figure_json(&all->json, figure, &result);
     else {
         if (place > 0)
             fputs("\n", stdout);
-        status = cv_figure_text(figure, &result);
+        status = figure_text(figure, &result);
         fflush(stdout); /* the next one may take minutes */
     }
     if (status == CV_EXIT_DONE && all->files.folder != NULL)
-        status = cv_figure_files_write(&all->files, figure, &result);
+        status = figure_files_write(&all->files, figure, &result);
     cv_figure_done(&result);
     return status;
 }
@@ -110,12 +364,12 @@ static int make_figures(const struct cv_call *call)
     int status;
 
     if (values->list)
-        return values->json ? cv_figures_list_json() : cv_figures_list();
+        return values->json ? figures_list_json() : figures_list();
     status = check_options(values);
     if (status == CV_EXIT_DONE)
         status = choose(call, chosen, &all.count);
     if (status == CV_EXIT_DONE && values->out != NULL)
-        status = cv_figure_files_begin(&all.files, chosen, all.count);
+        status = figure_files_begin(&all.files, chosen, all.count);
     if (status != CV_EXIT_DONE)
         return status;
     if (values->json) {

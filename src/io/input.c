@@ -34,7 +34,7 @@ void cv_input_close(FILE *file)
         fclose(file);
 }
 
-/* Read to the end. One byte more than `limit` is enough to know that there are more. */
+/* Read to the end, or one byte more than `limit`. */
 static enum cleave_status read_all(FILE *file, const char *name, size_t limit,
                                    char **bytes, size_t *out_length,
                                    struct cleave_error *err)

@@ -11,16 +11,13 @@
 
 enum { NUMBER_MOST = 63 }; /* characters of a number */
 
-void cv_json_in_init(struct cv_json_in *in, const char *file)
+void cv_json_in_init(struct cv_json_in *in, const char *file, struct cleave_error *err)
 {
-    memset(in, 0, sizeof *in);
-    in->file = file;
+    *in = (struct cv_json_in){ .file = file, .err = err };
 }
 
 void cv_json_in_done(struct cv_json_in *in)
 {
-    if (in == NULL)
-        return;
     free(in->text);
     in->text = NULL;
 }
@@ -56,9 +53,10 @@ static inline void skip(struct cv_json_in *in)
     }
 }
 
-void cv_json_in_skip(struct cv_json_in *in)
+const char *cv_json_in_skip(struct cv_json_in *in)
 {
     skip(in);
+    return in->at;
 }
 
 char cv_json_in_peek(struct cv_json_in *in)
@@ -79,22 +77,22 @@ struct cv_place cv_json_in_place(struct cv_json_in *in, const char *at)
         struct cv_place){ .file = in->file, .line = in->line, .column = in->columns + 1 };
 }
 
-/* "expected X, got Y" where Y is what stands at `at`. */
+/* "expected X, got Y" where Y is the text at `at`. */
 static enum cleave_status fail_at(struct cv_json_in *in, const char *at,
-                                  const char *expected, struct cleave_error *err)
+                                  const char *expected)
 {
     struct cv_place place = cv_json_in_place(in, at);
     size_t length = 1;
     char shown[48];
 
     if (at >= in->end)
-        return cv_fail_at(err, &place, "%s, got the end of the %s", expected,
+        return cv_fail_at(in->err, &place, "%s, got the end of the %s", expected,
                           in->whole ? "text" : "line");
     /* Show a word or number whole, other characters alone. */
     if (strchr("{}[],:", *at) == NULL)
         while (at + length < in->end && strchr("{}[],: \t\r\n", at[length]) == NULL)
             length++;
-    return cv_fail_at(err, &place, "%s, got '%s'", expected,
+    return cv_fail_at(in->err, &place, "%s, got '%s'", expected,
                       cv_shown(at, length, shown, sizeof shown));
 }
 
@@ -107,17 +105,15 @@ static bool take(struct cv_json_in *in, char c)
     return true;
 }
 
-enum cleave_status cv_json_in_open(struct cv_json_in *in, char bracket,
-                                   struct cleave_error *err)
+enum cleave_status cv_json_in_open(struct cv_json_in *in, char bracket)
 {
     if (take(in, bracket))
         return CLEAVE_OK;
-    return fail_at(in, in->at, bracket == '{' ? "expected an object" : "expected a list",
-                   err);
+    return fail_at(in, in->at, bracket == '{' ? "expected an object" : "expected a list");
 }
 
 enum cleave_status cv_json_in_more(struct cv_json_in *in, char bracket, bool *first,
-                                   bool *out, struct cleave_error *err)
+                                   bool *out)
 {
     bool was_first = *first;
 
@@ -129,10 +125,10 @@ enum cleave_status cv_json_in_more(struct cv_json_in *in, char bracket, bool *fi
     if (was_first || take(in, ','))
         return CLEAVE_OK;
     return fail_at(in, in->at,
-                   bracket == '}' ? "expected ',' or '}'" : "expected ',' or ']'", err);
+                   bracket == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-/* Four hexadecimal digits behind \u. */
+/* Four hexadecimal digits after \u. */
 static bool take_unit(struct cv_json_in *in, uint32_t *out)
 {
     uint32_t unit = 0;
@@ -211,33 +207,32 @@ static bool take_escape(struct cv_json_in *in, char *to, size_t *out_length)
     return true;
 }
 
-enum cleave_status cv_json_in_text(struct cv_json_in *in, const char **out,
-                                   struct cleave_error *err)
+enum cleave_status cv_json_in_text(struct cv_json_in *in, const char **out)
 {
     const char *start;
     size_t length = 0;
 
     if (!take(in, '"'))
-        return fail_at(in, in->at, "expected a string", err);
+        return fail_at(in, in->at, "expected a string");
     start = in->at - 1;
     for (;;) {
         const char *at = in->at;
         size_t n;
 
         if (!CV_ROOM(in->text, &in->capacity, length + 5))
-            return cv_fail_memory(err, "a string");
+            return cv_fail_memory(in->err, "a string");
         if (at >= in->end)
-            return fail_at(in, start, "expected a string with quotes at both ends", err);
+            return fail_at(in, start, "expected a string with quotes at both ends");
         if (*at == '"')
             break;
         if (*at == '\\') {
             in->at++;
             if (!take_escape(in, in->text + length, &n))
-                return fail_at(in, at, "expected an escape such as \\n or \\u00e9", err);
+                return fail_at(in, at, "expected an escape such as \\n or \\u00e9");
         } else {
             n = cv_utf8(at, (size_t)(in->end - at), NULL);
             if (n == 0 || (unsigned char)*at < 0x20)
-                return fail_at(in, at, "expected UTF-8 without control characters", err);
+                return fail_at(in, at, "expected UTF-8 without control characters");
             memcpy(in->text + length, at, n);
             in->at += n;
         }
@@ -249,11 +244,10 @@ enum cleave_status cv_json_in_text(struct cv_json_in *in, const char **out,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_json_in_key(struct cv_json_in *in, const char **out,
-                                  struct cleave_error *err)
+enum cleave_status cv_json_in_key(struct cv_json_in *in, const char **out)
 {
-    CV_TRY(cv_json_in_text(in, out, err));
-    return take(in, ':') ? CLEAVE_OK : fail_at(in, in->at, "expected ':'", err);
+    CV_TRY(cv_json_in_text(in, out));
+    return take(in, ':') ? CLEAVE_OK : fail_at(in, in->at, "expected ':'");
 }
 
 static inline const char *take_digits(const char *at, const char *end, uint64_t *value)
@@ -263,9 +257,9 @@ static inline const char *take_digits(const char *at, const char *end, uint64_t 
     return at;
 }
 
-/* The end of the number at `at` as JSON writes them, or NULL. *out is its value if *known:
- * up to 15 digits without exponent, as most have, are exact in doubles and so is the power
- * of ten, so that one division rounds once, and right. */
+/* The end of the JSON number at `at`, or NULL. *out is its value if *known: a number of up to
+ * 15 digits without exponent. Its digits and the power of ten are exact as doubles, so that
+ * one division rounds correctly. */
 static const char *take_number(const char *at, const char *end, double *out, bool *known)
 {
     static const double tens[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -302,8 +296,7 @@ static const char *take_number(const char *at, const char *end, double *out, boo
     return at;
 }
 
-enum cleave_status cv_json_in_number(struct cv_json_in *in, double *out,
-                                     struct cleave_error *err)
+enum cleave_status cv_json_in_number(struct cv_json_in *in, double *out)
 {
     char number[NUMBER_MOST + 1];
     const char *end, *expected;
@@ -314,22 +307,21 @@ enum cleave_status cv_json_in_number(struct cv_json_in *in, double *out,
     skip(in);
     end = take_number(in->at, in->end, &value, &known);
     if (end == NULL || end - in->at > NUMBER_MOST)
-        return fail_at(in, in->at, "expected a number", err);
+        return fail_at(in, in->at, "expected a number");
     if (!known) {
         length = (size_t)(end - in->at);
         memcpy(number, in->at, length);
         number[length] = '\0';
         expected = cv_quantity_parse(number, CV_NUMBER, &value);
         if (expected != NULL)
-            return fail_at(in, in->at, expected, err);
+            return fail_at(in, in->at, expected);
     }
     in->at = end;
     *out = value;
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out,
-                                    struct cleave_error *err)
+enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out)
 {
     uint64_t value = 0;
     const char *end;
@@ -346,7 +338,7 @@ enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out,
         value = value * 10 + digit;
     }
     if (!good)
-        return fail_at(in, in->at, "expected a whole number of at least 0", err);
+        return fail_at(in, in->at, "expected a whole number of at least 0");
     in->at = end;
     *out = value;
     return CLEAVE_OK;
@@ -363,27 +355,25 @@ static bool take_word(struct cv_json_in *in, const char *word)
     return true;
 }
 
-enum cleave_status cv_json_in_bool(struct cv_json_in *in, bool *out,
-                                   struct cleave_error *err)
+enum cleave_status cv_json_in_bool(struct cv_json_in *in, bool *out)
 {
     if (!take_word(in, "false") && !take_word(in, "true"))
-        return fail_at(in, in->at, "expected true or false", err);
+        return fail_at(in, in->at, "expected true or false");
     *out = in->at[-2] == 'u';
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_json_in_null(struct cv_json_in *in, struct cleave_error *err)
+enum cleave_status cv_json_in_null(struct cv_json_in *in)
 {
-    return take_word(in, "null") ? CLEAVE_OK : fail_at(in, in->at, "expected null", err);
+    return take_word(in, "null") ? CLEAVE_OK : fail_at(in, in->at, "expected null");
 }
 
-enum cleave_status cv_json_in_end(struct cv_json_in *in, struct cleave_error *err)
+enum cleave_status cv_json_in_end(struct cv_json_in *in)
 {
     skip(in);
     if (in->at >= in->end)
         return CLEAVE_OK;
     return fail_at(in, in->at,
                    in->whole ? "expected the end of the text"
-                             : "expected the end of the line",
-                   err);
+                             : "expected the end of the line");
 }

@@ -1,4 +1,4 @@
-/* json_out.c -- JSON written as it comes, to a file. SPDX-License-Identifier: MIT */
+/* json_out.c -- JSON written to a file, value by value. SPDX-License-Identifier: MIT */
 #include "io/json_out.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ void cv_json_init(struct cv_json *json, FILE *file, bool pretty)
 
 static void put(struct cv_json *json, const char *text, size_t length)
 {
-    /* Traces have hundreds of millions of such pieces, and a file has one writer. */
+    /* Unlocked: a file has one writer, and a trace hundreds of millions of pieces. */
     if (fwrite_unlocked(text, 1, length, json->file) != length)
         json->failed = true;
 }
@@ -34,7 +34,7 @@ static void new_line(struct cv_json *json)
         put(json, "  ", 2);
 }
 
-/* What stands between the value before and the one that comes. */
+/* The comma and space between two values. */
 static void separate(struct cv_json *json)
 {
     bool first;
@@ -113,7 +113,7 @@ bool cv_json_close(struct cv_json *json)
     return !json->failed;
 }
 
-/* Write a character that may not stand in a string as it is. */
+/* Write a character that needs an escape in a string. */
 static void put_escape(struct cv_json *json, unsigned char c)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -168,7 +168,7 @@ void cv_json_text(struct cv_json *json, const char *text)
         put_string(json, text);
 }
 
-/* Lists of millions of numbers are written: twice as fast as printf. */
+/* Twice as fast as printf, for lists of millions of numbers. */
 static void put_whole(struct cv_json *json, uint64_t value, bool negative)
 {
     char digits[24];
@@ -218,7 +218,7 @@ void cv_json_null(struct cv_json *json)
     put_text(json, "null");
 }
 
-/* --- key and value ------------------------------------------------------------------------ */
+/* --- key and value ------------------------------------------------------------------ */
 
 static void put_key(struct cv_json *json, const char *key)
 {

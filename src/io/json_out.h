@@ -1,4 +1,4 @@
-/* json_out.h -- JSON written as it comes, to a file. SPDX-License-Identifier: MIT
+/* json_out.h -- JSON written to a file, value by value. SPDX-License-Identifier: MIT
  *
  *     struct cv_json json;
  *     cv_json_init(&json, stdout, true);
@@ -7,8 +7,8 @@
  *     cv_json_end(&json);
  *     ok = cv_json_close(&json);
  *
- * Whoever calls puts keys in objects and values behind keys; that is asserted. A write
- * that fails is remembered, so that only cv_json_close need be checked. */
+ * The caller puts keys in objects and values after keys; that is asserted. A failed write is
+ * remembered, so that only cv_json_close must be checked. */
 #ifndef CV_JSON_OUT_H
 #define CV_JSON_OUT_H
 #include <stdbool.h>
@@ -22,27 +22,27 @@ struct cv_json {
     bool failed;        /* a write failed                                         */
     bool pretty;        /* indented by two spaces a level                         */
     bool line_next;     /* the next list or object goes on one line               */
-    bool after_key;     /* a key was written, its value comes                     */
+    bool after_key;     /* a key was written, its value not yet                   */
     unsigned depth;     /* open objects and lists                                 */
     unsigned line_from; /* depth from which all is on one line; 0: none          */
     bool in_object[CV_JSON_DEPTH], any[CV_JSON_DEPTH];
 };
 
-/* Start a value of its own: indented if `pretty`, on one line without spaces if not. */
+/* Start a value: indented if `pretty`, else on one line without spaces. */
 void cv_json_init(struct cv_json *json, FILE *file, bool pretty);
-/* End the value with a newline and say whether all was written. The same struct may then
- * be used for the next value, as in JSON lines. */
+/* End the value with a newline; false if a write failed. The same struct may be used for the
+ * next value, as in JSON lines. */
 bool cv_json_close(struct cv_json *json);
 
 void cv_json_object(struct cv_json *json);
 void cv_json_list(struct cv_json *json);
 /* The innermost object or list is complete. */
 void cv_json_end(struct cv_json *json);
-/* Put the object or list that comes next on one line, also when pretty. */
+/* Put the next object or list on one line, even if `pretty`. */
 void cv_json_on_line(struct cv_json *json);
 
 void cv_json_key(struct cv_json *json, const char *key);
-/* Any bytes; what is not UTF-8 becomes U+FFFD. NULL writes null. */
+/* Any bytes; those that are not UTF-8 become U+FFFD. NULL writes null. */
 void cv_json_text(struct cv_json *json, const char *text);
 /* 17 significant digits; null for NaN and infinities. */
 void cv_json_number(struct cv_json *json, double value);
@@ -51,7 +51,7 @@ void cv_json_count(struct cv_json *json, uint64_t value);
 void cv_json_bool(struct cv_json *json, bool value);
 void cv_json_null(struct cv_json *json);
 
-/* Key and value at once. With key NULL the value is an element of a list. */
+/* Key and value. With key NULL the value is an element of a list. */
 void cv_field_object(struct cv_json *json, const char *key);
 void cv_field_list(struct cv_json *json, const char *key);
 /* An object that is written on one line. */

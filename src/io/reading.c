@@ -1,36 +1,206 @@
-/* reading.c -- checked values from a file of tokens. SPDX-License-Identifier: MIT */
+/* reading.c -- checked values from YAML or JSON. SPDX-License-Identifier: MIT */
 #include "io/reading.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include "base/fail.h"
 #include "base/text.h"
 #include "model/platform/platform_internal.h"
 
-enum { TEXT_MOST = 4096 }; /* bytes of a text */
+enum { TEXT_MOST = 4096 }; /* bytes */
 
-/* --- Values ------------------------------------------------------------------------- */
+/* --- tokens ------------------------------------------------------------------------- */
 
-struct cv_place cv_read_place(const struct cv_reading *reading,
-                              const struct cv_token *token)
+static struct cv_place place_of(const struct cv_reading *reading, yaml_mark_t mark)
 {
-    return (struct cv_place){ reading->file, token->line, token->column, reading->field };
+    return (struct cv_place){
+        .file = reading->file,
+        .line = (unsigned)mark.line + 1,
+        .column = (unsigned)mark.column + 1,
+    };
+}
+
+/* The place of a byte, for errors in the encoding, which come before there are tokens. */
+static struct cv_place place_of_byte(const struct cv_reading *reading, size_t offset)
+{
+    struct cv_place place = { .file = reading->file, .line = 1, .column = 1 };
+
+    for (size_t i = 0; i < offset && i < reading->length; i++) {
+        char c = reading->bytes[i];
+
+        if (c == '\n' ||
+            (c == '\r' && (i + 1 == reading->length || reading->bytes[i + 1] != '\n'))) {
+            place.line++;
+            place.column = 1;
+        } else if (((unsigned char)c & 0xc0) != 0x80) {
+            place.column++;
+        }
+    }
+    return place;
+}
+
+static enum cleave_status fail_parse(const struct cv_reading *reading)
+{
+    const yaml_parser_t *parser = &reading->parser;
+    const char *problem = parser->problem == NULL ? "no reason given" : parser->problem;
+    struct cv_place place;
+
+    if (parser->error == YAML_MEMORY_ERROR)
+        return cv_fail_memory(reading->err, "reading YAML");
+    if (parser->error == YAML_READER_ERROR) {
+        place = place_of_byte(reading, parser->problem_offset);
+        return cv_fail_at(reading->err, &place, "not valid text: %s", problem);
+    }
+    place = place_of(reading, parser->problem_mark);
+    if (strcmp(problem, "found character that cannot start any token") == 0)
+        problem = "found a character that cannot start anything; if it is a tab: blanks "
+                  "indent";
+    if (parser->context == NULL)
+        return cv_fail_at(reading->err, &place, "not valid YAML or JSON: %s", problem);
+    return cv_fail_at(reading->err, &place, "not valid YAML or JSON: %s (%s, line %lu)",
+                      problem, parser->context,
+                      (unsigned long)parser->context_mark.line + 1);
+}
+
+static enum cleave_status next_event(struct cv_reading *reading)
+{
+    yaml_event_delete(&reading->event);
+    return yaml_parser_parse(&reading->parser, &reading->event) ? CLEAVE_OK
+                                                                : fail_parse(reading);
+}
+
+static enum cleave_status check_plain(const struct cv_reading *reading,
+                                      const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+    struct cv_place place = place_of(reading, reading->event.start_mark);
+    const char *text = (const char *)(anchor != NULL ? anchor : tag);
+    char shown[48];
+
+    return text == NULL
+               ? CLEAVE_OK
+               : cv_fail_at(reading->err, &place,
+                            anchor != NULL ? "anchors are not supported, got '&%s'"
+                                           : "tags are not supported, got '%s'",
+                            cv_shown(text, strlen(text), shown, sizeof shown));
+}
+
+/* Turn the last event, which is part of a document, into a token. */
+static enum cleave_status take_node(const struct cv_reading *reading,
+                                    struct cv_token *out)
+{
+    const yaml_event_t *event = &reading->event;
+    struct cv_place place = place_of(reading, event->start_mark);
+
+    *out = (struct cv_token){ .line = place.line, .column = place.column };
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        out->node = CV_NODE_SCALAR;
+        out->text = (const char *)event->data.scalar.value;
+        out->length = event->data.scalar.length;
+        out->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        return check_plain(reading, event->data.scalar.anchor, event->data.scalar.tag);
+    case YAML_SEQUENCE_START_EVENT:
+        out->node = CV_NODE_LIST;
+        return check_plain(reading, event->data.sequence_start.anchor,
+                           event->data.sequence_start.tag);
+    case YAML_MAPPING_START_EVENT:
+        out->node = CV_NODE_MAP;
+        return check_plain(reading, event->data.mapping_start.anchor,
+                           event->data.mapping_start.tag);
+    case YAML_ALIAS_EVENT:
+        return cv_fail_at(reading->err, &place, "aliases are not supported");
+    default:
+        out->node = event->type == YAML_STREAM_END_EVENT ? CV_NODE_NONE : CV_NODE_END;
+        return CLEAVE_OK;
+    }
+}
+
+enum cleave_status cv_read_next(struct cv_reading *reading, struct cv_token *out)
+{
+    do {
+        CV_TRY(next_event(reading));
+    } while (reading->event.type == YAML_STREAM_START_EVENT ||
+             reading->event.type == YAML_DOCUMENT_START_EVENT);
+    return take_node(reading, out);
+}
+
+/* Check that nothing follows the document, whose last token was read. */
+static enum cleave_status finish(struct cv_reading *reading)
+{
+    struct cv_place place;
+
+    do {
+        CV_TRY(next_event(reading));
+    } while (reading->event.type == YAML_DOCUMENT_END_EVENT);
+    place = place_of(reading, reading->event.start_mark);
+    return reading->event.type == YAML_STREAM_END_EVENT
+               ? CLEAVE_OK
+               : cv_fail_at(reading->err, &place,
+                            "expected one document, got a second one");
+}
+
+/* Whether a scalar is null: empty, ~ or null without quotes. */
+static bool token_is_null(const struct cv_token *token)
+{
+    static const char *const nulls[] = { "", "~", "null", "Null", "NULL" };
+
+    for (size_t i = 0; token->plain && i < sizeof nulls / sizeof *nulls; i++)
+        if (strlen(nulls[i]) == token->length &&
+            memcmp(token->text, nulls[i], token->length) == 0)
+            return true;
+    return false;
+}
+
+/* The token in a message: "'-2'", "a list", "a mapping" or "nothing". */
+static const char *token_shown(const struct cv_token *token, char buffer[80])
+{
+    char shown[64];
+
+    if (token->node == CV_NODE_LIST)
+        return "a list";
+    if (token->node == CV_NODE_MAP)
+        return "a mapping";
+    if (token->node != CV_NODE_SCALAR || (token->plain && token->length == 0))
+        return "nothing";
+    snprintf(buffer, 80, "'%s'",
+             cv_shown(token->text, token->length, shown, sizeof shown));
+    return buffer;
+}
+
+/* --- values ------------------------------------------------------------------------- */
+
+void cv_read_path(struct cv_reading *reading, size_t at, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reading->field + at, sizeof reading->field - at, format, args);
+    va_end(args);
+}
+
+enum cleave_status cv_read_refuse(struct cv_reading *reading,
+                                  const struct cv_token *token, const char *format, ...)
+{
+    const struct cv_place place = { reading->file, token->line, token->column,
+                                    reading->field };
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return cv_fail_at(reading->err, &place, "%s", text);
 }
 
 enum cleave_status cv_read_fail(struct cv_reading *reading, const struct cv_token *token,
                                 const char *expected)
 {
-    struct cv_place place = cv_read_place(reading, token);
     char shown[80];
 
-    return cv_fail_at(reading->err, &place, "%s, got %s", expected,
-                      cv_token_shown(token, shown, sizeof shown));
-}
-
-enum cleave_status cv_read_next(struct cv_reading *reading, struct cv_token *out)
-{
-    return cv_yaml_next(&reading->yaml, out, reading->err);
+    return cv_read_refuse(reading, token, "%s, got %s", expected,
+                          token_shown(token, shown));
 }
 
 bool cv_read_is_string(const struct cv_token *token)
@@ -96,7 +266,7 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
 {
     char expected[96];
 
-    if (!cv_read_is_string(token) || cv_token_is_null(token) ||
+    if (!cv_read_is_string(token) || token_is_null(token) ||
         !(name ? cv_worker_name_fits(token->text, token->length) : is_one_line(token))) {
         snprintf(expected, sizeof expected,
                  name ? "expected a name of 1 to %d bytes without spaces"
@@ -104,11 +274,11 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
                  name ? CV_WORKER_NAME_MOST : TEXT_MOST);
         return cv_read_fail(reading, token, expected);
     }
-    *out = cv_arena_text(&reading->arena, token->text);
+    *out = cv_arena_text(reading->arena, token->text);
     return *out == NULL ? cv_fail_memory(reading->err, "a platform") : CLEAVE_OK;
 }
 
-/* --- Profiles ----------------------------------------------------------------------- */
+/* --- profiles ----------------------------------------------------------------------- */
 
 struct steps {
     struct cleave_step *at; /* owned */
@@ -122,23 +292,18 @@ static enum cleave_status take_step(struct cv_reading *reading,
 {
     struct cleave_step step = { 0 };
     struct cv_token value;
-    size_t path = strlen(reading->field);
+    const size_t path = strlen(reading->field);
 
     if (token->node != CV_NODE_LIST)
         return cv_read_fail(reading, token, "expected a [time, factor] pair");
     for (int i = 0; i < 2; i++) {
         CV_TRY(cv_read_next(reading, &value));
-        if (value.node == CV_NODE_END) {
-            struct cv_place place = cv_read_place(reading, token);
-
-            return cv_fail_at(reading->err, &place,
-                              "expected a [time, factor] pair, got a list of %d", i);
-        }
-        snprintf(reading->field + path, sizeof reading->field - path, "[%d]", i);
-        if (i == 0)
-            CV_TRY(cv_read_ranged(reading, &value, CV_SECONDS, false, &step.from_s));
-        else
-            CV_TRY(cv_read_ranged(reading, &value, CV_NUMBER, false, &step.factor));
+        if (value.node == CV_NODE_END)
+            return cv_read_refuse(reading, token,
+                                  "expected a [time, factor] pair, got a list of %d", i);
+        cv_read_path(reading, path, "[%d]", i);
+        CV_TRY(cv_read_ranged(reading, &value, i == 0 ? CV_SECONDS : CV_NUMBER, false,
+                              i == 0 ? &step.from_s : &step.factor));
         if (i == 0 && steps->count > 0 &&
             step.from_s <= steps->at[steps->count - 1].from_s)
             return cv_read_fail(reading, &value, "expected a time after the one before");
@@ -158,31 +323,26 @@ static enum cleave_status take_steps(struct cv_reading *reading,
                                      const struct cv_token *token, struct steps *steps)
 {
     struct cv_token item, factor = *token;
-    size_t path = strlen(reading->field);
+    const size_t path = strlen(reading->field);
 
     if (token->node != CV_NODE_LIST)
         return cv_read_fail(reading, token, "expected a list of [time, factor] pairs");
     for (;;) {
-        struct cv_place place;
-
         CV_TRY(cv_read_next(reading, &item));
-        if (item.node != CV_NODE_END) {
-            snprintf(reading->field + path, sizeof reading->field - path, "[%zu]",
-                     steps->count);
-            CV_TRY(take_step(reading, &item, steps, &factor));
-            reading->field[path] = '\0';
-            continue;
-        }
-        if (steps->count > 0 && steps->at[steps->count - 1].factor > 0)
-            return CLEAVE_OK;
-        place = cv_read_place(reading, &factor);
-        if (steps->count == 0)
-            return cv_fail_at(
-                reading->err, &place,
-                "expected a list of [time, factor] pairs, got an empty list");
-        /* A worker that stops for ever would never end what it was given. */
-        return cv_fail_at(reading->err, &place, "expected a last factor above 0, got 0");
+        if (item.node == CV_NODE_END)
+            break;
+        cv_read_path(reading, path, "[%zu]", steps->count);
+        CV_TRY(take_step(reading, &item, steps, &factor));
+        reading->field[path] = '\0';
     }
+    if (steps->count == 0)
+        return cv_read_refuse(
+            reading, token, "expected a list of [time, factor] pairs, got an empty list");
+    /* A worker that stops for ever would never finish its chunk. */
+    return steps->at[steps->count - 1].factor > 0
+               ? CLEAVE_OK
+               : cv_read_refuse(reading, &factor,
+                                "expected a last factor above 0, got 0");
 }
 
 enum cleave_status cv_read_profile(struct cv_reading *reading,
@@ -193,51 +353,58 @@ enum cleave_status cv_read_profile(struct cv_reading *reading,
     enum cleave_status status = take_steps(reading, token, &steps);
 
     if (status == CLEAVE_OK) {
-        struct cleave_step *copy = cv_array(&reading->arena, steps.count, sizeof *copy);
+        struct cleave_step *copy = cv_array(reading->arena, steps.count, sizeof *copy);
 
-        if (copy == NULL) {
+        if (copy == NULL)
             status = cv_fail_memory(reading->err, "a profile");
-        } else {
-            memcpy(copy, steps.at, steps.count * sizeof *copy);
-            *out = copy;
-            *out_n = (uint32_t)steps.count;
-        }
+        else
+            *out = memcpy(copy, steps.at, steps.count * sizeof *copy);
+        *out_n = (uint32_t)steps.count;
     }
     free(steps.at);
     return status;
 }
 
+/* --- mappings ----------------------------------------------------------------------- */
+
 enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
                                const char *(*name_at)(const void *context, size_t index),
-                               size_t count, unsigned *seen, size_t *out)
+                               const void *context, size_t count, unsigned *seen,
+                               size_t *out)
 {
-    struct cv_place place = cv_read_place(reading, token);
     char shown[80], near[300];
     size_t i = 0;
 
     if (token->node != CV_NODE_SCALAR)
         return cv_read_fail(reading, token, "expected the name of a field");
     while (i < count &&
-           !(cv_read_is_string(token) && strcmp(token->text, name_at(NULL, i)) == 0))
+           !(cv_read_is_string(token) && strcmp(token->text, name_at(context, i)) == 0))
         i++;
     if (i == count) {
-        cv_suggest(token->text, count, name_at, NULL, near, sizeof near);
-        return cv_fail_at(reading->err, &place, "unknown field %s%s",
-                          cv_token_shown(token, shown, sizeof shown), near);
+        cv_suggest(token->text, count, name_at, context, near, sizeof near);
+        return cv_read_refuse(reading, token, "unknown field %s%s",
+                              token_shown(token, shown), near);
     }
     if (seen[i] != 0)
-        return cv_fail_at(reading->err, &place,
-                          "duplicate field '%s'; first given at line %u", token->text,
-                          seen[i]);
+        return cv_read_refuse(reading, token,
+                              "duplicate field '%s'; first given at line %u", token->text,
+                              seen[i]);
     seen[i] = token->line;
     *out = i;
     return CLEAVE_OK;
 }
 
+static const char *name_in_list(const void *context, size_t index)
+{
+    const char *const *names = context;
+
+    return names[index];
+}
+
 static enum cleave_status take_fields(struct cv_reading *reading,
                                       const struct cv_fields *fields, unsigned *seen)
 {
-    const char *required = fields->name_at(NULL, fields->required);
+    const char *required = fields->names[fields->required];
     struct cv_token root, key, value;
     char expected[96];
     size_t index;
@@ -255,20 +422,17 @@ static enum cleave_status take_fields(struct cv_reading *reading,
         CV_TRY(cv_read_next(reading, &key));
         if (key.node == CV_NODE_END)
             break;
-        CV_TRY(cv_read_key(reading, &key, fields->name_at, fields->count, seen, &index));
+        CV_TRY(cv_read_key(reading, &key, name_in_list, fields->names, fields->count,
+                           seen, &index));
         CV_TRY(cv_read_next(reading, &value));
-        snprintf(reading->field, sizeof reading->field, "%s",
-                 fields->name_at(NULL, index));
+        cv_read_path(reading, 0, "%s", fields->names[index]);
         CV_TRY(fields->take(fields->context, index, &value));
     }
-    CV_TRY(cv_yaml_finish(&reading->yaml, reading->err));
-    if (seen[fields->required] == 0) {
-        struct cv_place place = cv_read_place(reading, &root);
-
-        return cv_fail_at(reading->err, &place, "required field '%s' is missing",
-                          required);
-    }
-    return CLEAVE_OK;
+    CV_TRY(finish(reading));
+    return seen[fields->required] != 0
+               ? CLEAVE_OK
+               : cv_read_refuse(reading, &root, "required field '%s' is missing",
+                                required);
 }
 
 enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
@@ -277,9 +441,16 @@ enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
 {
     enum cleave_status status;
 
-    cv_arena_init(&reading->arena);
-    CV_TRY(cv_yaml_open(&reading->yaml, reading->file, text, length, reading->err));
+    if (!yaml_parser_initialize(&reading->parser))
+        return cv_fail_memory(reading->err, "reading YAML");
+    memset(&reading->event, 0, sizeof reading->event);
+    reading->bytes = text;
+    reading->length = length;
+    /* Other encodings would make byte offsets in messages wrong. */
+    yaml_parser_set_encoding(&reading->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reading->parser, (const unsigned char *)text, length);
     status = take_fields(reading, fields, seen);
-    cv_yaml_close(&reading->yaml);
+    yaml_event_delete(&reading->event);
+    yaml_parser_delete(&reading->parser);
     return status;
 }

@@ -1,29 +1,59 @@
-/* reading.h -- checked values from a file of tokens. SPDX-License-Identifier: MIT
+/* reading.h -- checked values from YAML or JSON. SPDX-License-Identifier: MIT
  *
- * Every call checks one value where it stands; when it fails, the message names file,
- * line, column and the path of the field, which the caller keeps in `field`. */
+ * A file is one document of scalars, lists and mappings, read token by token. Anchors,
+ * aliases and tags are refused: they would make a small file mean a large one. The parser
+ * never reads further than the requested token, so that an early error costs little. Each
+ * call checks one value; its error has file, line, column and the path of the field, which
+ * the caller keeps in `field`. */
 #ifndef CV_READING_H
 #define CV_READING_H
-#include <stdbool.h>
-#include <stdint.h>
+#include <cleave/error.h>
 #include <cleave/platform.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yaml.h>
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/quantity.h"
-#include "io/yaml_in.h"
+
+enum cv_node {
+    CV_NODE_SCALAR,
+    CV_NODE_LIST,
+    CV_NODE_MAP,
+    CV_NODE_END,  /* of a list or mapping */
+    CV_NODE_NONE, /* no document */
+};
+
+struct cv_token {
+    enum cv_node node;
+    const char
+        *text; /* of a scalar; borrowed until the next token; has a 0 at its end and
+                       * maybe inside */
+    size_t length;
+    bool plain; /* scalar without quotes */
+    unsigned line, column;
+};
 
 struct cv_reading {
-    struct cv_yaml yaml;
-    const char *file;         /* borrowed                                  */
-    struct cv_arena arena;    /* texts and steps that were read            */
-    char field[96];           /* path of what is read: "workers[3].speed"  */
-    struct cleave_error *err; /* borrowed; may be NULL                     */
+    const char *file;         /* borrowed                              */
+    struct cv_arena *arena;   /* borrowed: for texts and profiles      */
+    struct cleave_error *err; /* borrowed; may be NULL                 */
+    char field[96];           /* path of the value: "workers[3].speed" */
+    const char *bytes;        /* borrowed                              */
+    size_t length;
+    yaml_parser_t parser;
+    yaml_event_t event; /* of the last token */
 };
 
 enum cleave_status cv_read_next(struct cv_reading *reading, struct cv_token *out);
-struct cv_place cv_read_place(const struct cv_reading *reading,
-                              const struct cv_token *token);
-/* "expected X, got Y" with the token as Y. */
+/* Set reading->field from its character `at`. */
+void cv_read_path(struct cv_reading *reading, size_t at, const char *format, ...)
+    CV_PRINTF(3, 4);
+/* Fail at a token: with a message, or with "expected X, got Y" where the token is Y. */
+enum cleave_status cv_read_refuse(struct cv_reading *reading,
+                                  const struct cv_token *token, const char *format, ...)
+    CV_PRINTF(3, 4);
 enum cleave_status cv_read_fail(struct cv_reading *reading, const struct cv_token *token,
                                 const char *expected);
 
@@ -48,24 +78,24 @@ enum cleave_status cv_read_profile(struct cv_reading *reading,
                                    const struct cv_token *token,
                                    const struct cleave_step **out, uint32_t *out_n);
 /* Which of `count` names a key is; fails for one that is unknown or was seen. Sets
- * seen[*out] to the key's line. `field` is the path of the mapping. */
+ * seen[*out] to the key's line. reading->field is the path of the mapping. */
 enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
                                const char *(*name_at)(const void *context, size_t index),
-                               size_t count, unsigned *seen, size_t *out);
+                               const void *context, size_t count, unsigned *seen,
+                               size_t *out);
 
-/* What a file of one mapping is made of. */
+/* The fields of a file that is one mapping. */
 struct cv_fields {
-    const char *(*name_at)(const void *context, size_t index);
+    const char *const *names;
     size_t count;
-    size_t required; /* the field that must be there */
+    size_t required; /* the only field that must be given */
     /* Takes the value of field `index`; reading->field is its name. */
     enum cleave_status (*take)(void *context, size_t index, const struct cv_token *value);
     void *context;
 };
 
-/* Read a whole file that is one mapping: open it, take every field, close it. seen[i]
- * tells afterwards whether field i was there, by its line. The arena is initialised and
- * left to the caller. */
+/* Read a whole file that is one mapping. seen[i] becomes the line of field i, 0 if it was
+ * not given. `file`, `arena` and `err` of the reading are set by the caller. */
 enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
                                    size_t length, const struct cv_fields *fields,
                                    unsigned *seen);

@@ -1,10 +1,12 @@
-/* trace_line.c -- one event or order from a line of a trace. SPDX-License-Identifier: MIT
+/* trace_line.c -- lines of a trace: one event or order each. SPDX-License-Identifier: MIT
  *
- * A line is read into a record of all fields there are, whatever their order; which of
- * them an entry must have and may have depends on its kind and is said in one table. */
+ * A line is an object of fields in any order; it is written in the order of enum field. One
+ * table has the fields of each kind of entry, for reading, writing and checking. */
 #include "io/trace_line.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,101 +18,23 @@ enum field {
     WORKER,
     PEER,
     CHUNK,
+    ITEM,
     UNITS,
     START,
     END,
     TIME,
-    MORE,
-    LEFT,
     READ,
+    FOLD,
     OUTPUT,
     CPU,
-    ITEM,
-    FOLD,
+    MORE,
+    LEFT,
     NFIELDS
 };
 
-static const char *const field_names[] = {
-    [EVENT] = "event",   [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
-    [CHUNK] = "chunk",   [UNITS] = "units", [START] = "start",   [END] = "end",
-    [TIME] = "time",     [MORE] = "more",   [LEFT] = "left",     [READ] = "read",
-    [OUTPUT] = "output", [CPU] = "cpu",     [ITEM] = "item",     [FOLD] = "fold",
-};
+struct kind;
 
-#define BIT(field) (1u << (field))
-
-enum {
-    SPAN = BIT(EVENT) | BIT(START) | BIT(END),
-    CHUNK_SPAN = SPAN | BIT(WORKER) | BIT(CHUNK) | BIT(UNITS),
-    PAIR_SPAN = SPAN | BIT(WORKER) | BIT(PEER),
-    ALSO = BIT(MORE) | BIT(LEFT),
-};
-
-struct kind {
-    const char *name;
-    enum cleave_task task;
-    bool is_order;
-    int kind; /* enum cleave_event_kind or cleave_order_kind */
-    unsigned needs, allows;
-};
-
-static const struct kind kinds[] = {
-    { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, ALSO },
-    { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, ALSO },
-    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN,
-      ALSO | BIT(READ) | BIT(FOLD) },
-    { "returned", CLEAVE_TASK_LOAD, false, CLEAVE_RETURNED, CHUNK_SPAN, ALSO },
-    { "recalled", CLEAVE_TASK_LOAD, false, CLEAVE_RECALLED, CHUNK_SPAN, ALSO },
-    { "lost", CLEAVE_TASK_LOAD, false, CLEAVE_LOST, CHUNK_SPAN, ALSO },
-    { "started", CLEAVE_TASK_LOAD, false, CLEAVE_STARTED, CHUNK_SPAN, ALSO },
-    { "drained", CLEAVE_TASK_LOAD, false, CLEAVE_DRAINED, CHUNK_SPAN, ALSO },
-    { "extended", CLEAVE_TASK_LOAD, false, CLEAVE_EXTENDED, CHUNK_SPAN, ALSO },
-    { "progress", CLEAVE_TASK_LOAD, false, CLEAVE_PROGRESS, CHUNK_SPAN,
-      ALSO | BIT(OUTPUT) | BIT(CPU) },
-    { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_PROGRESS, CHUNK_SPAN, /* up to 0.2 */
-      ALSO | BIT(OUTPUT) | BIT(CPU) },
-    { "folded", CLEAVE_TASK_LOAD, false, CLEAVE_FOLDED, SPAN | BIT(WORKER) | BIT(UNITS),
-      0 },
-    { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), ALSO },
-    { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, ALSO | BIT(WORKER) },
-    { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
-      BIT(ITEM) },
-    { "recall", CLEAVE_TASK_LOAD, true, CLEAVE_RECALL,
-      BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
-    { "open", CLEAVE_TASK_LOAD, true, CLEAVE_OPEN, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
-      0 },
-    { "extend", CLEAVE_TASK_LOAD, true, CLEAVE_EXTEND,
-      BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
-    { "close", CLEAVE_TASK_LOAD, true, CLEAVE_CLOSE, BIT(ORDER) | BIT(WORKER), 0 },
-    { "query", CLEAVE_TASK_LOAD, true, CLEAVE_QUERY, BIT(ORDER) | BIT(WORKER), 0 },
-    { "look", CLEAVE_TASK_LOAD, true, CLEAVE_QUERY, BIT(ORDER) | BIT(WORKER),
-      0 }, /* up to 0.2 */
-    { "return", CLEAVE_TASK_LOAD, true, CLEAVE_RETURN,
-      BIT(ORDER) | BIT(WORKER) | BIT(CHUNK), 0 },
-    { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME),
-      BIT(WORKER) },
-    { "start", CLEAVE_TASK_REDUCE, false, CLEAVE_START, SPAN, BIT(MORE) },
-    { "ready", CLEAVE_TASK_REDUCE, false, CLEAVE_READY, SPAN | BIT(WORKER), BIT(MORE) },
-    { "arrived", CLEAVE_TASK_REDUCE, false, CLEAVE_ARRIVED, PAIR_SPAN, BIT(MORE) },
-    { "combined", CLEAVE_TASK_REDUCE, false, CLEAVE_COMBINED, PAIR_SPAN, BIT(MORE) },
-    { "wake", CLEAVE_TASK_REDUCE, false, CLEAVE_WAKE, SPAN | BIT(WORKER), BIT(MORE) },
-    { "combine", CLEAVE_TASK_REDUCE, true, CLEAVE_COMBINE,
-      BIT(ORDER) | BIT(WORKER) | BIT(PEER), 0 },
-    { "wake", CLEAVE_TASK_REDUCE, true, CLEAVE_WAKE_AT,
-      BIT(ORDER) | BIT(WORKER) | BIT(TIME), 0 },
-};
-enum { NKINDS = sizeof kinds / sizeof *kinds };
-
-static const char *const known_kinds[2][2] = {
-    [CLEAVE_TASK_LOAD] = { "expected start, sent, done, returned, recalled, lost, "
-                           "started, drained, extended, progress, ended or wake",
-                           "expected send, open, extend, close, query, recall, return or "
-                           "wake" },
-    [CLEAVE_TASK_REDUCE] = { "expected start, arrived, combined or wake",
-                             "expected combine or wake" },
-};
-
-/* One line; what was not seen is 0. */
+/* One line; fields that were not seen are 0. */
 struct record {
     unsigned seen;
     const struct kind *kind;
@@ -120,18 +44,119 @@ struct record {
     bool more;
 };
 
-static const char *field_name(const void *context, size_t index)
+#define AT(member) offsetof(struct record, member)
+
+static const struct {
+    const char *name;
+    enum { KIND, NODE, COUNT, NUMBER, FLAG } type;
+    size_t offset; /* into struct record */
+} fields[NFIELDS] = {
+    [EVENT] = { "event", KIND, 0 },
+    [ORDER] = { "order", KIND, 0 },
+    [WORKER] = { "worker", NODE, AT(worker) },
+    [PEER] = { "peer", NODE, AT(peer) },
+    [CHUNK] = { "chunk", COUNT, AT(chunk) },
+    [ITEM] = { "item", COUNT, AT(item) },
+    [UNITS] = { "units", NUMBER, AT(units) },
+    [START] = { "start", NUMBER, AT(start_s) },
+    [END] = { "end", NUMBER, AT(end_s) },
+    [TIME] = { "time", NUMBER, AT(time_s) },
+    [READ] = { "read", NUMBER, AT(read_s) },
+    [FOLD] = { "fold", NUMBER, AT(fold_s) },
+    [OUTPUT] = { "output", NUMBER, AT(output) },
+    [CPU] = { "cpu", NUMBER, AT(cpu_s) },
+    [MORE] = { "more", FLAG, AT(more) },
+    [LEFT] = { "left", NUMBER, AT(left) },
+};
+
+#define BIT(field) (1u << (field))
+
+enum {
+    SPAN = BIT(EVENT) | BIT(START) | BIT(END),
+    CHUNK_SPAN = SPAN | BIT(WORKER) | BIT(CHUNK) | BIT(UNITS),
+    PAIR_SPAN = SPAN | BIT(WORKER) | BIT(PEER),
+    TO = BIT(ORDER) | BIT(WORKER),
+    ALSO = BIT(MORE) | BIT(LEFT),
+};
+#define LOAD CLEAVE_TASK_LOAD
+#define REDUCE CLEAVE_TASK_REDUCE
+
+struct kind {
+    const char *name;
+    enum cleave_task task;
+    bool is_order;
+    int kind; /* enum cleave_event_kind or cleave_order_kind */
+    unsigned needs, allows;
+};
+
+/* clang-format off */
+static const struct kind kinds[] = {
+    { "start",    LOAD,   false, CLEAVE_START,    SPAN,                            ALSO },
+    { "sent",     LOAD,   false, CLEAVE_SENT,     CHUNK_SPAN,                      ALSO },
+    { "done",     LOAD,   false, CLEAVE_DONE,     CHUNK_SPAN,    ALSO | BIT(READ) | BIT(FOLD) },
+    { "returned", LOAD,   false, CLEAVE_RETURNED, CHUNK_SPAN,                      ALSO },
+    { "recalled", LOAD,   false, CLEAVE_RECALLED, CHUNK_SPAN,                      ALSO },
+    { "lost",     LOAD,   false, CLEAVE_LOST,     CHUNK_SPAN,                      ALSO },
+    { "started",  LOAD,   false, CLEAVE_STARTED,  CHUNK_SPAN,                      ALSO },
+    { "drained",  LOAD,   false, CLEAVE_DRAINED,  CHUNK_SPAN,                      ALSO },
+    { "extended", LOAD,   false, CLEAVE_EXTENDED, CHUNK_SPAN,                      ALSO },
+    { "progress", LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN,    ALSO | BIT(OUTPUT) | BIT(CPU) },
+    { "seen",     LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN, /* its name up to 0.2 */
+                                                                 ALSO | BIT(OUTPUT) | BIT(CPU) },
+    { "folded",   LOAD,   false, CLEAVE_FOLDED,   SPAN | BIT(WORKER) | BIT(UNITS), 0 },
+    { "ended",    LOAD,   false, CLEAVE_ENDED,    SPAN | BIT(UNITS),               ALSO },
+    { "wake",     LOAD,   false, CLEAVE_WAKE,     SPAN,                            ALSO | BIT(WORKER) },
+    { "came",     LOAD,   false, CLEAVE_CAME,     SPAN | BIT(WORKER),              ALSO },
+    { "send",     LOAD,   true,  CLEAVE_SEND,     TO | BIT(UNITS),                 BIT(ITEM) },
+    { "recall",   LOAD,   true,  CLEAVE_RECALL,   TO | BIT(UNITS),                 0 },
+    { "open",     LOAD,   true,  CLEAVE_OPEN,     TO | BIT(UNITS),                 0 },
+    { "extend",   LOAD,   true,  CLEAVE_EXTEND,   TO | BIT(UNITS),                 0 },
+    { "close",    LOAD,   true,  CLEAVE_CLOSE,    TO,                              0 },
+    { "query",    LOAD,   true,  CLEAVE_QUERY,    TO,                              0 },
+    { "look",     LOAD,   true,  CLEAVE_QUERY,    TO, /* its name up to 0.2 */     0 },
+    { "return",   LOAD,   true,  CLEAVE_RETURN,   TO | BIT(CHUNK),                 0 },
+    { "wake",     LOAD,   true,  CLEAVE_WAKE_AT,  BIT(ORDER) | BIT(TIME),          BIT(WORKER) },
+    { "start",    REDUCE, false, CLEAVE_START,    SPAN,                            BIT(MORE) },
+    { "ready",    REDUCE, false, CLEAVE_READY,    SPAN | BIT(WORKER),              BIT(MORE) },
+    { "arrived",  REDUCE, false, CLEAVE_ARRIVED,  PAIR_SPAN,                       BIT(MORE) },
+    { "combined", REDUCE, false, CLEAVE_COMBINED, PAIR_SPAN,                       BIT(MORE) },
+    { "wake",     REDUCE, false, CLEAVE_WAKE,     SPAN | BIT(WORKER),              BIT(MORE) },
+    { "combine",  REDUCE, true,  CLEAVE_COMBINE,  TO | BIT(PEER),                  0 },
+    { "wake",     REDUCE, true,  CLEAVE_WAKE_AT,  TO | BIT(TIME),                  0 },
+};
+/* clang-format on */
+enum { NKINDS = sizeof kinds / sizeof *kinds };
+
+static const char *const known_kinds[2][2] = {
+    [LOAD] = { "expected start, sent, done, returned, recalled, lost, "
+               "started, drained, extended, progress, ended, came or wake",
+               "expected send, open, extend, close, query, recall, return or wake" },
+    [REDUCE] = { "expected start, arrived, combined or wake",
+                 "expected combine or wake" },
+};
+
+static const struct kind *find_kind(enum cleave_task task, bool is_order, int kind)
 {
-    (void)context;
-    return field_names[index];
+    for (size_t i = 0; i < NKINDS; i++)
+        if (kinds[i].task == task && kinds[i].is_order == is_order &&
+            kinds[i].kind == kind)
+            return &kinds[i];
+    return NULL;
+}
+
+/* The kind of an order of any task. */
+static const struct kind *find_order(enum cleave_order_kind order)
+{
+    static const struct kind unknown = { .name = "unknown", .is_order = true };
+    const struct kind *kind = find_kind(LOAD, true, (int)order);
+
+    kind = kind != NULL ? kind : find_kind(REDUCE, true, (int)order);
+    return kind != NULL ? kind : &unknown;
 }
 
 const char *cv_trace_order_name(enum cleave_order_kind kind)
 {
-    for (size_t i = 0; i < NKINDS; i++)
-        if (kinds[i].is_order && kinds[i].kind == (int)kind)
-            return kinds[i].name;
-    return "unknown";
+    return find_order(kind)->name;
 }
 
 int cv_trace_name_compare(const void *left, const void *right)
@@ -141,57 +166,58 @@ int cv_trace_name_compare(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+/* --- values ------------------------------------------------------------------------- */
+
 enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
-                                 const char *field, const char *expected, const char *got)
+                                 const char *field, const char *format, ...)
 {
     struct cv_place place = cv_json_in_place(&lines->in, at);
-    char shown[64];
+    char text[400];
+    va_list args;
 
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     place.field = field;
-    return cv_fail_at(lines->err, &place, "%s, got '%s'", expected,
-                      cv_shown(got, strlen(got), shown, sizeof shown));
+    return cv_fail_at(lines->in.err, &place, "%s", text);
 }
 
-enum cleave_status cv_trace_key(struct cv_trace_lines *lines, bool *first,
-                                const char **out)
+enum cleave_status cv_trace_fail_got(struct cv_trace_lines *lines, const char *at,
+                                     const char *field, const char *expected,
+                                     const char *got)
 {
-    bool more;
+    char shown[64];
 
-    *out = NULL;
-    CV_TRY(cv_json_in_more(&lines->in, '}', first, &more, lines->err));
-    return more ? cv_json_in_key(&lines->in, out, lines->err) : CLEAVE_OK;
+    return cv_trace_fail(lines, at, field, "%s, got '%s'", expected,
+                         cv_shown(got, strlen(got), shown, sizeof shown));
 }
 
 static enum cleave_status skip(struct cv_trace_lines *lines, unsigned depth)
 {
     struct cv_json_in *in = &lines->in;
-    struct cv_place place;
+    const char c = cv_json_in_peek(in);
     bool first = true, more = true;
     const char *text;
     double number;
-    char bracket;
 
-    cv_json_in_skip(in);
-    place = cv_json_in_place(in, in->at);
     if (depth > CV_JSON_DEPTH)
-        return cv_fail_at(lines->err, &place, "expected fewer brackets inside brackets");
-    if (in->at < in->end && *in->at == '"')
-        return cv_json_in_text(in, &text, lines->err);
-    if (in->at < in->end && *in->at == 'n')
-        return cv_json_in_null(in, lines->err);
-    if (in->at < in->end && (*in->at == 't' || *in->at == 'f'))
-        return cv_json_in_bool(in, &more, lines->err);
-    if (in->at >= in->end || (*in->at != '{' && *in->at != '['))
-        return cv_json_in_number(in, &number, lines->err);
-    bracket = *in->at;
-    CV_TRY(cv_json_in_open(in, bracket, lines->err));
+        return cv_trace_fail(lines, in->at, NULL,
+                             "expected fewer brackets inside brackets");
+    if (c == '"')
+        return cv_json_in_text(in, &text);
+    if (c == 'n')
+        return cv_json_in_null(in);
+    if (c == 't' || c == 'f')
+        return cv_json_in_bool(in, &more);
+    if (c != '{' && c != '[')
+        return cv_json_in_number(in, &number);
+    CV_TRY(cv_json_in_open(in, c));
     for (;;) {
-        CV_TRY(
-            cv_json_in_more(in, bracket == '{' ? '}' : ']', &first, &more, lines->err));
+        CV_TRY(cv_json_in_more(in, c == '{' ? '}' : ']', &first, &more));
         if (!more)
             return CLEAVE_OK;
-        if (bracket == '{')
-            CV_TRY(cv_json_in_key(in, &text, lines->err));
+        if (c == '{')
+            CV_TRY(cv_json_in_key(in, &text));
         CV_TRY(skip(lines, depth + 1));
     }
 }
@@ -201,58 +227,93 @@ enum cleave_status cv_trace_skip(struct cv_trace_lines *lines)
     return skip(lines, 0);
 }
 
-static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
-                                    struct record *record)
+enum cleave_status cv_trace_text(struct cv_trace_lines *lines, const char **out)
 {
-    const enum cleave_task task = lines->task;
-    const char *at, *text;
+    const char *text;
 
-    cv_json_in_skip(&lines->in);
-    at = lines->in.at;
-    CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
-    if (record->kind != NULL) {
-        struct cv_place place = cv_json_in_place(&lines->in, at);
+    CV_TRY(cv_json_in_text(&lines->in, &text));
+    *out = cv_arena_text(lines->arena, text);
+    return *out != NULL ? CLEAVE_OK
+                        : cv_fail_memory(lines->in.err, "the header of a trace");
+}
 
-        return cv_fail_at(lines->err, &place, "expected either an event or an order");
-    }
-    for (size_t i = 0; i < NKINDS; i++)
-        if (kinds[i].task == task && kinds[i].is_order == is_order &&
-            strcmp(kinds[i].name, text) == 0) {
-            record->kind = &kinds[i];
+enum cleave_status
+cv_trace_object(struct cv_trace_lines *lines,
+                enum cleave_status (*read)(void *context, const char *key), void *context)
+{
+    bool first = true, more;
+    const char *key;
+    char name[24]; /* a copy: a value that is a string replaces the key */
+
+    CV_TRY(cv_json_in_open(&lines->in, '{'));
+    for (;;) {
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more));
+        if (!more)
             return CLEAVE_OK;
-        }
-    return cv_trace_fail(lines, at, field_names[is_order ? ORDER : EVENT],
-                         known_kinds[task][is_order], text);
+        CV_TRY(cv_json_in_key(&lines->in, &key));
+        snprintf(name, sizeof name, "%s", key);
+        CV_TRY(read(context, name));
+    }
+}
+
+enum cleave_status cv_trace_list(struct cv_trace_lines *lines, char bracket, size_t size,
+                                 size_t most,
+                                 enum cleave_status (*read)(void *context, void *element),
+                                 void *context, void *out, size_t *out_count)
+{
+    enum cleave_status status = cv_json_in_open(&lines->in, bracket);
+    char *elements = NULL;
+    void *kept = NULL;
+    bool first = true, more;
+    size_t capacity = 0, count = 0;
+
+    while (status == CLEAVE_OK) {
+        status = cv_json_in_more(&lines->in, bracket == '{' ? '}' : ']', &first, &more);
+        if (status != CLEAVE_OK || !more || count++ == most)
+            break;
+        if (count > capacity && !cv_grow_array(&elements, &capacity, count, size))
+            status = cv_fail_memory(lines->in.err, "the header of a trace");
+        else
+            status = read(context, elements + (count - 1) * size);
+    }
+    if (status == CLEAVE_OK && count <= most) {
+        kept = cv_array(lines->arena, count, size);
+        if (kept == NULL)
+            status = cv_fail_memory(lines->in.err, "the header of a trace");
+        else if (count > 0)
+            memcpy(kept, elements, count * size);
+    }
+    free(elements);
+    memcpy(out, &kept, sizeof kept);
+    *out_count = count;
+    return status;
 }
 
 enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
                                    uint32_t *out)
 {
+    const char *at = cv_json_in_skip(&lines->in), *text;
     const struct cv_trace_name *found;
-    const char *at, *text;
     uint64_t number;
 
-    cv_json_in_skip(&lines->in);
-    at = lines->in.at;
-    if (lines->task == CLEAVE_TASK_REDUCE) {
-        struct cv_place place = cv_json_in_place(&lines->in, at);
-
-        CV_TRY(cv_json_in_count(&lines->in, &number, lines->err));
-        place.field = field;
+    if (lines->task == REDUCE) {
+        CV_TRY(cv_json_in_count(&lines->in, &number));
         if (number >= lines->nworkers)
-            return cv_fail_at(lines->err, &place, "expected a node below %lu, got %llu",
-                              (unsigned long)lines->nworkers, (unsigned long long)number);
+            return cv_trace_fail(lines, at, field, "expected a node below %lu, got %llu",
+                                 (unsigned long)lines->nworkers,
+                                 (unsigned long long)number);
         *out = (uint32_t)number;
         return CLEAVE_OK;
     }
-    CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
+    CV_TRY(cv_json_in_text(&lines->in, &text));
     found = bsearch(&(struct cv_trace_name){ .name = text }, lines->names,
                     lines->nworkers, sizeof *lines->names, cv_trace_name_compare);
     if (found == NULL)
-        return cv_trace_fail(lines, at, field,
-                             lines->platform != NULL ? "expected a worker of the platform"
-                                                     : "expected a worker of the header",
-                             text);
+        return cv_trace_fail_got(lines, at, field,
+                                 lines->platform != NULL
+                                     ? "expected a worker of the platform"
+                                     : "expected a worker of the header",
+                                 text);
     *out = found->worker;
     return CLEAVE_OK;
 }
@@ -260,128 +321,123 @@ enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *fie
 enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
                                      double *out)
 {
-    struct cv_place place;
-    const char *at;
+    const char *at = cv_json_in_skip(&lines->in);
 
-    cv_json_in_skip(&lines->in);
-    at = lines->in.at;
-    CV_TRY(cv_json_in_number(&lines->in, out, lines->err));
-    if (*out >= 0)
-        return CLEAVE_OK;
-    place = cv_json_in_place(&lines->in, at);
-    place.field = field;
-    return cv_fail_at(lines->err, &place, "expected a number of at least 0, got %.*s",
-                      (int)(lines->in.at - at), at);
+    CV_TRY(cv_json_in_number(&lines->in, out));
+    return *out >= 0 ? CLEAVE_OK
+                     : cv_trace_fail(lines, at, field,
+                                     "expected a number of at least 0, got %.*s",
+                                     (int)(lines->in.at - at), at);
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static const char *field_name(const void *context, size_t index)
+{
+    (void)context;
+    return fields[index].name;
+}
+
+static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
+                                    struct record *record)
+{
+    const char *at = cv_json_in_skip(&lines->in), *text;
+
+    CV_TRY(cv_json_in_text(&lines->in, &text));
+    if (record->kind != NULL)
+        return cv_trace_fail(lines, at, NULL, "expected either an event or an order");
+    for (size_t i = 0; i < NKINDS; i++)
+        if (kinds[i].task == lines->task && kinds[i].is_order == is_order &&
+            strcmp(kinds[i].name, text) == 0) {
+            record->kind = &kinds[i];
+            return CLEAVE_OK;
+        }
+    return cv_trace_fail_got(lines, at, fields[is_order ? ORDER : EVENT].name,
+                             known_kinds[lines->task][is_order], text);
 }
 
 static enum cleave_status read_value(struct cv_trace_lines *lines, enum field field,
                                      struct record *record)
 {
-    switch (field) {
-    case EVENT:
-        return read_kind(lines, false, record);
-    case ORDER:
-        return read_kind(lines, true, record);
-    case WORKER:
-        return cv_trace_worker(lines, field_names[field], &record->worker);
-    case PEER:
-        return cv_trace_worker(lines, field_names[field], &record->peer);
-    case CHUNK:
-        return cv_json_in_count(&lines->in, &record->chunk, lines->err);
-    case ITEM:
-        return cv_json_in_count(&lines->in, &record->item, lines->err);
-    case UNITS:
-        return cv_trace_positive(lines, field_names[field], &record->units);
-    case START:
-        return cv_trace_positive(lines, field_names[field], &record->start_s);
-    case END:
-        return cv_trace_positive(lines, field_names[field], &record->end_s);
-    case TIME:
-        return cv_trace_positive(lines, field_names[field], &record->time_s);
-    case LEFT:
-        return cv_trace_positive(lines, field_names[field], &record->left);
-    case READ:
-        return cv_trace_positive(lines, field_names[field], &record->read_s);
-    case FOLD:
-        return cv_trace_positive(lines, field_names[field], &record->fold_s);
-    case OUTPUT:
-        return cv_trace_positive(lines, field_names[field], &record->output);
-    case CPU:
-        return cv_trace_positive(lines, field_names[field], &record->cpu_s);
+    void *value = (char *)record + fields[field].offset;
+
+    switch (fields[field].type) {
+    case KIND:
+        return read_kind(lines, field == ORDER, record);
+    case NODE:
+        return cv_trace_worker(lines, fields[field].name, value);
+    case COUNT:
+        return cv_json_in_count(&lines->in, value);
+    case NUMBER:
+        return cv_trace_positive(lines, fields[field].name, value);
     default:
-        return cv_json_in_bool(&lines->in, &record->more, lines->err);
+        return cv_json_in_bool(&lines->in, value);
     }
 }
 
 static enum cleave_status read_field(struct cv_trace_lines *lines, struct record *record)
 {
-    struct cv_place place;
-    const char *at, *key;
+    const char *at = cv_json_in_skip(&lines->in), *key;
+    char shown[64], near[200];
     enum field field = EVENT;
 
-    cv_json_in_skip(&lines->in);
-    at = lines->in.at;
-    CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
-    while (field < NFIELDS && strcmp(field_names[field], key) != 0)
+    CV_TRY(cv_json_in_key(&lines->in, &key));
+    while (field < NFIELDS && strcmp(fields[field].name, key) != 0)
         field++;
-    if (field < NFIELDS && (record->seen & BIT(field)) == 0) {
-        record->seen |= BIT(field);
-        return read_value(lines, field, record);
-    }
-    place = cv_json_in_place(&lines->in, at);
-    if (field < NFIELDS)
-        return cv_fail_at(lines->err, &place, "duplicate field '%s'", key);
-    else {
-        char shown[64], near[200];
-
+    if (field == NFIELDS) {
         cv_suggest(key, NFIELDS, field_name, NULL, near, sizeof near);
-        return cv_fail_at(lines->err, &place, "unknown field '%s'%s",
-                          cv_shown(key, strlen(key), shown, sizeof shown), near);
+        return cv_trace_fail(lines, at, NULL, "unknown field '%s'%s",
+                             cv_shown(key, strlen(key), shown, sizeof shown), near);
     }
+    if ((record->seen & BIT(field)) != 0)
+        return cv_trace_fail(lines, at, NULL, "duplicate field '%s'", key);
+    record->seen |= BIT(field);
+    return read_value(lines, field, record);
 }
 
 /* Whether the record has the fields of its kind and no others. */
 static enum cleave_status check_record(struct cv_trace_lines *lines,
                                        const struct record *record)
 {
-    struct cv_place place = cv_json_in_place(&lines->in, lines->in.begin);
+    const char *at = lines->in.begin;
     const struct kind *kind = record->kind;
 
     if (kind == NULL)
-        return cv_fail_at(lines->err, &place, "expected an event or an order");
+        return cv_trace_fail(lines, at, NULL, "expected an event or an order");
     for (enum field field = EVENT; field < NFIELDS; field++) {
         if ((kind->needs & ~record->seen & BIT(field)) != 0)
-            return cv_fail_at(lines->err, &place, "required field '%s' is missing",
-                              field_names[field]);
+            return cv_trace_fail(lines, at, NULL, "required field '%s' is missing",
+                                 fields[field].name);
         if ((record->seen & ~(kind->needs | kind->allows) & BIT(field)) != 0)
-            return cv_fail_at(lines->err, &place, "%s '%s' has no field '%s'",
-                              kind->is_order ? "order" : "event", kind->name,
-                              field_names[field]);
+            return cv_trace_fail(lines, at, NULL, "%s '%s' has no field '%s'",
+                                 kind->is_order ? "order" : "event", kind->name,
+                                 fields[field].name);
     }
     if (record->start_s > record->end_s)
-        return cv_fail_at(lines->err, &place, "expected an end after the start");
+        return cv_trace_fail(lines, at, NULL, "expected an end after the start");
     if ((kind->needs & BIT(PEER)) != 0 && record->worker == record->peer)
-        return cv_fail_at(lines->err, &place,
-                          "expected a worker and another as its peer");
+        return cv_trace_fail(lines, at, NULL,
+                             "expected a worker and another as its peer");
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_entry *out)
+enum cleave_status cv_trace_entry_read(struct cv_trace_lines *lines,
+                                       struct cleave_entry *out)
 {
     struct record record = { 0 };
     bool first = true, more;
 
-    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    CV_TRY(cv_json_in_open(&lines->in, '{'));
     for (;;) {
-        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more));
         if (!more)
             break;
         CV_TRY(read_field(lines, &record));
     }
-    CV_TRY(cv_json_in_end(&lines->in, lines->err));
+    CV_TRY(cv_json_in_end(&lines->in));
     CV_TRY(check_record(lines, &record));
+    assert(record.kind != NULL); /* by check_record */
     memset(out, 0, sizeof *out);
-    assert(record.kind != NULL); /* check_record has seen to it */
     out->is_order = record.kind->is_order;
     out->knows_left = (record.seen & BIT(LEFT)) != 0;
     out->units_left = record.left;
@@ -408,5 +464,159 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
                                    .output = record.output,
                                    .cpu_s = record.cpu_s,
                                    .fold_s = record.fold_s };
+    return CLEAVE_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------ */
+
+static struct record record_of_order(const struct cleave_order *order, bool items)
+{
+    return (struct record){ .seen = items ? ~0u : ~BIT(ITEM),
+                            .kind = find_order(order->kind),
+                            .worker = order->worker,
+                            .peer = order->peer,
+                            .chunk = order->chunk,
+                            .item = order->item,
+                            .units = order->units,
+                            .time_s = order->time_s };
+}
+
+/* The kind is NULL if the task has no such events. */
+static struct record record_of_event(const struct cleave_entry *entry,
+                                     enum cleave_task task)
+{
+    const struct cleave_event *event = &entry->as.event;
+    struct record record = { .seen = BIT(READ) | BIT(FOLD) | BIT(MORE) | BIT(LEFT),
+                             .kind = find_kind(task, false, (int)event->kind),
+                             .worker = event->worker,
+                             .peer = event->peer,
+                             .chunk = event->chunk,
+                             .units = event->units,
+                             .start_s = event->start_s,
+                             .end_s = event->time_s,
+                             .left = entry->units_left,
+                             .read_s = event->read_s,
+                             .output = event->output,
+                             .cpu_s = event->cpu_s,
+                             .fold_s = event->fold_s,
+                             .more = event->more };
+
+    record.seen = ~record.seen | (event->read_s > 0 ? BIT(READ) : 0) |
+                  (event->fold_s > 0 ? BIT(FOLD) : 0) | (event->more ? BIT(MORE) : 0) |
+                  (entry->knows_left ? BIT(LEFT) : 0);
+    return record;
+}
+
+/* Write the fields of a record that its kind has, from `first`. */
+static void write_fields(struct cv_json *json, const struct record *record,
+                         enum field first, const struct cleave_platform *platform)
+{
+    const unsigned wanted = (record->kind->needs | record->kind->allows) & record->seen;
+
+    for (enum field field = first; field < NFIELDS; field++) {
+        const void *value = (const char *)record + fields[field].offset;
+
+        if ((wanted & BIT(field)) == 0)
+            continue;
+        cv_json_key(json, fields[field].name);
+        if (fields[field].type == KIND)
+            cv_json_text(json, record->kind->name);
+        else if (fields[field].type == NODE && platform != NULL)
+            cv_json_text(json,
+                         cleave_platform_worker_name(platform, *(const uint32_t *)value));
+        else if (fields[field].type == NODE)
+            cv_json_count(json, *(const uint32_t *)value);
+        else if (fields[field].type == COUNT)
+            cv_json_count(json, *(const uint64_t *)value);
+        else if (fields[field].type == NUMBER)
+            cv_json_number(json, *(const double *)value);
+        else
+            cv_json_bool(json, *(const bool *)value);
+    }
+}
+
+void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order,
+                           bool items)
+{
+    const struct record record = record_of_order(order, items);
+
+    write_fields(json, &record, WORKER + 1, NULL);
+}
+
+void cv_trace_entry_write(struct cv_json *json, const struct cleave_entry *entry,
+                          const struct cv_trace_workers *workers)
+{
+    const struct record record =
+        entry->is_order
+            ? record_of_order(&entry->as.order, workers->items)
+            : record_of_event(entry, workers->platform != NULL ? LOAD : REDUCE);
+
+    cv_json_object(json);
+    write_fields(json, &record, EVENT, workers->platform);
+    cv_json_end(json);
+    cv_json_close(json);
+}
+
+static bool is_good(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+/* The fault of an entry of a kind that the task has, or NULL. */
+static const char *find_fault(const struct record *record,
+                              const struct cv_trace_workers *workers)
+{
+    const unsigned has = record->kind->needs | record->kind->allows;
+
+    if (((has & BIT(WORKER)) != 0 && record->worker >= workers->count) ||
+        ((has & BIT(PEER)) != 0 && record->peer >= workers->count))
+        return workers->platform != NULL ? "a worker that the platform does not have"
+                                         : "a node that the reduction does not have";
+    if ((has & BIT(PEER)) != 0 && record->worker == record->peer)
+        return "a node that sends to itself";
+    return (has & BIT(UNITS)) == 0 || is_good(record->units)
+               ? NULL
+               : "units below 0 or not finite";
+}
+
+static const char *entry_fault(const struct cleave_entry *entry,
+                               const struct cv_trace_workers *workers)
+{
+    const enum cleave_task task = workers->platform != NULL ? LOAD : REDUCE;
+    const struct record record = entry->is_order ? record_of_order(&entry->as.order, true)
+                                                 : record_of_event(entry, task);
+
+    if (!is_good(record.start_s) || !is_good(record.end_s) ||
+        (entry->is_order && (record.kind->needs & BIT(TIME)) != 0 &&
+         !is_good(record.time_s)))
+        return "a time below 0 or not finite";
+    if (record.start_s > record.end_s)
+        return "an end before its start";
+    if (!entry->is_order && entry->knows_left &&
+        (task == REDUCE || !is_good(record.left)))
+        return "units left below 0, not finite or of a reduction";
+    if (!is_good(record.read_s) || !is_good(record.output) || !is_good(record.cpu_s) ||
+        !is_good(record.fold_s))
+        return "a figure of reading below 0 or not finite";
+    if (record.kind != NULL &&
+        find_kind(task, entry->is_order, record.kind->kind) != NULL)
+        return find_fault(&record, workers);
+    if (task == REDUCE)
+        return "a chunk, which a reduction does not have";
+    return !entry->is_order && entry->as.event.kind == CLEAVE_READY
+               ? "a partial in a trace of a load"
+               : "a combination, which a load does not have";
+}
+
+enum cleave_status cv_trace_check(const struct cleave_trace *trace,
+                                  const struct cv_trace_workers *workers,
+                                  struct cleave_error *err)
+{
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        const char *fault = entry_fault(cleave_trace_at(trace, i), workers);
+
+        if (fault != NULL)
+            return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", i, fault);
+    }
     return CLEAVE_OK;
 }

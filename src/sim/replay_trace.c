@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "engine/command_model.h"
+#include "engine/simulated_command.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
 #include "model/platform/platform_internal.h"

@@ -16,7 +16,7 @@
 #include <xbt/config.h>
 
 #include "base/random.h"
-#include "engine/simgrid_words.h"
+#include "engine/simgrid_wire.h"
 #include "simgrid/world.h"
 
 /* Times are compared, so they should be exact. */

@@ -8,20 +8,56 @@
 #include "simgrid/world.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/exec.h>
 #include <simgrid/host.h>
+#include <simgrid/link.h>
 #include <simgrid/semaphore.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <xbt/config.h>
-
 #include "base/bisect.h"
+#include "base/compare.h"
+
+/* --- a link of a star: units into bytes that suit SimGrid -------------------------- */
+
+/* A message has so many bytes. */
+static const double LEAST_BYTES = 1e13, USUAL_BYTES = 1e15, MOST_BYTES = 1e18;
+
+/* A speed of nothing is none that SimGrid takes: so slow that it makes no difference. */
+static double star_factor(double factor)
+{
+    return factor > 1e-14 ? factor : 1e-14;
+}
+
+/* The bandwidth follows from its rate, its factor and what a unit is in bytes. */
+static void star_bandwidth(const struct link *link)
+{
+    if (link->unit_bytes > 0)
+        sg_link_set_bandwidth(link->link, link->rate_ups * link->unit_bytes *
+                                              star_factor(link->factor));
+}
+
+/* Turn the units of a message into bytes. */
+static void star_fit(struct activity *activity)
+{
+    struct link *link = activity->link;
+    const double bytes = activity->bytes * link->unit_bytes;
+
+    if (activity->bytes > 0 && (bytes < LEAST_BYTES || bytes > MOST_BYTES)) {
+        link->unit_bytes = USUAL_BYTES / activity->bytes;
+        star_bandwidth(link);
+    }
+    activity->bytes *= link->unit_bytes;
+}
+
+/* --- activities, what they wait for and what waits for them ------------------------ */
 
 /* What ends within this part of the longest activity's time ends together. */
 static const double TOGETHER = 1e-13;
@@ -235,7 +271,7 @@ void cv_world_begin(struct world *world, struct activity *activity)
         sg_cfg_set_double("surf/precision", TOGETHER * world->usual_s);
     }
     if (activity->link != NULL)
-        cv_star_fit(activity);
+        star_fit(activity);
     if (doer == NULL)
         doer = new_doer(world);
     else
@@ -285,4 +321,304 @@ bool cv_world_next(struct world *world, struct activity *out)
     *out = *activity;
     forget(world, activity);
     return true;
+}
+
+/* --- a platform file of SimGrid, and which of its hosts take part ------------------ */
+
+/* node-2 comes before node-10. */
+static int by_name(const void *a, const void *b)
+{
+    const sg_host_t *x = a, *y = b;
+
+    return strverscmp(sg_host_get_name(*x), sg_host_get_name(*y));
+}
+
+static sg_host_t find(struct world *world, const char *name)
+{
+    sg_host_t host = sg_host_by_name(name);
+
+    if (host == NULL)
+        cv_world_fail(world, CLEAVE_EINPUT, "%.200s: there is no host '%.100s'",
+                      world->topology, name);
+    return host;
+}
+
+/* All hosts but the master, or as many of them as are wanted, evenly spread. Nodes of a
+ * reduction have no master. */
+static void choose(struct world *world, const sg_host_t *all, size_t count)
+{
+    const bool reduces =
+        world->told.task == CV_WIRE_REDUCE || world->told.task == CV_WIRE_MEASURE_PAIRS;
+    const size_t there = reduces ? count : count - 1;
+    size_t place = 0, n = 0;
+
+    if (world->told.nodes == 0)
+        world->told.nodes = (uint32_t)there;
+    if (world->told.nodes == 0 || world->told.nodes > there)
+        cv_world_fail(world, CLEAVE_EINPUT, "%.200s: expected %u hosts%s, got %zu",
+                      world->topology, world->told.nodes == 0 ? 1 : world->told.nodes,
+                      reduces ? "" : " besides the master", there);
+    world->hosts = cv_world_take(world, world->told.nodes, sizeof(sg_host_t));
+    for (size_t i = 0; i < count && n < world->told.nodes; i++) {
+        if (!reduces && all[i] == world->master)
+            continue;
+        if (place++ == n * there / world->told.nodes)
+            world->hosts[n++] = all[i];
+    }
+}
+
+void cv_topology_load(struct world *world)
+{
+    size_t count;
+    sg_host_t *all;
+
+    simgrid_load_platform(world->topology);
+    count = sg_host_count();
+    if (count == 0)
+        cv_world_fail(world, CLEAVE_EINPUT, "%.200s: there are no hosts",
+                      world->topology);
+    all = sg_host_list();
+    qsort(all, count, sizeof *all, by_name);
+    world->master =
+        world->master_name[0] != '\0' ? find(world, world->master_name) : all[0];
+    if (world->told.names == 0) {
+        choose(world, all, count);
+    } else {
+        if (world->told.nodes == 0)
+            world->told.nodes = world->told.names;
+        if (world->told.nodes > world->told.names)
+            cv_world_fail(world, CLEAVE_EINPUT, "expected %u hosts, got %u names",
+                          world->told.nodes, world->told.names);
+        world->hosts = cv_world_take(world, world->told.nodes, sizeof(sg_host_t));
+        for (uint32_t i = 0; i < world->told.nodes; i++)
+            world->hosts[i] = find(world, world->names[i]);
+    }
+    free(all);
+}
+
+/* --- the star of a platform file as a platform of SimGrid -------------------------- */
+
+/* Every host has a link of its own for each way; the master's own is no obstacle. Hosts of a
+ * load have the costs of their workers. Those of a reduction do a unit a second, so that an
+ * operation of t seconds is one of t units. The C interface cannot build platforms, so that
+ * a file is written, in memory. */
+
+/* A bandwidth that no message ever meets. */
+#define ANY "1e60Bps"
+
+static const struct cleave_worker one_unit_a_second = { .speed_ups = 1,
+                                                        .bandwidth_ups = 1,
+                                                        .return_bandwidth_ups = 1 };
+
+/* Without any latency, SimGrid holds a message to the bandwidth that there was when it began,
+ * even if the link gets faster later. */
+static double latency(double latency_s)
+{
+    return latency_s > 1e-200 ? latency_s : 1e-200;
+}
+
+static const struct cleave_worker *worker_at(const struct world *world, uint32_t i)
+{
+    return world->told.task == CV_WIRE_LOAD ? &world->workers[i] : &one_unit_a_second;
+}
+
+/* The speeds of a host: first the usual one, then that of each step of its profile. */
+static void write_host(const struct world *world, uint32_t i,
+                       const struct cleave_step *steps, FILE *file)
+{
+    const struct cleave_worker *worker = worker_at(world, i);
+    const double speed = worker->speed_ups * CV_STAR_UNIT;
+
+    fprintf(file, "<host id=\"w%u\" speed=\"%.17gf", i, speed);
+    for (uint32_t k = 0; world->nsteps != NULL && k < world->nsteps[i]; k++)
+        fprintf(file, ",%.17gf", speed * star_factor(steps[k].factor));
+    /* Bandwidths are set when it is known what a unit is in bytes; till then, and for nodes
+     * that send to nodes, they are no obstacle. */
+    fprintf(file,
+            "\"/><link id=\"d%u\" bandwidth=\"" ANY "\" latency=\"%.17gs\"/>"
+            "<link id=\"u%u\" bandwidth=\"" ANY "\" latency=\"%.17gs\"/>\n",
+            i, latency(worker->latency_s), i, latency(worker->return_latency_s));
+}
+
+static void write_star(const struct world *world, FILE *file)
+{
+    const struct cleave_step *steps = world->steps;
+
+    fputs("<?xml version='1.0'?>\n"
+          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<platform version=\"4.1\"><zone id=\"star\" routing=\"Cluster\">\n"
+          "<host id=\"m\" speed=\"1f\"/>"
+          "<link id=\"d\" bandwidth=\"" ANY "\" latency=\"0s\"/>"
+          "<link id=\"u\" bandwidth=\"" ANY "\" latency=\"0s\"/>\n",
+          file);
+    for (uint32_t i = 0; i < world->told.nodes; i++) {
+        write_host(world, i, steps, file);
+        if (world->nsteps != NULL)
+            steps += world->nsteps[i];
+    }
+    fputs("<host_link id=\"m\" up=\"u\" down=\"d\"/>\n", file);
+    for (uint32_t i = 0; i < world->told.nodes; i++)
+        fprintf(file, "<host_link id=\"w%u\" up=\"u%u\" down=\"d%u\"/>\n", i, i, i);
+    fputs("</zone></platform>\n", file);
+}
+
+static struct link find_link(const char *way, uint32_t i, double rate_ups)
+{
+    char name[24];
+
+    snprintf(name, sizeof name, "%s%u", way, i);
+    return (struct link){ sg_link_by_name(name), rate_ups, 1, 0 };
+}
+
+static void find_parts(struct world *world)
+{
+    const uint32_t n = world->told.nodes;
+    char name[24];
+
+    world->master = sg_host_by_name("m");
+    world->hosts = cv_world_take(world, n, sizeof(sg_host_t));
+    world->down = cv_world_take(world, n, sizeof *world->down);
+    world->up = cv_world_take(world, n, sizeof *world->up);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cleave_worker *worker = worker_at(world, i);
+
+        snprintf(name, sizeof name, "w%u", i);
+        world->hosts[i] = sg_host_by_name(name);
+        world->down[i] = find_link("d", i, worker->bandwidth_ups);
+        world->up[i] = find_link("u", i, worker->return_bandwidth_ups);
+    }
+    world->latency_on_links = true;
+}
+
+void cv_star_load(struct world *world)
+{
+    const int memory = memfd_create("star", MFD_CLOEXEC);
+    FILE *file = memory < 0 ? NULL : fdopen(memory, "w");
+    char path[40];
+    bool failed;
+
+    if (file == NULL)
+        cv_world_fail(world, CLEAVE_EENGINE, "cannot make a file in memory for SimGrid");
+    write_star(world, file);
+    failed = fflush(file) != 0 || ferror(file);
+    if (failed)
+        cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for a platform of SimGrid");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    simgrid_load_platform(path);
+    fclose(file);
+    find_parts(world);
+}
+
+void cv_star_latency(struct world *world, bool on_links)
+{
+    if (on_links == world->latency_on_links)
+        return;
+    for (uint32_t i = 0; i < world->told.nodes; i++) {
+        const struct cleave_worker *worker = worker_at(world, i);
+
+        sg_link_set_latency(world->down[i].link,
+                            latency(on_links ? worker->latency_s : 0));
+        sg_link_set_latency(world->up[i].link,
+                            latency(on_links ? worker->return_latency_s : 0));
+    }
+    world->latency_on_links = on_links;
+}
+
+/* Set a worker's speed to a state of its host, and its bandwidths to match. */
+static void star_rate(struct world *world, uint32_t worker, uint32_t state, double factor)
+{
+    sg_host_set_pstate(world->hosts[worker], state);
+    world->down[worker].factor = world->up[worker].factor = factor;
+    star_bandwidth(&world->down[worker]);
+    star_bandwidth(&world->up[worker]);
+}
+
+/* --- speeds and bandwidths that change over time ----------------------------------- */
+
+/* An actor makes the changes. SimGrid has profiles of its own, but they count from the
+ * beginning of the world, and a run that is repeated begins later. The actor belongs to its
+ * run, and leaves when another has begun. */
+
+/* A step of a profile. */
+struct change {
+    double from_s, factor;
+    uint32_t worker, state; /* state: of the host */
+};
+
+struct weather {
+    struct change *changes; /* owned: in the order of time */
+    size_t count;
+};
+
+struct forecast {
+    struct world *world;
+    uint32_t run;
+    size_t next;
+};
+
+CV_ORDER_BY_TWO(earlier, struct change, from_s, worker)
+
+static struct weather *gather(struct world *world)
+{
+    struct weather *weather = cv_world_take(world, 1, sizeof *weather);
+    const struct cleave_step *step = world->steps;
+
+    weather->changes = cv_world_take(world, world->told.nsteps, sizeof(struct change));
+    for (uint32_t w = 0; w < world->told.nodes; w++)
+        for (uint32_t k = 0; k < world->nsteps[w]; k++, step++)
+            weather->changes[weather->count++] =
+                (struct change){ step->from_s, step->factor, w, k + 1 };
+    qsort(weather->changes, weather->count, sizeof(struct change), earlier);
+    return weather;
+}
+
+static void change(struct world *world, const struct change *to)
+{
+    star_rate(world, to->worker, to->state, to->factor);
+}
+
+static void go_on(int argc, char **argv)
+{
+    struct forecast *forecast = sg_actor_self_get_data();
+    struct world *world = forecast->world;
+    const struct weather *weather = world->weather;
+    const double origin_s = world->origin_s;
+
+    (void)argc;
+    (void)argv;
+    for (; forecast->next < weather->count; forecast->next++) {
+        const struct change *to = &weather->changes[forecast->next];
+        const double rest_s = origin_s + to->from_s - simgrid_get_clock();
+
+        if (rest_s > 0)
+            sg_actor_sleep_for(rest_s);
+        if (forecast->run != world->run)
+            break;
+        change(world, to);
+    }
+    free(forecast);
+}
+
+void cv_weather_begin(struct world *world)
+{
+    struct forecast *forecast;
+    sg_actor_t actor;
+    size_t next = 0;
+
+    if (world->told.nsteps == 0)
+        return;
+    if (world->weather == NULL)
+        world->weather = gather(world);
+    for (uint32_t w = 0; w < world->told.nodes; w++)
+        if (world->nsteps[w] > 0)
+            star_rate(world, w, 0, 1);
+    while (next < world->weather->count && world->weather->changes[next].from_s <= 0)
+        change(world, &world->weather->changes[next++]);
+    if (next == world->weather->count)
+        return;
+    forecast = cv_world_take(world, 1, sizeof *forecast);
+    *forecast = (struct forecast){ world, world->run, next };
+    actor = sg_actor_init("weather", world->master);
+    sg_actor_set_data(actor, forecast);
+    sg_actor_start(actor, go_on, 0, NULL);
 }

@@ -5,10 +5,9 @@
  * kept, in the order of the rule for simultaneous events, until it is asked for. */
 #ifndef CV_WORLD_H
 #define CV_WORLD_H
+#include <simgrid/forward.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include <simgrid/forward.h>
 #include "engine/simgrid_wire.h"
 
 /* Sanitizers only understand threads, and a process with threads cannot be copied. */
@@ -132,7 +131,7 @@ void cv_world_drop(struct world *world, struct activity *activity);
 /* The next that ended, after whatever time; false when nothing is under way. */
 bool cv_world_next(struct world *world, struct activity *out);
 
-/* --- star.c: the platform that is generated ------------------------------------------ */
+/* --- world.c: the platform that is generated ------------------------------------------ */
 
 /* A unit of load, or a second, is so many flops: SimGrid's tolerances, which are absolute,
  * do not matter then. */
@@ -141,24 +140,15 @@ bool cv_world_next(struct world *world, struct activity *out);
 void cv_star_load(struct world *world);
 /* Latencies are charged by links, or else by whoever sends. */
 void cv_star_latency(struct world *world, bool on_links);
-/* Set a worker's speed to a state of its host, and its bandwidths to match. */
-void cv_star_rate(struct world *world, uint32_t worker, uint32_t state, double factor);
 
-/* --- star_link.c: a link of it -------------------------------------------------------- */
+/* --- world.c: a link of it -------------------------------------------------------- */
 
-/* A speed of nothing is none that SimGrid takes: so slow that it makes no difference. */
-double cv_star_factor(double factor);
-/* The bandwidth follows from its rate, its factor and what a unit is in bytes. */
-void cv_star_bandwidth(const struct link *link);
-/* Turn the units of a message into bytes. */
-void cv_star_fit(struct activity *activity);
-
-/* --- weather.c: speeds that change ---------------------------------------------------- */
+/* --- world.c: speeds that change ---------------------------------------------------- */
 
 /* Back to how it is at the beginning, and onwards from now. */
 void cv_weather_begin(struct world *world);
 
-/* --- topology.c: a platform file of SimGrid -------------------------------------------- */
+/* --- world.c: a platform file of SimGrid -------------------------------------------- */
 
 void cv_topology_load(struct world *world);
 
@@ -167,7 +157,7 @@ void cv_topology_load(struct world *world);
 void cv_measure_star(struct world *world);
 void cv_measure_pairs(struct world *world);
 
-/* --- server.c ------------------------------------------------------------------------- */
+/* --- simgrid_main.c ------------------------------------------------------------------------- */
 
 /* How the process of a world ends whose run is over; the one that was to begin is pending. */
 enum { CV_WORLD_USED = 77 };

@@ -50,7 +50,7 @@ cook() {
     ln -s "$(readlink -f "$CLEAVE")" "$BATS_TEST_TMPDIR/bin/cleave"
     export PATH=$BATS_TEST_TMPDIR/bin:$PATH PARALLEL='--will-cite -k'
     golden=$CLEAVE_SOURCE_DIR/tests/cli/golden/recipes.txt
-    [ "$(recipes 1 | wc -l)" -eq 74 ]
+    [ "$(recipes 1 | wc -l)" -eq 83 ]
     if [ "${CLEAVE_ACCEPT:-}" = 1 ]; then
         cook 1 >"$golden"
     fi

@@ -124,7 +124,7 @@ mistake() {
         run -q -i text.txt.gz -- zcat
     mistake 1 "so leave zcat away" run -q -i text.txt.gz -- sh -c 'zcat | wc -l; exit 1'
     mistake 0 "" run -q -i numbers --journal j -o out -- cat
-    mistake 2 "--resume goes on with it, --overwrite forgets it" run -q -i numbers --journal j -o out -- cat
+    mistake 2 "--resume continues it, --overwrite empties it" run -q -i numbers --journal j -o out -- cat
     mistake 2 "cannot write 'no/such': No such file or directory" run -i numbers -o no/such -- wc
     if [ "$(id -u)" -ne 0 ]; then
         chmod 000 numbers

@@ -87,7 +87,7 @@ answered() {
 
 @test "each row of the table is reached, and tells of options that there are" {
     "$CLEAVE" run --help >help
-    grep -oE '^    \{ "[^"]+"' "$table" | cut -d '"' -f 2 >names
+    tr -d '\n' <"$table" | sed 's/" *"//g' | grep -oE '    \{ "[^"]+"' | cut -d '"' -f 2 | tr ' ' '\n' >names
     [ "$(wc -l <names)" -gt 150 ]
     [ -z "$(sort names | uniq -d)" ]
     while read -r name; do

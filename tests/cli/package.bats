@@ -53,7 +53,7 @@ setup() {
     local lib=$(pkg-config --variable=libdir cleave)
     cc "$CLEAVE_SOURCE_DIR/examples/plan.c" -o static $(pkg-config --cflags cleave) \
         "$lib/libcleave.a" \
-        $(pkg-config --libs yaml-0.1 sqlite3 libxxhash libzstd liblzma liblz4 libdeflate) -lbz2 -lm -pthread
+        $(pkg-config --libs yaml-0.1 sqlite3 libxxhash libzstd liblzma liblz4 libdeflate libpcre2-8) -lbz2 -lm -pthread
     ./static | cmp - out
     ! ldd static | grep -q libcleave
 }

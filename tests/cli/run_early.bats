@@ -70,7 +70,7 @@ failing() {
 @test "another output than was written is a failure, and said" {
     failing 1 --workers 'bad:env BAD=1,good' --block 1k -- \
         sh -c 'read x; if [ "$BAD" ]; then echo $x; [ $x != 1 ] || read y <go; exit 3; fi; echo $x again; cat'
-    grep -q '^cleave: in: bytes 0 to 10[0-9]* (records 1 to [0-9]*): the command gave another output than was written of it before (see --group)$' err
+    grep -q '^cleave: in: bytes 0 to 10[0-9]* (records 1 to [0-9]*): the command gave another output than the one already written (see --group)$' err
     # The others are there, and nothing of it but what was written.
     [ -z "$(grep '^1 again$' rest)" ]
     tail -n 100 rest | cmp - <(tail -n 100 in)

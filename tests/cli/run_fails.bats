@@ -99,7 +99,7 @@ END
 @test "a command that always fails ends the run soon, and it is said" {
     prepare
     fails_with 1 -i in -j 2 --block 1 --joblog log -- false
-    says 'chunks failed and none succeeded: does the command read standard input? (--halt never: do the rest all the same)'
+    says 'chunks failed and none succeeded: does the command read standard input? (--halt never: do not halt)'
     [ "$(wc -l <log)" -lt 200 ]
     head -n 300 in >few
     fails_with 1 -i few -j 2 --block 1 --halt never -- false
@@ -124,12 +124,12 @@ END
     # shellcheck disable=SC2016
     local wants='read -r n && [ "$n" = name ] && cat'
     fails_with 1 -i table -j 2 --block 20 --joblog log -- sh -c "$wants"
-    says 'chunks failed and only what begins a file succeeded: has it a header? --header gives it to every command (--halt never: do the rest all the same)'
+    says 'chunks failed, only first chunks of files succeeded: if the input has a header, use --header (--halt never: do not halt)'
     [ "$(wc -l <log)" -lt 150 ]
     # Several files, each of which has one.
     head -n 200 table >one && cp one two
     fails_with 1 -i one -i two -j 2 --block 5 --joblog log -- sh -c "$wants"
-    says 'only what begins a file succeeded'
+    says 'only first chunks of files succeeded'
     # Few chunks are done to the end.
     fails_with 1 -i table -j 2 --block 1k -- sh -c "$wants"
     says 'cleave: all chunks but the first failed: has the input a header? --header gives it to every command'
@@ -142,7 +142,7 @@ END
     [[ $(cat err) != *header* ]]
     # or there is a header; or if one wants all of it in any case.
     fails_with 1 -i table -j 2 --header --block 20 -- sh -c 'read -r n && read -r n && [ "$n" = 1 ]'
-    [[ $(cat err) != *"has it a header"* ]]
+    [[ $(cat err) != *"has a header"* ]]
     fails_with 1 -i table -j 2 --block 20 --halt never -- sh -c "$wants"
     says 'cleave: all chunks but the first failed: has the input a header?'
     [[ $(cat err) != *halted* ]]

@@ -88,7 +88,7 @@ says() {
         run -i seq --fetch 'cat {}' --size 9 -- cat
     refuses "--fetch: expected --size BYTES, or --size with a command that writes it, as 'curl -sI URL'" \
         run -i seq --fetch "$CUT" -- cat
-    refuses "--size needs --fetch: other inputs tell it themselves" run -i seq --size 9 -- cat
+    refuses "--size: expected --fetch as well" run -i seq --size 9 -- cat
     refuses "--size: expected a command that writes the size of each of several inputs, as 'curl -sI {}', got '9'" \
         run -i seq -i seq --fetch "$CUT" --size 9 -- cat
     refuses "--fetch: expected neither --pairs nor --decode: what is fetched is not decoded, and has no mates" \

@@ -262,7 +262,7 @@ capture() {
     says "cleave: in: expected text records, got pcap: type 'tcpdump -nr in | cleave run ...', or say --split pcap to share out its packets"
     printf '\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a' >in.pcapng
     fails_with 2 -i in.pcapng --split pcap -- cat
-    says "cleave: in.pcapng: expected pcap (--split pcap), got pcapng: type 'editcap -F pcap in.pcapng - | cleave run --split pcap ...'"
+    says "cleave: in.pcapng: expected pcap (--split pcap), got pcapng: type 'editcap -F pcap in.pcapng - | cleave run ...' with --split pcap"
 }
 
 # --- XML --------------------------------------------------------------------------------------
@@ -293,5 +293,5 @@ capture() {
     says "cleave: in: expected elements of the name 'pp', got none"
     hosts 'name: a, slots: 2' >h.yaml
     fails_with 2 -i in --split xml:p --hosts h.yaml -- cat
-    says "cleave: --split xml:p: expected commands on this machine, got hosts: what closes a document is not sent (cleave split writes files for them)"
+    says "cleave: --split xml:p: cannot be combined with --hosts: the end of the document is not sent (cleave split writes files for hosts)"
 }

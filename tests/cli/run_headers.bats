@@ -106,7 +106,7 @@ shown() {
     grep -q "^cleave: --header-out: expected the header 'k,v', as in the first output, got '" err
     [ "$(head -n 1 out)" = k,v ]
     fails_with 2 -i in --header-out --reduce 'sort -m {1} {2}' -- cat
-    says "cleave: --header-out: with --reduce the headers of outputs are seen by its command, which has to deal with them"
+    says "cleave: --header-out: cannot be combined with --reduce, which gets the headers of all outputs"
 }
 
 @test "--header-out: of a long line what differs is shown, and what to type for lines that differ each time" {

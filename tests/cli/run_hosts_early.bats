@@ -73,7 +73,7 @@ lost() {
 
 @test "another output of it is a failure, and said" {
     lost 1 'read x; echo $x; [ $x != 1 ] || { [ -e once ] && echo other || { touch once; echo same; read y <go; kill -9 $PPID; sleep 60; }; }; cat'
-    grep -q '^cleave: in: bytes 0 to 10[0-9]* (records 1 to [0-9]*): the command gave another output than was written of it before (see --group)$' err
+    grep -q '^cleave: in: bytes 0 to 10[0-9]* (records 1 to [0-9]*): the command gave another output than the one already written (see --group)$' err
     [ "$(head -n 1 rest)" = same ]
     [ -z "$(grep -x other rest)" ]
     tail -n 100 rest | cmp - <(tail -n 100 in)

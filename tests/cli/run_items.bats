@@ -149,7 +149,18 @@ same() {
     same --dry-run --colsep '\t' -a l2 echo {2}{1} {}
     same --dry-run -C '[,;]' echo {3} {1} ::: 'a,b;c' d ', ,'
     same --dry-run --header : echo {A}{B/.} {1} ::: A x 'y z' ::: B p/1.x 2
-    same --dry-run --rpl '{t} s:\.[^/.]*$::;s/a/o/g' --rpl '{u} s/(.)(.)/$2$1/' echo {t} {u} x ::: banana.tar xy
+    same --dry-run --rpl '{t} s:\.[^/.]*$::;s/a/o/g' --rpl '{u} s/(.)(.)/$2$1/' echo {t} {u} {1t} x ::: banana.tar xy
+}
+
+@test "substitutions of Perl give the results of GNU parallel" {
+    prepare
+    same --dry-run echo '{= s/\bfoo\b/x/; s/\d+/<$&>/g =}' '{= s/<.+?>/X/ || s/a(?!b)/y/ =}' '{= s/(.)\1/${1}-\1/gi =}' \
+        '{= s{a{2}}(b) =}' '{= s|a\|b|Q| =}' '{= s/(\w+) (\w+)/\u$2 \U$1\E!/ =}' '{=-1 s,/,\t,g =}' \
+        ::: 'a foo 12' '<a><b>' aab 'Bba' 'a|b' 'two words' a/b/c '' é
+    same --dry-run --plus echo {#a*b} {%b+} {%%b+} {//[aeiou]/-} {^^[a-c]} '{,,A}' {/a./-} {:1:2} ::: aabb abab AAb xaxbb ''
+    printf '%s\n' a.b c >list
+    run -0 --separate-stderr timeout $LONG "$CLEAVE" run -q --tagstring '{= s/b/x/ =}' -a list -- echo {/.}
+    [ "$output" = $'a.x\ta\nc\tc' ]
 }
 
 @test "many items for a command" {
@@ -571,14 +582,17 @@ END
     refuses "expected items or an input, got both: --each makes items of the records of the input" run -i /dev/null -- cat ::: a
     refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
-    refuses "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got '{x} \$_=uc'" run --rpl '{x} $_=uc' -- echo {x} ::: a
-    refuses "expected '{= s/REGEX/TEXT/ =}', several with ';' between, as no other expressions of Perl are known here, got '{= \$_++ =}'" \
-        run -- echo '{= $_++ =}' ::: 1
+    refuses "--rpl: '{x} \$_=uc': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run --rpl '{x} $_=uc' -- echo {x} ::: a
+    refuses "{= =}: '{= \$_++ =}': expected s/REGEX/TEXT/, or several separated by ';': cleave does not run Perl code" run -- echo '{= $_++ =}' ::: 1
     refuses "expected '{= s/REGEX/TEXT/ =}' as one word, in quotes" run -- echo {= s/a/b/ =} ::: a
-    refuses "'{= s/REGEX/TEXT/ =}' is known in the command only: expected a place of --rpl '{SIGN} s/REGEX/TEXT/' in '{= s/a/b/ =}'" \
-        run --tagstring '{= s/a/b/ =}' -- echo ::: a
-    refuses "--rpl: 'e++++++++++++++++++++++': expected an expression with fewer repetitions" run --rpl '{x} s/e++++++++++++++++++++++//' -- echo {x} ::: a
-    refuses "--colsep: expected an extended regular expression of POSIX, got '(?:x)'" run --colsep '(?:x)' -- echo ::: a
+    refuses "--rpl: '{x} s/e+++//': quantifier does not follow a repeatable item" run --rpl '{x} s/e+++//' -- echo {x} ::: a
+    refuses "--rpl: '{x} s/(a|aa)+\$/b/e': flag e runs Perl code, which cleave cannot" run --rpl '{x} s/(a|aa)+$/b/e' -- echo {x} ::: a
+    refuses "--colsep: '(?:x': missing closing parenthesis" run --colsep '(?:x' -- echo ::: a
+    refuses "--plus: expected no placeholder '{uniq}'; instead: a test in the command: 'if [ {1} != {2} ]; then ...; fi'" run --plus -- echo '{uniq}' ::: a
+    # A bad expression ends the run with its name, and soon.
+    local long=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
+    cleave 2 run -q --rpl '{x} s/^(a|aa)+$//' -- echo {x} ::: "$long"
+    [[ $stderr == "cleave: --rpl: '{x} s/^(a|aa)+\$//' failed on the item '$long': match limit exceeded"* ]]
     refuses "--tag is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
     cleave 2 run -- echo :::: no-such-file
     [[ $stderr == "cleave: no-such-file: cannot read: "* ]]

@@ -167,7 +167,7 @@ END
     fails_with 2 -i in --framed -- cat
     says "--framed: pieces come on standard input and answers go to standard output"
     fails_with 2 -i in --hosts h.yaml --as nobody -- cat
-    says "h.yaml: there is no worker 'nobody' to be (--as)"
+    says "--as: h.yaml has no worker 'nobody'"
     fails_with 2 -i in --hosts a,b --as c -- cat
     says "--as: there is no host 'c' to be"
     # A frame that is cut short.

@@ -105,11 +105,50 @@ part() {
     [ "$(wc -l <log)" -eq 9 ]
     cp in other
     cleave 2 run -q -i in -j 2 --block 1k --journal j --resume --joblog other -o out -- sh -c "$fussy"
-    [ "$stderr" = "cleave: --joblog: 'other' is not a job log that --resume could go on with: its first line is another" ]
+    [ "$stderr" = "cleave: --joblog: 'other' is not a job log that --resume could go on with: its first line has no column 'Seq'" ]
     cmp in other
     cleave 0 run -q -i in -j 1 --block 1k --joblog log -o out -- cat
     [ "$(wc -l <log)" -eq 5 ]
     [ -z "$(beside | grep -v '/.out.part')" ]
+}
+
+# A job log with these titles and one row of values, continued by a run of one chunk.
+continue_log() { # TITLES ROW
+    printf '%s\n%s\n' "$1" "$2" >log
+    rm -f j out
+    cleave 0 run -q -i in -j only --block 1M --journal j --joblog first -o out -- cat
+    cleave "${3-0}" run -q -i in -j only --block 1M --journal j2 --resume --joblog log -o out -- cat
+    rm -f j2
+}
+
+@test "--joblog --resume continues a log of an older version, without some columns" {
+    prepare
+    continue_log 'Seq	Host	JobRuntime	Exitval	Signal	Command' '1	old	0.5	0	0	in:0-1'
+    [ "$(sed -n 1,2p log)" = 'Seq	Host	JobRuntime	Exitval	Signal	Command
+1	old	0.5	0	0	in:0-1' ]
+    [ "$(wc -l <log)" -eq 3 ]
+    [ "$(sed -n 3p log | cut -f 1,2,4-)" = "1	only	0	0	in:0-$(stat -c %s in)" ]
+}
+
+@test "--joblog --resume keeps columns of a newer version, and leaves them empty in new rows" {
+    prepare
+    continue_log 'Seq	Host	Starttime	JobRuntime	Send	Receive	Exitval	Signal	Energy	Command	Cost' \
+        '1	old	5	0.5	1	1	0	0	12 J	in:0-1	3'
+    [ "$(sed -n 2p log)" = '1	old	5	0.5	1	1	0	0	12 J	in:0-1	3' ]
+    [ "$(sed -n 3p log | cut -f 1,2,5-)" = "1	only	$(stat -c '%s	%s' in)	0	0		in:0-$(stat -c %s in)	" ]
+}
+
+@test "--joblog --resume follows the order of columns in the log" {
+    prepare
+    continue_log 'Command	Signal	Exitval	Seq	JobRuntime	Host' 'in:0-1	0	0	1	0.5	old'
+    [ "$(sed -n 3p log | cut -f 1-4,6)" = "in:0-$(stat -c %s in)	0	0	1	only" ]
+}
+
+@test "--joblog --resume names the column that a log lacks" {
+    prepare
+    continue_log 'Seq	Host	JobRuntime	Exitval	Command' '1	old	0.5	0	in:0-1' 2
+    [ "$stderr" = "cleave: --joblog: 'log' is not a job log that --resume could go on with: its first line has no column 'Signal'" ]
+    [ "$(wc -l <log)" -eq 2 ]
 }
 
 @test "a resumed run has the result of the chunks before" {

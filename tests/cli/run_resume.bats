@@ -36,11 +36,11 @@ overwrite() {
     overwrite j.db "CREATE TABLE chunk" "CREATE TABLE chuck"
     cleave 2 run -q -i in --journal j.db --resume -- cat
     [ -z "$output" ]
-    [[ $stderr == "cleave: j.db: "*"damaged"*"; begin anew with --overwrite or with another journal" ]]
+    [[ $stderr == "cleave: j.db: "*"damaged"*"; use --overwrite or another journal" ]]
     [ "${#stderr_lines[@]}" -eq 1 ]
     dd if=/dev/zero of=good.db bs=1 seek=100 count=20000 conv=notrunc status=none
     cleave 2 run -q -i in --journal good.db --resume -- cat
-    [[ $stderr == "cleave: good.db: "*"begin anew with --overwrite or with another journal" ]]
+    [[ $stderr == "cleave: good.db: "*"use --overwrite or another journal" ]]
     cleave 0 run -q -i in --journal good.db --overwrite -- cat
     [ "$output" = "$(cat in)" ]
     cleave 0 run -q -i in --journal good.db --resume -- cat
@@ -58,7 +58,7 @@ overwrite() {
     [ "$stderr" = "cleave: k.db: the journal belongs to another run: expected the command echo \$'a\\037b', got echo a b" ]
     # A command that stays is another one.
     cleave 2 run -q -i in --persistent --journal k.db --resume -- echo $'a\x1fb'
-    [[ $stderr == *"expected a command that stays: 'no', got 'yes'" ]]
+    [[ $stderr == *"expected a persistent command: 'no', got 'yes'" ]]
 }
 
 @test "of long commands what differs is shown" {
@@ -90,7 +90,7 @@ overwrite() {
         cp in j.db-$suffix
         chmod 600 j.db-$suffix
         cleave 2 run -q -i in --journal j.db -- cat
-        [ "$stderr" = "cleave: j.db: a file of this name and -$suffix behind it is there, which is not the journal's and would be lost: name another journal" ]
+        [ "$stderr" = "cleave: j.db: a file with this name and the suffix -$suffix exists, is not part of a journal and would be lost: use another journal" ]
         cmp in j.db-$suffix
         rm j.db-$suffix
     done

@@ -32,7 +32,7 @@ processes() {
 may_be_another() {
     [ "$(id -u)" -eq 0 ] || skip "it takes a user without other processes"
     command -v setpriv prlimit >/dev/null || skip "setpriv or prlimit is not there"
-    setpriv --reuid $OTHER --clear-groups "$CLEAVE" version >/dev/null 2>&1 || skip "others may not run $CLEAVE"
+    setpriv --reuid $OTHER --clear-groups env "$CLEAVE" version >/dev/null 2>&1 || skip "others may not run $CLEAVE"
 }
 
 # waited -- a line says once that commands had to wait, and why; there may have been no room for their

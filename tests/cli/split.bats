@@ -255,12 +255,12 @@ refuses() {
     touch -d @1000000001 in.tar
     run timeout $LONG "$CLEAVE" run -q -i in.tar --split tar -- cat
     [ "$status" -eq 2 ]
-    [[ $output == *"in.tar.cleave-index: the file has changed since it was made: make it again by cleave split --index --force, or remove it" ]]
+    [[ $output == *"in.tar.cleave-index: the file has changed since it was made: make it again by cleave split with --index and --force, or remove it" ]]
     touch -d @1000000000 in.tar
     sed -i 's/^205824/205825/' in.tar.cleave-index
     run timeout $LONG "$CLEAVE" run -q -i in.tar --split tar -- cat
     [ "$status" -eq 2 ]
-    [[ $output == *"in.tar.cleave-index: damaged, or no index: make it again by cleave split --index --force, or remove it" ]]
+    [[ $output == *"in.tar.cleave-index: damaged, or no index: make it again by cleave split with --index and --force, or remove it" ]]
     timeout $LONG "$CLEAVE" run -q -i in.tar --split fixed:512 -- cat | cmp - in.tar # needs none
 }
 

@@ -70,7 +70,7 @@ static void dance_decide(void *state, const struct cleave_view *view,
     if (event->kind == CLEAVE_DONE || event->kind == CLEAVE_LOST)
         dance->seats[event->worker] =
             (struct dance_seat){ .gone = event->kind == CLEAVE_LOST };
-    if (event->kind == CLEAVE_WAKE) /* it is there again */
+    if (event->kind == CLEAVE_CAME)
         dance->seats[event->worker].gone = false;
     if (event->kind == CLEAVE_EXTENDED)
         dance->seats[event->worker].due = false;

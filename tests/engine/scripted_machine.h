@@ -4,7 +4,7 @@
 #define SCRIPTED_MACHINE_H
 #include "base/random.h"
 #include "run/wire/link.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 #include "scripted_clock.h"
 
 enum { WORLD_HOSTS = 4, WORLD_SEATS = 4 };

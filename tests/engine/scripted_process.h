@@ -6,7 +6,6 @@
 
 #include "base/fail.h"
 #include "run/common/process.h"
-#include "run/wire/connect_stderr.h"
 
 void cv_close(int *fd)
 {
@@ -127,42 +126,6 @@ bool cv_process_reap(struct cv_process *process)
 void cv_process_kill(struct cv_process *process)
 {
     process->pid = 0;
-}
-
-enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login_stderr,
-                                          struct cv_poller *poller, int from,
-                                          struct cleave_error *err)
-{
-    (void)login_stderr;
-    (void)poller;
-    (void)from;
-    (void)err;
-    return CLEAVE_OK;
-}
-
-void cv_connect_stderr_expect(struct cv_connect_stderr *login_stderr, uint64_t key)
-{
-    (void)login_stderr;
-    (void)key;
-}
-
-void cv_connect_stderr_ready(struct cv_connect_stderr *login_stderr, bool marks,
-                             void (*tell)(void *context), void *context)
-{
-    (void)login_stderr;
-    (void)marks;
-    (void)tell;
-    (void)context;
-}
-
-void cv_connect_stderr_end(struct cv_connect_stderr *login_stderr)
-{
-    (void)login_stderr;
-}
-
-void cv_connect_stderr_done(struct cv_connect_stderr *login_stderr)
-{
-    (void)login_stderr;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef SCRIPTED_WORKER_H
 #define SCRIPTED_WORKER_H
 #include <cleave/version.h>
-#include "run/hosts/remote_host.h"
+#include "run/hosts/hosts.h"
 #include "scripted_machine.h"
 
 static void work_next(struct machine *machine, uint32_t seat);
@@ -274,7 +274,7 @@ static void take_piece(struct machine *machine, const struct cv_frame_head *head
     struct cv_remote_piece piece;
 
     assert_non_null(task);
-    assert_true(cv_unpack_piece(payload, head->length, &piece) && !piece.shared);
+    assert_true(cv_unpack_piece(payload, head->length, NULL, &piece) && !piece.shared);
     task->number = head->chunk;
     task->seat = head->peer;
     task->room = (size_t)(piece.header.end - piece.header.begin + piece.body.end -

@@ -78,6 +78,14 @@ void cv_link_close(struct cv_link *link)
     link->broken = true;
 }
 
+void cv_link_break(struct cv_link *link, const struct cleave_error *err)
+{
+    if (link->broken)
+        return;
+    link->broken = true;
+    link->broke(link->context, err);
+}
+
 size_t cv_link_fits(const struct cv_link *link)
 {
     (void)link;
@@ -111,6 +119,15 @@ static void pump(void *context)
 
     while (machine->open && machine->link->more(machine->link->context))
         ;
+}
+
+bool cv_link_send_packed(struct cv_link *link, const struct cv_frame_head *head,
+                         struct cv_packer *packer)
+{
+    assert_false(packer->failed);
+    cv_link_send(link, head, packer->bytes, packer->length);
+    cv_pack_done(packer);
+    return true;
 }
 
 void cv_link_wake(struct cv_link *link)

@@ -12,7 +12,7 @@
 #include "engine/driver.h"
 #include "model/platform/generate.h"
 #include "sim/load/native.h"
-#include "sim/load/tournament.h"
+#include "sim/load/event_heap.h"
 
 static unsigned plain_runs;
 

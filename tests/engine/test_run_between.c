@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "liar_check.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 
 enum { LINES = 30000 }; /* half a megabyte: several frames a piece */
 

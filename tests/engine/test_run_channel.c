@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 
 #include "run/wire/link.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 #include "plumbing_check.h"
 
 enum { SLOTS = 2, FRAMES = 60 };

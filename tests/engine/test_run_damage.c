@@ -171,7 +171,7 @@ static void run_and_inputs(void **state)
         change(changes[i]);
         if (run_command(command, true, &err) != CLEAVE_EINPUT ||
             strstr(err.text, "the journal is damaged: the notes about its ") == NULL ||
-            strstr(err.text, "begin anew with --overwrite") == NULL)
+            strstr(err.text, "use journal.overwrite") == NULL)
             fail_msg("%s: got '%s'", changes[i], err.text);
         assert_string_equal(err.file, database);
     }

@@ -48,7 +48,7 @@ static void test_neighbours(void **state)
     struct label labels[6];
 
     (void)state;
-    cv_fold_set_init(&set, false);
+    set = (struct cv_fold_set){ .commutative = false };
     assert_int_equal(cv_fold_set_take(&set, 16, out), 0);
     add(&set, chunk_partial(&labels[0], 4, 1));
     add(&set, chunk_partial(&labels[1], 2, 1));
@@ -77,7 +77,7 @@ static void test_gaps(void **state)
     struct label labels[2];
 
     (void)state;
-    cv_fold_set_init(&set, false);
+    set = (struct cv_fold_set){ .commutative = false };
     add(&set, (struct cv_partial){ .begin = 0, .end = 10 });
     add(&set, (struct cv_partial){ .begin = 30, .end = 40 });
     add(&set, (struct cv_partial){ .begin = 20, .end = 30 });
@@ -105,14 +105,14 @@ static void test_smallest(void **state)
     struct cv_fold_set set;
 
     (void)state;
-    cv_fold_set_init(&set, false);
+    set = (struct cv_fold_set){ .commutative = false };
     for (size_t i = 0; i < 7; i++)
         add(&set, chunk_partial(&labels[i], i, sizes[i]));
     assert_int_equal(cv_fold_set_take(&set, 3, out), 3);
     assert_string_equal(text_of(&out[0]), "3");
     cv_fold_set_done(&set);
 
-    cv_fold_set_init(&set, true);
+    set = (struct cv_fold_set){ .commutative = true };
     for (size_t i = 0; i < 7; i++)
         add(&set, chunk_partial(&labels[i], i, sizes[i]));
     assert_int_equal(cv_fold_set_take(&set, 3, out), 3);
@@ -163,7 +163,7 @@ static void fold_at_random(struct cv_random *random, bool commutative)
     struct cv_fold_set set;
 
     assert_non_null(work);
-    cv_fold_set_init(&set, commutative);
+    set = (struct cv_fold_set){ .commutative = commutative };
     for (size_t i = 0; i < n; i++) {
         const size_t j = below(random, i + 1);
 

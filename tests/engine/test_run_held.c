@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_partials.h"
 #include "plumbing_check.h"
 
@@ -28,14 +28,14 @@ static void hold(struct cv_worker_partials *holding, struct cv_ordered_output *o
 
     must(cv_chunk_output_open(outputs, &store, &err));
     must(cv_chunk_output_write(store, text, strlen(text), &err));
-    must(cv_holding_add(holding, id, store, &err));
+    must(cv_partials_add(holding, id, store, &err));
 }
 
 /* Bytes of another worker come; whether that makes a partial complete. */
 static bool comes(struct cv_worker_partials *holding, struct cv_ordered_output *outputs,
                   uint64_t id, const char *text, bool last)
 {
-    const struct cv_worker_partial *held = cv_holding_find(holding, id);
+    const struct cv_worker_partial *held = cv_partials_find(holding, id);
     const struct cv_frame_head head = { .type = CV_FRAME_PARTIAL,
                                         .flags = last ? CV_FRAME_LAST : 0,
                                         .length = (uint32_t)strlen(text),
@@ -45,8 +45,8 @@ static bool comes(struct cv_worker_partials *holding, struct cv_ordered_output *
                                                      : 0 };
     bool complete = false;
 
-    must(cv_holding_take(holding, outputs, &head, (const unsigned char *)text, &complete,
-                         &err));
+    must(cv_partials_take(holding, outputs, &head, (const unsigned char *)text, &complete,
+                          &err));
     return complete;
 }
 
@@ -73,27 +73,27 @@ static void it_has_another_name_where_it_goes(void **state)
     (void)state;
     hold(&giver, outputs, 7, "seven");
     /* Twice to the same worker: these are two. */
-    must(cv_holding_send(&giver, 7, 2, 70, &err));
-    must(cv_holding_send(&giver, 7, 2, 71, &err));
-    assert_int_equal(cv_holding_send(&giver, 8, 2, 80, NULL), CLEAVE_EINPUT);
-    must(cv_holding_forget(&giver, 7, &err));
-    assert_null(cv_holding_find(&giver, 7));
+    must(cv_partials_send(&giver, 7, 2, 70, &err));
+    must(cv_partials_send(&giver, 7, 2, 71, &err));
+    assert_int_equal(cv_partials_send(&giver, 8, 2, 80, NULL), CLEAVE_EINPUT);
+    must(cv_partials_forget(&giver, 7, &err));
+    assert_null(cv_partials_find(&giver, 7));
     for (uint64_t name = 70; name < 72; name++) {
-        must(cv_holding_next(&giver, false, &head, payload, &any, &err));
+        must(cv_partials_next(&giver, false, &head, payload, &any, &err));
         assert_true(any);
         assert_int_equal(head.peer, 2);
         assert_int_equal(head.chunk, name);
-        must(cv_holding_take(&taker, outputs, &head, payload, &complete, &err));
+        must(cv_partials_take(&taker, outputs, &head, payload, &complete, &err));
         assert_true(complete);
-        expect_text(cv_holding_find(&taker, name), "seven");
+        expect_text(cv_partials_find(&taker, name), "seven");
     }
-    must(cv_holding_next(&giver, false, &head, payload, &any, &err));
+    must(cv_partials_next(&giver, false, &head, payload, &any, &err));
     assert_false(any);
     assert_null(giver.held); /* it went when nobody used it any more */
-    assert_int_equal(cv_holding_take(&taker, outputs, &head, payload, &complete, NULL),
+    assert_int_equal(cv_partials_take(&taker, outputs, &head, payload, &complete, NULL),
                      CLEAVE_EINPUT);
-    cv_holding_done(&giver);
-    cv_holding_done(&taker);
+    cv_partials_done(&giver);
+    cv_partials_done(&taker);
     cv_ordered_output_free(outputs);
 }
 
@@ -104,28 +104,28 @@ static void it_is_forgotten_before_it_has_come(void **state)
     struct cv_worker_partials holding = { 0 };
 
     (void)state;
-    must(cv_holding_forget(&holding, 1, &err));
-    assert_null(cv_holding_find(&holding, 1));
+    must(cv_partials_forget(&holding, 1, &err));
+    assert_null(cv_partials_find(&holding, 1));
     assert_false(comes(&holding, outputs, 1, "a", false));
     assert_false(comes(&holding, outputs, 1, "b", true));
     assert_null(holding.held);
 
     assert_false(comes(&holding, outputs, 2, "c", false));
-    assert_non_null(cv_holding_find(&holding, 2));
+    assert_non_null(cv_partials_find(&holding, 2));
     assert_false(comes(&holding, outputs, 3, "d", false));
-    must(cv_holding_forget(&holding, 2, &err));
-    assert_null(cv_holding_find(&holding, 2));
+    must(cv_partials_forget(&holding, 2, &err));
+    assert_null(cv_partials_find(&holding, 2));
     assert_false(comes(&holding, outputs, 2, "e", false));
     assert_true(comes(&holding, outputs, 3, "f", true));
     assert_false(comes(&holding, outputs, 2, "", true));
-    expect_text(cv_holding_find(&holding, 3), "df");
+    expect_text(cv_partials_find(&holding, 3), "df");
     assert_null(holding.held->next);
-    must(cv_holding_forget(&holding, 3, &err));
+    must(cv_partials_forget(&holding, 3, &err));
     assert_null(holding.held);
 
     /* What never comes is no burden. */
-    must(cv_holding_forget(&holding, 4, &err));
-    cv_holding_done(&holding);
+    must(cv_partials_forget(&holding, 4, &err));
+    cv_partials_done(&holding);
     cv_ordered_output_free(outputs);
 }
 
@@ -144,13 +144,13 @@ static void it_comes_with_a_gap(void **state)
     (void)state;
     assert_false(comes(&holding, outputs, 5, "abc", false));
     for (head.value = 2; head.value < 5; head.value += 2) {
-        assert_int_equal(cv_holding_take(&holding, outputs, &head, &byte, &complete,
-                                         &err),
+        assert_int_equal(cv_partials_take(&holding, outputs, &head, &byte, &complete,
+                                          &err),
                          CLEAVE_EINPUT);
         assert_non_null(strstr(err.text, "of a partial result were sent before, and 3"));
         assert_false(complete);
     }
-    cv_holding_done(&holding);
+    cv_partials_done(&holding);
     cv_ordered_output_free(outputs);
 }
 

@@ -83,22 +83,6 @@ static struct cv_journal *open_journal(enum cv_journal_mode mode,
     return journal;
 }
 
-/* How many chunks there are; cv_journal_next begins again. */
-static enum cleave_status count_chunks(struct cv_journal *journal, uint64_t *out,
-                                       struct cleave_error *why)
-{
-    enum cleave_status status;
-    struct cv_journal_chunk chunk;
-    bool found = true;
-
-    cv_journal_rewind(journal);
-    *out = 0;
-    while ((status = cv_journal_next(journal, &found, &chunk, why)) == CLEAVE_OK && found)
-        ++*out;
-    cv_journal_rewind(journal);
-    return status;
-}
-
 /* --- hashes ------------------------------------------------------------------------------- */
 
 static void hashes(void **state)
@@ -172,8 +156,8 @@ static void there_and_back(void **state)
     struct cv_source *source;
     struct cv_journal *journal;
     struct cv_journal_chunk chunk;
-    uint64_t count = 0;
-    bool found, kept = false;
+    size_t count = 0;
+    bool kept = false;
     const int fd = memfd_create("output", MFD_CLOEXEC);
 
     (void)state;
@@ -198,13 +182,13 @@ static void there_and_back(void **state)
     }
     cv_journal_close(journal);
     journal = open_journal(CV_JOURNAL_RESUME, &cat_lines, source);
-    assert_ok(count_chunks(journal, &count, &err));
+    assert_ok(cv_journal_load(journal, &count, &err));
     assert_int_equal(count, N);
     for (size_t i = 0; i < N; i++) {
         char worker[8];
 
-        assert_ok(cv_journal_next(journal, &found, &chunk, &err));
-        assert_true(found);
+        chunk = *cv_journal_chunk_at(journal, i);
+        assert_int_equal(chunk.id, i);
         assert_int_equal(chunk.file, i / 3);
         assert_int_equal(chunk.begin, 10 * i);
         assert_int_equal(chunk.end, 10 * i + 10);
@@ -221,8 +205,6 @@ static void there_and_back(void **state)
         assert_int_equal(text.n, sizes[i]);
         assert_memory_equal(text.bytes, bytes, text.n);
     }
-    assert_ok(cv_journal_next(journal, &found, &chunk, &err));
-    assert_false(found);
     cv_journal_close(journal);
     close_lines(source, splitter);
     close(fd);
@@ -275,7 +257,7 @@ static void other_runs(void **state)
     struct cv_journal *journal;
     char second[64], text[256];
     const char *names[] = { input, second };
-    uint64_t count = 0;
+    size_t count = 0;
 
     (void)state;
     snprintf(second, sizeof second, "%s/second", folder);
@@ -304,7 +286,7 @@ static void other_runs(void **state)
     refused(CV_JOURNAL_RESUME, &other, source, "expected pairs: 'no', got 'yes'");
     other = (struct cv_journal_run){ "cat", "lines", false, false, true };
     refused(CV_JOURNAL_RESUME, &other, source,
-            "expected a command that stays: 'no', got 'yes'");
+            "expected a persistent command: 'no', got 'yes'");
 
     assert_ok(cv_source_open(names + 1, 1, &options, &elsewhere, &err));
     snprintf(text, sizeof text, "expected the input '%s', got '%s'", input, second);
@@ -319,7 +301,7 @@ static void other_runs(void **state)
     assert_int_equal(rename(second, input), 0);
     write_file(second, "c\n", 2);
     journal = open_journal(CV_JOURNAL_OVERWRITE, &cat_lines, source);
-    assert_ok(count_chunks(journal, &count, &err));
+    assert_ok(cv_journal_load(journal, &count, &err));
     assert_int_equal(count, 0);
     cv_journal_close(journal);
     close_lines(source, splitter);
@@ -444,7 +426,7 @@ static void add_for_ever(const struct cv_source *source, int tell)
     if (fd < 0 ||
         cv_journal_open(database, CV_JOURNAL_RESUME, &cat_lines, source, &journal,
                         NULL) != CLEAVE_OK ||
-        count_chunks(journal, &next, NULL) != CLEAVE_OK)
+        cv_journal_load(journal, &next, NULL) != CLEAVE_OK)
         _exit(1);
     for (;; next++) {
         const size_t n = killed_size(next);
@@ -477,14 +459,13 @@ static uint64_t check_killed(const struct cv_source *source, uint64_t since, uin
     struct cv_journal *journal = open_journal(CV_JOURNAL_RESUME, &cat_lines, source);
     struct text text = { read_back, 0, sizeof read_back };
     struct cv_journal_chunk chunk;
-    uint64_t n = 0;
-    bool found, kept = false, sound = false;
+    size_t n = 0, count;
+    bool kept = false, sound = false;
     sqlite3 *db = NULL;
 
-    for (;; n++) {
-        assert_ok(cv_journal_next(journal, &found, &chunk, &err));
-        if (!found)
-            break;
+    assert_ok(cv_journal_load(journal, &count, &err));
+    for (; n < count; n++) {
+        chunk = *cv_journal_chunk_at(journal, n);
         assert_int_equal(chunk.begin, n);
         assert_true(chunk.hash.high == n && chunk.hash.low == killed_size(n));
         assert_int_equal(chunk.output_bytes, killed_size(n));
@@ -569,12 +550,9 @@ static struct cv_journal_costs read_costs(struct cv_journal *journal,
 {
     static double speeds_ups[3], starts_s[3];
     struct cv_journal_costs costs = { .speed_ups = speeds_ups, .start_s = starts_s };
-    struct cv_journal_chunk chunk;
-    bool found = true;
+    size_t chunks;
 
-    cv_journal_rewind(journal);
-    while (found)
-        assert_ok(cv_journal_next(journal, &found, &chunk, &err));
+    assert_ok(cv_journal_load(journal, &chunks, &err));
     assert_ok(cv_journal_speeds(journal, names, count, &costs, &err));
     return costs;
 }
@@ -656,7 +634,7 @@ static int fill_up(const struct cv_source *source, const char *expected,
     struct cv_journal_chunk chunk = { .worker = "w" };
     struct cv_journal *journal = NULL;
     struct cleave_error why = { .text = "" };
-    uint64_t count = 0;
+    size_t count = 0;
 
     if (write(fd, bytes, sizeof bytes) != sizeof bytes ||
         cv_journal_open(database, CV_JOURNAL_NEW, &cat_lines, source, &journal, &why) !=
@@ -673,7 +651,7 @@ static int fill_up(const struct cv_source *source, const char *expected,
         fprintf(stderr, "expected '%s', got '%s'\n", expected, why.text);
         return 3;
     }
-    if (count_chunks(journal, &count, &why) != CLEAVE_OK || count != chunk.begin)
+    if (cv_journal_load(journal, &count, &why) != CLEAVE_OK || count != chunk.begin)
         return 4;
     grow_array();
     if (cv_journal_add(journal, &chunk, fd, 0, sizeof bytes, &why) != CLEAVE_OK)
@@ -681,7 +659,7 @@ static int fill_up(const struct cv_source *source, const char *expected,
     cv_journal_close(journal);
     if (cv_journal_open(database, CV_JOURNAL_RESUME, &cat_lines, source, &journal,
                         &why) != CLEAVE_OK ||
-        count_chunks(journal, &count, &why) != CLEAVE_OK || count != chunk.begin + 1)
+        cv_journal_load(journal, &count, &why) != CLEAVE_OK || count != chunk.begin + 1)
         return 6;
     cv_journal_close(journal);
     return 0;

@@ -23,8 +23,8 @@
 
 #include <cleave/execute.h>
 #include "engine/mpi_bridge.h"
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/worker/worker_fold.h"
 #include "run/worker/worker_internal.h"
 #include "run_check.h"
@@ -648,8 +648,9 @@ static void a_result_of_a_stream_is_lost(void **state)
                                                         .policy.block = 3000 },
                              "cat", &result, &err),
                      CLEAVE_ELOST);
-    assert_non_null(strstr(err.text, "are lost with their host, and a stream cannot be "
-                                     "read again: --journal FILE has results kept here"));
+    assert_non_null(strstr(err.text,
+                           "are lost with their host, and a stream cannot be "
+                           "read again: a journal (journal.path) keeps results here"));
     cleave_execution_free(result);
     close_world(&world);
 }

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include <cleave/version.h>
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "liar_check.h"
 
 enum { LINES = 8000, FLOOD = 20000 };
@@ -413,10 +413,9 @@ static void another_cleave_is_left_out(void **state)
 {
     static const struct lie lies[] = {
         { .hello = { "0.0.1", "liar", 1 },
-          .expected =
-              "liar: left out: the worker is cleave 0.0.1 and this is "
-              "cleave " CLEAVE_VERSION
-              ": install the same version on both machines, or let --push bring it" },
+          .expected = "liar: left out: the worker is cleave 0.0.1 and this is "
+                      "cleave " CLEAVE_VERSION
+                      ": install the same version on both machines, or use hosts.push" },
         { .hello = { CLEAVE_VERSION, "liar", 0 },
           .expected = "left out: expected the worker to have 1 to 1048576 cores, got 0" },
         { .hello = { CLEAVE_VERSION, "liar", 1ull << 40 },
@@ -469,7 +468,7 @@ static void idlers_are_held_to_the_timeout(void **state)
     static const char *const ends[] = {
         ": left out: its link is so slow that nothing of what it was sent came in 5 s\n",
         ": lost, its chunks go elsewhere: a chunk has not ended "
-        "within 1 s (--timeout) and 5 s more\n",
+        "within 1 s (failures.timeout_s) and 5 s more\n",
     };
     struct cleave_execution_result *result = NULL;
     struct world world;

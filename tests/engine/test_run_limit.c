@@ -87,7 +87,7 @@ static void try_limit(const struct split_input *input, struct cv_random *random,
         snprintf(
             text, sizeof text,
             "the record from byte %zu on is longer than %zu bytes (is it split as it "
-            "should be? --max-record allows more)",
+            "should be? input.max_record allows more)",
             expected, max);
         assert_string_equal(why.text, text);
     }

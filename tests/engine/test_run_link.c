@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-#include "run/hosts/hosts.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts_internal.h"
 #include "run/wire/link.h"
 
 struct side {
@@ -322,7 +321,7 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
     cv_slot_init(&sender->slot);
     sender->slot.outputs = sender->outputs;
     sender->slot.events = &events;
-    cv_remote_init(&sender->slot, &sender->host, 0);
+    assert_int_equal(cv_remote_init(&sender->slot, &sender->host, 0, NULL), CLEAVE_OK);
     piece.body_bytes = bytes;
     piece.end = piece.body.end = length;
     assert_int_equal(cv_slot_start(&sender->slot, &piece, NULL), CLEAVE_OK);
@@ -331,7 +330,7 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
 static void close_sender(struct sender *sender)
 {
     cv_link_close(&sender->host.link);
-    cv_slot_done(&sender->slot);
+    cv_slot_free(&sender->slot);
     cv_ordered_output_free(sender->outputs);
     cv_hosts_done(&sender->hosts);
     cv_poller_free(sender->hosts.poller);
@@ -400,7 +399,7 @@ static void only_a_moment_of_sending_is_under_way(void **state)
         assert_in_range(sender.host.in_flight, (uint64_t)(rate_Bps / 4),
                         (uint64_t)(rate_Bps / 4) + FRAME);
     }
-    assert_int_equal(sender.slot.remote.sent, sender.came);
+    assert_int_equal(sender.slot.remote->sent, sender.came);
     close_sender(&sender);
 }
 

@@ -25,6 +25,7 @@ struct world {
     struct cv_attempt attempts[WORKERS];
     struct cv_worker_attempts places[WORKERS];
     struct cv_attempt_table table;
+    struct cv_start_limiter limiter;
     struct cv_result_sink *results;
 };
 
@@ -46,7 +47,7 @@ static void open_world(struct world *world, const char *reduce)
     for (int i = 0; i < WORKERS; i++) {
         world->names[i] = "w";
         world->places[i] =
-            (struct cv_worker_attempts){ .attempts = &world->attempts[i], .nerrands = 1 };
+            (struct cv_worker_attempts){ .items = &world->attempts[i], .count = 1 };
     }
     world->pool = (struct cv_worker_pool){ .names = world->names,
                                            .prefixes = world->prefixes,
@@ -60,7 +61,9 @@ static void open_world(struct world *world, const char *reduce)
                                                               .outputs = world->outputs,
                                                               .pool = &world->pool,
                                                               .queue = &world->queue,
-                                                              .table = &world->table },
+                                                              .table = &world->table,
+                                                              .limiter =
+                                                                  &world->limiter },
                             &world->results, &err));
 }
 
@@ -186,14 +189,14 @@ static void idle_workers_fold(void **state)
     open_world(&world, "cat");
     for (uint64_t i = 0; i < 8; i++)
         add(&world, i);
-    world.attempts[0].slot.busy = true;
+    world.attempts[0].state = CV_ATTEMPT_RUNNING;
     assert_ok(cv_result_sink_work(world.results, &err));
     assert_true(cv_result_sink_busy(world.results));
     assert_int_equal(cv_result_sink_counts(world.results).calls, 1);
     wait_until_idle(&world);
     for (uint64_t i = 8; i < 20; i++)
         add(&world, i);
-    world.attempts[0].slot.busy = false;
+    world.attempts[0].state = CV_ATTEMPT_FREE;
     assert_ok(cv_result_sink_work(world.results, &err)); /* the third one may not */
     assert_int_equal(cv_result_sink_counts(world.results).calls, 1 + FOLDERS);
     settle(&world);
@@ -211,7 +214,7 @@ static void who_computes_elsewhere_is_not_in_the_way(void **state)
     for (uint64_t i = 0; i < 8; i++)
         add(&world, i);
     for (int i = 0; i < WORKERS; i++)
-        world.attempts[i].slot.busy = true;
+        world.attempts[i].state = CV_ATTEMPT_RUNNING;
     assert_ok(cv_result_sink_work(world.results, &err));
     assert_false(cv_result_sink_busy(world.results)); /* all are at work here */
     world.hosts[1] = (struct cv_host *)&world;        /* a host, which is not looked at */

@@ -345,7 +345,7 @@ static void idlers_are_held_to_the_timeout(void **state)
 {
     static const char *const ends[] = {
         ": lost, its chunks go elsewhere: a chunk has not ended "
-        "within 100 s (--timeout) and 5 s more\n",
+        "within 100 s (failures.timeout_s) and 5 s more\n",
         ": left out: its link is so slow that nothing of what it was sent came in 5 s\n",
     };
 
@@ -430,19 +430,19 @@ static void the_only_link_may_crawl(void **state)
     free(trial.bytes);
 }
 
-static uint32_t wakes;
+static uint32_t wakes, arrivals;
 
 static void count_wakes(void *state, const struct cleave_view *view,
                         const struct cleave_event *event, struct cleave_orders *orders)
 {
     (void)state;
     wakes += event->kind == CLEAVE_WAKE;
+    arrivals += event->kind == CLEAVE_CAME;
     for (int i = 0; event->kind == CLEAVE_START && i < 8; i++)
         cleave_order_send(orders, 0, view->units_total / 8);
 }
 
-/* Whoever does not know of hosts that come is not told of them. */
-static void only_who_asked_is_woken(void **state)
+static void returning_host_sends_came_and_no_wake(void **state)
 {
     const struct cleave_policy plain = { .name = "plain",
                                          .decide = count_wakes,
@@ -458,6 +458,7 @@ static void only_who_asked_is_woken(void **state)
     run(&trial, &result);
     assert_true(result->lost > 0);
     assert_int_equal(wakes, 0);
+    assert_true(arrivals > 0);
     cleave_execution_free(result);
     free(trial.bytes);
 }
@@ -477,7 +478,7 @@ int main(void)
         cmocka_unit_test(links_that_crawl_are_left_out),
         cmocka_unit_test(who_is_late_for_a_short_run_is_not_accused),
         cmocka_unit_test(the_only_link_may_crawl),
-        cmocka_unit_test(only_who_asked_is_woken),
+        cmocka_unit_test(returning_host_sends_came_and_no_wake),
         cmocka_unit_test(too_late_is_no_hope),
     };
 

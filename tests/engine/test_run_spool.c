@@ -1,4 +1,4 @@
-/* test_run_spool.c -- a stream in stretches of memory. SPDX-License-Identifier: MIT
+/* test_run_spool.c -- a stream in segments of memory. SPDX-License-Identifier: MIT
  *
  * A model beside it knows what every byte of the stream was: whatever is needed still must
  * be where the spool says, whatever was given back in between. */
@@ -63,17 +63,17 @@ static void write_some(struct scene *scene, uint64_t length)
 static void settle(struct scene *scene, uint64_t boundary)
 {
     struct piece *last = scene->npieces > 0 ? &scene->pieces[scene->npieces - 1] : NULL;
-    uint64_t stretch_end;
+    uint64_t segment_end;
 
-    /* What follows a stretch is a piece of its own. */
+    /* What follows a segment is a piece of its own. */
     assert_true(boundary <= scene->received);
     if (boundary == scene->settled)
         return;
-    cv_spool_at(&scene->spool, scene->settled, &stretch_end);
-    assert_true(boundary <= stretch_end);
+    cv_spool_at(&scene->spool, scene->settled, &segment_end);
+    assert_true(boundary <= segment_end);
     if (last != NULL && scene->npieces == PIECES && last->end == scene->settled) {
-        cv_spool_at(&scene->spool, last->begin, &stretch_end);
-        if (boundary <= stretch_end) {
+        cv_spool_at(&scene->spool, last->begin, &segment_end);
+        if (boundary <= segment_end) {
             last->end = boundary;
             scene->settled = boundary;
         }
@@ -87,10 +87,10 @@ static void settle(struct scene *scene, uint64_t boundary)
 
 static void compare(const struct scene *scene, uint64_t begin, uint64_t end)
 {
-    uint64_t stretch_end;
-    const char *bytes = cv_spool_at(&scene->spool, begin, &stretch_end);
+    uint64_t segment_end;
+    const char *bytes = cv_spool_at(&scene->spool, begin, &segment_end);
 
-    assert_true(end <= stretch_end);
+    assert_true(end <= segment_end);
     for (uint64_t i = begin; i < end; i++)
         if ((unsigned char)bytes[i - begin] != byte_at(i))
             fail_msg("byte %llu is not what it was", (unsigned long long)i);
@@ -124,11 +124,11 @@ static uint64_t resident(const struct cv_spool *spool)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < spool->count; i++) {
-        const size_t pages = spool->stretches[i].size / page;
+        const size_t pages = spool->segments[i].size / page;
         unsigned char *there = malloc(pages);
 
         assert_non_null(there);
-        assert_int_equal(mincore(spool->stretches[i].bytes, spool->stretches[i].size,
+        assert_int_equal(mincore(spool->segments[i].bytes, spool->segments[i].size,
                                  there),
                          0);
         for (size_t p = 0; p < pages; p++)
@@ -163,7 +163,7 @@ static void play(uint32_t seed, bool in_order)
     for (size_t i = 0; i < scene.npieces; i++)
         compare(&scene, scene.pieces[i].begin, scene.pieces[i].end);
     compare(&scene, scene.settled, scene.received);
-    /* There was more than fits into a stretch. */
+    /* There was more than fits into a segment. */
     assert_true(scene.received > 2 * (uint64_t)STRETCH);
     cv_spool_done(&scene.spool);
 }
@@ -192,17 +192,17 @@ static void memory_does_not_grow_with_the_stream(void **state)
         max = resident(&scene.spool) > max ? resident(&scene.spool) : max;
     }
     /* Three pieces of 300 kB at a time, and the rest of a block on either side; two blocks
-     * more while a stretch ends. */
+     * more while a segment ends. */
     assert_true(max <= 4 * (uint64_t)BLOCK);
     assert_true(scene.spool.count <= 2);
     cv_spool_done(&scene.spool);
 }
 
-/* One record longer than any stretch, and bytes lent to a pipe that are given back. */
+/* One record longer than any segment, and bytes lent to a pipe that are given back. */
 static void long_records_and_lent_bytes(void **state)
 {
     struct scene scene = { .random = 1 };
-    uint64_t stretch_end;
+    uint64_t segment_end;
     int ends[2];
     char got[4096];
 
@@ -214,7 +214,7 @@ static void long_records_and_lent_bytes(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(vmsplice(ends[1],
                               &(struct iovec){
-                                  (char *)cv_spool_at(&scene.spool, 0, &stretch_end),
+                                  (char *)cv_spool_at(&scene.spool, 0, &segment_end),
                                   sizeof got },
                               1, 0),
                      sizeof got);

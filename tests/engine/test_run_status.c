@@ -8,7 +8,7 @@
 
 #include <cleave/execute.h>
 
-#include "run/master/result_sink_kinds.h"
+#include "run/master/result_sink.h"
 #include "run/master/exec_run.h"
 #include "run_check.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "run/input/cut_file.h"
-#include "run/input/source_internal.h"
+#include "run/input/source.h"
 #include "own_folder.h"
 #include "run_check.h"
 
@@ -124,7 +124,7 @@ static void waiting(void **state)
     assert_ok(cv_source_open(&name, 1, &options, &source, &err));
     assert_int_equal(write(pipes[1], "1\n2\n3\n4", 7), 7);
     assert_ok(cv_source_pump(source, &err));
-    assert_int_equal(cv_range_set_total(&source->pending), 6);
+    assert_int_equal(cv_source_ready(source), 6);
     assert_ok(cv_source_take(source, 1, &taken, &one, &err));
     assert_ok(cv_source_take(source, 2, &taken, &two, &err));
     assert_int_equal(two.begin, 2);
@@ -136,7 +136,7 @@ static void waiting(void **state)
     assert_int_equal(taken, CV_TAKE_WAIT);
     assert_int_equal(write(pipes[1], rest, strlen(rest)), strlen(rest));
     assert_ok(cv_source_pump(source, &err));
-    assert_int_equal(source->stream->received, 43);
+    assert_int_equal(cv_source_extent(source), 43);
     assert_false(cv_source_wants(source));
     assert_ok(cv_source_take(source, 1000, &taken, &piece, &err));
     assert_int_equal(taken, CV_TAKE_PIECE);

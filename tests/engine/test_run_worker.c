@@ -16,10 +16,8 @@
 #include <cmocka.h>
 
 #include <cleave/version.h>
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
-#include "run/wire/packed_frame.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/worker/worker_serve.h"
 
 struct worker {
@@ -507,9 +505,9 @@ static void frames_out_of_turn_are_refused(void **state)
                                     .chunk = cases[i].chunk,
                                     .value = cases[i].value },
             zeros,
-            kind == NULL                  ? 0
-            : kind->type == CV_FRAME_DATA ? 1
-                                          : kind->min);
+            kind == NULL                     ? 0
+            : cases[i].type == CV_FRAME_DATA ? 1
+                                             : kind->min);
         assert_refused(&worker, errors, cases[i].expected);
     }
 }
@@ -636,7 +634,7 @@ static void another_master_is_refused(void **state)
     } cases[] = {
         { { "0.0.1", "test", 1 },
           "the master is cleave 0.0.1 and this is cleave " CLEAVE_VERSION
-          ": install the same version on both machines, or let --push bring it" },
+          ": install the same version on both machines, or use hosts.push" },
         { { "9\033[2J", "test", 1 }, "the master is cleave 9\\x1b[2J and this is" },
         { { CLEAVE_VERSION, "test", 0 },
           "expected the master to have 1 to 1048576 cores" },

@@ -72,19 +72,16 @@ static enum cleave_status open_ahead(const struct cv_codec *codec,
                                      const struct cv_decoder_input *input, bool small,
                                      struct cv_ahead **ahead, struct cleave_error *err)
 {
-    static const struct cv_parallel_decode_format *const forms[] = { &cv_wide_bgzf,
-                                                                     &cv_wide_zstd,
-                                                                     &cv_wide_lz4 };
+    static struct cv_parallel_format form;
 
-    for (size_t i = 0; small && i < sizeof forms / sizeof *forms; i++)
-        if (forms[i]->codec == codec) {
-            static struct cv_parallel_decode_format form;
-
-            form = *forms[i];
-            form.batch = 40;
-            return cv_wide_open(&form, input, 2, false, ahead, err);
-        }
-    return cv_ahead_open(codec, input, 2, ahead, err);
+    if (small &&
+        (codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4)) {
+        form = cv_parallel_frames;
+        form.batch = 40;
+        return cv_parallel_open(&form, codec, input, 2, false, ahead, err);
+    }
+    return cv_ahead_open(codec, input, &(struct cv_ahead_options){ .threads = 2 }, ahead,
+                         err);
 }
 
 /* By several threads: as `decode`. */
@@ -140,7 +137,7 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
     require(cv_decoded_file_new(codec, "tape", blocks, &decoded, NULL) == CLEAVE_OK);
     cv_decoded_file_use(decoded, fd);
     for (size_t i = count; good && i > 0; i--) {
-        struct cv_lazy_reader *well = cv_decoded_file_well(decoded);
+        struct cv_lazy_reader *well = &decoded->reader;
         size_t got = 0;
 
         for (uint64_t at = begins[i - 1]; good && at < begins[i]; at += got)
@@ -197,14 +194,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 made.sum == again.sum);
     fd = memfd_create("fuzz", MFD_CLOEXEC);
     require(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
-    require(cv_blocks_find(&blocks, codec, fd, size - 1, &whole, NULL) == CLEAVE_OK);
+    whole = cv_blocks_find(&blocks, codec, fd, size - 1);
     for (size_t i = 1; whole && i < blocks.count; i++)
         require(blocks.items[i].out > blocks.items[i - 1].out &&
                 blocks.items[i].in > blocks.items[i - 1].in);
     if (whole && made.status == CLEAVE_OK && made.length < MOST) {
         const uint64_t all = blocks.out_end;
 
-        require(made.length == all || blocks.told_end > 0); /* a table may be wrong */
+        require(made.length == all || blocks.table_end > 0); /* a table may be wrong */
         if (all < MOST && decode_blocks(codec, fd, &blocks, &sum))
             require(made.length == all && made.sum == sum);
     }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 #include "fuzz_target.h"
 
 enum { DRAWS = 300 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/live/http_request.h"
+#include "cli/live/http.h"
 #include "fuzz_target.h"
 
 /* A copy with nothing behind it that could be read. */

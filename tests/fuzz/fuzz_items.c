@@ -2,7 +2,7 @@
  *
  * Lines of the data: the words of the command, with tabs between; a rule; all others are items.
  * Where no shell is needed, the words of a command are those that a shell makes of its line: '...'
- * and "..." are all that is quoted there. No part of a value is longer than it. */
+ * and "..." are all that is quoted there. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,30 +48,22 @@ static void check_command(const struct cv_item_commands *commands, uint64_t inde
     struct cv_item_arguments arguments = { .items = NULL };
     struct cv_item_words words = { .bytes = NULL }, read = { .bytes = NULL };
     struct cv_text line = { NULL, 0, 0, false };
+    struct cv_item_values values;
+    enum cleave_status status;
 
     require(cv_item_arguments_get(commands, index, &arguments, NULL) == CLEAVE_OK);
-    cv_item_template_line(&commands->template,
-                          &(struct cv_item_values){ arguments.items, arguments.count,
-                                                    index + 1, 3, 9 },
-                          &line);
-    if (commands->template.as_words || cv_item_template_is_plain(&commands->template)) {
-        cv_item_template_words(&commands->template,
-                               &(struct cv_item_values){ arguments.items, arguments.count,
-                                                         index + 1, 3, 9 },
-                               &words);
+    values = (struct cv_item_values){ arguments.items, arguments.count, index + 1, 3, 9 };
+    status = cv_item_template_line(&commands->template, &values, &line, NULL);
+    if (commands->template.literal || cv_item_template_is_plain(&commands->template)) {
+        require(cv_item_template_words(&commands->template, &values, &words, NULL) ==
+                status);
+    }
+    if (words.count > 0 && status == CLEAVE_OK) {
         cv_item_words_break(&words);
         read_line(line.bytes != NULL ? line.bytes : "", &read);
         require(words.count == read.count && words.length == read.length);
         require(words.length == 0 || memcmp(words.bytes, read.bytes, read.length) == 0);
     }
-    for (size_t i = 0; i < arguments.count; i++)
-        for (int part = 0; part < CV_ITEM_NUMBER; part++) {
-            struct cv_text text = { NULL, 0, 0, false };
-
-            cv_item_part_add(&text, (enum cv_item_part)part, arguments.items[i]);
-            require(text.length <= strlen(arguments.items[i]) || part == CV_ITEM_FOLDER);
-            cv_text_done(&text);
-        }
     cv_text_done(&line);
     cv_item_words_done(&words);
     cv_item_words_done(&read);
@@ -98,21 +90,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     while (rest != NULL && (item = strsep(&rest, "\n")) != NULL)
         require(cv_item_lists_add(&lists, item, strlen(item), NULL) == CLEAVE_OK);
-    if (cv_item_commands_init(&commands, &lists, NULL,
-                              &(struct cv_item_options){
-                                  .words = words,
-                                  .columns = data[0] & 1 ? "," : NULL,
-                                  .rules = (const char *const[]){ rule },
-                                  .nrules = rule != NULL && (data[0] & 2) != 0,
-                                  .header = (data[0] & 4) != 0,
-                                  .plus = (data[0] & 2) != 0,
-                                  .as_words = (data[0] & 8) != 0,
-                                  .per = data[0] >> 6,
-                                  .many = (data[0] & 48) != 0,
-                                  .contexts = (data[0] & 32) != 0,
-                                  .spread = 2,
-                                  .shown_only = true },
-                              NULL) == CLEAVE_OK) {
+    if (cv_item_commands_init(
+            &commands, &lists, NULL,
+            &(struct cv_item_options){
+                .words = words,
+                .replacements = { .plus = (data[0] & 2) != 0,
+                                  .definitions = (const char *const[]){ rule },
+                                  .ndefinitions = rule != NULL && (data[0] & 2) != 0 },
+                .separator = data[0] & 1 ? "," : NULL,
+                .header = (data[0] & 4) != 0,
+                .literal = (data[0] & 8) != 0,
+                .per = data[0] >> 6,
+                .many = (data[0] & 48) != 0,
+                .repeats = (data[0] & 32) != 0,
+                .spread = 2,
+                .shown_only = true },
+            NULL) == CLEAVE_OK) {
         for (uint64_t i = 0; i < commands.count; i++)
             check_command(&commands, i);
         cv_item_commands_done(&commands);

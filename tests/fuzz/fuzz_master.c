@@ -10,11 +10,9 @@
 
 #include <cleave/execute.h>
 #include <cleave/version.h>
-#include "run/hosts/hosts.h"
-#include "run/hosts/remote_open.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts_internal.h"
 #include "run/slot/slot.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"
 
@@ -63,8 +61,8 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     place->busy = false;
     if (end == CV_SLOT_DONE) {
         require(slot->piece.body.end == place->length);
-        require((place->arrived || place->open) && slot->remote.computed);
-        require(slot->remote.sent >= cv_slot_whole(&slot->piece) || /* it may be cut */
+        require((place->arrived || place->open) && cv_is_computed(&slot->remote->facts));
+        require(slot->remote->sent >= cv_slot_whole(&slot->piece) || /* it may be cut */
                 !place->arrived);
         require(cv_slot_came(slot) == place->output);
     }
@@ -81,7 +79,7 @@ static void arrived(void *context, struct cv_slot *slot)
 
     (void)context;
     require(place->busy && !place->arrived);
-    require(slot->remote.sent - slot->remote.dropped == cv_slot_whole(&slot->piece));
+    require(slot->remote->sent - slot->remote->dropped == cv_slot_whole(&slot->piece));
     require(!place->open || !slot->open.more);
     place->arrived = true;
 }
@@ -101,7 +99,7 @@ static void drained(void *context, struct cv_slot *slot)
 
     (void)context;
     require(place->busy && place->begun && slot->open.more);
-    require(slot->remote.drained == cv_slot_whole(&slot->piece));
+    require(slot->remote->drained == cv_slot_whole(&slot->piece));
 }
 
 static void seen(void *context, struct cv_slot *slot, const struct cv_slot_seen *how)
@@ -109,9 +107,8 @@ static void seen(void *context, struct cv_slot *slot, const struct cv_slot_seen 
     struct place *place = place_of(slot);
 
     (void)context;
-    require(place->busy && place->looks > 0 && how->read <= slot->remote.sent);
+    require(place->busy && place->looks > 0 && how->read <= slot->remote->sent);
     place->looks--;
-    slot->remote.looks--;
 }
 
 static void cut_answered(void *context, struct cv_slot *slot, bool done)
@@ -123,7 +120,7 @@ static void cut_answered(void *context, struct cv_slot *slot, bool done)
     place->request = false;
     if (done)
         place->length = place->shorter;
-    pending[slot->remote.number % MANY] |=
+    pending[slot->remote->facts.number % MANY] |=
         !done; /* it may have ended before the answer */
 }
 
@@ -155,7 +152,7 @@ static void changed(void *context, struct cv_host *host)
         return;
     for (int i = 0; i < SLOTS; i++)
         require(!places[i].busy && !places[i].slot.busy);
-    require(host->in_flight == 0 && host->queue == NULL);
+    require(host->in_flight == 0 && host->queue.first == NULL);
     require(host->reason[0] != '\0');
 }
 
@@ -199,9 +196,9 @@ static void change(struct place *place, struct bytes *bytes)
         place->length = longer.end;
         require(cv_slot_extend(&place->slot, &longer, NULL) == CLEAVE_OK);
     } else if (what < 6) {
-        pending[place->slot.remote.number % MANY] |= place->length == 0;
+        pending[place->slot.remote->facts.number % MANY] |= place->length == 0;
         cv_slot_close_input(&place->slot);
-    } else if (!place->slot.remote.computed) {
+    } else if (!cv_is_computed(&place->slot.remote->facts)) {
         place->looks++;
         cv_remote_look(&place->slot);
     }
@@ -217,11 +214,11 @@ static void cut(struct place *place, uint64_t at)
     if (place->open && head.end == 0)
         return;
     place->shorter = place->request ? place->shorter : head.body.end;
-    if ((place->slot.remote.arrived ||
+    if ((cv_has_arrived(&place->slot.remote->facts) ||
          (place->open && head.end < cv_slot_fed(&place->slot))) &&
         cv_remote_ask_cut(&place->slot, &head))
         place->request = true;
-    else if (!place->slot.remote.arrived && !place->request &&
+    else if (!cv_has_arrived(&place->slot.remote->facts) && !place->request &&
              cv_slot_cut(&place->slot, &head))
         place->length = head.body.end;
 }
@@ -244,10 +241,11 @@ static void act(struct cv_host *host, struct bytes *bytes)
     } else if (what < 4) {
         cut(place, (uint64_t)next_byte(bytes) << 8 | next_byte(bytes));
     } else if (what < 6) {
-        pending[place->slot.remote.number % MANY] |= !place->slot.remote.arrived;
+        pending[place->slot.remote->facts.number % MANY] |=
+            !cv_has_arrived(&place->slot.remote->facts);
         cv_slot_stop(&place->slot);
     } else if (what == 6) {
-        pending[place->slot.remote.number % MANY] = true;
+        pending[place->slot.remote->facts.number % MANY] = true;
         place->busy = place->request = false;
         cv_remote_forget(&place->slot);
     }
@@ -259,10 +257,10 @@ static void act(struct cv_host *host, struct bytes *bytes)
 
 static bool is_open_lie(const struct place *place, const struct cv_frame_head *head)
 {
-    const struct cv_remote *remote = &place->slot.remote;
+    const struct cv_remote *remote = place->slot.remote;
     const uint64_t there = remote->sent - remote->dropped;
 
-    if (!place->open || remote->computed)
+    if (!place->open || cv_is_computed(&remote->facts))
         return true;
     if (head->type == CV_FRAME_STARTED)
         return place->begun || place->length == 0;
@@ -287,27 +285,30 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
          head->type != CV_FRAME_LINES && head->type != CV_FRAME_BACK))
         return false;
     for (int i = 0; i < SLOTS; i++)
-        if (places[i].busy && places[i].slot.remote.announced &&
-            places[i].slot.remote.number == head->chunk &&
-            places[i].slot.remote.seat == head->peer)
+        if (places[i].busy && cv_is_announced(&places[i].slot.remote->facts) &&
+            places[i].slot.remote->facts.number == head->chunk &&
+            places[i].slot.remote->seat == head->peer)
             place = &places[i];
     if (place == NULL)
         return !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_BACK)
-        return !host->noticed || !place->arrived || place->slot.remote.computed ||
+        return !host->noticed || !place->arrived ||
+               cv_is_computed(&place->slot.remote->facts) ||
                (place->open && !place->slot.stopping);
     if (head->type == CV_FRAME_LINES)
-        return place->slot.remote.computed || (!place->arrived && !place->open) ||
+        return cv_is_computed(&place->slot.remote->facts) ||
+               (!place->arrived && !place->open) ||
                (place->open && !place->slot.open.bound) || head->value != place->output;
     if (head->type == CV_FRAME_CUT_DONE)
         return !place->request && !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_GOT)
-        return place->arrived || head->value > place->slot.remote.sent;
+        return place->arrived || head->value > place->slot.remote->sent;
     if (head->type == CV_FRAME_COMPUTED)
-        return (!place->arrived && !place->open) || place->slot.remote.computed;
+        return (!place->arrived && !place->open) ||
+               cv_is_computed(&place->slot.remote->facts);
     if (head->type >= CV_FRAME_STARTED)
         return is_open_lie(place, head);
-    return !place->slot.remote.computed &&
+    return !cv_is_computed(&place->slot.remote->facts) &&
            (head->type == CV_FRAME_OUTPUT || !place->slot.stopping);
 }
 
@@ -323,8 +324,8 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
     for (int i = 0; i < SLOTS && (head.type == CV_FRAME_OUTPUT ||
                                   (head.type == CV_FRAME_LINES && !lie));
          i++)
-        if (places[i].busy && places[i].slot.remote.number == head.chunk &&
-            places[i].slot.remote.seat == head.peer) {
+        if (places[i].busy && places[i].slot.remote->facts.number == head.chunk &&
+            places[i].slot.remote->seat == head.peer) {
             places[i].output += length;
             places[i].sum = cv_frame_sum(places[i].sum, &head);
         }
@@ -355,8 +356,8 @@ static void say_end(struct cv_host *host, const struct place *place, struct byte
     const uint8_t bend = next_byte(bytes);
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cv_remote_end end = { .flags = bend & 7,
-                                 .come = slot->remote.sent,
-                                 .come_sum = slot->remote.sent_sum,
+                                 .come = slot->remote->sent,
+                                 .come_sum = slot->remote->sent_sum,
                                  .given = cv_slot_whole(&slot->piece),
                                  .output = place->output,
                                  .output_sum = place->sum,
@@ -367,8 +368,8 @@ static void say_end(struct cv_host *host, const struct place *place, struct byte
         packer.bytes[next_byte(bytes) % packer.length] ^= (unsigned char)(bend | 1);
     hear(host,
          (struct cv_frame_head){ .type = CV_FRAME_END,
-                                 .peer = slot->remote.seat,
-                                 .chunk = slot->remote.number },
+                                 .peer = slot->remote->seat,
+                                 .chunk = slot->remote->facts.number },
          packer.bytes, packer.length);
     cv_pack_done(&packer);
 }
@@ -377,8 +378,8 @@ static void say_end(struct cv_host *host, const struct place *place, struct byte
 static void say_of_open(struct cv_host *host, const struct place *place,
                         struct bytes *bytes)
 {
-    const struct cv_remote *remote = &place->slot.remote;
-    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->number };
+    const struct cv_remote *remote = place->slot.remote;
+    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->facts.number };
     struct cv_packer packer = { NULL, 0, 0, false };
     const uint64_t there = remote->sent - remote->dropped;
 
@@ -405,8 +406,8 @@ static void say_of_open(struct cv_host *host, const struct place *place,
 static void say_next(struct cv_host *host, struct bytes *bytes)
 {
     const struct place *place = &places[next_byte(bytes) % SLOTS];
-    const struct cv_remote *remote = &place->slot.remote;
-    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->number };
+    const struct cv_remote *remote = place->slot.remote;
+    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->facts.number };
     const uint8_t *some = NULL;
     size_t length = 0;
 
@@ -416,9 +417,9 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
     }
     if (host->state == CV_HOST_GREETED) {
         head = (struct cv_frame_head){ .type = CV_FRAME_READY };
-    } else if (!place->slot.busy || !remote->announced) {
+    } else if (!place->slot.busy || !cv_is_announced(&remote->facts)) {
         return;
-    } else if (way != KEPT && !remote->computed &&
+    } else if (way != KEPT && !cv_is_computed(&remote->facts) &&
                (place->open ? place->slot.open.bound : place->arrived) &&
                (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_LINES;
@@ -426,23 +427,25 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         some = next_some(bytes, 1 + next_byte(bytes), &length);
         if (length == 0)
             return;
-    } else if (place->open && !remote->computed && (next_byte(bytes) & 3) != 0) {
+    } else if (place->open && !cv_is_computed(&remote->facts) &&
+               (next_byte(bytes) & 3) != 0) {
         say_of_open(host, place, bytes);
         return;
-    } else if (!remote->arrived && place->open) {
+    } else if (!cv_has_arrived(&remote->facts) && place->open) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
-        head.flags = remote->last_sent && !remote->queued ? CV_FRAME_LAST : 0;
-    } else if (!remote->arrived) {
+        head.flags = remote->last_sent && remote->queue == NULL ? CV_FRAME_LAST : 0;
+    } else if (!cv_has_arrived(&remote->facts)) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
-        head.flags = remote->queued ? 0 : CV_FRAME_LAST;
+        head.flags = remote->queue != NULL ? 0 : CV_FRAME_LAST;
     } else if (place->request && (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_CUT_DONE;
         head.value = next_byte(bytes) & 1;
-    } else if (!remote->computed && !place->open && next_byte(bytes) >= 240) {
+    } else if (!cv_is_computed(&remote->facts) && !place->open &&
+               next_byte(bytes) >= 240) {
         head.type = host->noticed ? CV_FRAME_BACK : CV_FRAME_NOTICE;
-    } else if (!remote->computed) {
+    } else if (!cv_is_computed(&remote->facts)) {
         head.type = CV_FRAME_COMPUTED;
     } else if ((next_byte(bytes) & 1) != 0 && bytes->left > 0) {
         head.type = CV_FRAME_OUTPUT;
@@ -460,8 +463,9 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
 static void say_anything(struct cv_host *host, struct bytes *bytes)
 {
     static const unsigned char zeros[CV_FRAME_MOST];
-    const struct cv_remote *remote = &places[next_byte(bytes) % SLOTS].slot.remote;
-    const struct cv_frame_kind *kind = cv_frame_kind(next_byte(bytes) % 80);
+    const struct cv_remote *remote = places[next_byte(bytes) % SLOTS].slot.remote;
+    const uint8_t type = next_byte(bytes) % 80;
+    const struct cv_frame_kind *kind = cv_frame_kind(type);
     const uint8_t how = next_byte(bytes);
     struct cv_frame_head head = { .flags = next_byte(bytes) & 3 };
     const uint8_t *payload = zeros;
@@ -469,11 +473,11 @@ static void say_anything(struct cv_host *host, struct bytes *bytes)
 
     if (kind == NULL)
         return;
-    head.type = kind->type;
+    head.type = type;
     if ((how & 1) != 0)
         head.flags &= kind->flags & CV_FRAME_LAST;
     head.peer = (how & 2) != 0 ? remote->seat : next_byte(bytes) % 4;
-    head.chunk = (how & 4) != 0 ? remote->number : next_byte(bytes);
+    head.chunk = (how & 4) != 0 ? remote->facts.number : next_byte(bytes);
     head.value = (how & 8) != 0    ? remote->sent
                  : (how & 16) != 0 ? next_byte(bytes)
                                    : next_number(bytes);
@@ -535,7 +539,7 @@ static void open_slots(struct cv_host *host)
         slot->by_lines = way == BY_LINES;
         slot->timeout_s = 60;
         slot->events = &slot_events;
-        cv_remote_init(slot, host, i % SEATS);
+        require(cv_remote_init(slot, host, i % SEATS, NULL) == CLEAVE_OK);
     }
 }
 
@@ -590,9 +594,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int i = 0; i < SLOTS; i++) {
         places[i].busy = false;
-        cv_slot_done(&places[i].slot);
+        cv_slot_free(&places[i].slot);
     }
-    host->first_slot = NULL;
     cv_hosts_done(&hosts);
     return 0;
 }

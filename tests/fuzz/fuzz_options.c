@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "cli/common/output.h"
-#include "cli/common/settings.h"
+#include "cli/common/job_options.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_values.h"
 #include "cli/verbs.h"
 #include "engine/driver.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "model/reduce/reduce_costs.h"
 #include "fuzz_target.h"
 

@@ -2,27 +2,44 @@
  *
  * What is accepted must survive being written and read again, to the last bit; what is
  * refused must say why. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cleave/platform.h>
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "fuzz_target.h"
 
-static void check_written(const struct cleave_platform *platform)
+static const struct cv_platform_view master = { .as = NULL };
+
+static bool is_same(const char *a, const char *b)
 {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static void check_written(const struct cv_platform_file *read, struct cv_arena *arena)
+{
+    const struct cleave_platform *platform = read->platform;
     uint32_t n = cleave_platform_nworkers(platform);
-    struct cleave_platform *again = NULL;
+    struct cv_platform_file file = { NULL, NULL };
+    struct cleave_platform *again;
     size_t length = 0;
     char *text = NULL;
-    FILE *file = open_memstream(&text, &length);
+    FILE *stream = open_memstream(&text, &length);
 
-    require(file != NULL);
-    require(cv_platform_write(platform, "fuzz", file, NULL) == CLEAVE_OK);
-    fclose(file);
-    require(cleave_platform_parse("again", text, length, &again, NULL) == CLEAVE_OK);
+    require(stream != NULL);
+    require(cv_platform_write(platform, read->hosts, "fuzz", stream, NULL) == CLEAVE_OK);
+    fclose(stream);
+    require(cv_platform_parse_as("again", text, length, &master, arena, &file, NULL) ==
+            CLEAVE_OK);
+    again = file.platform;
+    for (uint32_t g = 0; g < platform->ngroups; g++)
+        require(is_same(read->hosts[g].ssh, file.hosts[g].ssh) &&
+                is_same(read->hosts[g].command, file.hosts[g].command) &&
+                read->hosts[g].slots == file.hosts[g].slots &&
+                read->hosts[g].gpus == file.hosts[g].gpus);
     require(cleave_platform_nworkers(again) == n);
     require(cleave_platform_port(again) == cleave_platform_port(platform));
     require(memcmp(cleave_platform_workers(again), cleave_platform_workers(platform),
@@ -44,18 +61,22 @@ static void check_written(const struct cleave_platform *platform)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct cleave_platform *platform = NULL;
+    struct cv_platform_file file = { NULL, NULL };
     struct cleave_error err;
+    struct cv_arena arena;
+    bool read;
 
-    if (cleave_platform_parse("fuzz", (const char *)data, size, &platform, &err) ==
-        CLEAVE_OK) {
-        /* Large counts are for other tests. */
-        if (cleave_platform_nworkers(platform) <= 10000)
-            check_written(platform);
-        cleave_platform_free(platform);
+    cv_arena_init(&arena);
+    read = cv_platform_parse_as("fuzz", (const char *)data, size, &master, &arena, &file,
+                                &err) == CLEAVE_OK;
+    /* Large counts are for other tests. */
+    if (read && cleave_platform_nworkers(file.platform) <= 10000)
+        check_written(&file, &arena);
+    cleave_platform_free(file.platform);
+    cv_arena_done(&arena);
+    if (read)
         return 0;
-    }
-    require(platform == NULL && err.status == CLEAVE_EINPUT);
+    require(file.platform == NULL && err.status == CLEAVE_EINPUT);
     require(err.text[0] != '\0' && strchr(err.text, '\n') == NULL);
     return 0;
 }

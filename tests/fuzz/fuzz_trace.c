@@ -88,7 +88,7 @@ static void check_report(const uint8_t *data, size_t size)
     FILE *page = fopen("/dev/null", "wb");
 
     require(file != NULL && page != NULL);
-    if (cv_trace_file_read(file, "fuzz", &trace, &err) == CLEAVE_OK &&
+    if (cv_trace_file_read(file, "fuzz", true, &trace, &err) == CLEAVE_OK &&
         trace.header.nworkers <= MOST_NODES) {
         require(cv_report_data_make(&trace, &sheet, &err) == CLEAVE_OK);
         require(cv_report_data_reduce(&sheet, &err) == CLEAVE_OK);

@@ -10,9 +10,7 @@
 #include <cleave/version.h>
 #include "base/fail.h"
 #include "run/slot/slot_kind.h"
-#include "run/wire/fold_frames.h"
-#include "run/wire/packed_frame.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_internal.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"
@@ -319,7 +317,8 @@ static bool is_harmless(const struct cv_frame_head *head, const uint8_t *payload
 static void say_anything(void)
 {
     static const unsigned char zeros[CV_FRAME_MOST];
-    const struct cv_frame_kind *kind = cv_frame_kind(next_byte(&bytes) % 80);
+    const uint8_t type = next_byte(&bytes) % 80;
+    const struct cv_frame_kind *kind = cv_frame_kind(type);
     const uint8_t how = next_byte(&bytes);
     struct cv_frame_head head = { .flags = next_byte(&bytes) & 3 };
     const uint8_t *payload = zeros;
@@ -327,7 +326,7 @@ static void say_anything(void)
 
     if (kind == NULL)
         return;
-    head.type = kind->type;
+    head.type = type;
     if ((how & 1) != 0)
         head.flags &= kind->flags & CV_FRAME_LAST;
     head.peer = next_byte(&bytes) % (SEATS + 1);
@@ -348,9 +347,9 @@ static bool is_lie(const struct cv_frame_head *head)
 
     if (worker == NULL || head->type == CV_FRAME_REFUSED || head->type == CV_FRAME_PING)
         return false;
-    if ((cv_frame_kind(head->type)->from & CV_FROM_MASTER) == 0 ||
-        head->type == CV_FRAME_HELLO || head->type == CV_FRAME_JOB ||
-        head->type >= CV_FRAME_OTHERS || head->peer >= worker->nseats)
+    if (cv_frame_kind(head->type)->at_worker == 0 || head->type == CV_FRAME_HELLO ||
+        head->type == CV_FRAME_JOB || head->type >= CV_FRAME_OTHERS ||
+        head->peer >= worker->nseats)
         return true;
     task = worker->seats[head->peer].tasks.first;
     while (task != NULL && task->chunk != head->chunk)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "run/wire/frame_kinds.h"
-#include "run/wire/link_internal.h"
+#include "run/wire/frame.h"
+#include "run/wire/link.h"
 #include "fuzz_target.h"
 
 /* --- fuzzed bytes ------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* choice.c -- what "auto" makes of times, without an MPI library at work.
+/* chooser.c -- what "auto" makes of times, without an MPI library at work.
  * SPDX-License-Identifier: MIT
  *
  * Times are made up: a mean for each policy, scattered by a factor, the same in every run.
@@ -11,7 +11,7 @@
 
 struct play {
     struct cv_choice choice;
-    struct cv_trial_batch heat;
+    struct cv_trial_batch batch;
     double mean_s[CV_ARMS];
     double spread_s, scatter; /* times are up to this factor more or less */
     double spread_scatter;    /* the same of spreads; 0: as times         */
@@ -19,10 +19,10 @@ struct play {
     double first_s;           /* what the first use of a policy takes more  */
     double set_up;            /* what is thought of that, in calls; of the first of all */
     double spent_s, lost_s;   /* by all calls; by those that another policy did */
-    double clock_s, came_s[CV_HEAT];
+    double clock_s, came_s[CV_BATCH];
     uint64_t drawn;
     unsigned first_patience;
-    double times_s[CV_HEAT], spreads_s[CV_HEAT];
+    double times_s[CV_BATCH], spreads_s[CV_BATCH];
 };
 
 static void open_play(struct play *play, double own_s, double dynamic_s, double greedy_s)
@@ -50,15 +50,15 @@ static double scattered(struct play *play, double max)
 static void one_call(struct play *play)
 {
     struct cv_choice *choice = &play->choice;
-    struct cv_trial_batch *heat = &play->heat;
+    struct cv_trial_batch *batch = &play->batch;
     double time;
     int arm;
 
-    if (heat->length == 0 && choice->calls >= choice->next_heat) {
+    if (batch->length == 0 && choice->calls >= choice->next_batch) {
         choice->set_up = choice->used[CV_ARM_OWN] == choice->calls ? play->set_up : 0;
-        cv_choice_plan(choice, heat);
+        cv_choice_plan(choice, batch);
     }
-    arm = heat->length > 0 ? heat->calls[heat->done].arm : choice->best;
+    arm = batch->length > 0 ? batch->calls[batch->done].arm : choice->best;
     time = play->mean_s[arm] * scattered(play, play->scatter);
     if (arm != CV_ARM_OWN && choice->used[arm] == 0)
         time += play->first_s;
@@ -70,23 +70,23 @@ static void one_call(struct play *play)
     play->clock_s += play->spread_s + time;
     if (arm != CV_ARM_OWN)
         play->lost_s += time - play->mean_s[CV_ARM_OWN];
-    if (heat->length == 0)
+    if (batch->length == 0)
         return;
-    play->times_s[heat->done] = time;
-    play->came_s[heat->done] = play->clock_s - time;
-    play->spreads_s[heat->done] =
+    play->times_s[batch->done] = time;
+    play->came_s[batch->done] = play->clock_s - time;
+    play->spreads_s[batch->done] =
         play->spread_s *
         scattered(play, play->spread_scatter > 0 ? play->spread_scatter : play->scatter);
-    if (++heat->done < heat->length)
+    if (++batch->done < batch->length)
         return;
-    for (int i = 0; i < heat->length; i++)
+    for (int i = 0; i < batch->length; i++)
         cv_choice_learn(choice,
-                        &(struct cv_trial_time){ .arm = heat->calls[i].arm,
+                        &(struct cv_trial_time){ .arm = batch->calls[i].arm,
                                                  .came_s = play->came_s[i],
                                                  .spread_s = play->spreads_s[i],
                                                  .time_s = play->times_s[i],
-                                                 .counts = heat->calls[i].counts });
-    heat->length = heat->done = 0;
+                                                 .counts = batch->calls[i].counts });
+    batch->length = batch->done = 0;
 }
 
 static void calls(struct play *play, int count)
@@ -267,22 +267,22 @@ static void check_passing(struct check *check)
     const struct cv_kind kind = { .bytes = 65536, .commutes = true, .reach = CV_TO_ALL };
     struct cv_choice *choice;
 
-    chooser.choices = calloc(CV_SORTS, sizeof *chooser.choices);
+    chooser.choices = calloc(CV_CLASSES, sizeof *chooser.choices);
     if (chooser.choices == NULL)
         exit(1);
     choice = cv_chooser_choice(&chooser, &kind);
     cv_choice_begin(choice);
     while (cv_chooser_passes(&chooser, choice))
         continue;
-    CHECK(check, choice->calls == choice->next_heat && choice->calls > 0, "%u calls",
+    CHECK(check, choice->calls == choice->next_batch && choice->calls > 0, "%u calls",
           choice->calls);
     CHECK(check, choice->used[CV_ARM_OWN] == choice->calls, "%u of them the library's",
           choice->used[CV_ARM_OWN]);
-    choice->next_heat += 10;
+    choice->next_batch += 10;
     CHECK(check, cv_chooser_passes(&chooser, choice), "it is not due");
-    chooser.heat.length = 1;
+    chooser.batch.length = 1;
     CHECK(check, !cv_chooser_passes(&chooser, choice), "others are measured");
-    chooser.heat.length = 0;
+    chooser.batch.length = 0;
     choice->best = CV_ARM_DYNAMIC;
     CHECK(check, !cv_chooser_passes(&chooser, choice), "another policy is better");
     choice->best = CV_ARM_OWN;

@@ -16,7 +16,7 @@ enum { ROOM = 16 };
 struct line {
     struct cv_bridge_end end;
     struct cv_ring out, in;
-    unsigned char bytes[2][CV_BRIDGE_SLABS][ROOM];
+    unsigned char bytes[2][CV_BRIDGE_BUFFERS][ROOM];
     int bell;
 };
 
@@ -26,9 +26,9 @@ static struct cleave_channel *open_line(struct line *line)
 
     *line = (struct line){ .bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
     assert_true(line->bell >= 0);
-    for (unsigned i = 0; i < CV_BRIDGE_SLABS; i++) {
-        line->out.slabs[i].bytes = line->bytes[0][i];
-        line->in.slabs[i].bytes = line->bytes[1][i];
+    for (unsigned i = 0; i < CV_BRIDGE_BUFFERS; i++) {
+        line->out.buffers[i].bytes = line->bytes[0][i];
+        line->in.buffers[i].bytes = line->bytes[1][i];
     }
     assert_int_equal(cv_bridge_end_open(&line->end, &line->out, &line->in, ROOM,
                                         line->bell, &err),
@@ -53,11 +53,11 @@ static bool rang(int fd)
     return is;
 }
 
-/* The bridge has received so many slabs of as many bytes as their number, from 1 on. */
+/* The bridge has received so many buffers of as many bytes as their number, from 1 on. */
 static void receive(struct line *line, unsigned came, bool ended)
 {
     for (unsigned i = line->end.came; i < came; i++)
-        cv_ring_slab(&line->in, i)->length = i + 1;
+        cv_ring_buffer(&line->in, i)->length = i + 1;
     cv_bridge_end_tell(&line->end, line->end.freed, came, ended, false);
 }
 
@@ -70,12 +70,12 @@ static void who_waits_for_a_slab_is_told_of_one(void **state)
     bool peer_closed;
 
     (void)state;
-    for (unsigned i = 0; i < CV_BRIDGE_SLABS; i++) {
+    for (unsigned i = 0; i < CV_BRIDGE_BUFFERS; i++) {
         assert_ptr_equal(channel->calls->place(channel, &peer_closed), line.bytes[0][i]);
         channel->calls->send(channel, i + 1);
         assert_true(rang(line.bell));
         assert_int_equal(cv_bridge_end_look(&line.end).filled, i + 1);
-        assert_int_equal(line.out.slabs[i].length, i + 1);
+        assert_int_equal(line.out.buffers[i].length, i + 1);
     }
     /* Nobody has asked for more yet. */
     cv_bridge_end_tell(&line.end, 1, 0, false, false);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 #include "mpi/reduce/mpi_names.h"
-#include "mpi/reduce/tree_plan.h"
+#include "mpi/reduce/tree_algorithm.h"
 
 enum { MOST = 40 };
 

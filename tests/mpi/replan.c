@@ -6,7 +6,6 @@
  * root, that nobody is told what it cannot do, and how long it takes. */
 #include <math.h>
 #include "model/ready/ready_tree.h"
-#include "mpi/plan/replan_history.h"
 #include "mpi/plan/replan_plan.h"
 #include "mpi_check.h"
 

@@ -13,6 +13,7 @@
 #include <cleave/trace.h>
 
 #include "engine/driver.h"
+#include "engine/replay.h"
 #include "policy/compound/registry.h"
 #include "policy/common/reserved_workers.h"
 #include "sim/load/native.h"
@@ -20,7 +21,7 @@
 
 enum { WORKERS = 3, LATE = 1, ITEMS = 100 };
 
-static const double LOAD = 100, JOINS_S = 10;
+static const double LOAD = 100, JOINS_S = 10, WAKES_S = 5;
 
 static const struct cleave_worker persistent = { 1, 0.01, 1e6, 0, 1e6, 0 };
 
@@ -40,6 +41,7 @@ static struct cleave_platform *build(void)
 struct door {
     struct engine_here here;
     bool loses;     /* the policy hears of losses: what is ordered too early is lost */
+    bool wakes;     /* a timer names the one who is late */
     uint64_t early; /* orders for the one who is late, before it was there */
     double free_s[WORKERS], done[WORKERS];
 };
@@ -52,8 +54,14 @@ static enum cleave_status door_begin(void *engine, const struct cv_run *run,
     (void)run;
     (void)err;
     door->free_s[LATE] = JOINS_S;
-    engine_here_add(&door->here, (struct cleave_event){ .kind = CLEAVE_WAKE,
+    if (door->wakes) /* a timer is not a worker that joins */
+        engine_here_add(&door->here, (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                                            .worker = LATE,
+                                                            .start_s = WAKES_S,
+                                                            .time_s = WAKES_S });
+    engine_here_add(&door->here, (struct cleave_event){ .kind = CLEAVE_CAME,
                                                         .worker = LATE,
+                                                        .start_s = JOINS_S,
                                                         .time_s = JOINS_S });
     return CLEAVE_OK;
 }
@@ -124,6 +132,30 @@ static void drive(const struct cleave_policy *policy,
     cv_planned_done(&planned);
 }
 
+/* The trace, with `kind` in place of CLEAVE_CAME, leads to the same orders. */
+static void replay(const struct cleave_policy *policy,
+                   const struct cleave_platform *platform,
+                   const struct cleave_worker *declared, const struct cleave_trace *trace,
+                   enum cleave_event_kind kind)
+{
+    static const struct cleave_setting none[1];
+    struct cleave_replayed found = { .same = false };
+    struct cleave_trace *copy = NULL;
+
+    assert_int_equal(cleave_trace_new(&copy, NULL), CLEAVE_OK);
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        struct cleave_entry entry = *cleave_trace_at(trace, i);
+
+        if (!entry.is_order && entry.as.event.kind == CLEAVE_CAME)
+            entry.as.event.kind = kind;
+        assert_int_equal(cleave_trace_add(copy, &entry, NULL), CLEAVE_OK);
+    }
+    drive(policy, none, 0, platform, declared, &cv_engine_replay,
+          &(struct cv_replay_source){ copy, WORKERS, &found }, NULL);
+    assert_true(found.same);
+    cleave_trace_free(copy);
+}
+
 /* Who says that it takes joiners gives a fair share of what is left to the one who comes. */
 static void joiners_get_work(void **state)
 {
@@ -137,17 +169,53 @@ static void joiners_get_work(void **state)
     for (size_t p = 0; p < cleave_policy_count(); p++) {
         const struct cleave_policy *policy = cleave_policy_at(p);
         struct door door = { .loses = policy->gets_losses };
+        struct door timer = { .loses = policy->gets_losses, .wakes = true };
+        struct cleave_trace *trace = NULL;
 
         if (!policy->takes_joiners)
             continue;
         count++;
         assert_int_not_equal(policy->task, CLEAVE_TASK_REDUCE);
-        drive(policy, none, 0, platform, declared, &door_engine, &door, NULL);
+        assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+        drive(policy, none, 0, platform, declared, &door_engine, &door, trace);
+        replay(policy, platform, declared, trace, CLEAVE_CAME);
+        replay(policy, platform, declared, trace, CLEAVE_WAKE); /* as 0.2 wrote it */
+        cleave_trace_free(trace);
+        drive(policy, none, 0, platform, declared, &door_engine, &timer, NULL);
+        door.early += timer.early;
         if (door.early > 0)
             fail_msg("%s: %llu orders for a place that nobody had", policy->name,
                      (unsigned long long)door.early);
         if (door.done[LATE] < 0.7 * (LOAD - 2 * JOINS_S) / WORKERS)
             fail_msg("%s: who joined got %g units", policy->name, door.done[LATE]);
+    }
+    assert_true(count >= 2);
+    cleave_platform_free(platform);
+}
+
+/* A worker loses all chunks, returns, and gets work again. */
+static void returning_workers_get_work(void **state)
+{
+    static const struct cleave_setting none[1];
+    struct cleave_platform *platform = build();
+    size_t count = 0;
+
+    (void)state;
+    for (size_t p = 0; p < cleave_policy_count(); p++) {
+        const struct cleave_policy *policy = cleave_policy_at(p);
+        struct door door = { .loses = true };
+
+        if (!policy->gets_losses)
+            continue;
+        count++;
+        drive(policy, none, 0, platform, cleave_platform_workers(platform), &door_engine,
+              &door, NULL);
+        if (door.early == 0 || door.early > 10)
+            fail_msg("%s: %llu orders for a worker that lost all", policy->name,
+                     (unsigned long long)door.early);
+        if (door.done[LATE] < 0.7 * (LOAD - 2 * JOINS_S) / WORKERS)
+            fail_msg("%s: the worker that returned got %g units", policy->name,
+                     door.done[LATE]);
     }
     assert_true(count >= 2);
     cleave_platform_free(platform);
@@ -209,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joiners_get_work),
+        cmocka_unit_test(returning_workers_get_work),
         cmocka_unit_test(one_size_is_one_size),
         cmocka_unit_test(defaults_are_fit_for_runs),
     };

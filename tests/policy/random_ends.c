@@ -7,8 +7,8 @@
  * end counts. Who picks others is not refused what one of them can do. `make check-ends` (PLATFORMS=10000, FIRST=17) tries more than the few by default. */
 #include "random_draw.h"
 
-#include "sim/load/case_bounds.h"
-#include "sim/load/lifespan.h"
+#include "sim/load/load_case.h"
+#include "sim/load/forecast.h"
 
 enum { PLATFORMS = 60, NOISY_RUNS = 3 };
 

@@ -8,7 +8,7 @@
  * than the few by default, in which searches are short; FIRST=17 begins with that one. */
 #include "random_draw.h"
 
-#include "sim/load/lifespan.h"
+#include "sim/load/forecast.h"
 #include "sim/many/monte_carlo.h"
 
 /* Runs with an error, and those after which auto decides. */

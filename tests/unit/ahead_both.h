@@ -83,7 +83,10 @@ static void decode_ahead(const struct cv_codec *codec, struct tape tape, unsigne
     size_t length;
 
     memset(made, 0, sizeof *made);
-    assert_int_equal(cv_ahead_open(codec, &input, threads, &ahead, NULL), CLEAVE_OK);
+    assert_int_equal(cv_ahead_open(codec, &input,
+                                   &(struct cv_ahead_options){ .threads = threads },
+                                   &ahead, NULL),
+                     CLEAVE_OK);
     do {
         made->status = ahead->next(ahead, &bytes, &length, &made->err);
         if (made->status == CLEAVE_OK && length > 0)

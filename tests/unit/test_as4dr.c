@@ -7,10 +7,9 @@
 
 #include <cleave/streams.h>
 #include "base/random.h"
-#include "model/platform/periodic_profile.h"
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
-#include "policy/stream/as4dr_history.h"
+#include "policy/stream/as4dr_plan.h"
 #include "sim/stream/stream_run.h"
 #include "trace_check.h"
 

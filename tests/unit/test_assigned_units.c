@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "engine/assigned_units.h"
+#include "engine/driver_loop.h"
 
 static void note(struct cv_assigned_units *handed, enum cleave_event_kind kind,
                  uint64_t chunk, double units)

@@ -9,11 +9,9 @@
 
 #include <cmocka.h>
 
-#include "model/load/bound_equal.h"
-#include "model/load/bound_price.h"
 #include "model/load/bounds.h"
+#include "model/load/bound_price.h"
 #include "model/load/plan.h"
-#include "model/load/vertex.h"
 
 enum { MOST_WORKERS = 24, MOST_CHUNKS = 96 };
 

@@ -15,7 +15,6 @@
 #include "base/quantity.h"
 #include "base/random.h"
 #include "io/costs_file.h"
-#include "io/quick_costs.h"
 #include "model/reduce/reduce_costs.h"
 
 static struct cleave_costs *parse(const char *text)

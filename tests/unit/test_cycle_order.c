@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../tools/check_vectors/cycle_worst.c" /* NOLINT(bugprone-suspicious-include) */
-#include "model/stream/cycle_order.h"
+#include "model/stream/stream_costs.h"
 
 enum { MOST = 7, MANY = 100000 };
 

@@ -254,7 +254,8 @@ static void nothing_is_held_back(void **state)
         add(&tape, tape.bytes, whole);
         assert_int_equal(pipe(ends), 0);
         input.context = &ends[0];
-        assert_int_equal(cv_ahead_open(cv_codec_named(forms[form]), &input, THREADS,
+        assert_int_equal(cv_ahead_open(cv_codec_named(forms[form]), &input,
+                                       &(struct cv_ahead_options){ .threads = THREADS },
                                        &ahead, NULL),
                          CLEAVE_OK);
         /* One member, and half of the next. */
@@ -293,7 +294,8 @@ static void it_can_be_left_at_any_time(void **state)
         size_t length;
 
         make(&tape, takes % 3, &rng);
-        assert_int_equal(cv_ahead_open(cv_codec_named(forms[takes % 3]), &input, THREADS,
+        assert_int_equal(cv_ahead_open(cv_codec_named(forms[takes % 3]), &input,
+                                       &(struct cv_ahead_options){ .threads = THREADS },
                                        &ahead, NULL),
                          CLEAVE_OK);
         for (unsigned i = 0; i < takes; i++)

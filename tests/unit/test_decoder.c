@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/inflate/crc32.h"
 #include "run/decode/decoder.h"
 #include "run/inflate/inflate.h"
 #include "run/decode/decoded_file.h"
@@ -193,20 +192,6 @@ static void zeros_behind_are_nothing_and_others_are_not(void **state)
     free(tape);
 }
 
-static void check_is_that_of_gzip(void **state)
-{
-    const char *text = "123456789";
-    uint32_t crc = 0;
-
-    (void)state;
-    assert_int_equal(cv_crc32(0, text, 9), 0xCBF43926u);
-    for (size_t i = 0; i < 9; i++)
-        crc = cv_crc32(crc, text + i, 1);
-    assert_int_equal(crc, 0xCBF43926u);
-    assert_int_equal(cv_crc32(cv_crc32(0, truth, 1001), truth + 1001, ntruth - 1001),
-                     cv_crc32(0, truth, ntruth));
-}
-
 /* Blocks by hand, as RFC 1951 has them, and what they may not be. */
 static void deflate_by_hand(void **state)
 {
@@ -284,7 +269,6 @@ int main(void)
         cmocka_unit_test(an_end_before_the_end_is_told),
         cmocka_unit_test(changed_bytes_are_noticed),
         cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
-        cmocka_unit_test(check_is_that_of_gzip),
         cmocka_unit_test(deflate_by_hand),
         cmocka_unit_test(cuts_are_looked_for_behind_ends_of_large_blocks),
     };

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 #include "law_check.h"
 
 enum { DRAWS = 100000 };

@@ -106,7 +106,7 @@ static void those_who_start_count_as_help(void **state)
     (void)state;
     begin(places);
     tell(places,
-         (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = THIRD, .time_s = LATE_S });
+         (struct cleave_event){ .kind = CLEAVE_CAME, .worker = THIRD, .time_s = LATE_S });
     seen(places, SIP + 170, LATE_S);
     assert_null(ordered(places, CLEAVE_RECALL, SECOND));
     assert_non_null(ordered(places, CLEAVE_OPEN, FIRST));

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "report/terminal/bar.h"
-#include "report/terminal/eta.h"
+#include "report/terminal/terminal_progress.h"
 
 static const double LOOK_S = 0.2;
 

@@ -7,8 +7,6 @@
 
 #include "engine/run_check.h"
 #include "run/failures/retry_queue.h"
-#include "run/failures/piece_bisect.h"
-#include "run/failures/memory_kill.h"
 #include "run/failures/worker_health.h"
 #include "run/common/poller.h"
 
@@ -84,7 +82,8 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
 
 static void others_first(void **state)
 {
-    struct cv_retry again = { .past = { .domains = { 0, 1 }, .count = 2 } };
+    struct cv_retry again = { .chunk.past = { .domains = { 0, 1 }, .count = 2 } };
+    struct cv_bisect_group family = { 0 };
     struct cv_candidate who[] = {
         { .domain = 1, .can = CV_CAN_NOW },
         { .domain = 0, .can = CV_CAN_NOW },
@@ -105,9 +104,9 @@ static void others_first(void **state)
     /* Who is better is waited for, if he is there. */
     who[4].can = CV_CAN_LATER;
     assert_true(cv_retry_queue_pick_worker(&again, who, 5) == SIZE_MAX);
-    again.hurried = true;
+    again.chunk.past.family = &family;
     assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 2);
-    again.hurried = false;
+    again.chunk.past.family = NULL;
     who[3].can = who[4].can = CV_CAN_NOT;
     assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 2);
     who[2].can = CV_CAN_NOT;
@@ -122,17 +121,23 @@ static void others_first(void **state)
 static void in_and_out(void **state)
 {
     struct cv_retry_queue agains = { .count = 0 };
+    struct cv_bisect_group family = { 0 };
 
     (void)state;
+    /* Parts of a piece go first. */
     for (uint64_t i = 0; i < 20; i++)
-        assert_ok(cv_retry_queue_push(&agains, &(struct cv_retry){ .chunk = i },
-                                      i % 2 == 0, &err));
-    assert_int_equal(cv_retry_queue_take(&agains, 0).chunk, 18);
-    assert_int_equal(cv_retry_queue_take(&agains, agains.count - 1).chunk, 19);
-    assert_int_equal(cv_retry_queue_take(&agains, 8).chunk, 0);
-    assert_int_equal(cv_retry_queue_take(&agains, 8).chunk, 1);
+        assert_ok(cv_retry_queue_push(
+            &agains,
+            &(struct cv_retry){
+                .chunk = { .number = i, .past.family = i % 2 == 0 ? &family : NULL } },
+            &err));
+    assert_int_equal(cv_retry_queue_take(&agains, 0).chunk.number, 18);
+    assert_int_equal(cv_retry_queue_take(&agains, agains.count - 1).chunk.number, 19);
+    assert_int_equal(cv_retry_queue_take(&agains, 8).chunk.number, 0);
+    assert_int_equal(cv_retry_queue_take(&agains, 8).chunk.number, 1);
     assert_int_equal(agains.count, 16);
-    agains.items[5].past = (struct cv_failure_history){ .domains = { 7 }, .count = 1 };
+    agains.items[5].chunk.past =
+        (struct cv_failure_history){ .domains = { 7 }, .count = 1 };
     assert_true(cv_retry_queue_has_failure_of(&agains, 7));
     assert_false(cv_retry_queue_has_failure_of(&agains, 6));
     cv_retry_queue_done(&agains);

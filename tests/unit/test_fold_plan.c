@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
 
 enum { WORKERS = 5 };

@@ -99,23 +99,22 @@ static void beginnings_are_that_or_nothing(void **state)
 /* What has no line end in its first MiB is one line, whatever else it is. */
 static void what_has_no_line_ends_is_told(void **state)
 {
-    char *bytes = malloc(CV_ENDLESS_LOOK);
+    char *bytes = malloc(CV_GUESS_LINE);
 
     (void)state;
     assert_non_null(bytes);
-    memset(bytes, 'x', CV_ENDLESS_LOOK);
-    assert_string_equal(cv_format_guess_endless(bytes, CV_ENDLESS_LOOK)->what,
-                        "one line");
-    assert_true(cv_format_guess_endless(bytes, CV_ENDLESS_LOOK)->endless);
-    assert_null(cv_format_guess_endless(bytes, CV_ENDLESS_LOOK - 1));
-    bytes[CV_LIKENESS_LOOK - 1] = '\r';
-    assert_string_equal(cv_format_guess_endless(bytes, CV_ENDLESS_LOOK)->what,
+    memset(bytes, 'x', CV_GUESS_LINE);
+    assert_string_equal(cv_format_guess_endless(bytes, CV_GUESS_LINE)->what, "one line");
+    assert_true(cv_format_guess_endless(bytes, CV_GUESS_LINE)->endless);
+    assert_null(cv_format_guess_endless(bytes, CV_GUESS_LINE - 1));
+    bytes[CV_GUESS_LOOK - 1] = '\r';
+    assert_string_equal(cv_format_guess_endless(bytes, CV_GUESS_LINE)->what,
                         "text whose lines end in CR");
     bytes[0] = '[';
-    assert_string_equal(cv_format_guess_endless(bytes, CV_ENDLESS_LOOK)->what,
+    assert_string_equal(cv_format_guess_endless(bytes, CV_GUESS_LINE)->what,
                         "a JSON array");
-    bytes[CV_ENDLESS_LOOK - 1] = '\n';
-    assert_null(cv_format_guess_endless(bytes, CV_ENDLESS_LOOK));
+    bytes[CV_GUESS_LINE - 1] = '\n';
+    assert_null(cv_format_guess_endless(bytes, CV_GUESS_LINE));
     free(bytes);
 }
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include <cleave/version.h>
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/common/transfer.h"
 
 static void a_head_has_its_place(void **state)
@@ -64,7 +64,7 @@ static void other_heads_are_refused(void **state)
     bytes[4] = 2;
     assert_refused(bytes, "expected frames of version 8, as cleave " CLEAVE_VERSION
                           " has them, got version 2: install the same cleave on both "
-                          "sides, or let --push bring it");
+                          "sides, or use hosts.push");
     bytes[4] = CV_FRAME_VERSION;
     assert_refused(bytes, "the head of a frame was damaged on its way");
 }
@@ -129,19 +129,20 @@ static void lengths_and_flags_are_those_of_the_kind(void **state)
         }
         known++;
         assert_true(kind->max <= CV_FRAME_MOST && kind->min <= kind->max);
-        assert_int_equal(decode(kind->type, 0, kind->min, &err), CLEAVE_OK);
-        assert_int_equal(decode(kind->type, kind->flags, kind->max > 0, &err),
+        assert_int_equal(decode((uint8_t)type, 0, kind->min, &err), CLEAVE_OK);
+        assert_int_equal(decode((uint8_t)type, kind->flags, kind->max > 0, &err),
                          kind->min <= 1 || (kind->flags & CV_FRAME_ZSTD) != 0
                              ? CLEAVE_OK
                              : CLEAVE_EINPUT);
-        assert_int_equal(decode(kind->type, 0, kind->max, &err), CLEAVE_OK);
-        assert_int_equal(decode(kind->type, 0, kind->max + 1, &err), CLEAVE_EINPUT);
+        assert_int_equal(decode((uint8_t)type, 0, kind->max, &err), CLEAVE_OK);
+        assert_int_equal(decode((uint8_t)type, 0, kind->max + 1, &err), CLEAVE_EINPUT);
         assert_non_null(strstr(err.text, kind->name));
         if (kind->min > 0)
-            assert_int_equal(decode(kind->type, 0, kind->min - 1, &err), CLEAVE_EINPUT);
+            assert_int_equal(decode((uint8_t)type, 0, kind->min - 1, &err),
+                             CLEAVE_EINPUT);
         for (unsigned flag = 1; flag < 1 << 16; flag <<= 1)
             if ((kind->flags & flag) == 0)
-                assert_int_equal(decode(kind->type, (uint16_t)flag, kind->min, &err),
+                assert_int_equal(decode((uint8_t)type, (uint16_t)flag, kind->min, &err),
                                  CLEAVE_EINPUT);
     }
     assert_int_equal(known, 42);
@@ -239,18 +240,18 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     cv_pack_piece(&packer, &piece);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->min);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->max);
-    assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_true(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     assert_true(got_piece.shared && got_piece.mates && got_piece.file == 3 &&
                 got_piece.body.end == 200 && got_piece.mate.begin == 7);
     assert_int_equal(got_piece.closing, CV_CLOSING_ZERO);
-    assert_false(cv_unpack_piece(packer.bytes, packer.length - 1, &got_piece));
+    assert_false(cv_unpack_piece(packer.bytes, packer.length - 1, NULL, &got_piece));
     packer.bytes[packer.length - 1 - 7] = CV_CLOSINGS; /* whichever comes first */
     packer.bytes[packer.length - 1] = CV_CLOSINGS;
-    assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_false(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     packer.bytes[packer.length - 1 - 7] = packer.bytes[packer.length - 1] = 0;
-    assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_true(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     packer.bytes[4 * 8 + 7] = 1; /* the header begins behind its end */
-    assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_false(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     cv_pack_done(&packer);
     cv_pack_end(&packer, &end);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_END)->min + strlen(end.fault));

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "base/gamma_layers.h"
 #include "base/gamma_sampler.h"
 #include "base/random.h"
 #include "law_check.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
-#include "model/reduce/greedy_unequal.h"
+#include "model/reduce/greedy_tree.h"
 
 static struct cv_greedy_tree unequal_of(uint32_t n, double d, const double *c,
                                         struct cv_arena *arena)

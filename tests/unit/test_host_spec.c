@@ -269,7 +269,7 @@ static void bad_words_are_refused(void **state)
           "--here: expected N/host for slots, 'ssh -p PORT host' for a "
           "port, and no password, got 'a:22'");
     check(PARALLEL, "..",
-          "--here: expected a host; files are named by --hosts-file, such "
+          "--here: expected a host; files are named by hosts.file, such "
           "as ~/.parallel/sshloginfile, got '..'");
     check(LINES, "a\nb c\n",
           "file:2: expected one host, or 'ssh' and its options before "
@@ -291,10 +291,9 @@ static void other_ways_are_answered(void **state)
     static const struct {
         const char *typed, *expected;
     } cases[] = {
-        { "-", "a host; --hosts-file - reads them from standard input" },
-        { "@list",
-          "the hosts of a group by their names, or --hosts-file FILE for those of "
-          "a file" },
+        { "-", "a host; hosts.file - reads them from standard input" },
+        { "@list", "the hosts of a group by their names, or hosts.file FILE for those of "
+                   "a file" },
         { "n{1..4}", "a range in brackets, as in node[1-4]" },
         { "n1..4", "a range in brackets, as in node[1-4]" },
         { ":4", "'::4' for 4 slots of this machine" },
@@ -319,10 +318,10 @@ static void other_ways_are_answered(void **state)
     check(PARALLEL, "tcp://a:8786",
           "--here: expected ssh://user@host:port, or the host alone, got 'tcp://a:8786'");
     check(PARALLEL, "4/", "--here: expected a host after the '/', got '4/'");
-    check(
-        LINES, "workers:\n",
-        "file:1: expected a host in each line; a platform file is named by --hosts, got "
-        "'workers:'");
+    check(LINES, "workers:\n",
+          "file:1: expected a host in each line; a platform file is named by hosts.list, "
+          "got "
+          "'workers:'");
     check(LINES, "a -p 2222\n",
           "file:1: expected options before the host, as in 'ssh -p 2222 host', got "
           "'a -p 2222'");
@@ -331,7 +330,7 @@ static void other_ways_are_answered(void **state)
     check(LINES, "a 4 b 2\n",
           "file:1: expected one host, or 'ssh' and its options before it, got 'a 4 b 2'");
     check(LINES, "..\n",
-          "file:1: expected a host; files are named by --hosts-file, such as "
+          "file:1: expected a host; files are named by hosts.file, such as "
           "~/.parallel/sshloginfile, got '..'");
 }
 

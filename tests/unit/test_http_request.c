@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/live/http_request.h"
+#include "cli/live/http.h"
 
 static const struct {
     const char *text;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "deflate_sample.h"
-#include "run/inflate/inflate_find.h"
+#include "run/inflate/inflate_marks.h"
 
 enum { LENGTH = 600000, BLOCKS = 1024, SLACK = 32 };
 

@@ -450,7 +450,7 @@ static enum cleave_status leak_begin(void *engine, const struct cv_run *run,
     struct leak *leak = engine;
 
     (void)run, (void)err;
-    engine_here_add(&leak->here, (struct cleave_event){ .kind = CLEAVE_WAKE,
+    engine_here_add(&leak->here, (struct cleave_event){ .kind = CLEAVE_CAME,
                                                         .worker = 1,
                                                         .time_s = leak->back_s });
     return CLEAVE_OK;

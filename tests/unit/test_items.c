@@ -13,8 +13,8 @@
 
 #include "base/random.h"
 #include "run/items/item_commands.h"
-#include "run/items/item_quote.h"
-#include "run/items/item_stream.h"
+#include "run/items/item_template.h"
+#include "run/items/item_lists.h"
 
 /* --- quoting ------------------------------------------------------------------------------ */
 
@@ -100,9 +100,11 @@ static void expect_read(const char *shell, const char *command)
         const char *const argument = values[i];
 
         line.length = 0;
-        cv_item_template_line(&template,
-                              &(struct cv_item_values){ &argument, 1, i + 1, 1, count },
-                              &line);
+        assert_int_equal(cv_item_template_line(&template,
+                                               &(struct cv_item_values){
+                                                   &argument, 1, i + 1, 1, count },
+                                               &line, NULL),
+                         CLEAVE_OK);
         fwrite(line.bytes, 1, line.length, script);
         fputc('\n', script);
     }
@@ -223,18 +225,18 @@ static void a_list_is_used_while_it_comes(void **state)
     (void)state;
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_true(cv_item_stream_is(path));
+    assert_true(cv_item_list_is_streamed(path));
     assert_int_equal(cv_splitter_parse("lines", &splitter, NULL), CLEAVE_OK);
     assert_int_equal(cv_item_stream_new((const char *const[]){ path }, 1,
                                         &(struct cv_source_options){ .raw = true },
                                         splitter, &stream, NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_item_lists_begin_stream(&lists, NULL), CLEAVE_OK);
+    assert_int_equal(cv_item_lists_begin(&lists, false, NULL), CLEAVE_OK);
     assert_int_equal(write(ends[1], "a,b\n1,2\n3", 9), 9);
     assert_int_equal(cv_item_stream_read(stream, &lists, &ended, NULL), CLEAVE_OK);
     assert_int_equal(cv_item_commands_init(&commands, &lists, stream,
                                            &(struct cv_item_options){ .words = words,
-                                                                      .columns = ",",
+                                                                      .separator = ",",
                                                                       .header = true,
                                                                       .per = 2 },
                                            NULL),
@@ -247,7 +249,7 @@ static void a_list_is_used_while_it_comes(void **state)
     assert_int_equal(commands.count, 1);
     assert_int_equal(cv_item_commands_line(&commands, 0, 1, &line, NULL), CLEAVE_OK);
     assert_string_equal(line.bytes, "cat 2");
-    cv_item_commands_over(&commands, 0);
+    cv_item_commands_release(&commands, 0);
     close(ends[1]);
     assert_int_equal(cv_item_commands_more(&commands, &ended, NULL), CLEAVE_OK);
     assert_true(ended);
@@ -260,33 +262,39 @@ static void a_list_is_used_while_it_comes(void **state)
     cv_item_commands_done(&commands);
 }
 
-/* Of a million values, with one that is never over, no more than two blocks stay. */
-static void what_is_over_takes_no_memory(void **state)
+/* Of a million values, with one that is never released, no more than three blocks stay. */
+static void released_values_take_no_memory(void **state)
 {
     enum { VALUES = 1000000, BEHIND = 100, KEPT = 7 };
-    struct cv_item_window window = { .blocks = NULL };
+    struct cv_item_lists lists = { .items = NULL };
+    const char *value;
     char text[24];
 
     (void)state;
+    assert_int_equal(cv_item_lists_begin(&lists, false, NULL), CLEAVE_OK);
     for (size_t i = 0; i < VALUES; i++) {
         const int length = snprintf(text, sizeof text, "%zu", i);
 
-        assert_int_equal(cv_item_window_add(&window, text, (size_t)length, NULL),
+        assert_int_equal(cv_item_lists_add(&lists, text, (size_t)length, NULL),
                          CLEAVE_OK);
-        assert_string_equal(cv_item_window_at(&window, i), text);
+        assert_int_equal(cv_item_lists_close(&lists, NULL), CLEAVE_OK);
+        cv_item_lists_row(&lists, i, &value);
+        assert_string_equal(value, text);
         if (i >= BEHIND && i - BEHIND != KEPT)
-            cv_item_window_over(&window, i - BEHIND);
-        assert_true(window.nblocks <= 3);
+            cv_item_lists_release(&lists, i - BEHIND);
+        assert_true(lists.items[0].nblocks <= 3);
     }
-    assert_string_equal(cv_item_window_at(&window, KEPT), "7");
-    assert_string_equal(cv_item_window_at(&window, VALUES - BEHIND), "999900");
-    cv_item_window_done(&window);
+    cv_item_lists_row(&lists, KEPT, &value);
+    assert_string_equal(value, "7");
+    cv_item_lists_row(&lists, VALUES - BEHIND, &value);
+    assert_string_equal(value, "999900");
+    cv_item_lists_done(&lists);
 }
 
 /* --- commands ----------------------------------------------------------------------------- */
 
 /* The words that the command has, with '|' behind each; what a shell is for is between <>. */
-static void expect_words(const char *const *words, bool as_words, const char *expected)
+static void expect_words(const char *const *words, bool literal, const char *expected)
 {
     struct cv_item_lists lists = { .items = NULL };
     struct cv_item_commands commands;
@@ -297,7 +305,7 @@ static void expect_words(const char *const *words, bool as_words, const char *ex
     assert_int_equal(cv_item_lists_add(&lists, "a b", 3, NULL), CLEAVE_OK);
     assert_int_equal(cv_item_commands_init(&commands, &lists, NULL,
                                            &(struct cv_item_options){
-                                               .words = words, .as_words = as_words },
+                                               .words = words, .literal = literal },
                                            NULL),
                      CLEAVE_OK);
     assert_int_equal(cv_item_commands_words(&commands, 0, 7, &argv, NULL), CLEAVE_OK);
@@ -315,7 +323,7 @@ static void a_shell_is_there_when_it_is_needed(void **state)
 {
     static const struct {
         const char *words[5];
-        bool as_words;
+        bool literal;
         const char *expected;
     } cases[] = {
         { { "cat" }, false, "cat|a b|" },
@@ -339,7 +347,7 @@ static void a_shell_is_there_when_it_is_needed(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect_words(cases[i].words, cases[i].as_words, cases[i].expected);
+        expect_words(cases[i].words, cases[i].literal, cases[i].expected);
 }
 
 int main(void)
@@ -349,7 +357,7 @@ int main(void)
         cmocka_unit_test(rows_are_combinations),
         cmocka_unit_test(a_product_takes_no_memory),
         cmocka_unit_test(a_list_is_used_while_it_comes),
-        cmocka_unit_test(what_is_over_takes_no_memory),
+        cmocka_unit_test(released_values_take_no_memory),
         cmocka_unit_test(a_shell_is_there_when_it_is_needed),
     };
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "run/hosts/join_port.h"
+#include "run/hosts/joining.h"
 
 struct seen {
     unsigned joined, full;

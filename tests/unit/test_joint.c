@@ -3,7 +3,6 @@
 #include "tree_check.h"
 
 #include "model/joint/joint.h"
-#include "sim/reduce/joint_runs.h"
 #include "sim/reduce/reduced_load.h"
 
 enum { MOST = 24, TRIALS = 120 };

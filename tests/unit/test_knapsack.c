@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "select/knapsack/exact_sum.h"
 #include "select/knapsack/knapsack.h"
 
 /* What check-vectors has beside the solver; the library has no need of it. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "run/hosts/via_spec.h"
+#include "run/hosts/leader_spec.h"
 
 enum { N = 6, NONE = -1 };
 static const char *const all[N] = { "a", "b", NULL, "n1", "n2", "n3" };
@@ -71,32 +71,33 @@ static void what_makes_no_sense_is_told(void **state)
         const char *texts[4];
         const char *says;
     } cases[] = {
-        { { "a:x" }, "--via: expected the name of a worker, got 'x'" },
-        { { "x:a" }, "--via: expected the name of a worker, got 'x'" },
-        { { "a:a" }, "--via: 'a' cannot lead itself" },
+        { { "a:x" }, "hosts.via: expected the name of a worker, got 'x'" },
+        { { "x:a" }, "hosts.via: expected the name of a worker, got 'x'" },
+        { { "a:a" }, "hosts.via: 'a' cannot lead itself" },
         { { "a:n1", "b:n1" },
-          "--via: 'n1' is behind 'a' and behind 'b': expected one of them" },
+          "hosts.via: 'n1' is behind 'a' and behind 'b': expected one of them" },
         { { "a", "b" },
-          "--via: expected one leader of all others, got 'a' and 'b': say whom each "
-          "leads, --via a:HOSTS" },
-        { { "a:n1,n2,b", "b" }, "--via b: there is nobody else that it could lead" },
+          "hosts.via: expected one leader of all others, got 'a' and 'b': say whom each "
+          "leads, hosts.via a:HOSTS" },
+        { { "a:n1,n2,b", "b" }, "hosts.via b: there is nobody else that it could lead" },
         { { "a:b", "b:n1", "n1:a" },
-          "--via: 'a' is behind itself: leaders go in circles" },
+          "hosts.via: 'a' is behind itself: leaders go in circles" },
         { { "a:n1:2" },
-          "--via: expected names of workers, of which the platform file says how they "
-          "are reached, got 'n1'" },
+          "hosts.via: expected names of workers, of which the platform file says how "
+          "they are reached, got 'n1'" },
         { { "me@a:n1" },
-          "--via: expected names of workers, of which the platform file says how they "
-          "are reached, got 'me@a'" },
-        { { "a:" }, "--via: expected a host before and after each comma, got ''" },
+          "hosts.via: expected names of workers, of which the platform file says how "
+          "they are reached, got 'me@a'" },
+        { { "a:" }, "hosts.via: expected a host before and after each comma, got ''" },
         { { "a:4" },
-          "--via: expected the hosts behind the leader after the ':', whose own slots "
-          "--hosts has, got '4'" },
-        { { ":n1" }, "--via: expected a host before the ':', got ':n1'" },
-        { { "a:n1,:" }, "--via: expected other machines than ':', this one, got 'n1,:'" },
+          "hosts.via: expected the hosts behind the leader after the ':', whose own "
+          "slots hosts.list has, got '4'" },
+        { { ":n1" }, "hosts.via: expected a host before the ':', got ':n1'" },
+        { { "a:n1,:" },
+          "hosts.via: expected other machines than ':', this one, got 'n1,:'" },
         { { "n[1-2]:a" },
-          "--via: expected one host that leads, before the ':', got 'n[1-2]:a'" },
-        { { "" }, "--via: expected a host before the ':', got ''" },
+          "hosts.via: expected one host that leads, before the ':', got 'n[1-2]:a'" },
+        { { "" }, "hosts.via: expected a host before the ':', got ''" },
     };
 
     (void)state;

@@ -12,7 +12,7 @@
 
 #include "model/platform/generate.h"
 #include "model/returns/returns_search.h"
-#include "sim/load/lifespan.h"
+#include "sim/load/forecast.h"
 
 enum { WORKERS = 20 };
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/terminal/limit_text.h"
+#include "report/terminal/terminal_progress.h"
 
 /* Ten seconds of four workers, after two of connecting. */
 static const struct cleave_execution_result ten = { .seconds = 12,

@@ -6,7 +6,6 @@
 #include "plan_check.h"
 
 #include "policy/static/umr.h"
-#include "policy/static/umr_rounds.h"
 #include "policy/static/xmi.h"
 
 /* N = 5, S = 1, 2000 units, as in sections 6.2.1 and 6.2.2. */

@@ -6,10 +6,9 @@
 
 #include <stdio.h>
 
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 #include "policy/static/umr_plus.h"
 #include "policy/static/xmi.h"
-#include "policy/static/xmi_k.h"
 
 /* The very program check-vectors uses; the library does not know CLP. */
 #include "../../tools/check_vectors/lp_order.c" /* NOLINT(bugprone-suspicious-include) */

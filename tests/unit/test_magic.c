@@ -259,17 +259,17 @@ static void what_is_inside_is_refused_with_both(void **state)
         { BYTES("BAM\x01"), "x.bam",
           "expected text records inside gzip, got BAM: type 'samtools view x.bam | "
           "cleave "
-          "run ...', or say --split bam to share out its records" },
+          "run ...', or say input.split bam to share out its records" },
         { BYTES("BAM\x01"), NULL,
           "expected text records inside gzip, got BAM: type 'samtools view - | cleave "
-          "run ...', or say --split bam to share out its records" },
+          "run ...', or say input.split bam to share out its records" },
         { BYTES("PK\x03\x04"), "x.gz",
           "expected text records inside gzip, got zip: type 'zcat x.gz | funzip | cleave "
-          "run ...', or say --decode none to cut the bytes as they are" },
+          "run ...', or say input.decode none to cut the bytes as they are" },
         { BYTES("PAR1\x15"), "x.gz",
           "expected text records inside gzip, got Parquet: make CSV or lines of it "
           "first, "
-          "or say --decode none to cut the bytes as they are" },
+          "or say input.decode none to cut the bytes as they are" },
     };
     bool undecided;
     const struct cv_magic *gzip = cv_magic_find("\x1f\x8b\x08", 3, &undecided);
@@ -278,9 +278,9 @@ static void what_is_inside_is_refused_with_both(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cleave_error err;
 
-        assert_int_equal(cv_magic_refuse_inside(
-                             cv_magic_find(cases[i].bytes, cases[i].length, &undecided),
-                             gzip, "some", cases[i].path, &err),
+        assert_int_equal(cv_magic_refuse(cv_magic_find(cases[i].bytes, cases[i].length,
+                                                       &undecided),
+                                         gzip, "some", cases[i].path, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text, cases[i].text);
     }
@@ -294,33 +294,33 @@ static void what_to_type_is_said(void **state)
     } cases[] = {
         { BYTES("\x1f\x8b\x08"), "a/x.gz",
           "expected text records, got gzip: type 'zcat a/x.gz | cleave run ...', or say "
-          "--decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes as they are" },
         { BYTES("\x1f\x8b\x08"), "a file; rm x",
           "expected text records, got gzip: type 'zcat FILE | cleave run ...', or say "
-          "--decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes as they are" },
         { BYTES("\x1f\x8b\x08"), NULL,
           "expected text records, got gzip: put 'zcat |' before cleave run, or say "
-          "--decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes as they are" },
         { BYTES("PK\x03\x04"), NULL,
           "expected text records, got zip: put 'funzip |' before cleave run, or say "
-          "--decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes as they are" },
         { BYTES("\xa1\xb2\x3c\x4d"), "x.pcap",
           "expected text records, got pcap: type 'tcpdump -nr x.pcap | cleave run ...', "
-          "or say --split pcap to share out its packets" },
+          "or say input.split pcap to share out its packets" },
         { BYTES("\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a"), NULL,
           "expected text records, got pcapng: put 'tcpdump -nr - |' before cleave run, "
           "or "
-          "say --split pcap behind 'editcap -F pcap' to share out its packets" },
+          "say input.split pcap behind 'editcap -F pcap' to share out its packets" },
         { BYTES("7z\xbc\xaf\x27\x1c"), NULL,
           "expected text records, got 7-Zip: keep it as a file and type '7z x -so FILE | "
-          "cleave run ...', or say --decode none to cut the bytes as they are" },
+          "cleave run ...', or say input.decode none to cut the bytes as they are" },
         { BYTES("snoop\0\0\0"), "x.snoop",
           "expected text records, got snoop: type 'tshark -r x.snoop | cleave run ...', "
           "or "
-          "say --split pcap behind 'editcap -F pcap' to share out its packets" },
+          "say input.split pcap behind 'editcap -F pcap' to share out its packets" },
         { BYTES("PAR1\x15"), "x.parquet",
           "expected text records, got Parquet: make CSV or lines of it first, or say "
-          "--decode none to cut the bytes as they are" },
+          "input.decode none to cut the bytes as they are" },
     };
 
     (void)state;
@@ -330,7 +330,7 @@ static void what_to_type_is_said(void **state)
 
         assert_int_equal(cv_magic_refuse(cv_magic_find(cases[i].bytes, cases[i].length,
                                                        &undecided),
-                                         "some", cases[i].path, &err),
+                                         NULL, "some", cases[i].path, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.file, "some");
         assert_string_equal(err.text, cases[i].text);

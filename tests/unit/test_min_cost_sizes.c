@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <cleave/run.h>
-#include "model/bounds/cost_bound.h"
-#include "model/load/min_cost_sizes.h"
+#include "model/bounds/load_bounds.h"
+#include "model/load/plan.h"
 
 enum { MOST = 4, CHUNKS = 7 };
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <cleave/policy.h>
 
-#include "run/request/open_rule.h"
+#include "run/common/request_check.h"
 
 static const char *const plain[] = { "nice", "nice", "nice" };
 static const char *const all_have_gpus[] = { "env CUDA_VISIBLE_DEVICES=0",
@@ -19,7 +19,7 @@ static const char *const one_has_none[] = { "env CUDA_VISIBLE_DEVICES=0",
 
 static bool opens(const struct cleave_execution *request)
 {
-    return cv_asked_may_open(request, 3, false);
+    return cv_request_may_open(request, 3, false);
 }
 
 static void commands_of_their_own_may_go_on(void **state)
@@ -30,7 +30,7 @@ static void commands_of_their_own_may_go_on(void **state)
     (void)state;
     assert_true(opens(&request));
     assert_true(opens(&(struct cleave_execution){ .workers = { .prefixes = NULL } }));
-    assert_false(cv_asked_may_open(&request, 3, true));
+    assert_false(cv_request_may_open(&request, 3, true));
     request.hosts = (struct cleave_host_list){ .list = hosts, .count = 2 };
     assert_true(opens(&request));
     hosts[1].leads = true;
@@ -45,7 +45,8 @@ static void gpus_and_cores_differ_too_much(void **state)
     assert_true(opens(&request));
     request.workers.prefixes = one_has_none;
     assert_false(opens(&request));
-    assert_true(cv_asked_may_open(&request, 2, false)); /* the third does not take part */
+    assert_true(
+        cv_request_may_open(&request, 2, false)); /* the third does not take part */
 }
 
 static enum cleave_status no_words(void *context, uint64_t item, uint32_t slot,

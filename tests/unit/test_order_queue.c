@@ -170,10 +170,10 @@ static void a_lost_chunk_is_left_again(void **state)
     piece = begin(queue, 1);
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 400);
     queue->running--;
-    assert_ok(
-        cv_order_queue_requeue(queue, 1,
-                               &(struct cv_pending_order){ .units = 400, .told = true },
-                               &piece, &err));
+    assert_ok(cv_order_queue_requeue(queue,
+                                     &(struct cv_chunk){ .owner = 1,
+                                                         .reported = CV_REPORTED_SENT },
+                                     &piece, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
     assert_int_equal(queue->lost, 1);
     assert_int_equal(queue->pending, 0);
@@ -193,15 +193,15 @@ static void or_is_ordered_again_before_all_others(void **state)
     assert_ok(cv_order_queue_order(queue, 1, 200, &err));
     piece = begin(queue, 1);
     queue->running--;
-    assert_ok(
-        cv_order_queue_requeue(queue, 1,
-                               &(struct cv_pending_order){ .units = 400, .told = true },
-                               &piece, &err));
+    assert_ok(cv_order_queue_requeue(queue,
+                                     &(struct cv_chunk){ .owner = 1,
+                                                         .reported = CV_REPORTED_SENT },
+                                     &piece, &err));
     assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 600);
     assert_int_equal(queue->lost, 1);
     assert_int_equal(queue->pending, 2);
     assert_int_equal(cv_order_queue_next(queue, 1)->chunk, 0);
-    assert_true(cv_order_queue_next(queue, 1)->told);
+    assert_int_equal(cv_order_queue_next(queue, 1)->reported, CV_REPORTED_SENT);
     cv_order_queue_take(queue, 1);
     assert_int_equal(cv_order_queue_next(queue, 1)->chunk, 1);
     assert_no_event(&world->events);
@@ -211,14 +211,12 @@ static void an_order_for_which_nothing_is_left_is_done(void **state)
 {
     struct world *world = *state;
 
-    cv_order_queue_complete_empty(&world->queue, 2,
-                                  &(struct cv_pending_order){ .chunk = 7, .units = 30 });
+    cv_order_queue_complete_empty(&world->queue, 2, 7, CV_REPORTED_ORDER);
     assert_event(&world->events, CLEAVE_SENT, 2, 7, 0);
     assert_event(&world->events, CLEAVE_DONE, 2, 7, 0);
-    cv_order_queue_complete_empty(&world->queue, 2,
-                                  &(struct cv_pending_order){
-                                      .chunk = 8, .units = 30, .told = true });
+    cv_order_queue_complete_empty(&world->queue, 2, 8, CV_REPORTED_SENT);
     assert_event(&world->events, CLEAVE_DONE, 2, 8, 0);
+    cv_order_queue_complete_empty(&world->queue, 2, 9, CV_UNREPORTED);
     assert_no_event(&world->events);
 }
 
@@ -257,7 +255,8 @@ static void begin_one(struct cv_order_queue *queue, uint32_t worker, struct hand
     assert_ok(cv_source_take(queue->source, (uint64_t)hand->pending.units, &state,
                              &hand->piece, &err));
     if (state == CV_TAKE_END) {
-        cv_order_queue_complete_empty(queue, worker, &hand->pending);
+        cv_order_queue_complete_empty(queue, worker, hand->pending.chunk,
+                                      hand->pending.reported);
         return;
     }
     queue->running++;
@@ -305,8 +304,11 @@ static void end_one(struct cv_order_queue *queue, struct hand *hand, bool lost)
 
     if (lost) {
         queue->running--;
-        hand->pending.units = units;
-        assert_ok(cv_order_queue_requeue(queue, hand->worker, &hand->pending,
+        assert_ok(cv_order_queue_requeue(queue,
+                                         &(struct cv_chunk){
+                                             .number = hand->pending.chunk,
+                                             .owner = hand->worker,
+                                             .reported = hand->pending.reported },
                                          &hand->piece, &err));
     } else {
         assert_ok(cv_source_finish(queue->source, &hand->piece, &err));

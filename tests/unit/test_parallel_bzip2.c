@@ -5,7 +5,6 @@
 #include <bzlib.h>
 
 #include "ahead_both.h"
-#include "run/decode/bits.h"
 
 #define BLOCK_MARK UINT64_C(0x314159265359)
 #define END_MARK UINT64_C(0x177245385090)
@@ -173,47 +172,66 @@ static uint32_t check_of(const uint8_t *bytes, size_t length)
     return ~check;
 }
 
+/* Bits in the order of bzip2: the first one is the highest of its byte. */
+struct bits {
+    uint8_t *bytes; /* owned */
+    uint64_t count;
+};
+
+/* The lowest `count` bits of a number. */
+static void put_bits(struct bits *bits, uint64_t number, unsigned count)
+{
+    bits->bytes = realloc(bits->bytes, (size_t)(bits->count + count) / 8 + 1);
+    assert_non_null(bits->bytes);
+    for (; count > 0; bits->count++) {
+        uint8_t *to = &bits->bytes[bits->count / 8];
+        const unsigned bit = (unsigned)(number >> --count & 1);
+
+        *to = (uint8_t)((bits->count % 8 > 0 ? *to : 0) | bit << (7 - bits->count % 8));
+    }
+}
+
 /* A block whose symbols, of 8 bits each, are the bytes of `data`, all of 2 to 253: all bytes are in
  * use, so that there are 258 symbols; the last one, nine ones, ends it. */
-static void put_block(struct cv_bits *bits, const uint8_t *data, size_t length,
+static void put_block(struct bits *bits, const uint8_t *data, size_t length,
                       uint32_t check)
 {
     const size_t selectors = (length + 1 + 49) / 50;
 
-    cv_bits_put(bits, BLOCK_MARK, 48);
-    cv_bits_put(bits, check, 32);
-    cv_bits_put(bits, 1, 1 + 24); /* not randomised; where the text begins */
+    put_bits(bits, BLOCK_MARK, 48);
+    put_bits(bits, check, 32);
+    put_bits(bits, 1, 1 + 24); /* not randomised; where the text begins */
     for (int i = 0; i < 17; i++)
-        cv_bits_put(bits, 0xFFFF, 16);
-    cv_bits_put(bits, 2, 3);
-    cv_bits_put(bits, selectors, 15);
+        put_bits(bits, 0xFFFF, 16);
+    put_bits(bits, 2, 3);
+    put_bits(bits, selectors, 15);
     for (size_t i = 0; i < selectors; i++)
-        cv_bits_put(bits, 0, 1);
+        put_bits(bits, 0, 1);
     for (int table = 0; table < 2; table++) {
-        cv_bits_put(bits, 8, 5);
+        put_bits(bits, 8, 5);
         for (int i = 0; i < 258; i++) {
             if (i == 254)
-                cv_bits_put(bits, 2, 2);
-            cv_bits_put(bits, 0, 1);
+                put_bits(bits, 2, 2);
+            put_bits(bits, 0, 1);
         }
     }
     for (size_t i = 0; i < length; i++)
-        cv_bits_put(bits, data[i], 8);
-    cv_bits_put(bits, 0x1FF, 9);
+        put_bits(bits, data[i], 8);
+    put_bits(bits, 0x1FF, 9);
 }
 
 /* The check that the block has to have: the library decodes it before it looks at that. */
 static uint32_t find_check(const uint8_t *data, size_t length)
 {
-    struct cv_bits bits = { .bytes = NULL };
+    struct bits bits = { .bytes = NULL };
     char *out = malloc(ROOM);
     bz_stream stream;
     uint32_t check;
 
     memset(&stream, 0, sizeof stream);
-    cv_bits_put(&bits, 0x425A6839, 32);
+    put_bits(&bits, 0x425A6839, 32);
     put_block(&bits, data, length, 0);
-    cv_bits_put(&bits, 0, 64);
+    put_bits(&bits, 0, 64);
     assert_int_equal(BZ2_bzDecompressInit(&stream, 0, 0), BZ_OK);
     stream.next_in = (char *)bits.bytes;
     stream.avail_in = (unsigned)(bits.count / 8);
@@ -223,7 +241,7 @@ static uint32_t find_check(const uint8_t *data, size_t length)
     assert_true(ROOM - stream.avail_out >= length);
     check = check_of((uint8_t *)out, ROOM - stream.avail_out);
     BZ2_bzDecompressEnd(&stream);
-    cv_bits_done(&bits);
+    free(bits.bytes);
     free(out);
     return check;
 }
@@ -234,10 +252,10 @@ static void make_false(struct tape *tape, struct cv_random *rng, unsigned blocks
 {
     enum { LENGTH = 900 };
     static const char marks[2][7] = { "1AY&SY", "\x17rE8P\x90" };
-    struct cv_bits bits = { .bytes = NULL };
+    struct bits bits = { .bytes = NULL };
     uint32_t all = 0;
 
-    cv_bits_put(&bits, 0x425A6839, 32);
+    put_bits(&bits, 0x425A6839, 32);
     for (unsigned i = 0; i < blocks; i++) {
         uint8_t data[LENGTH];
         uint32_t check;
@@ -252,13 +270,13 @@ static void make_false(struct tape *tape, struct cv_random *rng, unsigned blocks
             data[LENGTH - 1] ^= 1;
         put_block(&bits, data, LENGTH, check);
     }
-    cv_bits_put(&bits, END_MARK, 48);
-    cv_bits_put(&bits, all, 32);
+    put_bits(&bits, END_MARK, 48);
+    put_bits(&bits, all, 32);
     tape->length = tape->at = 0;
     tape->fails_at = ROOM;
     tape->step = 1 + below(rng, 3000);
     add(tape, bits.bytes, (size_t)((bits.count + 7) / 8));
-    cv_bits_done(&bits);
+    free(bits.bytes);
 }
 
 static void marks_inside_blocks(void **state)

@@ -18,17 +18,17 @@ static uint8_t *text;
 static unsigned settled;
 
 static enum cleave_status count_settled(void *state, struct cv_parallel_decoder *parallel,
-                                        struct cv_parallel_decode_job *job,
+                                        struct cv_decode_job *job,
                                         struct cleave_error *err)
 {
     settled++;
-    return cv_wide_lz4.settle(state, parallel, job, err);
+    return cv_parallel_frames.settle(state, parallel, job, err);
 }
 
 /* How many jobs a file is cut into. */
 static unsigned jobs_of(struct tape tape)
 {
-    struct cv_parallel_decode_format counted = cv_wide_lz4;
+    struct cv_parallel_format counted = cv_parallel_frames;
     const struct cv_decoder_input input = { .read = read_tape,
                                             .context = &tape,
                                             .name = "tape" };
@@ -38,7 +38,8 @@ static unsigned jobs_of(struct tape tape)
 
     settled = 0;
     counted.settle = count_settled;
-    assert_int_equal(cv_wide_open(&counted, &input, THREADS, false, &ahead, NULL),
+    assert_int_equal(cv_parallel_open(&counted, &cv_codec_lz4, &input, THREADS, false,
+                                      &ahead, NULL),
                      CLEAVE_OK);
     do
         assert_int_equal(ahead->next(ahead, &bytes, &length, NULL), CLEAVE_OK);

@@ -1,5 +1,5 @@
 /* test_piece_copy.c -- bytes of one file into another. SPDX-License-Identifier: MIT */
-#include "run/pieces/piece_copy.h"
+#include "run/pieces/piece_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,9 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/platform/equal_workers.h"
 #include "model/platform/platform_internal.h"
-#include "model/platform/worker_fields.h"
 
 static const struct cleave_worker good = {
     .speed_ups = 1,
@@ -201,16 +199,10 @@ static void groups_are_laid_out(void **state)
 {
     struct cleave_step steps[2] = { { 0, 1 }, { 60, 0.5 } };
     struct cleave_worker kinds[3] = { good, good, good };
-    char name[] = "big", ssh[] = "user@host", command[] = "nice -n 5";
+    char name[] = "big";
     struct cv_group groups[3] = {
         { .name = "one", .count = 1 },
-        { .name = name,
-          .count = 120,
-          .steps = steps,
-          .nsteps = 2,
-          .ssh = ssh,
-          .command = command,
-          .slots = 4 },
+        { .name = name, .count = 120, .steps = steps, .nsteps = 2 },
         { .name = "last", .count = 1 },
     };
     struct cleave_platform *platform = NULL;
@@ -224,8 +216,6 @@ static void groups_are_laid_out(void **state)
                      CLEAVE_OK);
     memset(steps, 0, sizeof steps);
     memset(name, 0, sizeof name);
-    memset(ssh, 0, sizeof ssh);
-    memset(command, 0, sizeof command);
     assert_int_equal(cleave_platform_nworkers(platform), 122);
     assert_string_equal(cleave_platform_worker_name(platform, 0), "one");
     assert_string_equal(cleave_platform_worker_name(platform, 1), "big.0");
@@ -242,9 +232,6 @@ static void groups_are_laid_out(void **state)
     assert_int_equal(platform->ngroups, 3);
     assert_int_equal(platform->groups[1].first, 1);
     assert_string_equal(platform->groups[1].name, "big");
-    assert_string_equal(platform->groups[1].ssh, "user@host");
-    assert_string_equal(platform->groups[1].command, "nice -n 5");
-    assert_int_equal(platform->groups[1].slots, 4);
     cleave_platform_free(platform);
 }
 

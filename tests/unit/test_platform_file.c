@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
 
 static const char sample[] =
@@ -49,14 +49,18 @@ static const char sample_json[] =
     "   \"ssh\": \"me@star\", \"slots\": 8, \"command\": \"nice -n 19 'a b'\"}\n"
     "]}\n";
 
-static struct cleave_platform *parse(const char *text, size_t length)
+static struct cv_arena arena; /* host fields of all files */
+
+static struct cv_platform_file parse(const char *text, size_t length)
 {
-    struct cleave_platform *platform = NULL;
+    const struct cv_platform_view master = { .as = NULL };
+    struct cv_platform_file file = { NULL, NULL };
     struct cleave_error err;
 
-    if (cleave_platform_parse("sample", text, length, &platform, &err) != CLEAVE_OK)
+    if (cv_platform_parse_as("sample", text, length, &master, &arena, &file, &err) !=
+        CLEAVE_OK)
         fail_msg("%u:%u: %s: %s", err.line, err.column, err.field, err.text);
-    return platform;
+    return file;
 }
 
 static void assert_same_text(const char *a, const char *b)
@@ -65,6 +69,18 @@ static void assert_same_text(const char *a, const char *b)
         assert_true(a == b);
     else
         assert_string_equal(a, b);
+}
+
+static void assert_same_hosts(const struct cv_host_fields *a,
+                              const struct cv_host_fields *b, uint32_t count)
+{
+    for (uint32_t g = 0; g < count; g++) {
+        assert_string_equal(a[g].name, b[g].name);
+        assert_same_text(a[g].ssh, b[g].ssh);
+        assert_same_text(a[g].command, b[g].command);
+        assert_int_equal(a[g].slots, b[g].slots);
+        assert_int_equal(a[g].gpus, b[g].gpus);
+    }
 }
 
 /* Equal to the last bit. */
@@ -87,17 +103,12 @@ static void assert_same(const struct cleave_platform *a, const struct cleave_pla
         if (steps_a > 0)
             assert_memory_equal(at_a, at_b, steps_a * sizeof *at_a);
     }
-    for (uint32_t g = 0; g < a->ngroups; g++) {
-        assert_same_text(a->groups[g].ssh, b->groups[g].ssh);
-        assert_same_text(a->groups[g].command, b->groups[g].command);
-        assert_int_equal(a->groups[g].slots, b->groups[g].slots);
-        assert_int_equal(a->groups[g].gpus, b->groups[g].gpus);
-    }
 }
 
 static void sample_is_read(void **state)
 {
-    struct cleave_platform *platform = parse(sample, sizeof sample - 1);
+    const struct cv_platform_file file = parse(sample, sizeof sample - 1);
+    struct cleave_platform *platform = file.platform;
     const struct cleave_worker *workers = cleave_platform_workers(platform);
     const struct cleave_step *steps;
     uint32_t n;
@@ -119,21 +130,22 @@ static void sample_is_read(void **state)
     steps = cleave_platform_profile(platform, 4, &n);
     assert_int_equal(n, 3);
     assert_true(steps[1].from_s == 60 && steps[1].factor == 0.4);
-    assert_string_equal(platform->groups[1].ssh, "me@star");
-    assert_string_equal(platform->groups[1].command, "nice -n 19 'a b'");
-    assert_int_equal(platform->groups[1].slots, 8);
+    assert_string_equal(file.hosts[1].ssh, "me@star");
+    assert_string_equal(file.hosts[1].command, "nice -n 19 'a b'");
+    assert_int_equal(file.hosts[1].slots, 8);
     cleave_platform_free(platform);
 }
 
 static void json_is_read_alike(void **state)
 {
-    struct cleave_platform *yaml = parse(sample, sizeof sample - 1);
-    struct cleave_platform *json = parse(sample_json, sizeof sample_json - 1);
+    const struct cv_platform_file yaml = parse(sample, sizeof sample - 1);
+    const struct cv_platform_file json = parse(sample_json, sizeof sample_json - 1);
 
     (void)state;
-    assert_same(yaml, json);
-    cleave_platform_free(yaml);
-    cleave_platform_free(json);
+    assert_same(yaml.platform, json.platform);
+    assert_same_hosts(yaml.hosts, json.hosts, 2);
+    cleave_platform_free(yaml.platform);
+    cleave_platform_free(json.platform);
 }
 
 static void unusual_spellings_are_read(void **state)
@@ -150,7 +162,7 @@ static void unusual_spellings_are_read(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct cleave_platform *platform = parse(texts[i], strlen(texts[i]));
+        struct cleave_platform *platform = parse(texts[i], strlen(texts[i])).platform;
 
         assert_int_equal(cleave_platform_nworkers(platform), 1);
         assert_string_equal(cleave_platform_worker_name(platform, 0), "a");
@@ -336,16 +348,17 @@ static void files_with_random_damage(void **state)
 
 /* --- Written files ------------------------------------------------------------------ */
 
-static struct cleave_platform *write_and_read(const struct cleave_platform *platform,
+static struct cv_platform_file write_and_read(const struct cleave_platform *platform,
+                                              const struct cv_host_fields *hosts,
                                               const char *comment)
 {
-    struct cleave_platform *again;
+    struct cv_platform_file again;
     size_t length;
     char *text;
     FILE *file = open_memstream(&text, &length);
 
     assert_non_null(file);
-    assert_int_equal(cv_platform_write(platform, comment, file, NULL), CLEAVE_OK);
+    assert_int_equal(cv_platform_write(platform, hosts, comment, file, NULL), CLEAVE_OK);
     fclose(file);
     again = parse(text, length);
     free(text);
@@ -354,14 +367,15 @@ static struct cleave_platform *write_and_read(const struct cleave_platform *plat
 
 static void sample_is_written(void **state)
 {
-    struct cleave_platform *platform = parse(sample, sizeof sample - 1);
-    struct cleave_platform *again = write_and_read(platform, NULL);
+    const struct cv_platform_file file = parse(sample, sizeof sample - 1);
+    const struct cv_platform_file again = write_and_read(file.platform, file.hosts, NULL);
 
     (void)state;
-    assert_same(platform, again);
-    assert_int_equal(again->ngroups, 2);
-    cleave_platform_free(platform);
-    cleave_platform_free(again);
+    assert_same(file.platform, again.platform);
+    assert_same_hosts(file.hosts, again.hosts, 2);
+    assert_int_equal(again.platform->ngroups, 2);
+    cleave_platform_free(file.platform);
+    cleave_platform_free(again.platform);
 }
 
 static void written_text_is_as_expected(void **state)
@@ -400,24 +414,25 @@ static void written_text_is_as_expected(void **state)
                                    "    bandwidth: 1\n"
                                    "    latency: 0\n"
                                    "    ssh: \"a \\\"b\\\" \\\\\"\n";
-    struct cleave_platform *platform = parse(text, sizeof text - 1);
+    const struct cv_platform_file parsed = parse(text, sizeof text - 1);
     size_t length;
     char *written;
     FILE *file = open_memstream(&written, &length);
 
     (void)state;
     assert_non_null(file);
-    assert_int_equal(cv_platform_write(platform, "two\n\nlines\x07", file, NULL),
+    assert_int_equal(cv_platform_write(parsed.platform, parsed.hosts, "two\n\nlines\x07",
+                                       file, NULL),
                      CLEAVE_OK);
     fclose(file);
     assert_string_equal(written, expected);
     free(written);
-    cleave_platform_free(platform);
+    cleave_platform_free(parsed.platform);
 }
 
 static void failed_write_is_told(void **state)
 {
-    struct cleave_platform *platform = parse(sample, sizeof sample - 1);
+    struct cleave_platform *platform = parse(sample, sizeof sample - 1).platform;
     struct cleave_error err;
     FILE *full = fopen("/dev/full", "wb");
 
@@ -426,7 +441,7 @@ static void failed_write_is_told(void **state)
         cleave_platform_free(platform);
         skip();
     }
-    assert_int_equal(cv_platform_write(platform, NULL, full, &err), CLEAVE_EINPUT);
+    assert_int_equal(cv_platform_write(platform, NULL, NULL, full, &err), CLEAVE_EINPUT);
     assert_string_equal(err.text, "cannot write: No space left on device");
     fclose(full);
     cleave_platform_free(platform);
@@ -461,7 +476,8 @@ static void any_name(struct cv_random *random, char name[72], unsigned number)
 }
 
 static void any_group(struct cv_random *random, struct cleave_worker *kind,
-                      struct cv_group *group, struct cleave_step *steps)
+                      struct cv_group *group, struct cv_host_fields *host,
+                      struct cleave_step *steps)
 {
     *kind = (struct cleave_worker){
         .speed_ups = any_positive(random),
@@ -478,13 +494,13 @@ static void any_group(struct cv_random *random, struct cleave_worker *kind,
         steps[i].from_s = (i > 0 ? steps[i - 1].from_s : 0) + cv_random_uniform(random);
         steps[i].factor = cv_random_uniform(random);
     }
-    group->ssh = cv_random_bits(random) % 3 == 0 ? "me@host -p 22 # \\ 'x' \"y\"" : NULL;
-    group->command = cv_random_bits(random) % 3 == 0 ? "- run: {it} " : NULL;
-    group->slots = (uint32_t)(cv_random_bits(random) % 3);
-    if (group->slots == 0)
-        group->gpus = cv_random_bits(random) % 2 == 0
-                          ? CV_GPUS_AUTO
-                          : (uint32_t)(cv_random_bits(random) % 3);
+    host->ssh = cv_random_bits(random) % 3 == 0 ? "me@host -p 22 # \\ 'x' \"y\"" : NULL;
+    host->command = cv_random_bits(random) % 3 == 0 ? "- run: {it} " : NULL;
+    host->slots = (uint32_t)(cv_random_bits(random) % 3);
+    if (host->slots == 0)
+        host->gpus = cv_random_bits(random) % 2 == 0
+                         ? CV_GPUS_AUTO
+                         : (uint32_t)(cv_random_bits(random) % 3);
 }
 
 static void random_platforms_round_trip(void **state)
@@ -494,25 +510,28 @@ static void random_platforms_round_trip(void **state)
     (void)state;
     cv_random_at(&random, 7, 0, 0, 0);
     for (int turn = 0; turn < 500; turn++) {
-        struct cleave_platform *platform = NULL, *again;
+        struct cleave_platform *platform = NULL;
+        struct cv_platform_file again;
         struct cleave_worker kinds[8];
         struct cv_group groups[8] = { 0 };
+        struct cv_host_fields hosts[8] = { 0 };
         struct cleave_step steps[8][4];
         char names[8][72];
         uint32_t n = 1 + (uint32_t)(cv_random_bits(&random) % 8);
 
         for (uint32_t g = 0; g < n; g++) {
-            any_group(&random, &kinds[g], &groups[g], steps[g]);
+            any_group(&random, &kinds[g], &groups[g], &hosts[g], steps[g]);
             any_name(&random, names[g], g + 100);
-            groups[g].name = names[g];
+            groups[g].name = hosts[g].name = names[g];
         }
         assert_int_equal(cv_platform_build((enum cleave_port)(turn % 3), kinds, groups, n,
                                            &platform, NULL, NULL),
                          CLEAVE_OK);
-        again = write_and_read(platform, names[0]);
-        assert_same(platform, again);
+        again = write_and_read(platform, hosts, names[0]);
+        assert_same(platform, again.platform);
+        assert_same_hosts(hosts, again.hosts, n);
         cleave_platform_free(platform);
-        cleave_platform_free(again);
+        cleave_platform_free(again.platform);
     }
 }
 
@@ -526,7 +545,7 @@ static void array_round_trips(void **state)
     (void)state;
     assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, 3, &platform, NULL),
                      CLEAVE_OK);
-    again = write_and_read(platform, "made from an array");
+    again = write_and_read(platform, NULL, "made from an array").platform;
     assert_same(platform, again);
     cleave_platform_free(platform);
     cleave_platform_free(again);
@@ -549,5 +568,10 @@ int main(void)
         cmocka_unit_test(array_round_trips),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed;
+
+    cv_arena_init(&arena);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cv_arena_done(&arena);
+    return failed;
 }

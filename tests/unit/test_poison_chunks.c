@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/failures/poison_chunks.h"
+#include "run/failures/retry_queue.h"
 
 static const char hosts[8] = { 0 }; /* their addresses are their names */
 

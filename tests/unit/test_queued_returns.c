@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <cleave/run.h>
 
-#include "engine/queued_returns.h"
+#include "engine/driver_loop.h"
 
 /* One at a time, in the order asked for, and only while no send waits. */
 static void wait_for_sends(void **state)

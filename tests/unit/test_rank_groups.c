@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "run/hosts/rank_groups.h"
+#include "run/hosts/leader_spec.h"
 
 static void ranks_of_a_machine_have_a_leader(void **state)
 {
@@ -50,9 +50,9 @@ static void how_many_are_led_is_read(void **state)
     assert_int_equal(max, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(cv_rank_groups_read(wrong[i], &max, &err), CLEAVE_EINPUT);
-    assert_string_equal(err.text,
-                        "--leaders: expected node, or how many ranks of a machine one "
-                        "leads, 2 to 65536, got 'nodes'");
+    assert_string_equal(
+        err.text, "hosts.leaders: expected node, or how many ranks of a machine one "
+                  "leads, 2 to 65536, got 'nodes'");
 }
 
 int main(void)

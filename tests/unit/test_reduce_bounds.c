@@ -4,8 +4,7 @@
 #include "tree_check.h"
 
 #include "model/reduce/reduce_bounds.h"
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 
 enum { MOST_N = 130 };
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
-#include "model/reduce/reduce_markov.h"
+#include "model/reduce/reduce_bounds.h"
 
 static struct cv_markov transfers(uint32_t n, double rate)
 {

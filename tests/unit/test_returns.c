@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "returns_check.h"
 
-#include "model/returns/returns_subset.h"
+#include "model/returns/returns_given.h"
 
 enum { FEW = 200, SOME = 600, MANY = 2000 };
 

@@ -3,7 +3,6 @@
 #include "returns_check.h"
 
 #include "model/returns/returns_bounds.h"
-#include "model/returns/returns_convex.h"
 
 static const double rounding = 1e-11;
 

@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "model/rounds/rounds_full.h"
-#include "model/rounds/rounds_memory.h"
+#include "model/rounds/rounds.h"
 
 enum { MOST = 8, CASES = 200 };
 

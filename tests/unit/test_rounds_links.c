@@ -11,7 +11,6 @@
 
 #include "base/random.h"
 #include "model/bounds/load_bounds.h"
-#include "model/rounds/rounds_link.h"
 #include "model/rounds/rounds_links.h"
 
 enum { MOST = 6, CASES = 30 };

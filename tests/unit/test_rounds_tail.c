@@ -11,7 +11,6 @@
 #include "model/platform/generate.h"
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
-#include "sim/load/lifespan.h"
 
 static struct cleave_platform *build(enum cleave_port port, double latency)
 {

@@ -94,8 +94,7 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
     size_t count;
     bool whole, same = true;
 
-    assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, made->n, &whole, NULL),
-                     CLEAVE_OK);
+    whole = cv_blocks_find(&blocks, &cv_codec_zstd, fd, made->n);
     count = blocks.count;
     *good = whole && count <= FRAMES && blocks.out_end == made->length;
     for (size_t i = 0; *good && i < count; i++)
@@ -109,7 +108,7 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
         cv_decoded_file_use(decoded, fd);
     for (size_t i = count; *good && i > 0 && status == CLEAVE_OK; i--)
         for (uint64_t at = begins[i - 1]; at < begins[i] && status == CLEAVE_OK;) {
-            struct cv_lazy_reader *well = cv_decoded_file_well(decoded);
+            struct cv_lazy_reader *well = &decoded->reader;
             char got[ROOM];
             size_t length = 0;
 
@@ -208,17 +207,15 @@ static void frames_prove_their_table(void **state)
             made.rows[2][1] += (uint32_t)lie;
             put_table(&made, false, FRAMES);
             fd = file_of(&made);
-            assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, made.n, &whole,
-                                            NULL),
-                             CLEAVE_OK);
-            assert_true(whole && blocks.told_end == made.table);
-            assert_int_equal(cv_blocks_proven(&blocks, fd, 0, blocks.out_end),
+            whole = cv_blocks_find(&blocks, &cv_codec_zstd, fd, made.n);
+            assert_true(whole && blocks.table_end == made.table);
+            assert_int_equal(cv_blocks_verify_table(&blocks, fd, 0, blocks.out_end),
                              sized && !lie);
-            assert_int_equal(cv_blocks_proven(&blocks, fd, 0, 110),
+            assert_int_equal(cv_blocks_verify_table(&blocks, fd, 0, 110),
                              sized); /* two of them */
-            assert_int_equal(cv_blocks_proven(&blocks, fd, 0, 111), sized && !lie);
-            blocks.told_end = 0; /* of no table */
-            assert_true(cv_blocks_proven(&blocks, fd, 0, blocks.out_end));
+            assert_int_equal(cv_blocks_verify_table(&blocks, fd, 0, 111), sized && !lie);
+            blocks.table_end = 0; /* of no table */
+            assert_true(cv_blocks_verify_table(&blocks, fd, 0, blocks.out_end));
             cv_blocks_done(&blocks);
             close(fd);
         }
@@ -257,13 +254,12 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, n), n);
-    assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, n, &whole, NULL),
-                     CLEAVE_OK);
+    whole = cv_blocks_find(&blocks, &cv_codec_zstd, fd, n);
     assert_true(whole && blocks.out_end == length);
     assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &decoded, NULL),
                      CLEAVE_OK);
     cv_decoded_file_use(decoded, fd);
-    well = cv_decoded_file_well(decoded);
+    well = &decoded->reader;
     while (at < length && status == CLEAVE_OK) {
         char got[5000];
         const size_t room = length - at < sizeof got ? (size_t)(length - at) : sizeof got;

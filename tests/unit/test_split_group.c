@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/split/split_group.h"
+#include "run/split/split_kind.h"
 #include "split_check.h"
 
 enum { MOST = 400 };

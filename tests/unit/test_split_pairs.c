@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "run/input/cut_pairs.h"
+#include "run/input/cut_file.h"
 #include "split_check.h"
 
 enum { RECORDS = 3000 };

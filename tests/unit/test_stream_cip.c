@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "stream_check.h"
 
-#include "model/stream/stream_cip.h"
+#include "model/stream/stream_costs.h"
 
 enum { MOST = 8 };
 

@@ -3,7 +3,6 @@
 #include "base/compare.h"
 #include "stream_check.h"
 
-#include "model/platform/periodic_profile.h"
 #include "model/platform/profile.h"
 
 /* The theory that check-vectors uses; the library has no need of it. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "stream_check.h"
 
-#include "select/streams/stream_demand.h"
+#include "select/streams/stream_select.h"
 
 enum { WORKERS = 60, STREAMS = 4 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include <cleave/stream_plan.h>
-#include "model/stream/cycle_order.h"
-#include "select/streams/stream_period.h"
+#include "model/stream/stream_costs.h"
+#include "select/streams/stream_select.h"
 
 enum { WORKERS = 24 };
 

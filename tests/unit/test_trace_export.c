@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "io/trace_export.h"
-#include "io/trace_spans.h"
 
 static struct cleave_platform *make_platform(enum cleave_port port)
 {

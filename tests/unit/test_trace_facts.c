@@ -45,7 +45,7 @@ static enum cleave_status load_text(const char *text, struct cv_trace_file *out,
     char path[64];
 
     put_file(text, path);
-    status = cv_trace_file_load(path, out, err);
+    status = cv_trace_file_load(path, true, out, err);
     unlink(path);
     return status;
 }
@@ -182,8 +182,8 @@ static void mistakes_are_told(void **state)
         const char *text, *message;
     } cases[] = {
         { "", "expected a trace, got an empty file" },
-        { "hello\n",
-          "expected an object, got 'hello'; is it a trace, as --trace writes it?" },
+        { "hello\n", "expected an object, got 'hello'; is it a trace, as listener.trace "
+                     "writes it?" },
         { "{\"format\":\"other\"}\n", "expected 'cleave-trace-1', got 'other'" },
         { "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"what\":1}\n",
           "expected the field 'load' of a trace" },

@@ -51,6 +51,7 @@ static struct cleave_trace *make_trace(void)
                         .start_s = 1.0 / 3,
                         .time_s = 1.0 / 3,
                         .more = true } },
+        { .as.event = { .kind = CLEAVE_CAME, .worker = 1 } },
         { .as.event = { .kind = CLEAVE_SENT,
                         .worker = 2,
                         .chunk = 0,
@@ -163,6 +164,7 @@ static void text_is_as_expected(void **state)
                "{\"order\":\"wake\",\"worker\":\"old.0\",\"time\":0.33333333333333331}\n"
                "{\"event\":\"wake\",\"worker\":\"old.0\",\"start\":0.33333333333333331,"
                "\"end\":0.33333333333333331,\"more\":true}\n"
+               "{\"event\":\"came\",\"worker\":\"old.1\",\"start\":0,\"end\":0}\n"
                "{\"event\":\"sent\",\"worker\":\"q\\\"\xc3\xa9\",\"chunk\":0,"
                "\"units\":0.10000000000000001,\"start\":0,\"end\":1e-300}\n"
                "{\"event\":\"done\",\"worker\":\"old.1\",\"chunk\":18446744073709551615,"
@@ -266,7 +268,7 @@ static void trace_is_loaded_from_a_file(void **state)
     assert_int_equal(cleave_trace_save(trace, *state, "umr", 100, file, NULL), CLEAVE_OK);
     fclose(file);
     assert_int_equal(cleave_trace_load(path, *state, &again, NULL), CLEAVE_OK);
-    assert_int_equal(cleave_trace_count(again), 6);
+    assert_int_equal(cleave_trace_count(again), 7);
     cleave_trace_free(again);
     again = NULL;
     remove(path);
@@ -284,10 +286,11 @@ static const struct {
 } bad_traces[] = {
     { "", "run.trace: expected a trace, got an empty file" },
     { "\n", "run.trace:1:1: expected an object, got the end of the line; is it a trace, "
-            "as --trace "
+            "as listener.trace "
             "writes it?" },
-    { "[]\n", "run.trace:1:1: expected an object, got '['; is it a trace, as --trace "
-              "writes it?" },
+    { "[]\n",
+      "run.trace:1:1: expected an object, got '['; is it a trace, as listener.trace "
+      "writes it?" },
     { "{}\n", "run.trace:1:3: expected the field 'format' of a trace" },
     { "{\"policy\":1}\n", "run.trace:1:2: expected the field 'format' of a trace" },
     { "{\"format\":\"cleave-trace-9\"}\n",
@@ -307,7 +310,7 @@ static const struct {
     { HEADER "\n", "run.trace:2:1: expected an object, got the end of the line" },
     { HEADER "{\"event\":\"gone\"}\n",
       "run.trace:2:10: event: expected start, sent, done, returned, recalled, "
-      "lost, started, drained, extended, progress, ended or wake, got 'gone'" },
+      "lost, started, drained, extended, progress, ended, came or wake, got 'gone'" },
     { HEADER "{\"order\":\"stop\"}\n",
       "run.trace:2:10: order: expected send, open, extend, close, query, recall, "
       "return or wake, got 'stop'" },
@@ -334,7 +337,7 @@ static const struct {
     { HEADER "{\"order\":\"wake\",\"time\":1,\"time\":1}\n",
       "run.trace:2:26: duplicate field 'time'" },
     { HEADER "{\"order\":\"wake\",\"tiem\":1}\n",
-      "run.trace:2:17: unknown field 'tiem'; did you mean 'time' or 'item'?" },
+      "run.trace:2:17: unknown field 'tiem'; did you mean 'item' or 'time'?" },
     { HEADER "{\"order\":\"wake\",\"time\":1,}\n",
       "run.trace:2:26: expected a string, got '}'" },
     { HEADER "{\"order\":\"wake\" \"time\":1}\n",
@@ -475,8 +478,7 @@ static void traces_cut_at_every_byte(void **state)
 
     for (size_t cut = 0; cut <= length; cut++)
         read += survives(text, cut, *state);
-    assert_int_equal(read,
-                     2 * 7); /* at the end of a line, before or behind its newline */
+    assert_int_equal(read, 2 * 8); /* at the end of a line, before or after its newline */
     free(text);
     cleave_trace_free(trace);
 }

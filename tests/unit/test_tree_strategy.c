@@ -1,8 +1,7 @@
 /* test_tree_strategy.c -- binomial and Fibonacci trees. SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 
 static const enum cv_strategy both[] = { CV_STRATEGY_BINOMIAL, CV_STRATEGY_FIBONACCI };
 

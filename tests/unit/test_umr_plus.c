@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 #include "policy/static/one_round.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 
 enum { MOST_CHUNKS = 40 };
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 
 enum { MOST = 20 };
 

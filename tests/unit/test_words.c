@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/words.h"
+#include "base/shell_word.h"
 
 static void texts_are_split_at_blanks(void **state)
 {

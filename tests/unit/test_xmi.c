@@ -4,7 +4,6 @@
 
 #include "plan_check.h"
 
-#include "policy/static/mi.h"
 #include "policy/static/xmi.h"
 
 enum { MOST_N = 8, ROUNDS = 3 };

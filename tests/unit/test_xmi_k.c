@@ -1,10 +1,9 @@
 /* test_xmi_k.c -- the best number of workers and chunks. SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
-#include "policy/static/xmi_k.h"
 
 /* Every n and K, each by the vertex of its order. */
 static double best_by_trying(const struct cleave_worker *workers, uint32_t nworkers,

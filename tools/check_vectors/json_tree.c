@@ -41,13 +41,13 @@ static enum cleave_status build_word(struct builder *builder, char first,
 
     if (first == 'n') {
         out->kind = JSON_NULL;
-        CV_TRY(cv_json_in_null(in, builder->err));
+        CV_TRY(cv_json_in_null(in));
     } else if (first == 't' || first == 'f') {
         out->kind = JSON_FLAG;
-        CV_TRY(cv_json_in_bool(in, &out->flag, builder->err));
+        CV_TRY(cv_json_in_bool(in, &out->flag));
     } else {
         out->kind = JSON_NUMBER;
-        CV_TRY(cv_json_in_number(in, &out->number, builder->err));
+        CV_TRY(cv_json_in_number(in, &out->number));
     }
     return keep(builder, from, (size_t)(in->at - from), &out->text);
 }
@@ -68,15 +68,15 @@ static enum cleave_status gather(struct builder *builder, bool map, struct entri
     struct cv_json_in *in = &builder->in;
     bool first = true, more;
 
-    CV_TRY(cv_json_in_open(in, map ? '{' : '[', builder->err));
+    CV_TRY(cv_json_in_open(in, map ? '{' : '['));
     for (;;) {
         struct entry entry = { .key = NULL };
 
-        CV_TRY(cv_json_in_more(in, map ? '}' : ']', &first, &more, builder->err));
+        CV_TRY(cv_json_in_more(in, map ? '}' : ']', &first, &more));
         if (!more)
             return CLEAVE_OK;
         if (map) {
-            CV_TRY(cv_json_in_key(in, &entry.key, builder->err));
+            CV_TRY(cv_json_in_key(in, &entry.key));
             CV_TRY(keep(builder, entry.key, strlen(entry.key), &entry.key));
         }
         CV_TRY(build(builder, &entry.value));
@@ -119,7 +119,7 @@ static enum cleave_status build(struct builder *builder, struct json *out)
 
     if (first == '"') {
         out->kind = JSON_TEXT;
-        CV_TRY(cv_json_in_text(&builder->in, &out->text, builder->err));
+        CV_TRY(cv_json_in_text(&builder->in, &out->text));
         return keep(builder, out->text, strlen(out->text), &out->text);
     }
     if (first != '{' && first != '[')
@@ -140,11 +140,11 @@ static enum cleave_status load(const char *path, struct cv_arena *arena, struct 
     char *text;
 
     CV_TRY(cv_input_read(path, most_bytes, &text, &length, err));
-    cv_json_in_init(&builder.in, path);
+    cv_json_in_init(&builder.in, path, err);
     cv_json_in_whole(&builder.in, text, length);
     status = build(&builder, out);
     if (status == CLEAVE_OK)
-        status = cv_json_in_end(&builder.in, err);
+        status = cv_json_in_end(&builder.in);
     cv_json_in_done(&builder.in);
     free(text);
     return status;

@@ -3,13 +3,11 @@
 #include "kinds.h"
 #include "load_inputs.h"
 #include "lp_order.h"
-#include "model/load/vertex.h"
-#include "policy/static/mi.h"
+#include "model/load/plan.h"
+#include "policy/static/xmi.h"
 #include "policy/static/one_round.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
-#include "policy/static/xmi.h"
-#include "policy/static/xmi_k.h"
 
 static void expect_xmi(struct vector_case *c, const struct cv_xmi *got)
 {

@@ -2,7 +2,7 @@
  * step, to hold engines against. SPDX-License-Identifier: MIT */
 #ifndef PERIODIC_END_H
 #define PERIODIC_END_H
-#include "model/platform/periodic_profile.h"
+#include "model/platform/profile.h"
 
 /* When work that takes `work_s` seconds at factor 1 ends if it begins at `begin_s`;
  * INFINITY if it never does. Whole periods are passed over in one step. */

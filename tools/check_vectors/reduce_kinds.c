@@ -7,9 +7,7 @@
 #include "kinds.h"
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_bounds.h"
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/reduce_markov.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 #include "reduce_printed.h"
 
 /* Numbers of elements may exceed what a node is counted by. */

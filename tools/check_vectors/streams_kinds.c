@@ -4,10 +4,9 @@
 
 #include "kinds.h"
 #include "cycle_worst.h"
-#include "model/stream/cycle_order.h"
-#include "model/platform/periodic_profile.h"
-#include "model/stream/stream_cip.h"
-#include "model/load/water_fill.h"
+#include "model/stream/stream_costs.h"
+#include "model/platform/profile.h"
+#include "model/load/plan.h"
 #include "periodic_end.h"
 #include "stream_recurrence.h"
 #include "streams_inputs.h"

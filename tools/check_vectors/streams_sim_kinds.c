@@ -10,7 +10,7 @@
 
 #include "base/compare.h"
 #include "kinds.h"
-#include "model/platform/periodic_profile.h"
+#include "model/platform/profile.h"
 #include "model/platform/platform_internal.h"
 #include "sim/stream/stream_run.h"
 #include "streams_inputs.h"

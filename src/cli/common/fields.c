@@ -17,11 +17,22 @@ static const struct {
     { "command.persistent", "--persistent" },
     { "failures.directory", "--failed" },
     { "failures.halt", "--halt" },
+    { "failures.halt_fails", "--halt" },
+    { "failures.halt_on", "--halt" },
+    { "failures.halt_share", "--halt" },
     { "failures.isolate", "--isolate" },
     { "failures.retries", "--retries" },
+    { "failures.strict", "--retries" },
     { "failures.timeout_s", "--timeout" },
+    { "failures.timeout_share", "--timeout" },
     { "hosts.as", "--as" },
+    { "hosts.base_files", "--basefile" },
+    { "hosts.cleanup", "--cleanup" },
+    { "hosts.connect_timeout_s", "--connect-timeout" },
+    { "hosts.environment", "--env" },
     { "hosts.file", "--hosts-file" },
+    { "hosts.fold", "--mpi" },
+    { "hosts.join_path", "--join-socket" },
     { "hosts.leaders", "--leaders" },
     { "hosts.list", "--hosts" },
     { "hosts.notice_s", "--grace" },
@@ -30,11 +41,13 @@ static const struct {
     { "hosts.shared_input", "--shared-input" },
     { "hosts.timeout_s", "--host-timeout" },
     { "hosts.via", "--via" },
+    { "hosts.watched", "--hosts-file" },
     { "hosts.work_directory", "--workdir" },
     { "input.decode", "--decode" },
     { "input.fetch", "--fetch" },
     { "input.files", "-i" },
     { "input.header", "--header" },
+    { "input.header_how", "--header" },
     { "input.index", "--index" },
     { "input.max_record", "--max-record" },
     { "input.pairs", "--pairs" },
@@ -44,19 +57,33 @@ static const struct {
     { "input.split", "--split" },
     { "input.together", "--together" },
     { "items.columns", "--colsep" },
+    { "items.errors", "--results" },
+    { "items.keep", "--results" },
+    { "items.max", "--many" },
     { "items.null", "--null" },
     { "items.plus", "--plus" },
     { "items.replacements", "--rpl" },
     { "items.results", "--results" },
+    { "items.returns", "--return" },
+    { "items.sends", "--transferfile" },
     { "items.shuffle", "--shuf" },
+    { "items.sizes", "--weight" },
+    { "items.tag", "--tag" },
     { "journal.overwrite", "--overwrite" },
     { "journal.path", "--journal" },
     { "journal.resume", "--resume" },
     { "listener.job_log", "--joblog" },
     { "listener.trace", "--trace" },
+    { "output.descriptor", "--output" },
+    { "output.direct", "--ungroup" },
+    { "output.directory", "--tmpdir" },
+    { "output.early", "--group" },
     { "output.group", "--group" },
     { "output.header", "--header-out" },
     { "output.lines", "--line-buffer" },
+    { "output.memory", "--memory" },
+    { "output.name", "--output" },
+    { "output.unordered", "--unordered" },
     { "pieces.index", "--index" },
     { "pieces.name", "--output" },
     { "pieces.records", "--records" },
@@ -64,10 +91,16 @@ static const struct {
     { "pieces.size", "--size" },
     { "policy.block", "--block" },
     { "policy.name", "--policy" },
+    { "policy.settings", "--param" },
     { "reduce.command", "--reduce" },
+    { "reduce.commutative", "--commutative" },
+    { "workers.count", "--workers" },
     { "workers.delay_s", "--delay" },
     { "workers.max_load", "--load" },
     { "workers.min_memory", "--memfree" },
+    { "workers.pin", "--pin" },
+    { "workers.platform", "--workers" },
+    { "workers.prefixes", "--workers" },
 };
 
 static bool is_part_of_name(char c)
@@ -107,4 +140,12 @@ void cv_fields_translate(const char *text, struct cv_text *out)
         at++;
     }
     cv_text_add(out, "%s", text);
+}
+
+const char *cv_fields_text(const char *text, struct cv_arena *arena)
+{
+    struct cv_text named = { NULL, 0, 0, false };
+
+    cv_fields_translate(text, &named);
+    return cv_text_take(&named, arena);
 }

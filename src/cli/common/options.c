@@ -24,60 +24,53 @@ struct reader {
     bool seen[64]; /* by position in the tables: which options were given */
 };
 
-/* Walk the tables: option number `index`, or NULL past the end. */
-static const struct cv_option *option_at(const struct cv_option_group *groups,
-                                         size_t index)
+const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index)
 {
-    for (; groups != NULL && groups->title != NULL; groups++) {
-        for (const struct cv_option *o = groups->options; o->name != NULL; o++) {
-            if (index-- == 0)
-                return o;
-        }
-    }
+    for (; groups != NULL && groups->title != NULL; index -= groups++->count)
+        if (index < groups->count)
+            return &groups->options[index];
     return NULL;
 }
 
 static const char *option_name(const void *context, size_t index)
 {
-    const struct cv_option *option = option_at(context, index);
+    const struct cv_option *option = cv_option_at(context, index);
 
     return option != NULL ? option->name : "--help";
 }
 
-/* The option of another program that was typed; NULL: none that is known. `begins`: a
- * letter may have its argument behind it, as -s100. */
-static const struct cv_other_tool_option *find_foreign(const struct reader *reader,
-                                                       const char *typed, bool begins)
+/* Refuse an option of another program; CV_EXIT_DONE: it is not one that is known. `begins`: a
+ * letter may be followed by its argument, as in -s100. */
+static int refuse_foreign(const struct reader *reader, const char *typed, bool begins)
 {
     for (const struct cv_other_tool_option *known = reader->foreign;
-         known != NULL && known->name != NULL; known++)
-        if (strcmp(known->name, typed) == 0 ||
-            (begins && strlen(known->name) == 2 && strncmp(known->name, typed, 2) == 0))
-            return known;
-    return NULL;
-}
+         known != NULL && known->names != NULL; known++) {
+        const char *name = known->names;
 
-static int refuse_foreign(const struct cv_other_tool_option *known)
-{
-    return cv_print_error(CV_EXIT_USAGE, "there is no option '%s' here; instead: %s",
-                          known->name, known->instead);
+        for (size_t length; *name != '\0'; name += length + (name[length] == ' ')) {
+            length = strcspn(name, " ");
+            if (strncmp(name, typed, length) == 0 &&
+                (typed[length] == '\0' || (begins && length == 2)))
+                return cv_refuse("there is no option '%.*s' here; instead: %s",
+                                 (int)length, name, known->instead);
+        }
+    }
+    return CV_EXIT_DONE;
 }
 
 static int unknown_option(const struct reader *reader, const char *typed)
 {
-    const struct cv_other_tool_option *known = find_foreign(reader, typed, true);
     char hint[512], shown[CV_ECHO_ROOM];
     size_t count = 0;
 
-    if (known != NULL)
-        return refuse_foreign(known);
+    CV_DO(refuse_foreign(reader, typed, true));
     cv_echo(typed, shown);
-    while (option_at(reader->groups, count) != NULL)
+    while (cv_option_at(reader->groups, count) != NULL)
         count++;
     cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
     if (count > LISTED_MOST && strncmp(hint, "; known", 7) == 0)
         snprintf(hint, sizeof hint, "; --help lists those that there are");
-    return cv_print_error(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
+    return cv_refuse("unknown option '%s'%s", shown, hint);
 }
 
 /* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
@@ -106,18 +99,15 @@ static bool read_count(const char *text, uint64_t *out)
 
 static int store_count(const struct cv_option *option, const char *text, uint64_t *out)
 {
-    char shown[CV_ECHO_ROOM];
     uint64_t value = 0;
 
     if (!read_count(text, &value) || (double)value < option->min ||
         (option->max > 0 && (double)value > option->max)) {
         if (option->max > 0)
-            return cv_print_error(
-                CV_EXIT_USAGE, "%s: expected a whole number from %.0f to %.0f, got '%s'",
-                option->name, option->min, option->max, cv_echo(text, shown));
-        return cv_print_error(CV_EXIT_USAGE,
-                              "%s: expected a whole number of 64 bits, got '%s'",
-                              option->name, cv_echo(text, shown));
+            return cv_refuse("%s: expected a whole number from %.0f to %.0f, got '%s'",
+                             option->name, option->min, option->max, CV_ECHO(text));
+        return cv_refuse("%s: expected a whole number of 64 bits, got '%s'", option->name,
+                         CV_ECHO(text));
     }
     *out = value;
     return CV_EXIT_DONE;
@@ -125,7 +115,7 @@ static int store_count(const struct cv_option *option, const char *text, uint64_
 
 static int store_quantity(const struct cv_option *option, const char *text, double *out)
 {
-    char shown[CV_ECHO_ROOM], range[96];
+    char range[96];
     const char *expected;
     enum cv_quantity kind = CV_NUMBER;
     double value = 0, min = 0, max = HUGE_VAL;
@@ -155,8 +145,8 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
     }
     if (cv_quantity_parse(text, kind, &value) != NULL || value < min || value > max ||
         (positive && value <= 0))
-        return cv_print_error(CV_EXIT_USAGE, "%s: expected %s, got '%s'", option->name,
-                              expected, cv_echo(text, shown));
+        return cv_refuse("%s: expected %s, got '%s'", option->name, expected,
+                         CV_ECHO(text));
     *out = value;
     return CV_EXIT_DONE;
 }
@@ -173,7 +163,7 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
     if (list->items == NULL) /* no more texts than words can come */
         list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
     if (list->items == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     list->items[list->count++] = text;
     return CV_EXIT_DONE;
 }
@@ -181,9 +171,8 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
 /* Rather a variable that is not set than what somebody meant. */
 static int refuse_empty(const struct cv_option *option)
 {
-    return cv_print_error(CV_EXIT_USAGE,
-                          "%s: expected %s, got '': is a variable of the shell not set?",
-                          option->name, option->argument);
+    return cv_refuse("%s: expected %s, got '': is a variable of the shell not set?",
+                     option->name, option->argument);
 }
 
 /* Store an option; `text` is NULL for flags. */
@@ -225,7 +214,7 @@ static bool is_option(const struct reader *reader, const char *word)
 {
     const struct cv_option *other;
 
-    for (size_t i = 0; (other = option_at(reader->groups, i)) != NULL; i++) {
+    for (size_t i = 0; (other = cv_option_at(reader->groups, i)) != NULL; i++) {
         const size_t length = strlen(other->name);
 
         if (strncmp(word, other->name, length) == 0 &&
@@ -246,8 +235,7 @@ static int take_argument(struct reader *reader, const struct cv_option *option,
     const char *word = reader->next < reader->count ? reader->words[reader->next] : NULL;
 
     if (word == NULL || is_option(reader, word) || strcmp(word, "--") == 0)
-        return cv_print_error(CV_EXIT_USAGE, "%s: needs an argument: %s", option->name,
-                              option->argument);
+        return cv_refuse("%s: needs an argument: %s", option->name, option->argument);
     reader->next++;
     *out = word;
     return CV_EXIT_DONE;
@@ -273,12 +261,12 @@ static int read_long(struct reader *reader, const char *word)
     size_t index = 0;
     int status;
 
-    while ((option = option_at(reader->groups, index)) != NULL &&
+    while ((option = cv_option_at(reader->groups, index)) != NULL &&
            (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
         index++;
     if (option == NULL && length == strlen("--help") &&
         strncmp(word, "--help", length) == 0)
-        return cv_print_error(CV_EXIT_USAGE, "--help: takes no argument");
+        return cv_refuse("--help: takes no argument");
     if (option == NULL) {
         char name[CV_ECHO_ROOM];
 
@@ -288,7 +276,7 @@ static int read_long(struct reader *reader, const char *word)
     if (index < sizeof reader->seen / sizeof *reader->seen)
         reader->seen[index] = true;
     if (option->kind == CV_OPTION_FLAG && equals != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "%s: takes no argument", option->name);
+        return cv_refuse("%s: takes no argument", option->name);
     if (option->kind != CV_OPTION_FLAG) {
         text = equals != NULL ? equals + 1 : NULL;
         if (option->kind == CV_OPTION_MAYBE && text == NULL &&
@@ -303,19 +291,15 @@ static int read_long(struct reader *reader, const char *word)
 
 static int read_letters(struct reader *reader, const char *word)
 {
-    /* -np, -exec: a word of its own elsewhere, letters here. */
-    const struct cv_other_tool_option *known =
-        word[2] != '\0' ? find_foreign(reader, word, false) : NULL;
-
-    if (known != NULL)
-        return refuse_foreign(known);
+    if (word[2] != '\0') /* -np, -exec: one option elsewhere, letters here */
+        CV_DO(refuse_foreign(reader, word, false));
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         const struct cv_option *option;
         const char *text = NULL;
         size_t index = 0;
         int status;
 
-        while ((option = option_at(reader->groups, index)) != NULL &&
+        while ((option = cv_option_at(reader->groups, index)) != NULL &&
                option->letter != *letter)
             index++;
         if (option == NULL)
@@ -339,7 +323,7 @@ static int check_required(const struct reader *reader)
 {
     const struct cv_option *option;
 
-    for (size_t i = 0; (option = option_at(reader->groups, i)) != NULL; i++) {
+    for (size_t i = 0; (option = cv_option_at(reader->groups, i)) != NULL; i++) {
         const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
         char shown[CV_ECHO_ROOM];
 
@@ -347,12 +331,9 @@ static int check_required(const struct reader *reader)
             continue;
         if (word != NULL && option->file == CV_FILE_NONE &&
             strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "%s FILE is required; if '%s' is it: %s %s",
-                                  option->name, cv_echo(word, shown), option->name,
-                                  shown);
-        return cv_print_error(CV_EXIT_USAGE, "%s %s is required", option->name,
-                              option->argument);
+            return cv_refuse("%s FILE is required; if '%s' is it: %s %s", option->name,
+                             cv_echo(word, shown), option->name, shown);
+        return cv_refuse("%s %s is required", option->name, option->argument);
     }
     return CV_EXIT_DONE;
 }
@@ -364,14 +345,14 @@ static bool wants_argument(const struct cv_option_group *groups, const char *wor
     size_t index = 0;
 
     if (word[1] == '-') {
-        while ((option = option_at(groups, index)) != NULL &&
+        while ((option = cv_option_at(groups, index)) != NULL &&
                strcmp(option->name, word) != 0)
             index++;
         return option != NULL && cv_option_takes(option);
     }
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         for (index = 0;
-             (option = option_at(groups, index)) != NULL && option->letter != *letter;)
+             (option = cv_option_at(groups, index)) != NULL && option->letter != *letter;)
             index++;
         if (option != NULL && cv_option_takes(option))
             return letter[1] == '\0';
@@ -430,7 +411,7 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
         return CV_EXIT_DONE;
     out->operands = cv_array(arena, (size_t)count, sizeof *out->operands);
     if (out->operands == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     while (reader.next < count) {
         const char *word = typed->words[reader.next++];
         int status = CV_EXIT_DONE;

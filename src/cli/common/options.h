@@ -67,11 +67,34 @@ struct cv_option {
     void (*add_words)(struct cv_text *out);
 };
 
-/* Options under one heading; tables of both end with a zero entry. */
+/* Rows of a table. CV_VALUES is the type of the verb's values and `field_` a member of it; the
+ * help may be followed by other members, as in .min = 1. */
+/* clang-format off */
+#define CV_OPTION(letter_, name_, kind_, argument_, field_, ...) \
+    { .name = name_, .letter = letter_, .kind = CV_OPTION_##kind_, .argument = argument_, \
+      .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
+#define CV_FLAG(letter_, name_, value_, field_, ...) \
+    { .name = name_, .letter = letter_, .value = value_, \
+      .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
+/* clang-format on */
+
+/* Options under one heading; a table of groups ends with CV_GROUPS_END. */
 struct cv_option_group {
-    const char *title; /* "The job" */
+    const char *title; /* "Job" */
     const struct cv_option *options;
+    size_t count;
 };
+#define CV_GROUP(title_, table)                     \
+    {                                               \
+        title_, table, sizeof table / sizeof *table \
+    }
+#define CV_GROUPS_END \
+    {                 \
+        NULL, NULL, 0 \
+    }
+
+/* Option number `index` of all groups, or NULL past the end. */
+const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index);
 
 /* Operands and values of one call of a verb. */
 struct cv_parsed {
@@ -86,9 +109,9 @@ bool cv_option_takes(const struct cv_option *option);
 /* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* An option that is known from other tools, and what to say here. */
+/* Options of other tools, separated by spaces, and what to type here. */
 struct cv_other_tool_option {
-    const char *name, *instead;
+    const char *names, *instead;
 };
 
 /* Words typed behind a verb. */
@@ -96,7 +119,7 @@ struct cv_typed {
     int count;
     char *const *words;
     bool command; /* the operands are a command with its own options */
-    const struct cv_other_tool_option *foreign; /* ends with a NULL name; NULL: none */
+    const struct cv_other_tool_option *foreign; /* ends with NULL names; NULL: none */
 };
 
 /* Parse what was typed into `values`, which holds the presets. Returns an exit status;

@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
 #include "cli/common/fields.h"
 #include "io/json_out.h"
+#include "report/terminal/table.h"
 
 void cv_guard_streams(void)
 {
@@ -50,18 +53,39 @@ void cv_print_line(const char *text)
     cv_text_done(&line);
 }
 
+static void print_formatted(const char *format, va_list arguments)
+{
+    char *text;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    cv_print_line(text != NULL ? text : format);
+    free(text);
+}
+
 int cv_print_error(int status, const char *format, ...)
 {
     va_list arguments;
-    char *text;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    print_formatted(format, arguments);
     va_end(arguments);
-    cv_print_line(text != NULL ? text : format);
-    free(text);
     return status;
+}
+
+int cv_refuse(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_formatted(format, arguments);
+    va_end(arguments);
+    return CV_EXIT_USAGE;
+}
+
+int cv_no_memory(const char *what)
+{
+    return cv_print_error(CV_EXIT_FAILED, "out of memory for %s", what);
 }
 
 int cv_print_status(const struct cleave_error *err)
@@ -98,7 +122,7 @@ int cv_print_take(struct cv_text *text)
         fwrite(text->bytes, 1, text->length, stdout);
     cv_text_done(text);
     if (failed)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the output");
+        return cv_no_memory("the output");
     return CV_EXIT_DONE;
 }
 
@@ -200,4 +224,121 @@ void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
         screen->width = (unsigned)width;
     else if (screen->width < 40)
         screen->width = 40;
+}
+
+/* --- files that the user names, to write results to -------------------------------- */
+
+static int cannot_write(const struct cv_output_file *out, int status, const char *why)
+{
+    return cv_print_error(status, "%s: cannot write '%s': %s", out->option,
+                          CV_ECHO(out->path), why);
+}
+
+int cv_output_open(struct cv_output_file *out, const char *option, const char *path,
+                   unsigned how)
+{
+    struct cleave_error err;
+
+    *out = (struct cv_output_file){ .option = option, .path = path, .made.fd = -1 };
+    if (strcmp(path, "-") == 0) {
+        out->file = stdout;
+        return CV_EXIT_DONE;
+    }
+    switch (cv_new_file_open(path, how, &out->made, &err)) {
+    case CLEAVE_OK:
+        break;
+    case CLEAVE_EREFUSED:
+        return cv_refuse("%s: '%s' exists; use --force to replace it", option,
+                         CV_ECHO(path));
+    default:
+        return cannot_write(out, CV_EXIT_USAGE, err.text);
+    }
+    out->file = fdopen(out->made.fd, "w");
+    if (out->file != NULL)
+        return CV_EXIT_DONE;
+    cv_new_file_drop(&out->made);
+    return cannot_write(out, CV_EXIT_USAGE, strerror(errno));
+}
+
+int cv_output_place(struct cv_output_file *out)
+{
+    struct cleave_error err;
+
+    if (fflush(out->file) != 0)
+        return cannot_write(out, CV_EXIT_FAILED, strerror(errno));
+    if (ferror(out->file)) /* and what was not taken is gone by now, with the reason */
+        return cannot_write(out, CV_EXIT_FAILED, "not all of it was taken");
+    if (cv_new_file_place(&out->made, &err) != CLEAVE_OK)
+        return cannot_write(out, CV_EXIT_FAILED, err.text);
+    return CV_EXIT_DONE;
+}
+
+int cv_output_close(struct cv_output_file *out, bool failed)
+{
+    int status = failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+
+    if (out->file == stdout) /* closed at the very end, when a failure is told */
+        return status;
+    if (!failed)
+        status = cv_output_place(out);
+    out->made.fd = -1; /* the stream closes it */
+    if (fclose(out->file) != 0 && status == CV_EXIT_DONE)
+        status = cannot_write(out, CV_EXIT_FAILED, strerror(errno));
+    cv_new_file_drop(&out->made);
+    return status;
+}
+
+void cv_output_drop(struct cv_output_file *out)
+{
+    (void)cv_output_close(out, true);
+}
+
+/* --- a bar on stderr while many runs go on ----------------------------------------- */
+
+enum { BAR = 30 };
+
+void cv_progress_init(struct cv_progress *progress, const char *what, uint64_t total)
+{
+    *progress = (struct cv_progress){ .what = what,
+                                      .total = total,
+                                      .on = isatty(STDERR_FILENO) != 0 };
+}
+
+void cv_progress_show(void *context, uint64_t done)
+{
+    struct cv_progress *progress = context;
+    unsigned percent, filled;
+    char bar[BAR + 1];
+
+    if (!progress->on || progress->total == 0)
+        return;
+    percent = (unsigned)(100.0 * (double)done / (double)progress->total);
+    if (percent > 100)
+        percent = 100;
+    if (progress->drawn && percent == progress->shown)
+        return;
+    filled = percent * BAR / 100;
+    for (unsigned i = 0; i < BAR; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r\033[K%s [%s] %3u%%", progress->what, bar, percent);
+    fflush(stderr);
+    progress->shown = percent;
+    progress->drawn = true;
+}
+
+void cv_progress_done(struct cv_progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+/* --- small words and figures that every text uses ---------------------------------- */
+
+const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM])
+{
+    snprintf(buffer, CV_COUNTED_ROOM, "%llu %s%s", (unsigned long long)count, noun,
+             count == 1 ? "" : "s");
+    return buffer;
 }

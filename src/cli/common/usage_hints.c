@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/common/usage_hints.h"
 
+#include <ctype.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,24 +79,22 @@ static bool is_remote(const char *name)
 const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
 {
     const size_t length = strlen(name);
-    char shown[CV_ECHO_ROOM];
 
     buffer[0] = '\0';
     if (name[0] == '~')
         snprintf(buffer, size, "; a shell knows ~ only outside of quotes");
     else if (length > 0 && name[length - 1] == '\r')
-        snprintf(
-            buffer, size,
-            "; it ends in a carriage return, as lines of a script of Windows do: sed "
-            "-i 's/\\r$//' SCRIPT");
+        snprintf(buffer, size,
+                 "; it ends in a carriage return, as lines of a script of Windows do: "
+                 "sed -i 's/\\r$//' SCRIPT");
     else if (strstr(name, "://") != NULL)
         snprintf(buffer, size, "; of the network: curl -sfL %s | cleave ...",
-                 cv_echo(name, shown));
+                 CV_ECHO(name));
     else if (is_list(name))
         snprintf(buffer, size, "; each file has an option of its own: -i FILE -i FILE");
     else if (is_remote(name))
         snprintf(buffer, size, "; of another machine: ssh %.*s cat %s | cleave ...",
-                 (int)strcspn(name, ":"), name, cv_echo(strchr(name, ':') + 1, shown));
+                 (int)strcspn(name, ":"), name, CV_ECHO(strchr(name, ':') + 1));
     return buffer;
 }
 
@@ -164,46 +167,38 @@ static bool has_quoted_ends(const char *name)
 void cv_usage_hint_form(const char *name, bool header)
 {
     const struct form *form = find_form(name);
-    char shown[CV_ECHO_ROOM];
 
     /* Of one that is compressed nothing is seen. */
     if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
-        cv_print_error(
-            CV_EXIT_DONE,
-            "%s is cut between lines, also inside of quotes, where it has ends "
-            "of lines: --split csv",
-            cv_echo(name, shown));
+        cv_print_error(CV_EXIT_DONE,
+                       "%s is cut between lines, also inside of quotes, where it has "
+                       "ends of lines: --split csv",
+                       CV_ECHO(name));
     if (form == NULL || (form->header && header))
         return;
-    cv_print_error(
-        CV_EXIT_DONE,
-        "%s is cut between lines; by its name it wants %s. --split lines, if that "
-        "is right",
-        cv_echo(name, shown), form->option);
+    cv_print_error(CV_EXIT_DONE,
+                   "%s is cut between lines; by its name it wants %s. --split lines, if "
+                   "that is right",
+                   CV_ECHO(name), form->option);
 }
 
 void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
                            bool done)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (what == NULL || done || find_form(name) != NULL)
         return;
     cv_print_error(
         CV_EXIT_DONE,
-        "%s is cut between lines; it seems to be %s: %s. --split lines, if that is "
-        "right",
-        strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what, advice);
+        "%s is cut between lines; it seems to be %s: %s. --split lines, if that is right",
+        strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what, advice);
 }
 
 void cv_usage_hint_endless(const char *name, const char *what, const char *advice)
 {
-    char shown[CV_ECHO_ROOM];
-
     cv_print_error(CV_EXIT_DONE,
                    "%s: no line ends in its first MiB, and one worker had all of it; it "
                    "seems to be %s: %s",
-                   strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what,
+                   strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what,
                    advice);
 }
 
@@ -222,15 +217,126 @@ static bool read_first_line(const char *name, char line[FIRST_LINE])
 
 void cv_usage_hint_separator(const char *name)
 {
-    char line[FIRST_LINE], shown[CV_ECHO_ROOM];
+    char line[FIRST_LINE];
 
     if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
         strpbrk(line, ";\t") == NULL)
         return;
-    cv_print_error(
-        CV_EXIT_DONE,
-        "%s has no comma in its first line, but %s, and csv knows quotes only behind "
-        "commas: --split '%s'",
-        cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
-        strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
+    cv_print_error(CV_EXIT_DONE,
+                   "%s has no comma in its first line, but %s, and csv knows quotes only "
+                   "behind commas: --split '%s'",
+                   CV_ECHO(name), strchr(line, ';') != NULL ? "';'" : "tabs",
+                   strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
+}
+
+/* --- whether what comes on a descriptor is a list of files ------------------------- */
+
+enum { BEGINNING = 4096 };
+
+/* tee() copies what a pipe has into another pipe, and leaves it there. */
+static ssize_t look_into_pipe(int fd, int wait_ms, char *bytes)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    ssize_t length = 0;
+    int copy[2];
+
+    if (poll(&ready, 1, wait_ms) <= 0 || pipe2(copy, O_CLOEXEC) != 0)
+        return 0;
+    if (tee(fd, copy[1], BEGINNING, SPLICE_F_NONBLOCK) > 0)
+        length = read(copy[0], bytes, BEGINNING);
+    close(copy[0]);
+    close(copy[1]);
+    return length;
+}
+
+static ssize_t look(int fd, int wait_ms, char *bytes)
+{
+    struct stat facts;
+
+    if (fstat(fd, &facts) != 0)
+        return 0;
+    if (S_ISFIFO(facts.st_mode))
+        return look_into_pipe(fd, wait_ms, bytes);
+    return S_ISREG(facts.st_mode) ? pread(fd, bytes, BEGINNING, lseek(fd, 0, SEEK_CUR))
+                                  : 0;
+}
+
+enum cv_listed_files cv_lists_files(int fd, int wait_ms)
+{
+    char bytes[BEGINNING];
+    const ssize_t length = look(fd, wait_ms, bytes);
+    char *name = bytes, *end;
+    bool nulls;
+
+    if (length <= 0)
+        return CV_LISTS_NO_FILES;
+    nulls = memchr(bytes, '\0', (size_t)length) != NULL;
+    /* The last one may go on behind what is seen. */
+    while ((end = memchr(name, nulls ? '\0' : '\n', (size_t)(bytes + length - name))) !=
+           NULL) {
+        *end = '\0';
+        if (access(name, F_OK) != 0)
+            return CV_LISTS_NO_FILES;
+        name = end + 1;
+    }
+    if (name == bytes)
+        return CV_LISTS_NO_FILES;
+    return nulls ? CV_LISTS_NULLS : CV_LISTS_LINES;
+}
+
+/* --- variables that others set for commands, and cleave does not ------------------- */
+
+/* A shell takes them for empty, so that 'sort {} >out.$PARALLEL_SEQ' writes every output to one
+ * file, and nothing is said. */
+
+#define OF_ARRAY "the number of a task is an item here: '... {} ...' ::: {1..100}"
+
+static const struct {
+    const char *name, *here;
+} variables[] = {
+    { "PARALLEL_SEQ", "the number of the command is $CLEAVE_CHUNK, or {#} of an item" },
+    { "PARALLEL_JOBSLOT", "the place of the worker is $CLEAVE_SLOT, or {%} of an item" },
+    { "SLURM_ARRAY_TASK_ID", OF_ARRAY },
+    { "PBS_ARRAY_INDEX", OF_ARRAY },
+    { "PBS_ARRAYID", OF_ARRAY },
+    { "SGE_TASK_ID", OF_ARRAY },
+    { "LSB_JOBINDEX", OF_ARRAY },
+};
+
+/* $NAME or ${NAME, and no longer name. A line that sets it itself has NAME= in it. */
+static bool asks_for(const char *word, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = word; (at = strstr(at, name)) != NULL; at += length) {
+        const char *sign = at > word && at[-1] == '{' ? at - 1 : at;
+        const char end = at[length];
+
+        if (sign > word && sign[-1] == '$' && end != '_' && !isalnum((unsigned char)end))
+            return true;
+    }
+    return false;
+}
+
+static bool sets(const char *const *words, size_t count, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (size_t i = 0; i < count; i++)
+        for (const char *at = words[i]; (at = strstr(at, name)) != NULL; at += length)
+            if (at[length] == '=')
+                return true;
+    return false;
+}
+
+int cv_foreign_variables_check(const char *const *words, size_t count)
+{
+    for (size_t v = 0; v < sizeof variables / sizeof *variables; v++)
+        for (size_t i = 0; i < count; i++)
+            if (asks_for(words[i], variables[v].name) &&
+                getenv(variables[v].name) == NULL &&
+                !sets(words, count, variables[v].name))
+                return cv_refuse("nobody sets $%s here, so it would be empty: %s",
+                                 variables[v].name, variables[v].here);
+    return CV_EXIT_DONE;
 }

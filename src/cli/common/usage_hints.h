@@ -26,4 +26,19 @@ void cv_usage_hint_endless(const char *name, const char *what, const char *advic
 /* It is read as csv: say it where another sign than a comma parts its fields. */
 void cv_usage_hint_separator(const char *name);
 
+enum cv_listed_files {
+    CV_LISTS_NO_FILES,
+    CV_LISTS_LINES, /* a name in each line                      */
+    CV_LISTS_NULLS, /* names that end in NUL, as of find -print0 */
+};
+
+/* Look at the beginning of a pipe or file, of which nothing is taken: whether all of it is names of
+ * files that are there. Bytes of a pipe are waited for so long. */
+enum cv_listed_files cv_lists_files(int fd, int wait_ms);
+
+/* Whether the words of a command ask for such a variable, as in out.$PARALLEL_SEQ, although
+ * nobody has set it: CV_EXIT_USAGE with a message that says what it is called here, or
+ * CV_EXIT_DONE. */
+int cv_foreign_variables_check(const char *const *words, size_t count);
+
 #endif

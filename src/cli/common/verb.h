@@ -6,7 +6,10 @@
 #ifndef CV_VERB_H
 #define CV_VERB_H
 #include <stddef.h>
+#include "base/text.h"
+#include "base/shell_word.h"
 #include "cli/common/options.h"
+#include "cli/common/output.h"
 
 struct cv_verb;
 
@@ -44,8 +47,52 @@ struct cv_verb {
     void (*refused)(int count, char *const *words, int status);
 };
 
+/* The first of `names`, separated by spaces, that the verb has and that was given: its value is
+ * not the preset. NULL: none. */
+const char *cv_option_given(const struct cv_call *call, const char *names);
+
+/* Add the words that give the options of `names` that were given, in this order. */
+void cv_options_add_words(const struct cv_call *call, const char *names,
+                          struct cv_words *words);
+
+enum cv_rule_kind { CV_NEEDS, CV_EXCLUDES };
+
+/* Options that need one of others, or exclude all of them. */
+struct cv_option_rule {
+    unsigned only; /* bits of the situation in which the rule applies; 0: always */
+    const char
+        *options; /* the rule applies if one of these is given; NULL ends a table */
+    enum cv_rule_kind kind;
+    const char *others;
+    const char *message; /* %1: the one that is given; %2: the one that is excluded */
+};
+
+/* Refuse a call that breaks a rule, the first one that is broken. Returns an exit status. */
+int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
+                     unsigned situation);
+
 /* Call a verb with the words typed behind its name: they are checked, and --help is
  * answered here. Returns an exit status. */
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words);
+
+enum { CV_HELP_WIDTH = 80 }; /* columns */
+
+/* What --help of a verb prints. */
+void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
+/* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
+void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
+
+/* The first command line of `examples`, without its end, in lines of `room` columns at most: all but
+ * the last end with a backslash, and others are indented. Returns where the next one begins. */
+const char *cv_help_example(const char *examples, size_t room, struct cv_text *out);
+
+/* Whether the page of a verb has to say it; NULL is the page of the program. */
+bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb);
+
+/* Environment variables, for man pages; the table ends with a NULL name. */
+extern const struct cv_fact cv_environment_facts[];
+extern const char cv_program_summary[], cv_program_description[];
+/* --help, which every verb has. */
+extern const struct cv_option cv_help_option;
 
 #endif

@@ -13,55 +13,35 @@
 #include "base/helper_program.h"
 #include "cli/common/output.h"
 
-#define FIELD(name) offsetof(struct cv_figures_options, name)
+#define CV_VALUES struct cv_figures_options
 
 static const struct cv_option making[] = {
-    { .name = "--quick",
-      .value = 1,
-      .offset = FIELD(quick),
-      .help = "A rough version in seconds: a part of the settings." },
-    { .name = "--threads",
-      .kind = CV_OPTION_COUNT,
-      .argument = "N",
-      .offset = FIELD(threads),
-      .min = 0,
-      .max = 256,
-      .help = "Threads to use; the result is the same on any number. Default 0: one per "
-              "core." },
-    { .name = NULL },
+    CV_FLAG(0, "--quick", 1, quick,
+            "A rough version in seconds: a part of the settings."),
+    CV_OPTION(
+        0, "--threads", COUNT, "N", threads,
+        "Threads to use; the result is the same on any number. Default 0: one per core.",
+        .min = 0, .max = 256),
 };
 
 static const struct cv_option output[] = {
-    { .name = "--list",
-      .value = 1,
-      .offset = FIELD(list),
-      .help = "Only list the figures there are, where they are in print and what is "
-              "claimed of them." },
-    { .name = "--out",
-      .kind = CV_OPTION_TEXT,
-      .argument = "DIR",
-      .offset = FIELD(out),
-      .help = "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as "
-              "DIR/NAME.svg. The folder is made if missing." },
-    { .name = "--csv-only",
-      .value = 1,
-      .offset = FIELD(csv_only),
-      .help = "With --out: only CSV files, which need no gnuplot." },
-    { .name = "--force",
-      .value = 1,
-      .offset = FIELD(force),
-      .help = "Replace files that exist." },
-    { .name = "--json",
-      .value = 1,
-      .offset = FIELD(json),
-      .help = "Write JSON: columns, rows and judged claims of each figure." },
-    { .name = NULL },
+    CV_FLAG(0, "--list", 1, list,
+            "Only list the figures there are, where they are in print and what is "
+            "claimed of them."),
+    CV_OPTION(0, "--out", TEXT, "DIR", out,
+              "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as "
+              "DIR/NAME.svg. The folder is made if missing."),
+    CV_FLAG(0, "--csv-only", 1, csv_only,
+            "With --out: only CSV files, which need no gnuplot."),
+    CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
+    CV_FLAG(0, "--json", 1, json,
+            "Write JSON: columns, rows and judged claims of each figure."),
 };
 
 static const struct cv_option_group groups[] = {
-    { "Making", making },
-    { "Output", output },
-    { NULL, NULL },
+    CV_GROUP("Making", making),
+    CV_GROUP("Output", output),
+    CV_GROUPS_END,
 };
 
 static const struct cv_helper_program program = {
@@ -79,7 +59,7 @@ static int run(const struct cv_call *call)
     if (cv_helper_program_find(&program, path, sizeof path, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     words[0] = path;
     memcpy(words + 1, call->words, nwords * sizeof *words); /* NULL ends them */
     execv(path, words);
@@ -89,10 +69,9 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_figures = {
     .name = "figures",
     .summary = "make figures of the papers again, and judge their claims",
-    .description =
-        "Makes the named figures, or all of them: a table each, what the paper "
-        "claims of it, and whether that holds here, with the numbers. All of them take "
-        "some minutes, with --quick some seconds.",
+    .description = "Makes the named figures, or all of them: a table each, what the "
+                   "paper claims of it, and whether that holds here, with the numbers. "
+                   "All of them take some minutes, with --quick some seconds.",
     .operands = "[NAME]...",
     .max_operands = CV_MOST_FIGURES,
     .groups = groups,

@@ -3,20 +3,240 @@
 
 #include <errno.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/fail.h"
-#include "cli/live/http_request.h"
-#include "run/common/poller.h"
+#include "base/text.h"
 #include "run/common/threads.h"
+#include "run/common/poller.h"
+
+/* --- where a page is served -------------------------------------------------------- */
+
+enum { SHOWN = 64, QUEUE = 16 };
+
+union place {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+/* A port is a number and nothing else. */
+static bool read_port(const char *text, uint16_t *port)
+{
+    unsigned long value = 0;
+
+    if (*text == '\0' || strlen(text) > 5)
+        return false;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        value = value * 10 + (unsigned long)(*text - '0');
+    }
+    *port = (uint16_t)value;
+    return value <= 65535;
+}
+
+/* Whether `text` begins with the name of this machine and a colon. */
+static bool begins(const char **text, const char *name)
+{
+    const size_t length = strlen(name);
+
+    if (strncmp(*text, name, length) != 0)
+        return false;
+    *text += length;
+    return true;
+}
+
+static enum cleave_status read_place(const char *text, union place *place,
+                                     struct cleave_error *err)
+{
+    const char *rest = text, *colon = strrchr(text, ':');
+    const bool six = begins(&rest, "[::1]:");
+    const bool ours = six || begins(&rest, "127.0.0.1:") || begins(&rest, "localhost:");
+    char shown[SHOWN];
+    uint16_t port;
+
+    if (!read_port(rest, &port)) {
+        cv_shown(text, strlen(text), shown, sizeof shown);
+        if (!ours && colon != NULL && read_port(colon + 1, &port))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "--serve: only this machine is served: expected 127.0.0.1:%u, "
+                           "got '%s'; from another one: ssh -L %u:127.0.0.1:%u HOST",
+                           port, shown, port, port);
+        return cv_fail(err, CLEAVE_EINPUT, "--serve: expected 127.0.0.1:PORT, got '%s'",
+                       shown);
+    }
+    memset(place, 0, sizeof *place);
+    if (six) {
+        place->six.sin6_family = AF_INET6;
+        place->six.sin6_addr = in6addr_loopback;
+        place->six.sin6_port = htons(port);
+    } else {
+        place->four.sin_family = AF_INET;
+        place->four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        place->four.sin_port = htons(port);
+    }
+    return CLEAVE_OK;
+}
+
+/* Listen at "PORT", "127.0.0.1:PORT", "localhost:PORT" or "[::1]:PORT", which only programs
+ * of this machine reach; 0 is any port that is free. *out is the socket, and `url` says how
+ * it is reached. */
+static enum cleave_status http_listen(const char *text, int *out,
+                                      char url[CV_HTTP_URL_ROOM],
+                                      struct cleave_error *err)
+{
+    union place place;
+    socklen_t length;
+    char shown[SHOWN];
+    int fd, error;
+    bool six;
+
+    CV_TRY(read_place(text, &place, err));
+    six = place.any.sa_family == AF_INET6;
+    length = six ? sizeof place.six : sizeof place.four;
+    fd = socket(place.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)) != 0 ||
+        bind(fd, &place.any, length) != 0 || listen(fd, QUEUE) != 0 ||
+        getsockname(fd, &place.any, &length) != 0) {
+        error = errno;
+        if (fd >= 0)
+            close(fd);
+        return cv_fail(err, CLEAVE_EENGINE, "--serve: cannot listen at '%s': %s%s",
+                       cv_shown(text, strlen(text), shown, sizeof shown), strerror(error),
+                       error == EADDRINUSE ? "; 127.0.0.1:0 takes a port that is free"
+                                           : "");
+    }
+    snprintf(url, CV_HTTP_URL_ROOM, "http://%s:%u/", six ? "[::1]" : "127.0.0.1",
+             ntohs(six ? place.six.sin6_port : place.four.sin_port));
+    *out = fd;
+    return CLEAVE_OK;
+}
+
+/* --- what a browser asks for ------------------------------------------------------- */
+
+/* A part of the request: [at, end). */
+struct part {
+    const char *at, *end;
+};
+
+static bool is(struct part part, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return (size_t)(part.end - part.at) == length &&
+           strncasecmp(part.at, word, length) == 0;
+}
+
+/* The next line, without its end; none when the rest holds no whole line. */
+static bool take_line(struct part *rest, struct part *line)
+{
+    const char *end = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
+
+    if (end == NULL)
+        return false;
+    *line = (struct part){ rest->at, end > rest->at && end[-1] == '\r' ? end - 1 : end };
+    rest->at = end + 1;
+    return true;
+}
+
+/* What stands before the first `sign`, which is taken too; all without one. */
+static struct part take_until(struct part *rest, char sign)
+{
+    const char *end = memchr(rest->at, sign, (size_t)(rest->end - rest->at));
+    const struct part taken = { rest->at, end != NULL ? end : rest->end };
+
+    rest->at = end != NULL ? end + 1 : rest->end;
+    return taken;
+}
+
+/* Whether the line says that the request is for this machine. A page from elsewhere whose
+ * name was made to stand for 127.0.0.1 gives that name. */
+static bool names_this(struct part line)
+{
+    static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
+    const char *end;
+
+    while (line.at < line.end && (*line.at == ' ' || *line.at == '\t'))
+        line.at++;
+    for (end = line.end; end > line.at && end[-1] >= '0' && end[-1] <= '9';)
+        end--;
+    if (end > line.at && end[-1] == ':')
+        line.end = end - 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is(line, names[i]))
+            return true;
+    return false;
+}
+
+/* "/", or "/next?after=NUMBER". */
+static bool read_target(struct part target, uint64_t *after)
+{
+    const struct part path = take_until(&target, '=');
+
+    *after = UINT64_MAX;
+    if (is(path, "/"))
+        return target.at == target.end;
+    if (!is(path, "/next?after") || target.at == target.end ||
+        target.end - target.at > 18)
+        return false;
+    for (*after = 0; target.at < target.end; target.at++) {
+        if (*target.at < '0' || *target.at > '9')
+            return false;
+        *after = *after * 10 + (uint64_t)(*target.at - '0');
+    }
+    return true;
+}
+
+struct cv_http_request cv_http_request_read(const char *text, size_t length)
+{
+    struct part rest = { text, text + length };
+    struct part first, method, target, line;
+    struct cv_http_request request = { .wish = CV_HTTP_MORE };
+    bool ours = false, foreign = false;
+
+    if (!take_line(&rest, &first))
+        return request;
+    for (;;) {
+        if (!take_line(&rest, &line))
+            return request;
+        if (line.at == line.end)
+            break;
+        if (!is(take_until(&line, ':'), "Host"))
+            continue;
+        if (names_this(line))
+            ours = true;
+        else
+            foreign = true;
+    }
+    method = take_until(&first, ' ');
+    target = take_until(&first, ' ');
+    if (first.end - first.at < 6 || strncmp(first.at, "HTTP/1", 6) != 0)
+        request.wish = CV_HTTP_BAD;
+    else if (!ours || foreign)
+        request.wish = CV_HTTP_FOREIGN;
+    else if (!is(method, "GET"))
+        request.wish = CV_HTTP_METHOD;
+    else if (!read_target(target, &request.after))
+        request.wish = CV_HTTP_ABSENT;
+    else
+        request.wish = CV_HTTP_PAGE;
+    return request;
+}
+
+/* --- a page for browsers of this machine ------------------------------------------- */
 
 enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 320 };
 enum { LISTENER, BELL, FIRST_GUEST };
@@ -83,8 +303,8 @@ static void answer_page(struct guest *guest, struct page *page)
         guest->head, sizeof guest->head,
         "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
         "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Frame-Options: DENY\r\n"
-        "X-Content-Type-Options: nosniff\r\nCleave-Page: %llu\r\n%sConnection: close"
-        "\r\n\r\n",
+        "X-Content-Type-Options: nosniff\r\nCleave-Page: %llu\r\n%sConnection: "
+        "close\r\n\r\n",
         page->length, (unsigned long long)page->number,
         page->last ? "Cleave-Last: 1\r\n" : "");
 }
@@ -301,7 +521,7 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
 
     if (http == NULL)
         return cv_fail_memory(err, "--serve");
-    if (cv_http_listen(text, &http->listener, url, err) != CLEAVE_OK) {
+    if (http_listen(text, &http->listener, url, err) != CLEAVE_OK) {
         free(http);
         return err->status;
     }

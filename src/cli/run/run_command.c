@@ -14,9 +14,9 @@
 #include "base/file_target.h"
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/run/run_checks.h"
+#include "cli/run/run_mistakes.h"
 #include "cli/run/run_options.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 /* "{3}", "{3.}", "{-1/}" and the like, and nothing else: inside of a word it is rather how
  * often a pattern repeats. */
@@ -71,8 +71,7 @@ static bool knows_places(const struct cv_call *call)
 
 static int refuse_place(const char *place, size_t length)
 {
-    return cv_print_error(
-        CV_EXIT_USAGE,
+    return cv_refuse(
         "'%.*s' in the command stands for an item, and there are none: say which behind "
         "the command, as in ... {} ::: *.txt, or --each for the records of the input. A "
         "chunk comes on standard input. --literal passes braces on",
@@ -115,19 +114,15 @@ static int check_inputs(const struct cv_call *call)
     /* The shell has put names in the place of a pattern. */
     several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
     if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "'%s' would be the command, because it is the first word that "
-            "is no option. If it is an input: -i %s%s; if it is the command, "
-            "put '--' before it",
+        return cv_refuse(
+            "'%s' would be the command, because it is the first word that is no option. "
+            "If it is an input: -i %s%s; if it is the command, put '--' before it",
             shown, shown, several);
     if (cv_item_is_program(call->operands[0]))
         return CV_EXIT_DONE;
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "'%s' would be the command, because it is the first word that is "
-        "no option, but it is a file that cannot be run. If it is an "
-        "input: -i %s%s",
+    return cv_refuse(
+        "'%s' would be the command, because it is the first word that is no option, but "
+        "it is a file that cannot be run. If it is an input: -i %s%s",
         shown, shown, several);
 }
 
@@ -150,18 +145,15 @@ static int check_line(const struct cv_call *call)
         return CV_EXIT_DONE;
     cv_echo(line, shown);
     if (strpbrk(line, "|<>;&") == NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "'%s' is one word, and no program is called so: without quotes "
-            "around all of it, it is a command and its arguments: %s",
-            shown, shown);
+        return cv_refuse("'%s' is one word, and no program is called so: without quotes "
+                         "around all of it, it is a command and its arguments: %s",
+                         shown, shown);
     /* A quote inside would end one outside. */
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "'%s' is one word, and no program is called so: as a line for a "
-        "shell it is %s -c %s%s%s",
-        shown, needs_bash(line) ? "bash" : "sh", strchr(line, '\'') != NULL ? "\"" : "'",
-        shown, strchr(line, '\'') != NULL ? "\"" : "'");
+    return cv_refuse("'%s' is one word, and no program is called so: as a line for a "
+                     "shell it is %s -c %s%s%s",
+                     shown, needs_bash(line) ? "bash" : "sh",
+                     strchr(line, '\'') != NULL ? "\"" : "'", shown,
+                     strchr(line, '\'') != NULL ? "\"" : "'");
 }
 
 /* parallel <commands: the lines are commands. */
@@ -174,11 +166,10 @@ static int complain_of_none(const struct cv_call *call)
         run && values->inputs.count == 0 && fstat(STDIN_FILENO, &facts) == 0 &&
         (S_ISFIFO(facts.st_mode) || (S_ISREG(facts.st_mode) && facts.st_size > 0));
 
-    return cv_print_error(CV_EXIT_USAGE,
-                          "expected a command: cleave %s -i FILE COMMAND [ARG]...%s",
-                          call->verb->name,
-                          lines ? "; to run the lines of standard input: cleave run -a -"
-                                : "");
+    return cv_refuse("expected a command: cleave %s -i FILE COMMAND [ARG]...%s",
+                     call->verb->name,
+                     lines ? "; to run the lines of standard input: cleave run -a -"
+                           : "");
 }
 
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
@@ -246,17 +237,15 @@ static void hint_all_failed(const struct cv_call *call, bool several)
     const char *decoder = find_decoder(call), *sign = find_sign(call);
 
     if (decoder != NULL)
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "all chunks failed: compressed inputs are decoded, so leave %s away; "
-            "--decode none gives the bytes as they are",
-            decoder);
+        cv_print_error(CV_EXIT_FAILED,
+                       "all chunks failed: compressed inputs are decoded, so leave %s "
+                       "away; --decode none gives the bytes as they are",
+                       decoder);
     else if (sign != NULL)
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "all chunks failed: '%s' was an argument of the command; a line for a "
-            "shell is sh -c '... %s ...'",
-            sign, sign);
+        cv_print_error(CV_EXIT_FAILED,
+                       "all chunks failed: '%s' was an argument of the command; a line "
+                       "for a shell is sh -c '... %s ...'",
+                       sign, sign);
     else if (several)
         cv_print_error(CV_EXIT_FAILED,
                        "all chunks failed: does the command read standard input?");
@@ -282,22 +271,20 @@ static void hint_empty(const struct cv_call *call)
         cv_echo(call->operands[at], shown);
     if (files > 0 &&
         cv_is_one_of(call->operands[at - 1], inputs, sizeof inputs / sizeof *inputs))
-        cv_print_error(
-            CV_EXIT_DONE,
-            "standard input was empty, and '%s %s' is behind the command, which "
-            "got it: options of cleave stand before the command",
-            call->operands[at - 1], shown);
+        cv_print_error(CV_EXIT_DONE,
+                       "standard input was empty, and '%s %s' is behind the command, "
+                       "which got it: options of cleave stand before the command",
+                       call->operands[at - 1], shown);
     else if (files > 1)
         cv_print_error(CV_EXIT_DONE,
                        "standard input was empty, and %zu files are arguments of the "
                        "command; to run it for each of them: ... ::: %s ...",
                        files, shown);
     else if (files > 0)
-        cv_print_error(
-            CV_EXIT_DONE,
-            "standard input was empty, and '%s' is an argument of the command; "
-            "if it is the input: -i %s",
-            shown, shown);
+        cv_print_error(CV_EXIT_DONE,
+                       "standard input was empty, and '%s' is an argument of the "
+                       "command; if it is the input: -i %s",
+                       shown, shown);
     else if (!values->quiet)
         cv_print_error(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
 }
@@ -327,11 +314,10 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
         cv_is_one_of(program, searching, sizeof searching / sizeof *searching);
 
     if (searched)
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "%s exits with status 1 where it finds nothing, and that counts as "
-            "failed: %s'%s ... || [ $? = 1 ]' is content with it",
-            program, how->items ? "" : "sh -c ", program);
+        cv_print_error(CV_EXIT_FAILED,
+                       "%s exits with status 1 where it finds nothing, and that counts "
+                       "as failed: %s'%s ... || [ $? = 1 ]' is content with it",
+                       program, how->items ? "" : "sh -c ", program);
     if (how->failed > 0 && how->all && !searched &&
         cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
@@ -340,10 +326,8 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
     if (how->items)
         return; /* each of them has been told */
     if (how->rest && how->failed > 1 && values->header == NULL && !searched)
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "all chunks but the first failed: has the input a header? --header gives "
-            "it to every command");
+        cv_print_error(CV_EXIT_FAILED, "all chunks but the first failed: has the input a "
+                                       "header? --header gives it to every command");
     if (how->failed > 0 && how->all && !searched)
         hint_all_failed(call, how->failed > 1 && !how->halted);
     if (how->chunks > 1 && !how->form_told)
@@ -400,12 +384,9 @@ static const char script[] =
 
 int cv_run_cat(const struct cv_call *call, const char *const **words)
 {
-    const struct cv_run_options *values = call->values;
     const char **made = cv_array(call->arena, 6, sizeof *made);
     struct cv_text line = { NULL, 0, 0, false };
 
-    if (values->persistent)
-        return cv_print_error(CV_EXIT_USAGE, "expected --cat or --persistent, got both");
     for (size_t i = 0; i < call->noperands; i++)
         cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
     if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
@@ -419,7 +400,5 @@ int cv_run_cat(const struct cv_call *call, const char *const **words)
         *words = made;
     }
     cv_text_done(&line);
-    return made != NULL && made[4] != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+    return made != NULL && made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
 }

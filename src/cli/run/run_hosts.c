@@ -3,21 +3,133 @@
  * A worker with `ssh:` or `slots:` is another machine, or stands for one: its slots are
  * workers of the run, count times slots of them, over one connection. The others are
  * places on this machine, with `command:` before each command. */
+#include "cli/run/run_hosts.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file_target.h"
 #include "base/helper_program.h"
+#include "base/shell_word.h"
 #include "cli/common/output.h"
-#include "cli/run/run_hosts.h"
 #include "cli/run/run_slurm.h"
 #include "io/input.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
+#include "model/platform/generate.h"
 #include "run/common/machine.h"
+#include "run/hosts/leader_spec.h"
+
+/* --- copies of cleave that are taken to hosts -------------------------------------- */
+
+/* Start the copy for the processor over there, or say which one is lacking. */
+static void copies_words(const struct cv_copies *copies, const char *runner,
+                         struct cv_text *line)
+{
+    cv_text_add(line, "case $(uname -m) in ");
+    for (size_t i = 0; i < CV_PROCESSORS; i++)
+        if (copies->of[i].file != NULL)
+            cv_text_add(line, "%s) h=%s l=%zu;; ", cv_processor_name(i),
+                        copies->of[i].hash, CLEAVE_HOST_LACKS + i);
+        else
+            cv_text_add(line, "%s) exit %zu;; ", cv_processor_name(i),
+                        CLEAVE_HOST_LACKS + i);
+    cv_text_add(line,
+                "*) exit %d;; esac; p=\"$HOME/.cache/cleave/$h/cleave\"; [ -x \"$p\" ] "
+                "|| exit $l; %s \"$p\" worker --hash $h",
+                CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
+}
+
+/* A script for sh as the last word of ssh, whatever shell reads it there; it is taken. */
+static void script_add(struct cv_words *words, struct cv_text *script)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+
+    if (!script->failed)
+        cv_login_line_add(&line, script->bytes);
+    line.failed = line.failed || script->failed;
+    cv_text_done(script);
+    cv_words_take(words, &line);
+}
+
+/* Standard input becomes the program there, if all of it has come. */
+static void push_by_ssh(const struct cv_host_fields *host, const struct cv_reach *reach,
+                        const struct cv_copy *copy, struct cv_words *words)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+
+    cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
+    cv_words_split(words, "-C -T -o BatchMode=yes --");
+    cv_words_add(words, host->ssh);
+    cv_text_add(
+        &line,
+        "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && cat >\"$d/new.$$\" "
+        "&& [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && chmod 700 \"$d/new.$$\" && mv "
+        "\"$d/new.$$\" \"$d/cleave\" || { rm -f \"$d/new.$$\"; exit 1; }",
+        copy->hash, copy->size);
+    script_add(words, &line);
+}
+
+/* What can be taken to a host, by processor, and what is said where there is nothing. */
+static enum cleave_status copies_offer(const struct cv_host_fields *host,
+                                       const struct cv_reach *reach,
+                                       struct cv_arena *arena, struct cleave_host *out,
+                                       struct cleave_error *err)
+{
+    struct cleave_copy *copies = cv_array(arena, CV_PROCESSORS + 1, sizeof *copies);
+    char absent[300];
+
+    if (copies == NULL)
+        return cv_fail_memory(err, "the copies of cleave");
+    for (size_t i = 0; i < CV_PROCESSORS; i++) {
+        const struct cv_copy *copy = &reach->copies.of[i];
+        const char *processor = cv_processor_name(i);
+        struct cv_words push = { .arena = arena };
+
+        snprintf(absent, sizeof absent,
+                 "its processor is %s, and --push has no copy for that: put one beside "
+                 "this program as cleave-%s, or name it with --push-from FILE; 'make "
+                 "release' makes them",
+                 processor, processor);
+        copies[i].absent = cv_arena_text(arena, absent);
+        if (copies[i].absent == NULL)
+            return cv_fail_memory(err, "the copies of cleave");
+        if (copy->file == NULL)
+            continue;
+        push_by_ssh(host, reach, copy, &push);
+        copies[i].file = copy->file;
+        copies[i].push = cv_words_done(&push);
+        if (copies[i].push == NULL)
+            return cv_fail_memory(err, "the copies of cleave");
+    }
+    copies[CV_PROCESSORS].absent = "its processor is none that --push knows (uname -m): "
+                                   "install cleave there, and leave --push out";
+    out->copies = copies;
+    out->ncopies = CV_PROCESSORS + 1;
+    return CLEAVE_OK;
+}
+
+int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
+{
+    struct cleave_error err;
+
+    reach->push = reach->push || reach->push_from.count > 0;
+    if (!reach->push || cv_copies_find(reach->push_from.items, reach->push_from.count,
+                                       arena, &reach->copies, &err) == CLEAVE_OK)
+        return CV_EXIT_DONE;
+    return cv_print_error(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
+                          "--push%s: %s", reach->push_from.count > 0 ? "-from" : "",
+                          err.text);
+}
+
+/* --- workers and hosts from a platform file ---------------------------------------- */
 
 enum { PLATFORM_MOST = 256 * 1024 * 1024 };
 
 /* ssh with its options, up to the host. */
-static void ssh_words(const struct cv_group *group, const struct cv_reach *reach,
+static void ssh_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                       struct cv_words *words)
 {
     char timeout[64];
@@ -28,13 +140,13 @@ static void ssh_words(const struct cv_group *group, const struct cv_reach *reach
     cv_words_split(words, "-T -o BatchMode=yes -o");
     cv_words_add(words, timeout);
     cv_words_add(words, "--");
-    cv_words_add(words, group->ssh);
+    cv_words_add(words, host->ssh);
 }
 
 /* What stands before `cleave worker`; srun is told to pass on what comes as it comes. */
-static const char *runner_of(const struct cv_group *group, struct cv_arena *arena)
+static const char *runner_of(const struct cv_host_fields *host, struct cv_arena *arena)
 {
-    const char *command = group->command != NULL ? group->command : "", *rest;
+    const char *command = host->command != NULL ? host->command : "", *rest;
     struct cv_text text = { NULL, 0, 0, false };
 
     if (!cv_is_srun(command, &rest))
@@ -43,44 +155,45 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
     return cv_text_take(&text, arena);
 }
 
-static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                           const char *const *led, struct cv_words *words)
+static void connect_by_ssh(const struct cv_host_fields *host,
+                           const struct cv_reach *reach, const char *const *led,
+                           struct cv_words *words)
 {
-    const char *runner = runner_of(group, words->arena);
+    const char *runner = runner_of(host, words->arena);
     struct cv_text line = { NULL, 0, 0, false };
 
     words->failed = words->failed || runner == NULL;
     if (words->failed)
         return;
-    ssh_words(group, reach, words);
+    ssh_words(host, reach, words);
     if (reach->push)
-        cv_copies_words(&reach->copies, runner, &line);
+        copies_words(&reach->copies, runner, &line);
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
-    if (group->gpus > 0 && led == NULL)
-        cv_text_add(&line, " --gpus %u", group->gpus);
+    if (host->gpus > 0 && led == NULL)
+        cv_text_add(&line, " --gpus %u", host->gpus);
     if (reach->pin != NULL && led == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
     if (led != NULL)
-        cv_lead_line(group, reach, led, words->arena, &line);
+        cv_lead_line(host, reach, led, words->arena, &line);
     if (reach->push) /* a damaged one says that it is, but not which one it was to be */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
-    cv_script_add(words, &line);
+    script_add(words, &line);
 }
 
-static void command_words(const struct cv_group *group, const struct cv_reach *reach,
+static void command_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                           const char *const *led, struct cv_words *words)
 {
     char self[4096];
     const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
-    if (known && group->command != NULL && cv_is_srun(group->command, &rest)) {
+    if (known && host->command != NULL && cv_is_srun(host->command, &rest)) {
         cv_words_add(words, self);
         cv_words_split(words, "worker --through");
     }
-    cv_words_split(words, runner_of(group, words->arena));
+    cv_words_split(words, runner_of(host, words->arena));
     if (reach->program == NULL && known) {
         cv_words_add(words, self);
     } else {
@@ -88,95 +201,97 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
     }
     cv_words_add(words, "worker");
     if (led != NULL) {
-        cv_lead_words(group, reach, led, words);
+        cv_lead_words(host, reach, led, words);
     } else if (reach->pin != NULL) {
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
     }
 }
 
-enum cleave_status cv_host_describe(const struct cv_group *group,
-                                    const struct cv_reach *reach, const char *const *led,
-                                    uint32_t first, uint32_t slots,
-                                    struct cv_arena *arena, struct cleave_host *out,
-                                    struct cleave_error *err)
+/* How `host` is reached; its workers are
+ * [first, first + slots). `led`: words that tell it whom it leads; NULL: nobody. */
+static enum cleave_status host_describe(const struct cv_host_fields *host,
+                                        const struct cv_reach *reach,
+                                        const char *const *led, uint32_t first,
+                                        uint32_t slots, struct cv_arena *arena,
+                                        struct cleave_host *out, struct cleave_error *err)
 {
     struct cv_words words = { .arena = arena };
 
-    *out = (struct cleave_host){ .name = cv_arena_text(arena, group->name),
+    *out = (struct cleave_host){ .name = cv_arena_text(arena, host->name),
                                  .link = -1,
                                  .first = first,
                                  .slots = slots,
                                  .leads = led != NULL };
     if (out->name == NULL)
         return cv_fail_memory(err, "the hosts");
-    if (group->ssh != NULL)
-        connect_by_ssh(group, reach, led, &words);
+    if (host->ssh != NULL)
+        connect_by_ssh(host, reach, led, &words);
     else
-        command_words(group, reach, led, &words);
+        command_words(host, reach, led, &words);
     out->connect = cv_words_done(&words);
     if (out->connect == NULL)
         return cv_fail_memory(err, "the hosts");
-    return group->ssh != NULL && reach->push
-               ? cv_copies_offer(group, reach, arena, out, err)
-               : CLEAVE_OK;
+    return host->ssh != NULL && reach->push ? copies_offer(host, reach, arena, out, err)
+                                            : CLEAVE_OK;
 }
 
-static bool is_host(const struct cv_group *group)
+static bool is_host(const struct cv_host_fields *host)
 {
-    return group->ssh != NULL || group->slots > 0;
+    return host->ssh != NULL || host->slots > 0;
 }
 
-static uint32_t members(const struct cv_group *group)
+static uint32_t members(const struct cv_group *group, const struct cv_host_fields *host)
 {
-    const uint32_t each = group->slots > 0 ? group->slots : group->gpus;
+    const uint32_t each = host->slots > 0 ? host->slots : host->gpus;
 
     return group->count * (each > 0 ? each : 1);
 }
 
 /* How many GPUs there are, where the file leaves it open. */
-static enum cleave_status count_gpus(const char *path, struct cv_group *group,
+static enum cleave_status count_gpus(const char *path, struct cv_host_fields *host,
                                      struct cleave_error *err)
 {
-    if (group->gpus != CV_GPUS_AUTO)
+    if (host->gpus != CV_GPUS_AUTO)
         return CLEAVE_OK;
-    if (group->ssh != NULL)
+    if (host->ssh != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: host '%s': gpus: auto counts those of this machine; expected "
                        "how many the host has: ssh %s nvidia-smi -L",
-                       path, group->name, group->ssh);
-    group->gpus = cv_gpus_count("/dev");
-    return group->gpus > 0 ? CLEAVE_OK
-                           : cv_fail(err, CLEAVE_EINPUT,
-                                     "%s: worker '%s': gpus: auto finds no GPU on this "
-                                     "machine: neither /dev/nvidia0 nor nvidia-smi, or "
-                                     "CUDA_VISIBLE_DEVICES lists none",
-                                     path, group->name);
+                       path, host->name, host->ssh);
+    host->gpus = cv_gpus_count("/dev");
+    return host->gpus > 0
+               ? CLEAVE_OK
+               : cv_fail(
+                     err, CLEAVE_EINPUT,
+                     "%s: worker '%s': gpus: auto finds no GPU on this machine: neither "
+                     "/dev/nvidia0 nor nvidia-smi, or CUDA_VISIBLE_DEVICES lists none",
+                     path, host->name);
 }
 
 /* One that leads others is a machine, and one worker to this run. */
 static enum cleave_status check_leader(const char *path, const struct cv_group *group,
+                                       const struct cv_host_fields *host,
                                        struct cleave_error *err)
 {
     if (group->count > 1)
         return cv_fail(
             err, CLEAVE_EINPUT,
-            "%s: worker '%s' leads others (via:) and has count: %u: in a run a "
-            "leader is one machine; write each by itself, with those behind it",
+            "%s: worker '%s' leads others (via:) and has count: %u: in a run a leader is "
+            "one machine; write each by itself, with those behind it",
             path, group->name, group->count);
-    if (!is_host(group))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "%s: worker '%s' leads others (via:): in a run it has to be a host, "
-            "with ssh: or slots:",
-            path, group->name);
+    if (!is_host(host))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads others (via:): in a run it has to be a "
+                       "host, with ssh: or slots:",
+                       path, group->name);
     return CLEAVE_OK;
 }
 
 /* The same with a worker for every slot. */
 static enum cleave_status expand(const char *path, const struct cleave_platform *file,
-                                 struct cv_arena *arena, struct cleave_platform **out,
-                                 struct cleave_error *err)
+                                 struct cv_host_fields *hosts, struct cv_arena *arena,
+                                 struct cleave_platform **out, struct cleave_error *err)
 {
     struct cv_group *groups = cv_array(arena, file->ngroups, sizeof *groups);
     struct cleave_worker *kinds = cv_array(arena, file->ngroups, sizeof *kinds);
@@ -186,44 +301,45 @@ static enum cleave_status expand(const char *path, const struct cleave_platform 
     for (uint32_t g = 0; g < file->ngroups; g++) {
         groups[g] = file->groups[g];
         if (groups[g].led > 0)
-            CV_TRY(check_leader(path, &groups[g], err));
-        CV_TRY(count_gpus(path, &groups[g], err));
-        groups[g].count = groups[g].led > 0 ? 1 : members(&groups[g]);
+            CV_TRY(check_leader(path, &groups[g], &hosts[g], err));
+        CV_TRY(count_gpus(path, &hosts[g], err));
+        groups[g].count = groups[g].led > 0 ? 1 : members(&groups[g], &hosts[g]);
         kinds[g] = file->workers[file->groups[g].first];
     }
     return cv_platform_build(file->port, kinds, groups, file->ngroups, out, NULL, err);
 }
 
 /* What stands before the commands of worker `index` of those alike on this machine. */
-static enum cleave_status words_here(const struct cv_group *group, uint32_t index,
+static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t index,
                                      struct cv_arena *arena, const char **out,
                                      struct cleave_error *err)
 {
     struct cv_text text = { NULL, 0, 0, false };
     char gpu[256];
 
-    *out = group->command;
-    if (group->gpus == 0)
+    *out = host->command;
+    if (host->gpus == 0)
         return CLEAVE_OK;
-    CV_TRY(cv_gpu_name(index % group->gpus, gpu, sizeof gpu, err));
+    CV_TRY(cv_gpu_name(index % host->gpus, gpu, sizeof gpu, err));
     cv_text_add(&text, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
-                group->command != NULL ? group->command : "");
+                host->command != NULL ? host->command : "");
     *out = cv_text_take(&text, arena);
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
 static enum cleave_status add_host(const char *path, const char *text,
                                    const struct cv_group *group,
+                                   const struct cv_host_fields *host,
                                    const struct cv_reach *reach, struct cv_arena *arena,
                                    struct cv_worker_list *out, struct cleave_error *err)
 {
     const char *const *led = NULL;
 
     if (group->led > 0)
-        CV_TRY(cv_leads_of_file(path, text, group, reach, arena,
-                                &out->behind[out->nhosts], &led, err));
-    return cv_host_describe(group, reach, led, group->first, group->count, arena,
-                            &out->hosts[out->nhosts++], err);
+        CV_TRY(cv_leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
+                                &led, err));
+    return host_describe(host, reach, led, group->first, group->count, arena,
+                         &out->hosts[out->nhosts++], err);
 }
 
 static enum cleave_status fill_crew(const char *path, const char *text,
@@ -240,22 +356,25 @@ static enum cleave_status fill_crew(const char *path, const char *text,
         return cv_fail_memory(err, "the workers");
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
+        const struct cv_host_fields *host = &out->fields[g];
 
-        if (group->ssh != NULL && group->ssh[0] == '-')
+        if (host->ssh != NULL && host->ssh[0] == '-')
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
-                           group->name, group->ssh);
-        if (is_host(group))
-            CV_TRY(add_host(path, text, group, reach, arena, out, err));
+                           host->name, host->ssh);
+        if (is_host(host))
+            CV_TRY(add_host(path, text, group, host, reach, arena, out, err));
         else
             for (uint32_t i = 0; i < group->count; i++)
-                CV_TRY(words_here(group, i, arena, &prefixes[group->first + i], err));
+                CV_TRY(words_here(host, i, arena, &prefixes[group->first + i], err));
     }
     out->prefixes = prefixes;
     return CLEAVE_OK;
 }
 
-bool cv_hosts_are_text(const char *text)
+/* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
+ * and workers. A file whose name has several lines is a file. */
+static bool hosts_are_text(const char *text)
 {
     return text[0] == '{' ||
            (strchr(text, '\n') != NULL && strstr(text, "workers:") != NULL);
@@ -265,7 +384,7 @@ bool cv_hosts_are_text(const char *text)
 static enum cleave_status read_platform(const char *path, char **out, size_t *length,
                                         struct cleave_error *err)
 {
-    if (!cv_hosts_are_text(path))
+    if (!hosts_are_text(path))
         return cv_input_read(path, PLATFORM_MOST, out, length, err);
     *out = strdup(path);
     *length = strlen(path);
@@ -276,18 +395,19 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
                                 struct cv_arena *arena, struct cv_worker_list *out,
                                 struct cleave_error *err)
 {
-    const char *name = cv_hosts_are_text(path) ? "--hosts" : cv_input_name(path);
-    struct cleave_platform *file = NULL;
+    const char *name = hosts_are_text(path) ? "--hosts" : cv_input_name(path);
+    struct cv_platform_file file = { NULL, NULL };
     enum cleave_status status;
     size_t length;
     char *text;
 
     *out = (struct cv_worker_list){ .platform = NULL };
     CV_TRY(read_platform(path, &text, &length, err));
-    status = cv_platform_parse_as(name, text, length, &reach->view, &file, err);
+    status = cv_platform_parse_as(name, text, length, &reach->view, arena, &file, err);
     if (status == CLEAVE_OK)
-        status = expand(name, file, arena, &out->platform, err);
-    cleave_platform_free(file);
+        status = expand(name, file.platform, file.hosts, arena, &out->platform, err);
+    cleave_platform_free(file.platform);
+    out->fields = file.hosts;
     if (status == CLEAVE_OK)
         status = fill_crew(name, text, reach, arena, out, err);
     free(text);
@@ -302,4 +422,403 @@ int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena
     return cv_crew_open(path, reach, arena, out, &err) == CLEAVE_OK
                ? CV_EXIT_DONE
                : cv_print_status(&err);
+}
+
+/* --- workers of hosts that were named in words ------------------------------------- */
+
+/* Nothing is known of their costs, so all are thought to be alike until they have been
+ * measured. A host that does not say how many slots it has is asked for its cores when it is
+ * reached; until then one worker stands for it. */
+
+enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
+
+#define HERE "here" /* what workers of this machine are called */
+
+/* --- which ones --------------------------------------------------------------------------- */
+
+bool cv_hosts_are_file(const char *text)
+{
+    static const char *const ends[] = { ".yaml", ".yml", ".json" };
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (cv_name_ends_in(text, ends[i]))
+            return true;
+    return hosts_are_text(text) || strcmp(text, "-") == 0 || access(text, F_OK) == 0 ||
+           !cv_host_words_have_slash(text);
+}
+
+const char *cv_hosts_file(const struct cv_run_options *values)
+{
+    const char *path = values->hosts_file != NULL ? values->hosts_file
+                       : values->hosts != NULL && cv_hosts_are_file(values->hosts)
+                           ? values->hosts
+                           : NULL;
+    struct stat facts;
+
+    return path != NULL && stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? path
+                                                                             : NULL;
+}
+
+/* Whether it is the file in which PBS says what it has granted. */
+static bool is_granted(const char *path)
+{
+    const char *granted = getenv("PBS_NODEFILE");
+
+    return granted != NULL && strcmp(granted, path) == 0;
+}
+
+static enum cleave_status read_file(const char *path, struct cv_arena *arena,
+                                    struct cv_host_spec *out, struct cleave_error *err)
+{
+    char *text = NULL;
+    size_t length;
+    enum cleave_status status;
+
+    CV_TRY(cv_input_read(path, MOST_BYTES, &text, &length, err));
+    status = strlen(text) == length
+                 ? cv_host_lines_add(text, cv_input_name(path), arena, out, err)
+                 : cv_fail(err, CLEAVE_EINPUT, "%s: expected lines of text, got a byte 0",
+                           cv_input_name(path));
+    free(text);
+    if (status == CLEAVE_OK && out->count == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: expected hosts, got none",
+                       cv_input_name(path));
+    return status;
+}
+
+static enum cleave_status read_words(const struct cv_run_options *values,
+                                     struct cv_arena *arena, struct cv_host_spec *out,
+                                     struct cleave_error *err)
+{
+    if (values->hosts_file != NULL)
+        CV_TRY(read_file(values->hosts_file, arena, out, err));
+    if (values->hosts != NULL)
+        CV_TRY(
+            cv_host_words_add(values->hosts, CV_HOSTS_PLAIN, "--hosts", arena, out, err));
+    for (size_t i = 0; i < values->logins.count; i++)
+        CV_TRY(cv_host_words_add(values->logins.items[i], CV_HOSTS_PARALLEL, "--sshlogin",
+                                 arena, out, err));
+    return cv_host_words_settle(
+        out, values->hosts_file != NULL && is_granted(values->hosts_file), "hosts", err);
+}
+
+/* --- who leads whom ----------------------------------------------------------------------- */
+
+/* The hosts of a run, and whom each is behind. */
+struct roster {
+    struct cv_host_spec words; /* its array is owned                                 */
+    uint32_t *leader;          /* of the arena: per host                             */
+    bool *leads;               /* the same                                           */
+    uint32_t usual;            /* slots of a host that does not say; 0: its cores    */
+    const struct cv_reach *reach;
+    struct cv_arena *arena;
+};
+
+/* Whether it is this machine. */
+static bool is_here(const struct roster *roster, const struct cv_host_spec_item *word)
+{
+    const char *as = roster->reach->view.as;
+
+    return word->name == NULL || (as != NULL && strcmp(word->name, as) == 0);
+}
+
+/* A host that --via names is one of those that there are, or one more. */
+static enum cleave_status meet(struct cv_host_spec *words,
+                               const struct cv_host_spec_item *host,
+                               struct cleave_error *err)
+{
+    struct cv_host_spec_item *found = words->items;
+    const struct cv_host_spec_item *end = words->items + words->count;
+
+    while (found < end && (found->name == NULL || strcmp(found->name, host->name) != 0))
+        found++;
+    if (found < end && host->slots > 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--via: '%s' is named elsewhere too: expected its slots there",
+                       host->name);
+    if (found < end && host->login != host->name &&
+        strcmp(found->login, host->login) != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--via: host '%s' is named twice and reached in different ways",
+                       host->name);
+    if (found < end)
+        return CLEAVE_OK;
+    if (!CV_ROOM(words->items, &words->room, words->count + 1))
+        return cv_fail_memory(err, "the hosts");
+    words->items[words->count++] = *host;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status find_leaders(struct roster *roster, struct cleave_error *err)
+{
+    struct cv_via via;
+    const char **names;
+    uint32_t n;
+
+    CV_TRY(cv_via_read(roster->reach->via.items, roster->reach->via.count, roster->arena,
+                       &via, err));
+    for (size_t i = 0; i < via.nhosts; i++)
+        CV_TRY(meet(&roster->words, &via.hosts[i], err));
+    n = (uint32_t)roster->words.count;
+    names = cv_array(roster->arena, n, sizeof *names);
+    roster->leader = cv_array(roster->arena, n, sizeof *roster->leader);
+    roster->leads = cv_array(roster->arena, n, sizeof *roster->leads);
+    if (names == NULL || roster->leader == NULL || roster->leads == NULL)
+        return cv_fail_memory(err, "the hosts");
+    for (uint32_t i = 0; i < n; i++) {
+        roster->leader[i] = CV_NO_LEADER;
+        if (!is_here(roster, &roster->words.items[i]))
+            names[i] = roster->words.items[i].name;
+    }
+    CV_TRY(cv_lead_rules_apply(via.rules, via.count,
+                               &(struct cv_lead_names){ names, NULL, n }, roster->leader,
+                               err));
+    for (uint32_t i = 0; i < n; i++)
+        if (roster->leader[i] != CV_NO_LEADER)
+            roster->leads[roster->leader[i]] = true;
+    return CLEAVE_OK;
+}
+
+/* Whether a host is behind `leader`, or behind one that is. */
+static bool is_behind(const struct roster *roster, uint32_t host, uint32_t leader)
+{
+    while (roster->leader[host] != CV_NO_LEADER) {
+        host = roster->leader[host];
+        if (host == leader)
+            return true;
+    }
+    return false;
+}
+
+/* What ssh is told, or the name of workers, as a list of hosts has it: an address of IPv6 is
+ * in brackets there. */
+static void words_add_host(const char *login, struct cv_text *out)
+{
+    const char *at = strrchr(login, '@');
+    const char *host = at != NULL ? at + 1 : login;
+
+    if (strchr(host, ':') != NULL && strncmp(login, "ssh://", 6) != 0)
+        cv_text_add(out, "%.*s[%s]", (int)(host - login), login, host);
+    else
+        cv_text_add(out, "%s", login);
+}
+
+/* A host as --sshlogin takes it. */
+static void add_login(const struct cv_host_spec_item *word, struct cv_text *out)
+{
+    if (out->length > 0)
+        cv_text_add(out, ",");
+    if (word->slots > 0)
+        cv_text_add(out, "%u/", word->slots);
+    if (word->ssh != NULL)
+        cv_text_add(out, "%s ", word->ssh);
+    words_add_host(word->login, out);
+}
+
+/* --via for one who is behind the leader and leads others. */
+static void add_via(const struct roster *roster, uint32_t leader, struct cv_words *out)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    const char *between = ":";
+
+    cv_words_add(out, "--via");
+    words_add_host(roster->words.items[leader].name, &text);
+    for (uint32_t i = 0; i < roster->words.count; i++)
+        if (roster->leader[i] == leader) {
+            cv_text_add(&text, "%s", between);
+            words_add_host(roster->words.items[i].name, &text);
+            between = ",";
+        }
+    cv_words_take(out, &text);
+}
+
+/* Whom a host leads: their names, and the words that tell it. */
+static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
+                                   const char *const **behind, const char *const **led,
+                                   struct cleave_error *err)
+{
+    const struct cv_host_spec_item *items = roster->words.items;
+    struct cv_words names = { .arena = roster->arena }, words = names;
+    struct cv_text logins = { NULL, 0, 0, false };
+    char usual[16];
+
+    add_login(&(struct cv_host_spec_item){ .login = items[leader].name,
+                                           .slots = items[leader].slots },
+              &logins);
+    for (uint32_t i = 0; i < roster->words.count; i++) {
+        if (roster->leader[i] == leader)
+            cv_words_add(&names, items[i].name);
+        if (is_behind(roster, i, leader))
+            add_login(&items[i], &logins);
+        if (roster->leads[i] && is_behind(roster, i, leader))
+            add_via(roster, i, &words);
+    }
+    if (logins.length > CV_LED_MOST) {
+        cv_text_done(&logins);
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--via: expected at most %d bytes of hosts behind '%s', got %zu",
+                       (int)CV_LED_MOST, items[leader].name, logins.length);
+    }
+    cv_words_add(&words, "--sshlogin");
+    cv_words_take(&words, &logins);
+    if (roster->usual > 0) {
+        snprintf(usual, sizeof usual, "%u", roster->usual);
+        cv_words_add(&words, "--workers");
+        cv_words_add(&words, usual);
+    }
+    *behind = cv_words_done(&names);
+    *led = cv_words_done(&words);
+    return *behind != NULL && *led != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+}
+
+/* --- their workers ------------------------------------------------------------------------ */
+
+/* 0: as many as it says when it is reached. One who leads others is one worker. */
+static uint32_t slots_of(const struct roster *roster, uint32_t host)
+{
+    const struct cv_host_spec_item *word = &roster->words.items[host];
+    const uint32_t said = word->slots > 0 ? word->slots : roster->usual;
+
+    if (roster->leads[host])
+        return 1;
+    return said > 0 || !is_here(roster, word) ? said : (uint32_t)cv_usable_cores();
+}
+
+/* A worker for every slot that is known of, and one for a host of which it is not, in groups
+ * of which *of says what host each is. */
+static enum cleave_status build(const struct roster *roster, uint32_t **of,
+                                struct cleave_platform **out, struct cleave_error *err)
+{
+    const size_t count = roster->words.count;
+    struct cv_group *groups = cv_array(roster->arena, count, sizeof *groups);
+    struct cleave_worker *kinds = cv_array(roster->arena, count, sizeof *kinds);
+    uint32_t n = 0;
+
+    *of = cv_array(roster->arena, count, sizeof **of);
+    if (groups == NULL || kinds == NULL || *of == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cv_host_spec_item *word = &roster->words.items[i];
+        const bool here = is_here(roster, word);
+        const uint32_t slots = slots_of(roster, i);
+
+        if (roster->leader[i] != CV_NO_LEADER)
+            continue;
+        groups[n] = (struct cv_group){ .name = word->name != NULL ? word->name : HERE,
+                                       .count = slots > 0 ? slots : 1 };
+        CV_TRY(cv_worker_name_check(groups[n].name, "a host", err));
+        kinds[n] = cv_nominal_worker(here ? CV_NOMINAL_HERE : CV_NOMINAL_RANK);
+        (*of)[n++] = i;
+    }
+    return cv_platform_build(CLEAVE_PORT_MULTI, kinds, groups, n, out, NULL, err);
+}
+
+static enum cleave_status words_fill_crew(const struct roster *roster, const uint32_t *of,
+                                          struct cv_worker_list *out,
+                                          struct cleave_error *err)
+{
+    for (uint32_t g = 0; g < out->platform->ngroups; g++) {
+        const struct cv_group *group = &out->platform->groups[g];
+        const struct cv_host_spec_item *word = &roster->words.items[of[g]];
+        const struct cv_host_fields host = { .name = group->name, .ssh = word->login };
+        struct cv_reach own = *roster->reach;
+        const char *const *led = NULL;
+
+        if (is_here(roster, word))
+            continue;
+        if (word->ssh != NULL)
+            own.ssh = word->ssh;
+        if (roster->leads[of[g]])
+            CV_TRY(find_led(roster, of[g], &out->behind[out->nhosts], &led, err));
+        CV_TRY(host_describe(&host, &own, led, group->first, slots_of(roster, of[g]),
+                             roster->arena, &out->hosts[out->nhosts++], err));
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_crew(struct roster *roster, struct cv_worker_list *out,
+                                    struct cleave_error *err)
+{
+    const char *as = roster->reach->view.as;
+    bool known = as == NULL;
+    uint32_t *of;
+
+    for (size_t i = 0; !known && i < roster->words.count; i++)
+        known = roster->words.items[i].name != NULL &&
+                strcmp(roster->words.items[i].name, as) == 0;
+    if (!known)
+        return cv_fail(err, CLEAVE_EINPUT, "--as: there is no host '%s' to be", as);
+    CV_TRY(find_leaders(roster, err));
+    CV_TRY(build(roster, &of, &out->platform, err));
+    out->hosts = cv_array(roster->arena, roster->words.count, sizeof *out->hosts);
+    out->behind = cv_array(roster->arena, roster->words.count, sizeof *out->behind);
+    if (out->hosts == NULL || out->behind == NULL)
+        return cv_fail_memory(err, "the hosts");
+    return words_fill_crew(roster, of, out, err);
+}
+
+/* -j beside hosts: what each has that does not say. */
+static enum cleave_status read_usual(const char *text, uint32_t *out,
+                                     struct cleave_error *err)
+{
+    char *end;
+    unsigned long number;
+
+    *out = 0;
+    if (text == NULL || strcmp(text, "100%") == 0)
+        return CLEAVE_OK;
+    number = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < 1 ||
+        number > CV_HOST_SLOTS_MOST)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--workers: beside hosts expected the slots of each, 1 to %d, or "
+                       "100%%, got '%s'",
+                       (int)CV_HOST_SLOTS_MOST, text);
+    *out = (uint32_t)number;
+    return CLEAVE_OK;
+}
+
+/* The crew of a platform file, beside which nothing else may name hosts. */
+static enum cleave_status open_file(const struct cv_run_options *values,
+                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    struct cv_worker_list *out, struct cleave_error *err)
+{
+    struct cv_reach own = *reach;
+    struct cv_via via;
+
+    if (values->hosts_file != NULL || values->logins.count > 0)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "--hosts %s is a platform file: expected neither --hosts-file nor --sshlogin",
+            values->hosts);
+    if (values->workers != NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "expected --workers or --hosts, got both");
+    if (strchr(values->hosts, '/') != NULL && !hosts_are_text(values->hosts) &&
+        access(values->hosts, F_OK) != 0 && errno == ENOENT)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--hosts: %s: No such file or directory: expected a platform "
+                       "file, or hosts as in a,b:4,me@c",
+                       values->hosts);
+    CV_TRY(cv_via_read_names(values->via.items, values->via.count, arena, &via, err));
+    own.view.rules = via.rules;
+    own.view.nrules = via.count;
+    return cv_crew_open(values->hosts, &own, arena, out, err);
+}
+
+enum cleave_status cv_crew_find(const struct cv_run_options *values,
+                                const struct cv_reach *reach, struct cv_arena *arena,
+                                struct cv_worker_list *out, struct cleave_error *err)
+{
+    struct roster roster = { .reach = reach, .arena = arena };
+    enum cleave_status status;
+
+    *out = (struct cv_worker_list){ .platform = NULL };
+    if (values->hosts != NULL && cv_hosts_are_file(values->hosts))
+        return open_file(values, reach, arena, out, err);
+    CV_TRY(read_usual(values->workers, &roster.usual, err));
+    status = read_words(values, arena, &roster.words, err);
+    if (status == CLEAVE_OK)
+        status = make_crew(&roster, out, err);
+    free(roster.words.items);
+    return status;
 }

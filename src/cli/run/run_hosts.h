@@ -1,37 +1,14 @@
 /* run_hosts.h -- other machines that a run is told of. SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_HOSTS_H
 #define CV_RUN_HOSTS_H
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "cli/run/run_options.h"
 #include "model/platform/platform_internal.h"
 #include "run/hosts/host_spec.h"
 
 /* --- one of them (run_hosts.c) ------------------------------------------------------------ */
 
-/* How `group`, of which the name, ssh and command are read, is reached; its workers are
- * [first, first + slots). `led`: words that tell it whom it leads; NULL: nobody. */
-enum cleave_status cv_host_describe(const struct cv_group *group,
-                                    const struct cv_reach *reach, const char *const *led,
-                                    uint32_t first, uint32_t slots,
-                                    struct cv_arena *arena, struct cleave_host *out,
-                                    struct cleave_error *err);
-
-/* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
- * and workers. A file whose name has several lines is a file. */
-bool cv_hosts_are_text(const char *text);
-
-/* --- copies of cleave for them (run_copies.c) --------------------------------------------- */
-
-/* A line for a shell: start the copy for the processor over there, or say which one is
- * lacking. */
-void cv_copies_words(const struct cv_copies *copies, const char *runner,
-                     struct cv_text *line);
-/* A script for sh as the last word of ssh, whatever shell reads it there; it is taken. */
-void cv_script_add(struct cv_words *words, struct cv_text *script);
-/* What can be taken to a host, by processor, and what is said where there is nothing. */
-enum cleave_status cv_copies_offer(const struct cv_group *group,
-                                   const struct cv_reach *reach, struct cv_arena *arena,
-                                   struct cleave_host *out, struct cleave_error *err);
+/* --- copies of cleave for them (run_hosts.c) --------------------------------------------- */
 
 /* --- those that lead others (run_leaders.c) ------------------------------------------------- */
 
@@ -40,14 +17,14 @@ enum { CV_LED_MOST = 96 * 1024 };
 
 /* What a worker that leads others is told: who it is, whom it leads, and what this run is
  * told. */
-void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                    const char *const *led, struct cv_words *words);
 /* The same for a shell. */
-void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
                   const char *const *led, struct cv_arena *arena, struct cv_text *line);
 /* Whom a worker of a platform file leads: their names, and the words that tell it. */
 enum cleave_status cv_leads_of_file(const char *path, const char *text,
-                                    const struct cv_group *group,
+                                    const struct cv_host_fields *host,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     const char *const **behind, const char *const **led,
                                     struct cleave_error *err);
@@ -56,7 +33,7 @@ void cv_leads_compare(const struct cv_worker_list *before,
                       const struct cv_worker_list *now,
                       void (*note)(void *context, const char *text), void *context);
 
-/* --- hosts in words (run_host_words.c) ---------------------------------------------------- */
+/* --- hosts in words (run_hosts.c) ---------------------------------------------------- */
 
 /* Whether --hosts names a platform file. It is one if it has a slash, ends as such files do,
  * or is there; anything else is a list of hosts. */

@@ -32,10 +32,8 @@ struct sizes {
 static int fail_item(const char *option, uint64_t item, const char *expected,
                      const char *got)
 {
-    char shown[CV_ECHO_ROOM];
-
-    return cv_print_error(CV_EXIT_USAGE, "%s: item %llu: %s, got '%s'", option,
-                          (unsigned long long)item + 1, expected, cv_echo(got, shown));
+    return cv_refuse("%s: item %llu: %s, got '%s'", option, (unsigned long long)item + 1,
+                     expected, CV_ECHO(got));
 }
 
 static int read_size(const char *option, uint64_t item, const char *text, double *out)
@@ -91,11 +89,9 @@ static int read_column(struct sizes *sizes, uint64_t column)
         if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
             status = cv_print_status(&err);
         else if (column > arguments.count)
-            status =
-                cv_print_error(CV_EXIT_USAGE,
-                               "--weight: item %llu has no column %llu; --colsep says "
-                               "where columns end",
-                               (unsigned long long)i + 1, (unsigned long long)column);
+            status = cv_refuse(
+                "--weight: item %llu has no column %llu; --colsep says where columns end",
+                (unsigned long long)i + 1, (unsigned long long)column);
         else
             status =
                 read_size("--weight", i, arguments.items[column - 1], &sizes->items[i]);
@@ -143,11 +139,11 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
         count++;
     }
     if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
-        status = cv_print_error(
-            CV_EXIT_USAGE,
-            "--weight: expected a number for each of %llu %s from '%s', got %s",
-            (unsigned long long)sizes->count, sizes->count == 1 ? "item" : "items",
-            command, count < sizes->count ? "fewer" : "more");
+        status =
+            cv_refuse("--weight: expected a number for each of %llu %s from '%s', got %s",
+                      (unsigned long long)sizes->count,
+                      sizes->count == 1 ? "item" : "items", command,
+                      count < sizes->count ? "fewer" : "more");
     while (getc(answers) != EOF) /* so that it can end */
         continue;
     free(line);
@@ -203,7 +199,7 @@ static int ask_command(struct sizes *sizes, const char *command)
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         continue;
     if (status == CV_EXIT_DONE && ended != 0)
-        status = cv_print_error(CV_EXIT_USAGE, "--weight: '%s' failed", shown);
+        status = cv_refuse("--weight: '%s' failed", shown);
     return status;
 }
 
@@ -214,10 +210,8 @@ static int read_weight(struct sizes *sizes, const char *weight)
     if (digits > 0 && weight[digits] == '\0') {
         const uint64_t column = strtoull(weight, NULL, 10);
 
-        return column > 0
-                   ? read_column(sizes, column)
-                   : cv_print_error(CV_EXIT_USAGE,
-                                    "--weight: expected a column from 1 on, got 0");
+        return column > 0 ? read_column(sizes, column)
+                          : cv_refuse("--weight: expected a column from 1 on, got 0");
     }
     return ask_command(sizes, weight);
 }
@@ -241,7 +235,6 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
 {
     double sum = 0;
     uint64_t known = 0;
-    char shown[CV_ECHO_ROOM];
 
     for (uint64_t i = 0; i < sizes->count; i++) {
         struct cv_text line = { NULL, 0, 0, false };
@@ -261,8 +254,7 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
         known += found != NULL;
     }
     if (known == 0)
-        return cv_print_error(CV_EXIT_USAGE, "--costs: '%s' has none of these commands",
-                              cv_echo(path, shown));
+        return cv_refuse("--costs: '%s' has none of these commands", CV_ECHO(path));
     for (uint64_t i = 0; i < sizes->count; i++)
         if (sizes->items[i] < 0)
             sizes->items[i] = sum / (double)known;
@@ -279,7 +271,7 @@ static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *ar
         return cv_print_status(&err);
     costs = cv_array(arena, (size_t)log.count, sizeof *costs);
     if (costs == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the job log");
+        return cv_no_memory("the job log");
     for (uint64_t i = 0; i < log.count; i++)
         costs[i] = (struct cost){ log.names[i], log.sizes[i] };
     qsort(costs, (size_t)log.count, sizeof *costs, by_command);
@@ -333,14 +325,14 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     if (status != CV_EXIT_DONE)
         return status;
     if (values->weight != NULL && values->costs != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "expected --weight or --costs, got both");
+        return cv_refuse("expected --weight or --costs, got both");
     out->policy.name = NULL;
     if (!looks || (values->weight == NULL && values->costs == NULL &&
                    !is_worth_it(values, sizes.count, workers)))
         return CV_EXIT_DONE;
     sizes.items = cv_array(call->arena, (size_t)sizes.count, sizeof *sizes.items);
     if (sizes.items == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sizes of items");
+        return cv_no_memory("the sizes of items");
     if (values->weight != NULL)
         status = read_weight(&sizes, values->weight);
     else if (values->costs != NULL)
@@ -348,11 +340,9 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     else
         status = measure_files(&sizes, &all);
     if (status == CV_EXIT_DONE && !all && values->policy != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--policy %s: items are not all files, so nobody knows what they "
-            "take: say --weight or --costs",
-            values->policy);
+        return cv_refuse("--policy %s: items are not all files, so nobody knows what "
+                         "they take: say --weight or --costs",
+                         values->policy);
     if (status != CV_EXIT_DONE || !all || sizes.count == 0 || are_alike(&sizes))
         return status;
     out->items.sizes = sizes.items;

@@ -7,13 +7,266 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
+#include <cleave/execute.h>
 #include "base/fail.h"
+#include "cli/common/call_files.h"
 #include "cli/common/output.h"
-#include "cli/run/run_item_files.h"
-#include "cli/run/run_item_lists.h"
-#include "cli/run/run_values.h"
-#include "run/items/item_stream.h"
+#include "cli/log/job_log.h"
+#include "cli/run/run_results.h"
+#include "cli/run/run_options.h"
+#include "run/items/item_lists.h"
+#include "run/split/split.h"
+
+/* --- the lists of items of a call: which there are, and what is in them ------------ */
+
+/* --- finding them ------------------------------------------------------------------------- */
+
+enum mark { NO_MARK, ITEMS, FILES };
+
+/* ":::" and "::::", with '+' if what follows is linked to the list before. */
+static enum mark mark_of(const char *word, bool *linked)
+{
+    const size_t colons = strspn(word, ":");
+
+    *linked = strcmp(word + colons, "+") == 0;
+    if ((word[colons] != '\0' && !*linked) || (colons != 3 && colons != 4))
+        return NO_MARK;
+    return colons == 3 ? ITEMS : FILES;
+}
+
+/* Operands before the first of ":::" and the like; all if there is none, or if they are another
+ * program's. */
+static size_t item_lists_words(const struct cv_call *call)
+{
+    size_t count = 0;
+    bool linked;
+
+    while (count < call->noperands &&
+           mark_of(call->operands[count], &linked) == NO_MARK) {
+        const char *slash = strrchr(call->operands[count], '/');
+
+        if (strcmp(slash != NULL ? slash + 1 : call->operands[count], "parallel") == 0)
+            return call->noperands;
+        count++;
+    }
+    return count;
+}
+
+/* The files of '::::'; room for all operands. */
+static size_t find_files(const struct cv_call *call, struct cv_other_file *out)
+{
+    const size_t noperands = call->noperands;
+    enum mark kind = NO_MARK;
+    size_t count = 0;
+    bool linked;
+
+    for (size_t i = item_lists_words(call); i < noperands; i++) {
+        const enum mark mark = mark_of(call->operands[i], &linked);
+
+        if (mark != NO_MARK)
+            kind = mark;
+        else if (kind == FILES)
+            out[count++] = (struct cv_other_file){ "::::", call->operands[i], false };
+    }
+    return count;
+}
+
+int cv_item_lists_check_files(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_other_file *others =
+        cv_array(call->arena, call->noperands + 1, sizeof *others);
+    size_t count;
+
+    if (others == NULL)
+        return cv_no_memory("the names of files");
+    count = find_files(call, others);
+    if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE &&
+        strncmp(values->results, "-.", 2) != 0)
+        others[count++] = (struct cv_other_file){ "--results", values->results, true };
+    return cv_files_check(call, others, count);
+}
+
+/* --- reading them ------------------------------------------------------------------------- */
+
+/* What --delimiter says; false: it is not one byte. */
+static bool item_delimiter(const char *text, char *out)
+{
+    static const char letters[] = "nt0\\", bytes[] = "\n\t\0\\";
+    const char *at = text[0] == '\\' && text[1] != '\0' && text[2] == '\0'
+                         ? strchr(letters, text[1])
+                         : NULL;
+
+    *out = at != NULL ? bytes[at - letters] : text[0];
+    return at != NULL || text[1] == '\0';
+}
+
+/* Whether a place needs the number of all items. */
+static bool counts_all(const struct cv_call *call, size_t nwords)
+{
+    const struct cv_run_options *values = call->values;
+    bool counts = values->tagstring != NULL || values->results != NULL;
+
+    for (size_t i = 0; i < nwords; i++)
+        counts = counts || strstr(call->operands[i], "{##}") != NULL ||
+                 strstr(call->operands[i], "{0#}") != NULL;
+    return values->plus && counts;
+}
+
+/* Whether something has to know all items before the first is begun. */
+static bool needs_all(const struct cv_run_options *values)
+{
+    return values->shuffle || values->fill || values->fill_words ||
+           values->weight != NULL || values->costs != NULL || values->journal != NULL ||
+           values->delimiter != NULL || values->policy != NULL;
+}
+
+/* The only list there is, if it is a file that is to be read as it comes; NULL: it is not. */
+static const char *find_stream(const struct cv_call *call, size_t nwords)
+{
+    const struct cv_run_options *values = call->values;
+    const char *path = NULL;
+    size_t count = values->item_files.count + (values->each != 0);
+    bool linked;
+
+    if (values->each)
+        path = values->inputs.count > 0 ? values->inputs.items[0] : "-";
+    else if (count > 0)
+        path = values->item_files.items[0];
+    for (size_t i = nwords; i < call->noperands; i++) {
+        if (mark_of(call->operands[i], &linked) == ITEMS)
+            return NULL;
+        if (mark_of(call->operands[i], &linked) == NO_MARK) {
+            path = call->operands[i];
+            count++;
+        }
+    }
+    return count == 1 && (!values->each || values->inputs.count <= 1) &&
+                   !needs_all(values) && !counts_all(call, nwords) &&
+                   cv_item_list_is_streamed(path)
+               ? path
+               : NULL;
+}
+
+/* Records of inputs that are items: those of --each, or the lines of a list. */
+static enum cleave_status open_stream(const struct cv_run_options *values,
+                                      const char *const *paths, size_t npaths,
+                                      struct cv_item_stream **out,
+                                      struct cleave_error *err)
+{
+    struct cv_splitter *splitter;
+
+    CV_TRY(cv_splitter_parse(values->split != NULL ? values->split
+                             : values->null        ? "nul"
+                                                   : "lines",
+                             &splitter, err));
+    return cv_item_stream_new(
+        paths, npaths,
+        &(struct cv_source_options){
+            .raw = !values->each ||
+                   (values->decode != NULL && strcmp(values->decode, "none") == 0),
+            .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
+                                                 : CLEAVE_MAX_RECORD },
+        splitter, out, err);
+}
+
+/* Names of columns have to be there before a command can be made. */
+static enum cleave_status begin_stream(const struct cv_run_options *values,
+                                       struct cv_item_lists *lists,
+                                       struct cv_item_stream **stream,
+                                       struct cleave_error *err)
+{
+    bool ended = false;
+
+    CV_TRY(cv_item_lists_begin(lists, false, err));
+    while (values->header != NULL && !ended && lists->items[0].count == 0)
+        CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
+    if (ended) {
+        cv_item_stream_free(*stream);
+        *stream = NULL;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_each(const struct cv_run_options *values,
+                                    struct cv_item_lists *lists, struct cleave_error *err)
+{
+    struct cv_item_stream *stream;
+
+    CV_TRY(cv_item_lists_begin(lists, false, err));
+    CV_TRY(open_stream(values, values->inputs.items, values->inputs.count, &stream, err));
+    return cv_item_stream_read_all(stream, lists, err);
+}
+
+static enum cleave_status read_file(const struct cv_run_options *values, const char *path,
+                                    bool linked, struct cv_item_lists *lists,
+                                    struct cleave_error *err)
+{
+    char mark = values->null ? '\0' : '\n';
+
+    if (values->delimiter != NULL)
+        item_delimiter(values->delimiter, &mark);
+    CV_TRY(cv_item_lists_begin(lists, linked, err));
+    return cv_item_lists_add_file(lists, path, mark, err);
+}
+
+/* What stands behind the command: marks, and behind each its items or files. */
+static enum cleave_status read_operands(const struct cv_call *call, size_t from,
+                                        struct cv_item_lists *lists,
+                                        struct cleave_error *err)
+{
+    enum mark mark = NO_MARK;
+    bool linked = false;
+
+    for (size_t i = from; i < call->noperands; i++) {
+        bool next_linked;
+        const enum mark next = mark_of(call->operands[i], &next_linked);
+
+        if (next != NO_MARK) {
+            mark = next;
+            linked = next_linked;
+            if (linked && mark == ITEMS && lists->count == 0)
+                return cv_fail(
+                    err, CLEAVE_EINPUT,
+                    "'%s' links its items to those of a list before, and there is none",
+                    call->operands[i]);
+            if (mark == ITEMS)
+                CV_TRY(cv_item_lists_begin(lists, linked, err));
+        } else if (mark == ITEMS) {
+            CV_TRY(cv_item_lists_add(lists, call->operands[i], strlen(call->operands[i]),
+                                     err));
+        } else {
+            CV_TRY(read_file(call->values, call->operands[i], linked && lists->count > 0,
+                             lists, err));
+        }
+    }
+    return CLEAVE_OK;
+}
+
+/* All lists; or *stream, from which the only one is to come, in whole or in part. It is the
+ * caller's also when that fails. */
+static enum cleave_status item_lists_read(const struct cv_call *call,
+                                          struct cv_item_lists *lists,
+                                          struct cv_item_stream **stream,
+                                          struct cleave_error *err)
+{
+    const struct cv_run_options *values = call->values;
+    const size_t nwords = item_lists_words(call);
+    const char *path = find_stream(call, nwords);
+
+    lists->link = values->link != 0;
+    if (path != NULL) {
+        CV_TRY(open_stream(values, &path, 1, stream, err));
+        return begin_stream(values, lists, stream, err);
+    }
+    if (values->each)
+        CV_TRY(read_each(values, lists, err));
+    for (size_t i = 0; i < values->item_files.count; i++)
+        CV_TRY(read_file(values, values->item_files.items[i], false, lists, err));
+    return read_operands(call, nwords, lists, err);
+}
+
+/* --- one command for each item: what was asked for --------------------------------- */
 
 /* --- finding them ------------------------------------------------------------------------- */
 
@@ -22,142 +275,23 @@ bool cv_run_items_asked(const struct cv_call *call)
     const struct cv_run_options *values = call->values;
 
     return !values->literal && (values->each || values->item_files.count > 0 ||
-                                cv_item_lists_words(call) < call->noperands);
-}
-
-int cv_run_items_missed(const struct cv_run_options *values)
-{
-    const char *name = values->null                      ? "--null"
-                       : values->delimiter != NULL       ? "--delimiter"
-                       : values->link                    ? "--link"
-                       : values->colsep != NULL          ? "--colsep"
-                       : values->replace != NULL         ? "--replace"
-                       : values->rules.count > 0         ? "--rpl"
-                       : values->quote                   ? "--quote"
-                       : values->max_args != CV_ARGS_ONE ? "--max-args"
-                       : values->max_lines > 0           ? "--max-lines"
-                       : values->fill                    ? "--fill"
-                       : values->fill_words              ? "--fill-words"
-                       : values->many                    ? "--many"
-                       : values->shuffle                 ? "--shuf"
-                       : values->tag                     ? "--tag"
-                       : values->tagstring != NULL       ? "--tagstring"
-                       : values->results != NULL         ? "--results"
-                       : values->files                   ? "--files"
-                       : values->weight != NULL          ? "--weight"
-                       : values->costs != NULL           ? "--costs"
-                       : values->ungroup                 ? "--ungroup"
-                       : values->transfers.count > 0     ? "--transferfile"
-                       : values->transfer                ? "--transfer"
-                       : values->returns.count > 0       ? "--return"
-                       : values->basefiles.count > 0     ? "--basefile"
-                       : values->cleanup                 ? "--cleanup"
-                                                         : NULL;
-
-    if (name == NULL)
-        return CV_EXIT_DONE;
-    /* Records of the input have ends of their own. */
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "%s is for items, and there are none: say which behind the command, "
-        "as in ... {} ::: *.txt, or %s",
-        name,
-        values->delimiter != NULL && !values->null
-            ? "-a - for those of standard input"
-            : "--each for the records of the input");
+                                item_lists_words(call) < call->noperands);
 }
 
 /* --- opening them ------------------------------------------------------------------------- */
 
-/* What makes no sense together, of the places that items come from. */
-static int check_lists(const struct cv_run_options *values)
+static int check_values(const struct cv_run_options *values)
 {
     char mark;
 
-    if (!values->each && (values->inputs.count > 0 || values->split != NULL))
-        return cv_print_error(
-            CV_EXIT_USAGE, "expected items or an input, got both: --each makes items of "
-                           "the records of the input");
-    if (values->delimiter != NULL && (values->each || values->null))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--delimiter is for lists of items: expected -a FILE, or -a - for "
-            "standard input, and no %s",
-            values->each ? "--each" : "--null");
-    if (values->delimiter != NULL && !cv_item_delimiter(values->delimiter, &mark))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--delimiter: expected one byte, or one of \\n, \\t and \\0, got "
-            "'%s'",
+    if (values->delimiter != NULL && !item_delimiter(values->delimiter, &mark))
+        return cv_refuse(
+            "--delimiter: expected one byte, or one of \\n, \\t and \\0, got '%s'",
             values->delimiter);
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--header: of items expected ':', the names in their first row, "
-            "got '%s'",
+        return cv_refuse(
+            "--header: of items expected ':', the names in their first row, got '%s'",
             values->header);
-    return CV_EXIT_DONE;
-}
-
-/* The same of how many a command gets. */
-static int check_counts(const struct cv_run_options *values)
-{
-    if ((values->fill || values->fill_words) && values->max_lines > 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
-    if (values->max_args == 0 &&
-        (values->max_lines > 0 || values->fill || values->fill_words))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "expected -n 0, which gives no items to commands, or one of -L, "
-            "-m and -X, got both");
-    if (values->many && (values->max_args != CV_ARGS_ONE || values->max_lines > 0 ||
-                         values->fill || values->fill_words))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --many or one of -n, -L, -m and -X, got both");
-    if (values->many &&
-        (values->tag || values->tagstring != NULL || values->results != NULL ||
-         values->files || values->journal != NULL || values->weight != NULL ||
-         values->costs != NULL || values->transfers.count > 0 || values->transfer ||
-         values->returns.count > 0 || values->ungroup || values->line_buffer))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "with --many items have no command of their own: expected none of --tag, "
-            "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
-            "--ungroup and --line-buffer");
-    if (values->block > 0)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "items are done one at a time: expected no --block; -n N gives N "
-            "of them to a command");
-    return CV_EXIT_DONE;
-}
-
-/* The same of what becomes of outputs. */
-static int check_outputs(const struct cv_run_options *values)
-{
-    if (values->ungroup && (values->tag || values->tagstring != NULL))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "with --ungroup nothing is known of lines: expected neither --tag nor "
-            "--tagstring, or --line-buffer instead");
-    if ((values->ungroup || values->line_buffer) &&
-        (values->results != NULL || values->files || values->reduce != NULL ||
-         values->journal != NULL))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "with %s nothing is known of outputs: expected none of "
-                              "--results, --files, --reduce and --journal",
-                              values->ungroup ? "--ungroup" : "--line-buffer");
-    if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "commands on hosts cannot write to the output themselves: expected "
-            "no --ungroup; --line-buffer writes each line as it comes");
-    if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
-        values->isolate || values->failed != NULL || values->cat)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "expected items or one of --persistent, --cat, --header-out, "
-            "--pairs, --isolate and --failed, which are for chunks of an input");
     return CV_EXIT_DONE;
 }
 
@@ -174,45 +308,42 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                       struct cv_run_items *out)
 {
     const struct cv_run_options *values = call->values;
-    const size_t nwords = cv_item_lists_words(call);
+    const size_t nwords = item_lists_words(call);
     const char **words = cv_array(call->arena, nwords + 1, sizeof *words);
     struct cv_item_lists lists = { .items = NULL };
     struct cv_item_stream *stream = NULL;
     struct cleave_error err;
     enum cleave_status status;
 
-    if (check_lists(values) != CV_EXIT_DONE || check_counts(values) != CV_EXIT_DONE ||
-        check_outputs(values) != CV_EXIT_DONE)
-        return CV_EXIT_USAGE;
+    CV_DO(check_values(values));
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     memcpy(words, call->operands, nwords * sizeof *words);
-    status = cv_item_lists_read(call, &lists, &stream, &err);
+    status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
     if (status == CLEAVE_OK)
-        status = cv_item_commands_init(&out->commands, &lists, stream,
-                                       &(struct cv_item_options){
-                                           .words = words,
-                                           .whole = values->replace,
-                                           .columns = values->colsep,
-                                           .rules = values->rules.items,
-                                           .nrules = values->rules.count,
-                                           .header = values->header != NULL,
-                                           .plus = values->plus != 0,
-                                           .none = values->max_args == 0,
-                                           .as_words = values->quote != 0,
-                                           .per = values->max_args == CV_ARGS_ONE
-                                                      ? values->max_lines
-                                                      : values->max_args,
-                                           .many = values->fill || values->fill_words,
-                                           .contexts = values->fill_words != 0,
-                                           .spread = workers,
-                                           .shuffle = values->shuffle ? new_seed() : 0,
-                                           .away = cv_hosts_asked(values) ||
-                                                   values->mpi || values->slurm,
-                                           .shown_only = values->dry_run != 0 },
-                                       &err);
+        status = cv_item_commands_init(
+            &out->commands, &lists, stream,
+            &(struct cv_item_options){
+                .words = words,
+                .replacements = { .plus = values->plus != 0,
+                                  .whole = values->replace,
+                                  .definitions = values->rules.items,
+                                  .ndefinitions = values->rules.count },
+                .separator = values->colsep,
+                .header = values->header != NULL,
+                .no_arguments = values->max_args == 0,
+                .literal = values->quote != 0,
+                .per = values->max_args == CV_ARGS_ONE ? values->max_lines
+                                                       : values->max_args,
+                .many = values->fill || values->fill_words,
+                .repeats = values->fill_words != 0,
+                .spread = workers,
+                .shuffle = values->shuffle ? new_seed() : 0,
+                .remote = cv_hosts_asked(values) || values->mpi || values->slurm,
+                .shown_only = values->dry_run != 0 },
+            &err);
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
         return cv_print_status(&err);
@@ -320,7 +451,7 @@ static void item_over(void *context, uint64_t item)
 {
     struct cv_run_items *items = context;
 
-    cv_item_commands_over(&items->commands, item);
+    cv_item_commands_release(&items->commands, item);
 }
 
 /* The program that all commands have, so that it is looked for once. */
@@ -338,7 +469,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
         words[0] = cv_arena_text(call->arena, program);
     free(program);
     if (words == NULL || words[0] == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     out->command = words;
     out->items = (struct cleave_items){ .count = commands->count,
                                         .words = get_words,
@@ -381,7 +512,7 @@ static int show_lines(struct cv_item_commands *commands, uint64_t from)
         fputc('\n', stdout);
         cv_text_done(&line);
         if (commands->stream != NULL)
-            cv_item_commands_over(commands, i);
+            cv_item_commands_release(commands, i);
     }
     return CV_EXIT_DONE;
 }

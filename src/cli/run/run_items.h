@@ -2,14 +2,13 @@
 #ifndef CV_RUN_ITEMS_H
 #define CV_RUN_ITEMS_H
 #include <cleave/execute.h>
+#include <stdbool.h>
 #include "cli/run/run_options.h"
 #include "cli/run/run_results.h"
+#include "run/items/item_lists.h"
 
 /* Whether the call has items: ":::" and the like behind the command, -a or --each. */
 bool cv_run_items_asked(const struct cv_call *call);
-/* Without items: whether there are options that only they have use for. Returns an exit
- * status. */
-int cv_run_items_missed(const struct cv_run_options *values);
 /* Read the items and make their commands. Returns an exit status; what is wrong has been
  * told. */
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,
@@ -23,5 +22,10 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
                       uint32_t workers, struct cleave_execution *out);
 /* --dry-run: the command lines. */
 int cv_run_items_show(struct cv_run_items *items);
+
+struct cv_item_stream;
+
+/* cv_files_check with the files of '::::' and of '--results FILE.csv' among them. */
+int cv_item_lists_check_files(const struct cv_call *call);
 
 #endif

@@ -4,26 +4,26 @@
 #include "base/shell_word.h"
 #include "cli/common/output.h"
 #include "cli/run/run_hosts.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 
-void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                    const char *const *led, struct cv_words *words)
 {
     cv_words_split(words, "--lead -- --as");
-    cv_words_add(words, group->name);
+    cv_words_add(words, host->name);
     for (size_t i = 0; led[i] != NULL; i++)
         cv_words_add(words, led[i]);
     for (size_t i = 0; reach->lead[i] != NULL; i++)
         cv_words_add(words, reach->lead[i]);
 }
 
-void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
                   const char *const *led, struct cv_arena *arena, struct cv_text *line)
 {
     struct cv_words words = { .arena = arena };
     const char *const *list;
 
-    cv_lead_words(group, reach, led, &words);
+    cv_lead_words(host, reach, led, &words);
     list = cv_words_done(&words);
     cv_text_add(line, " ");
     if (list != NULL)
@@ -39,21 +39,21 @@ static enum cleave_status list_behind(const char *path, const char *text,
 {
     struct cv_platform_view how = reach->view;
     struct cv_words names = { .arena = arena };
-    struct cleave_platform *view;
+    struct cv_platform_file view;
 
     how.as = leader;
-    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, &view, err));
-    for (uint32_t g = 0; g < view->ngroups; g++)
-        if (strcmp(view->groups[g].name, leader) != 0)
-            cv_words_add(&names, view->groups[g].name);
-    cleave_platform_free(view);
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, arena, &view, err));
+    for (uint32_t g = 0; g < view.platform->ngroups; g++)
+        if (strcmp(view.hosts[g].name, leader) != 0)
+            cv_words_add(&names, view.hosts[g].name);
+    cleave_platform_free(view.platform);
     *out = cv_words_done(&names);
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
 /* Those behind a leader are its own affair, which has to be known there. */
 enum cleave_status cv_leads_of_file(const char *path, const char *text,
-                                    const struct cv_group *group,
+                                    const struct cv_host_fields *host,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     const char *const **behind, const char *const **led,
                                     struct cleave_error *err)
@@ -63,7 +63,7 @@ enum cleave_status cv_leads_of_file(const char *path, const char *text,
     if (reach->lead == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: worker '%s' leads others (via:), which 'cleave run' can do",
-                       path, group->name);
+                       path, host->name);
     if (strlen(text) > CV_LED_MOST)
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -78,7 +78,7 @@ enum cleave_status cv_leads_of_file(const char *path, const char *text,
     *led = cv_words_done(&words);
     if (*led == NULL)
         return cv_fail_memory(err, "the hosts");
-    return list_behind(path, text, group->name, reach, arena, behind, err);
+    return list_behind(path, text, host->name, reach, arena, behind, err);
 }
 
 static bool same_words(const char *const *a, const char *const *b)
@@ -109,71 +109,20 @@ void cv_leads_compare(const struct cv_worker_list *before,
         }
 }
 
-static void add_option(struct cv_words *words, const char *name, const char *value)
+int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
 {
-    if (value == NULL)
-        return;
-    cv_words_add(words, name);
-    cv_words_add(words, value);
-}
+    const struct cv_run_options *values = call->values;
+    struct cv_words words = { .arena = call->arena };
 
-static void add_flag(struct cv_words *words, const char *name, int given)
-{
-    if (given)
-        cv_words_add(words, name);
-}
-
-/* Of an option whose value need not be there. */
-static void add_maybe(struct cv_words *words, const char *name, const char *value)
-{
-    struct cv_text text = { NULL, 0, 0, false };
-
-    if (value == NULL)
-        return;
-    cv_text_add(&text, value[0] != '\0' ? "%s=%s" : "%s", name, value);
-    cv_words_take(words, &text);
-}
-
-static void add_number(struct cv_words *words, const char *name, double number)
-{
-    char text[64];
-
-    if (!(number > 0))
-        return;
-    snprintf(text, sizeof text, "%.17g", number);
-    add_option(words, name, text);
-}
-
-int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
-                  struct cv_arena *arena)
-{
-    struct cv_words words = { .arena = arena };
-
-    add_option(&words, "--split", values->split);
-    add_maybe(&words, "--header", values->header);
-    add_number(&words, "--records", (double)values->records);
-    add_option(&words, "--together", values->together);
-    add_number(&words, "--max-record", values->max_record);
-    add_flag(&words, "--unordered", values->unordered);
-    add_maybe(&words, "--header-out", values->header_out);
-    add_option(&words, "--reduce", values->reduce);
-    add_flag(&words, "--commutative", values->commutative);
-    add_number(&words, "--memory", values->memory);
-    add_number(&words, "--retries", (double)values->retries);
-    add_number(&words, "--nice", (double)values->nice);
-    add_maybe(&words, "--pin", values->pin);
-    add_option(&words, "--ssh", values->ssh);
-    add_option(&words, "--remote", values->program);
-    add_flag(&words, "--push", values->push);
-    add_number(&words, "--connect-timeout", values->connect_timeout_s);
-    add_number(&words, "--host-timeout", values->host_timeout_s);
+    cv_options_add_words(call,
+                         "--split --header --records --together --max-record --unordered "
+                         "--header-out --reduce --commutative --memory --retries --nice "
+                         "--pin --ssh --remote --push --connect-timeout --host-timeout",
+                         &words);
     reach->view.as = values->as;
     reach->via = values->via;
     reach->lead = cv_words_done(&words);
-    return reach->lead != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED,
-                                "out of memory for those who lead others");
+    return reach->lead != NULL ? CV_EXIT_DONE : cv_no_memory("those who lead others");
 }
 
 int cv_leads_check(const struct cv_worker_list *workers,
@@ -193,9 +142,8 @@ int cv_leads_check(const struct cv_worker_list *workers,
 
     for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
         if (workers->hosts[i].leads)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "host '%s' leads others (%s), which it cannot with %s: "
-                                  "leave %s out, so that all are reached from here",
-                                  workers->hosts[i].name, request, what, request);
+            return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
+                             "leave %s out, so that all are reached from here",
+                             workers->hosts[i].name, request, what, request);
     return CV_EXIT_DONE;
 }

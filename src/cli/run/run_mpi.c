@@ -5,19 +5,101 @@
 #include <glob.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/words.h"
+#include "base/text.h"
+#include "base/shell_word.h"
 #include "cli/common/output.h"
-#include "cli/run/run_mpi_words.h"
+#include "cli/run/lead_command.h"
 #include "cli/run/run_slurm.h"
-#include "model/platform/nominal.h"
-#include "run/hosts/rank_groups.h"
+#include "engine/mpi_bridge.h"
+#include "model/platform/generate.h"
 #include "run/common/process.h"
+#include "run/hosts/leader_spec.h"
 #include "run/worker/worker_fold.h"
+
+/* --- whether all ranks were started with the same words ---------------------------- */
+
+/* A hash says whether, of words of any length, and the first words say what. */
+
+static int end(struct cv_run_mpi *mpi, int status);
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_on(uint64_t hash, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t count)
+{
+    memset(out, 0, sizeof *out); /* it travels as it is */
+    out->count = count;
+    out->hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(words[i]) + 1;
+        const size_t left = sizeof out->text - (size_t)out->length;
+        const size_t some = length < left ? length : left;
+
+        out->hash = hash_on(out->hash, words[i], length);
+        memcpy(out->text + out->length, words[i], some);
+        out->length += some;
+    }
+}
+
+/* The word at *at and its length, up to where the text was cut; *at goes behind it. False:
+ * there is none. */
+static bool next_word(const struct cv_mpi_words *words, size_t *at, const char **out,
+                      size_t *out_length)
+{
+    const size_t left = (size_t)words->length - *at;
+    const char *end;
+
+    if (left == 0)
+        return false;
+    *out = words->text + *at;
+    end = memchr(*out, '\0', left);
+    *out_length = end != NULL ? (size_t)(end - *out) : left;
+    *at += end != NULL ? *out_length + 1 : left;
+    return true;
+}
+
+/* Whether `other` has other words than `first`; out says which: "word 4 behind 'run' is
+ * 'wc' and not 'cat'". */
+static bool mpi_words_differ(const struct cv_mpi_words *first,
+                             const struct cv_mpi_words *other, char *out, size_t size)
+{
+    size_t at[2] = { 0, 0 }, lengths[2], number = 1;
+    const char *words[2];
+    char shown[2][80];
+
+    if (first->count == other->count && first->hash == other->hash)
+        return false;
+    while (next_word(first, &at[0], &words[0], &lengths[0]) &&
+           next_word(other, &at[1], &words[1], &lengths[1])) {
+        if (lengths[0] != lengths[1] || memcmp(words[0], words[1], lengths[0]) != 0) {
+            snprintf(out, size, "word %zu behind 'run' is '%s' and not '%s'", number,
+                     cv_shown(words[1], lengths[1], shown[1], sizeof shown[1]),
+                     cv_shown(words[0], lengths[0], shown[0], sizeof shown[0]));
+            return true;
+        }
+        number++;
+    }
+    if (first->count != other->count)
+        snprintf(out, size, "there are %llu behind 'run' and not %llu",
+                 (unsigned long long)other->count, (unsigned long long)first->count);
+    else
+        snprintf(out, size, "those behind 'run' are alike up to word %zu", number - 1);
+    return true;
+}
+
+/* --- cleave run among the ranks of an MPI job -------------------------------------- */
 
 /* One MPI library: how its mpirun is known, and what has to be installed. */
 struct flavour {
@@ -108,9 +190,8 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
     find_library(flavour->name, path, sizeof path);
     if (path[0] == '\0')
         return cv_fail(err, CLEAVE_EENGINE,
-                       "this cleave was built without %s: install %s and build it "
-                       "again, or say where lib/%s/libcleave-mpi.so is by "
-                       "CLEAVE_MPI_LIBRARY",
+                       "this cleave was built without %s: install %s and build it again, "
+                       "or say where lib/%s/libcleave-mpi.so is by CLEAVE_MPI_LIBRARY",
                        flavour->title, flavour->package, flavour->name);
     /* Parts that the MPI library loads later look for its names. */
     out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -131,11 +212,11 @@ static int check_words(const struct cv_mpi_bridge *bridge)
     char what[250];
 
     for (uint32_t r = 1; r < bridge->size; r++)
-        if (cv_mpi_words_differ(bridge->words[0], bridge->words[r], what, sizeof what))
-            return TELL(bridge->rank, CV_EXIT_USAGE,
-                        "--mpi: expected the same words on all ranks, got others on rank "
-                        "%u: %s",
-                        r, what);
+        if (mpi_words_differ(bridge->words[0], bridge->words[r], what, sizeof what))
+            return TELL(
+                bridge->rank, CV_EXIT_USAGE,
+                "--mpi: expected the same words on all ranks, got others on rank %u: %s",
+                r, what);
     return CV_EXIT_DONE;
 }
 
@@ -223,16 +304,14 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
         return TELL(rank > 0 ? rank : 0, CV_EXIT_USAGE,
                     "--mpi-library: expected openmpi or mpich, got '%s'", library);
     if (rank < 0 || flavour == NULL)
-        return TELL(
-            cv_run_slurm_task(), CV_EXIT_USAGE,
-            "--mpi: this process was not started by mpirun: expected "
-            "mpirun -n 9 cleave run --mpi ... -- COMMAND; under Slurm, "
-            "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH), or without MPI "
-            "cleave run --slurm");
+        return TELL(cv_run_slurm_task(), CV_EXIT_USAGE,
+                    "--mpi: this process was not started by mpirun: expected mpirun -n 9 "
+                    "cleave run --mpi ... -- COMMAND; under Slurm, srun --mpi=pmix (Open "
+                    "MPI) or srun --mpi=pmi2 (MPICH), or without MPI cleave run --slurm");
     out->guard = rank > 0 ? make_guard(rank) : NULL;
     if (load(flavour, out, &err) != CLEAVE_OK)
         return end(out, tell_why(flavour, rank, &err));
-    cv_mpi_words_make(&own, call->words, (size_t)call->nwords);
+    mpi_words_make(&own, call->words, (size_t)call->nwords);
     if (out->calls->open(&own, &out->bridge, &err) != CLEAVE_OK)
         return end(out, tell_why(flavour, rank, &err));
     if (out->bridge->size > 1) {
@@ -241,10 +320,10 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
     }
     /* Two MPIs that do not know each other start as many jobs of one rank each. */
     return cv_run_mpi_close(
-        out, cv_print_error(CV_EXIT_USAGE, "--mpi: expected 2 ranks or more, got 1%s",
-                            rank == 0 ? ""
-                                      : ": was it started by the mpirun of another MPI? "
-                                        "--mpi-library openmpi or mpich says which"));
+        out, cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
+                       rank == 0 ? ""
+                                 : ": was it started by the mpirun of another MPI? "
+                                   "--mpi-library openmpi or mpich says which"));
 }
 
 /* Nothing more is said or heard here. */
@@ -292,7 +371,7 @@ static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
 
     *out = cv_array(arena, bridge->size, sizeof **out);
     if (*out == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     if ((leaders != NULL && cv_rank_groups_read(leaders, &max, &err) != CLEAVE_OK) ||
         cv_rank_groups_make(bridge->machine, bridge->size, max, *out, &err) != CLEAVE_OK)
         return cv_print_status(&err);
@@ -322,7 +401,7 @@ static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
     struct cv_words words = { .arena = call->arena };
     char text[64];
 
-    if (cv_reach_lead(&reach, call->values, call->arena) != CV_EXIT_DONE)
+    if (cv_reach_lead(&reach, call) != CV_EXIT_DONE)
         return NULL;
     cv_words_add(&words, "--as");
     snprintf(text, sizeof text, "rank%u", rank);
@@ -356,11 +435,9 @@ static void await_end(struct cleave_channel *link)
 
 static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
 {
-    struct cv_worker_options options = { .in = -1,
-                                         .out = -1,
-                                         .channel = mpi->bridge->links[0],
-                                         .lead = lead,
-                                         .lent = mpi->guard };
+    struct cv_worker_options options = {
+        .in = -1, .out = -1, .channel = mpi->bridge->links[0], .lent = mpi->guard
+    };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
@@ -368,6 +445,7 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return;
     cv_worker_fold_attach(fold, &options);
+    cv_lead_by(&options, lead);
     (void)cv_worker_serve(&options, &err);
     cv_worker_fold_free(fold);
 }
@@ -443,7 +521,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
     out->hosts = cv_array(arena, names.count, sizeof *out->hosts);
     out->behind = cv_array(arena, names.count, sizeof *out->behind);
     if (out->hosts == NULL || out->behind == NULL || names.failed)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     if (cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
                             &out->platform, &err) != CLEAVE_OK)
         return cv_print_status(&err);
@@ -454,7 +532,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
             continue;
         out->behind[i] = name_led(bridge, leader, r, arena);
         if (out->behind[i] == NULL)
-            return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+            return cv_no_memory("the workers");
         out->hosts[out->nhosts++] = (struct cleave_host){
             .name = cleave_platform_worker_name(out->platform, i),
             .link = -1,

@@ -4,7 +4,7 @@
 #include <cleave/execute.h>
 #include "cli/common/options.h"
 #include "cli/common/verb.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 #include "run/hosts/copies.h"
 
 /* One item for each command, as nothing else was asked for. */
@@ -49,12 +49,26 @@ struct cv_run_options {
 extern const struct cv_run_options cv_run_presets;
 extern const struct cv_option_group cv_run_groups[];
 
+/* Situations in which rules about options apply. */
+enum cv_run_situation {
+    CV_RUN_ITEMS = 1,
+    CV_RUN_CHUNKS = 2,   /* no items */
+    CV_RUN_LOCAL = 4,    /* no other machines */
+    CV_RUN_RETRIES = 8,  /* --retries is 2 or more; set by the check itself ... */
+    CV_RUN_NO_ARGS = 16, /* ... as is -n 0 */
+};
+
+/* Refuse options that exclude each other or lack one that they need. Returns an exit status. */
+int cv_run_rules_check(const struct cv_call *call, unsigned situation);
+
 /* Workers with names and words to put before the command. */
 struct cv_worker_list {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
     const char *const *prefixes;      /* of the arena; NULL: none               */
     struct cleave_host *hosts;        /* of the arena                           */
     size_t nhosts;
+    struct cv_host_fields
+        *fields; /* of the arena: per group of the platform, if from a file */
     /* Who is behind each of the hosts, ended by NULL, of the arena; NULL: nobody is. */
     const char *const **behind;
 };
@@ -85,8 +99,7 @@ struct cv_reach {
 };
 
 /* What a run of hosts that lead others is told of this one. Returns an exit status. */
-int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
-                  struct cv_arena *arena);
+int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call);
 /* Find what is to be pushed, if anything. Returns an exit status. */
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
@@ -120,5 +133,25 @@ int cv_leads_check(const struct cv_worker_list *workers,
 
 /* Whether hosts are asked for, in one way or another. */
 bool cv_hosts_asked(const struct cv_run_options *values);
+
+/* What --header says, where ':' is one record as with GNU parallel. */
+const char *cv_header_how(const char *text);
+/* What --header-out says, which alone means what --header does; NULL: it was not given. */
+const char *cv_header_out_how(const struct cv_run_options *values);
+/* The bytes of --max-record; 0: it was not given. */
+uint64_t cv_record_limit(double bytes);
+
+/* Of these, `text` is NULL where the option was not given. They return an exit status; what is
+ * wrong has been told. */
+
+/* "2min" or, of items on this machine, "200%". */
+int cv_timeout_read(const char *text, bool items_here,
+                    struct cleave_failure_options *out);
+/* "never", "now,fail=1", "soon,fail=10%". */
+int cv_halt_read(const char *text, struct cleave_execution *out);
+/* The number of --load; 0: none was given. */
+int cv_load_read(const char *text, double *out);
+/* "cores" or "nodes", of --pin. */
+int cv_pin_read(const char *text, enum cleave_pin *out);
 
 #endif

@@ -1,17 +1,18 @@
 /* run_report.c -- what cleave run says while it runs.
  * SPDX-License-Identifier: MIT */
 #include "cli/run/run_report.h"
-#include "cli/run/run_hosts.h"
-#include "cli/run/run_slurm.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/fail.h"
-#include "cli/common/counted.h"
+#include "base/signal_name.h"
 #include "cli/common/output.h"
-#include "cli/live/run_live.h"
-#include "report/terminal/bar.h"
+#include "cli/live/live.h"
+#include "cli/run/run_hosts.h"
+#include "cli/run/run_slurm.h"
+#include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
 
 /* Seconds between two lines of plain progress, and between two looks of the bar. */
@@ -65,7 +66,6 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
                       double done, double left_s, bool items)
 {
     const bool known = isfinite(progress->total);
-    char chunks[CV_COUNTED_ROOM];
 
     add_time(text, progress->elapsed_s);
     if (known && done >= progress->total) {
@@ -85,7 +85,7 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
             cv_text_add(text, " of ");
             cv_run_add_bytes(text, progress->total);
         }
-        cv_text_add(text, "  %s", cv_counted(progress->chunks, "chunk", chunks));
+        cv_text_add(text, "  %s", CV_COUNTED(progress->chunks, "chunk"));
     }
     cv_text_add(text, "  %u of %u busy", progress->busy, progress->workers);
     if (progress->failed > 0)
@@ -287,4 +287,126 @@ void cv_run_item_workers(const struct cleave_execution_result *result, FILE *fil
     if (!text.failed && text.bytes != NULL)
         fputs(text.bytes, file);
     cv_text_done(&text);
+}
+
+/* --- what a run that a signal stopped has done, and how to go on ------------------- */
+
+bool cv_run_can_resume(const char *journal)
+{
+    return journal != NULL && access(journal, F_OK) == 0;
+}
+
+void cv_run_stopped(const struct cleave_execution_result *result,
+                    const struct cv_run_options *values,
+                    const struct cv_run_report *report)
+{
+    const bool items = report->items != NULL;
+    const uint64_t done = result->chunks - result->failed + result->resumed;
+    const double ended = result->input_bytes + result->resumed_bytes;
+    const double total = ended + result->left_bytes;
+    char name[CV_SIGNAL_ROOM];
+    char bytes[CV_NUMBER_ROOM];
+    struct cv_text line = { NULL, 0, 0, false };
+
+    if (result->platform == NULL) {
+        cv_print_error(CV_EXIT_FAILED, "stopped by %s before anything was begun",
+                       cv_signal_name(result->stopped_by, name));
+        return;
+    }
+    cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
+                CV_COUNTED(done, items ? "command" : "chunk"));
+    if (!items)
+        cv_text_add(&line, ", %s", cv_show_units(ended - result->failed_bytes, bytes));
+    if (!result->left_unread)
+        cv_text_add(&line, " of %s", CV_SHOW_UNITS(total));
+    cv_text_add(&line, "%s. ", items ? "" : " bytes");
+    if (values->journal != NULL && !cv_run_can_resume(values->journal))
+        cv_text_add(&line, "The journal that held them was removed meanwhile: none of it "
+                           "is kept for another run");
+    else if (values->journal != NULL)
+        cv_text_add(
+            &line,
+            "The journal holds them: the same command with --resume goes on from there");
+    else
+        cv_text_add(
+            &line,
+            "None of it is kept for another run; --journal FILE would have done so");
+    if (!line.failed)
+        cv_print_error(CV_EXIT_FAILED, "%s", line.bytes);
+    cv_text_done(&line);
+}
+
+/* --- where the outputs of cleave run go -------------------------------------------- */
+
+/* A result that lacks the output of a chunk looks like one that does not: so a file has the
+ * name that was asked for only if nothing is missing, as with a target of make. What a run
+ * got done before it failed or was stopped is not thrown away either. */
+
+static int cannot_write(const struct cv_run_sink *sink, int status,
+                        const struct cleave_error *err)
+{
+    return cv_print_error(status, "%s: cannot write '%s': %s", sink->option,
+                          CV_ECHO(sink->path), err->text);
+}
+
+static bool names_file(const char *path)
+{
+    return path != NULL && strcmp(path, "-") != 0;
+}
+
+bool cv_run_output_is_file(const struct cv_run_options *values)
+{
+    return names_file(values->output);
+}
+
+int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
+                     int *out_descriptor)
+{
+    struct cleave_error err;
+
+    *sink = (struct cv_run_sink){ .option = option, .file.fd = -1, .on_stdout = true };
+    *out_descriptor = STDOUT_FILENO;
+    if (!names_file(path))
+        return CV_EXIT_DONE;
+    sink->path = path;
+    if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
+        return cannot_write(sink, CV_EXIT_USAGE, &err);
+    *out_descriptor = sink->file.fd;
+    sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
+    return CV_EXIT_DONE;
+}
+
+/* Say where what there is of a result can be found. */
+static void tell_part(const struct cv_run_sink *sink)
+{
+    if (sink->file.replaces)
+        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
+                       CV_ECHO(sink->path), sink->file.beside);
+    else
+        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
+                       CV_ECHO(sink->path), sink->file.beside);
+}
+
+int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
+{
+    struct cleave_error err;
+    bool placed = false;
+
+    if (sink->file.fd < 0)
+        return status;
+    if (whole && sink->file.beside != NULL) {
+        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
+        if (!placed)
+            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    }
+    if (!placed && sink->file.beside != NULL &&
+        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
+        cv_new_file_drop(&sink->file);
+        return status;
+    }
+    if (!placed && sink->file.beside != NULL)
+        tell_part(sink);
+    if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
+        status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    return status;
 }

@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_REPORT_H
 #define CV_RUN_REPORT_H
+#include <stdbool.h>
 #include <stdio.h>
-#include "cli/live/live_page.h"
+#include "base/new_file.h"
+#include "cli/live/live.h"
 #include "cli/log/job_log.h"
 #include "cli/run/run_options.h"
-#include "cli/log/run_rows.h"
+#include "report/terminal/terminal_progress.h"
 #include "run/items/item_commands.h"
-#include "report/terminal/eta.h"
 
 struct cv_run_report {
     struct cv_job_log log;
@@ -73,5 +74,25 @@ void cv_run_item_workers(const struct cleave_execution_result *result, FILE *fil
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_options *values, struct cv_run_report *report,
                     int exit_status);
+
+struct cv_run_sink {
+    const char *option; /* borrowed: that asked for it                                 */
+    const char *path; /* borrowed; NULL: standard output                               */
+    struct cv_new_file file;
+    bool kept; /* a journal has all of it: nothing stays beside that is not whole   */
+    bool on_stdout; /* outputs come on standard output, by whatever name               */
+};
+
+/* `path` is what the option says, as --output: NULL and "-" are standard output. *out_descriptor
+ * is where to write. Returns an exit status; what is wrong has been told. */
+int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
+                     int *out_descriptor);
+/* All outputs are there, in order: the file gets its name. Otherwise what there is stays
+ * beside, and it is told where, unless it is kept elsewhere or empty. Returns `status`, or that of a
+ * result that could not be written. Does nothing the second time. */
+int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status);
+
+/* Whether --output names a file: without it, and with "-", outputs go to standard output. */
+bool cv_run_output_is_file(const struct cv_run_options *values);
 
 #endif

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/write_all.h"
@@ -69,21 +68,21 @@ static enum cleave_status add_folders(const struct cv_item_commands *commands,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_run_template_fill(const struct cv_run_items *items,
-                                        const struct cv_item_template *template,
-                                        uint64_t item, uint32_t slot, struct cv_text *out,
-                                        struct cleave_error *err)
+static enum cleave_status run_template_fill(const struct cv_run_items *items,
+                                            const struct cv_item_template *template,
+                                            uint64_t item, uint32_t slot,
+                                            struct cv_text *out, struct cleave_error *err)
 {
     struct cv_item_arguments arguments = { .items = NULL };
     enum cleave_status status =
         cv_item_arguments_get(&items->commands, item, &arguments, err);
 
     if (status == CLEAVE_OK)
-        cv_item_template_line(template,
-                              &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        item + 1, slot,
-                                                        items->commands.count },
-                              out);
+        status = cv_item_template_line(template,
+                                       &(struct cv_item_values){
+                                           arguments.items, arguments.count, item + 1,
+                                           slot, items->commands.count },
+                                       out, err);
     cv_item_arguments_done(&arguments);
     return status;
 }
@@ -96,7 +95,7 @@ static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t 
     enum cleave_status status;
 
     if (items->in_place)
-        return cv_run_template_fill(items, &items->place, item, 1, out, err);
+        return run_template_fill(items, &items->place, item, 1, out, err);
     status = cv_item_arguments_get(&items->commands, item, &arguments, err);
     cv_text_add(out, "%s/", items->results);
     if (status == CLEAVE_OK)
@@ -135,10 +134,8 @@ static enum cleave_status make_folders(const char *path, struct cleave_error *er
 static enum cleave_status fail_file(const char *path, const char *why,
                                     struct cleave_error *err)
 {
-    char shown[CV_ECHO_ROOM];
-
-    return cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s",
-                   cv_echo(path, shown), why);
+    return cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s", CV_ECHO(path),
+                   why);
 }
 
 /* Its name, which is its own, in a folder that is there. */
@@ -146,8 +143,8 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
                                      struct cv_text *path, struct cleave_error *err)
 {
     CV_TRY(name_file(items, item, which, path, err));
-    CV_TRY(cv_item_taken_claim(&items->taken, &items->commands, item, path->bytes,
-                               items->in_place, err));
+    CV_TRY(cv_result_names_claim(&items->result_names, &items->commands, item,
+                                 path->bytes, items->in_place, err));
     return make_folders(path->bytes, err);
 }
 
@@ -305,7 +302,7 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
     const struct cv_run_items *items = context;
     struct cv_text text = { NULL, 0, 0, false };
 
-    CV_TRY(cv_run_template_fill(items, &items->tag, item, slot, &text, err));
+    CV_TRY(run_template_fill(items, &items->tag, item, slot, &text, err));
     cv_text_add(&text, "\t");
     if (text.failed)
         return cv_fail_memory(err, "--tag");
@@ -315,26 +312,19 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
 
 /* --- asking ------------------------------------------------------------------------------- */
 
-int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *items,
-                         const char *text, struct cv_item_template *out)
+/* A text with places; they are filled without quotes. Returns an exit status. */
+static int run_template_read(const struct cv_call *call, const struct cv_run_items *items,
+                             const char *text, struct cv_item_template *out)
 {
-    const struct cv_run_options *values = call->values;
+    struct cv_item_replacements replacements = items->commands.replacements;
     const char **words = cv_array(call->arena, 2, sizeof *words);
     struct cleave_error err;
 
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_no_memory("the items");
     words[0] = text;
-    if (cv_item_template_init(out, words,
-                              &(struct cv_item_replacements){
-                                  .optional = true,
-                                  .plus = values->plus != 0,
-                                  .whole = values->replace,
-                                  .names = (const char *const *)items->commands.names,
-                                  .nnames = items->commands.nnames,
-                                  .rules = items->commands.rules,
-                                  .nrules = items->commands.nrules },
-                              &err) != CLEAVE_OK)
+    replacements.optional = true;
+    if (cv_item_template_init(out, words, &replacements, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     out->bare = true;
     return CV_EXIT_DONE;
@@ -345,9 +335,8 @@ static int open_rows(const struct cv_run_options *values, struct cv_run_items *i
 {
     if (values->output != NULL || values->files || values->reduce != NULL ||
         values->journal != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--results FILE.csv is all that is written: expected none of "
-                           "--output, --files, --reduce and --journal");
+        return cv_refuse("--results FILE.csv is all that is written: expected none of "
+                         "--output, --files, --reduce and --journal");
     items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
                                         .commands = &items->commands,
                                         .unordered = values->unordered != 0 };
@@ -373,21 +362,20 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
     if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE)
         return open_rows(values, items);
     if (items->results != NULL) {
-        status = cv_run_template_read(call, items, items->results, &items->place);
-        items->in_place = items->place.places;
+        status = run_template_read(call, items, items->results, &items->place);
+        items->in_place = items->place.has_placeholder;
     }
     if (status == CV_EXIT_DONE && items->tags)
-        status =
-            cv_run_template_read(call, items,
-                                 values->tagstring != NULL ? values->tagstring : "{}",
-                                 &items->tag);
+        status = run_template_read(call, items,
+                                   values->tagstring != NULL ? values->tagstring : "{}",
+                                   &items->tag);
     return status;
 }
 
 void cv_run_results_done(struct cv_run_items *items)
 {
     cv_run_rows_done(&items->rows);
-    cv_item_taken_done(&items->taken);
+    cv_result_names_done(&items->result_names);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);
@@ -405,4 +393,142 @@ void cv_run_results_fill(const struct cv_run_items *items, struct cleave_items *
         out->keep = keep;
     if (items->tags)
         out->tag = tag;
+}
+
+/* --- files that go to other machines with items, and come back --------------------- */
+
+static int read_templates(const struct cv_call *call, struct cv_run_items *items,
+                          const char *const *texts, size_t count,
+                          struct cv_item_template **out, size_t *out_count)
+{
+    int status = CV_EXIT_DONE;
+
+    if (count == 0)
+        return CV_EXIT_DONE;
+    *out = calloc(count, sizeof **out);
+    if (*out == NULL)
+        return cv_no_memory("the items");
+    for (size_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
+        status = run_template_read(call, items, texts[i], &(*out)[i]);
+        *out_count += status == CV_EXIT_DONE;
+    }
+    return status;
+}
+
+int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
+{
+    const struct cv_run_options *values = call->values;
+    const size_t count = values->transfers.count;
+    const char **sent = cv_array(call->arena, count + 1, sizeof *sent);
+    int status;
+
+    if (sent == NULL)
+        return cv_no_memory("the items");
+    if (count > 0)
+        memcpy(sent, values->transfers.items, count * sizeof *sent);
+    if (values->transfer)
+        sent[count] = values->replace != NULL ? values->replace : "{}";
+    status = read_templates(call, items, sent, count + (values->transfer != 0),
+                            &items->sends, &items->nsends);
+    if (status == CV_EXIT_DONE)
+        status = read_templates(call, items, values->returns.items, values->returns.count,
+                                &items->returns, &items->nreturns);
+    return status;
+}
+
+void cv_item_files_done(struct cv_run_items *items)
+{
+    for (size_t i = 0; i < items->nsends; i++)
+        cv_item_template_done(&items->sends[i]);
+    for (size_t i = 0; i < items->nreturns; i++)
+        cv_item_template_done(&items->returns[i]);
+    free(items->sends);
+    free(items->returns);
+}
+
+/* The names that templates make of an item. */
+static enum cleave_status fill_names(const struct cv_run_items *items,
+                                     const struct cv_item_template *templates,
+                                     size_t count, uint64_t item, uint32_t slot,
+                                     char ***out, struct cleave_error *err)
+{
+    struct cv_item_words names = { .bytes = NULL };
+    struct cv_text name = { NULL, 0, 0, false };
+    enum cleave_status status = CLEAVE_OK;
+
+    for (size_t i = 0; status == CLEAVE_OK && i < count; i++) {
+        name.length = 0;
+        status = run_template_fill(items, &templates[i], item, slot, &name, err);
+        if (status == CLEAVE_OK && name.failed)
+            status = cv_fail_memory(err, "the names of files");
+        if (status == CLEAVE_OK)
+            cv_item_words_put(&names, name.bytes != NULL ? name.bytes : "", name.length);
+        cv_item_words_break(&names);
+    }
+    if (status == CLEAVE_OK) {
+        *out = cv_item_words_take(&names);
+        status = *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the names of files");
+    }
+    cv_text_done(&name);
+    cv_item_words_done(&names);
+    return status;
+}
+
+static enum cleave_status get_sends(void *context, uint64_t item, uint32_t slot,
+                                    char ***out, struct cleave_error *err)
+{
+    const struct cv_run_items *items = context;
+
+    return fill_names(items, items->sends, items->nsends, item, slot, out, err);
+}
+
+static enum cleave_status get_returns(void *context, uint64_t item, uint32_t slot,
+                                      char ***out, struct cleave_error *err)
+{
+    const struct cv_run_items *items = context;
+
+    return fill_names(items, items->returns, items->nreturns, item, slot, out, err);
+}
+
+/* "." is this folder, below the home there if it is below the home here. */
+static int name_folder(const struct cv_call *call, const char **folder)
+{
+    const char *home = getenv("HOME");
+    char *here;
+    size_t length = home != NULL ? strlen(home) : 0;
+
+    if (*folder == NULL || strcmp(*folder, ".") != 0)
+        return CV_EXIT_DONE;
+    here = getcwd(NULL, 0);
+    if (here == NULL)
+        return cv_print_error(CV_EXIT_FAILED,
+                              "--workdir: cannot tell which folder this is: %s",
+                              strerror(errno));
+    if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/') {
+        struct cv_text text = { NULL, 0, 0, false };
+
+        cv_text_add(&text, "~%s", here + length);
+        *folder = cv_text_take(&text, call->arena);
+    } else {
+        *folder = cv_arena_text(call->arena, here);
+    }
+    free(here);
+    return *folder != NULL ? CV_EXIT_DONE : cv_no_memory("the items");
+}
+
+int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *items,
+                       struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    const char **base = cv_array(call->arena, values->basefiles.count + 1, sizeof *base);
+
+    if (base == NULL)
+        return cv_no_memory("the items");
+    if (values->basefiles.count > 0)
+        memcpy(base, values->basefiles.items, values->basefiles.count * sizeof *base);
+    out->items.sends = items->nsends > 0 ? get_sends : NULL;
+    out->items.returns = items->nreturns > 0 ? get_returns : NULL;
+    out->hosts.base_files = base;
+    out->hosts.cleanup = values->cleanup != 0;
+    return name_folder(call, &out->hosts.work_directory);
 }

@@ -8,7 +8,7 @@
 #include "base/helper_program.h"
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/hosts/host_range.h"
 #include "run/common/process.h"
 
@@ -216,12 +216,11 @@ static int add_part(struct nodes *nodes, int part)
         good = add_node(nodes, names.items[i], slots > 0 ? slots : 1, part);
     }
     free(names.items);
-    return good
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED,
-                                "out of memory for the workers, or more than %d nodes or "
-                                "%d tasks",
-                                MOST_NODES, MOST_SLOTS);
+    return good ? CV_EXIT_DONE
+                : cv_print_error(
+                      CV_EXIT_FAILED,
+                      "out of memory for the workers, or more than %d nodes or %d tasks",
+                      MOST_NODES, MOST_SLOTS);
 }
 
 /* srun takes from the environment what its words do not say, as the processors of a task of other
@@ -268,7 +267,7 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     nodes.hosts = cv_array(arena, nodes.room, sizeof *nodes.hosts);
     nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     forget_other_steps();
     status = look_for_srun();
     if (status == CV_EXIT_DONE && parts <= 1)
@@ -319,34 +318,18 @@ int cv_run_slurm_check(const struct cv_run_options *values)
 {
     const unsigned long tasks = started_together();
 
-    if (values->slurm &&
-        (values->mpi || cv_hosts_asked(values) || values->workers != NULL))
-        return cv_print_error(
-            CV_EXIT_USAGE, "with --slurm the tasks of the job are the workers: expected "
-                           "none of --workers, --hosts and --mpi");
-    if (values->slurm &&
-        (values->ssh != NULL || values->push || values->push_from.count > 0))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "with --slurm nodes are reached by srun: expected neither "
-                              "--ssh nor --push, but --remote PROGRAM where cleave has "
-                              "another place on the nodes");
     if (values->slurm && getenv("SLURM_JOB_ID") == NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave "
-                           "run --slurm ...', or a batch script as 'cleave "
-                           "slurm-script' prints one for sbatch");
+        return cv_refuse(
+            "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm "
+            "...', or a batch script as 'cleave slurm-script' prints one for sbatch");
     if (tasks > 1 && !values->mpi && !cv_hosts_asked(values) && values->workers == NULL)
         return cv_run_slurm_task() > 0
                    ? CV_EXIT_USAGE
-                   : cv_print_error(
-                         CV_EXIT_USAGE,
-                         "srun has started %lu of this, and each would do all of "
-                         "the work: expected "
-                         "'cleave run --slurm' without srun, or 'srun --mpi=pmi2 "
-                         "cleave run --mpi' "
-                         "(MPICH; --mpi=pmix: Open MPI); or --workers N, if each "
-                         "has an input of its "
-                         "own",
+                   : cv_refuse(
+                         "srun has started %lu of this, and each would do all of the "
+                         "work: expected 'cleave run --slurm' without srun, or 'srun "
+                         "--mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI); or "
+                         "--workers N, if each has an input of its own",
                          tasks);
     note_idle_nodes(values);
     return CV_EXIT_DONE;

@@ -9,8 +9,8 @@
 
 enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long; nobody waits for it */
 
-/* Whether --slurm goes with the other options, and whether srun has started several of this
- * which would each do all of the work. Returns an exit status. */
+/* Check that --slurm is used in a Slurm job, and that srun has not started several processes
+ * that would each do all of the work. Returns an exit status. */
 int cv_run_slurm_check(const struct cv_run_options *values);
 /* The nodes of this job, each with its tasks as slots, or its processors if nobody asked for
  * tasks; `again`: those that it has now. Returns an exit status; what is wrong has been told. */

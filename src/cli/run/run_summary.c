@@ -2,13 +2,123 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "cli/common/counted.h"
+#include <string.h>
+#include "cli/common/fields.h"
 #include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "io/json_out.h"
-#include "report/terminal/limit_text.h"
+#include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
 #include "run/common/machine.h"
+
+/* --- what was predicted of a run, and why it came otherwise ------------------------ */
+
+/* A prediction is the plan for the declared costs, from when hosts are ready. Where it was
+ * wrong, either the costs were, or the work was shared out otherwise than planned: of the
+ * first it is known how much. */
+
+static const double NEAR = 0.05; /* a prediction that is wrong by more needs a reason  */
+static const double SMALL_COST =
+    0.02; /* and costs that are wrong by less are none         */
+
+static const struct cleave_worker *declared_of(const struct cleave_platform *platform,
+                                               const char *name)
+{
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        if (strcmp(cleave_platform_worker_name(platform, w), name) == 0)
+            return &cleave_platform_workers(platform)[w];
+    return NULL;
+}
+
+/* How much longer commands and links took than declared, as a part of it; 0: no links. */
+static void compare_costs(const struct cleave_execution_result *result,
+                          const struct cleave_platform *platform, double *out_commands,
+                          double *out_links)
+{
+    double busy_s = 0, said_busy_s = 0, sent_s = 0, said_sent_s = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+        const struct cleave_worker *said = declared_of(platform, worker->name);
+
+        if (said == NULL || worker->chunks == 0)
+            continue;
+        busy_s += worker->busy_s;
+        said_busy_s += (double)worker->chunks * said->compute_latency_s +
+                       worker->units / said->speed_ups;
+        if (!(worker->bandwidth_ups > 0))
+            continue;
+        sent_s += (double)worker->chunks * worker->link_latency_s +
+                  worker->units / worker->bandwidth_ups;
+        said_sent_s += (double)worker->chunks * said->latency_s +
+                       worker->units / said->bandwidth_ups;
+    }
+    *out_commands = said_busy_s > 0 ? busy_s / said_busy_s - 1 : 0;
+    *out_links = said_sent_s > 0 ? sent_s / said_sent_s - 1 : 0;
+}
+
+/* Links that take little of the time explain nothing, however wrong they are. */
+static bool links_matter(const struct cleave_execution_result *result)
+{
+    double busy_s = 0, sent_s = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        busy_s += worker->busy_s;
+        if (worker->bandwidth_ups > 0)
+            sent_s += worker->units / worker->bandwidth_ups;
+    }
+    return sent_s > NEAR * busy_s;
+}
+
+static void put_cost(const char *name, double over, FILE *file)
+{
+    if (over > 1)
+        fprintf(file, "%s took %.3g times as long as the platform file says", name,
+                over + 1);
+    else
+        fprintf(file, "%s took %.0f%% %s than the platform file says", name,
+                100 * fabs(over), over > 0 ? "longer" : "less");
+}
+
+/* Whether costs that are off by `cost` are a reason for a time that is by `over`. */
+static bool explains(double cost, double over)
+{
+    return fabs(cost) > SMALL_COST && (cost > 0) == (over > 0);
+}
+
+void cv_run_predicted_text(const struct cleave_execution_result *result,
+                           const struct cv_run_report *report, FILE *file)
+{
+    const double over =
+        fmax(0, result->seconds - result->connect_s) / report->predicted_s - 1;
+    double commands, links;
+
+    if (!isfinite(over) || fabs(over) <= NEAR || report->platform == NULL ||
+        result->failed > 0 || result->left_bytes > 0 || result->resumed > 0)
+        return;
+    compare_costs(result, report->platform, &commands, &links);
+    commands = explains(commands, over) ? commands : 0;
+    links = explains(links, over) && links_matter(result) ? links : 0;
+    if (over > 1)
+        fprintf(file, "cleave: %.3g times as long as predicted: ", over + 1);
+    else
+        fprintf(file, "cleave: %.0f%% %s than predicted: ", 100 * fabs(over),
+                over > 0 ? "longer" : "less");
+    if (commands != 0)
+        put_cost("commands", commands, file);
+    if (commands != 0 && links != 0)
+        fprintf(file, ", ");
+    if (links != 0)
+        put_cost("links", links, file);
+    if (commands == 0 && links == 0)
+        fprintf(file, "not for the costs in the platform file, but because the input was "
+                      "shared out in another way than planned");
+    fprintf(file, "\n");
+}
+
+/* --- what cleave run says at the end ----------------------------------------------- */
 
 /* By how much a run has to be slower than an estimate, so that it is worth a word. */
 static const double SURELY = 1.05;
@@ -151,10 +261,14 @@ static void summary_json(const struct cleave_execution_result *result,
     put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
+        struct cv_text reason = { NULL, 0, 0, false };
+
+        cv_fields_translate(result->absent[i].reason, &reason);
         cv_field_line(&json, NULL);
         cv_field_text(&json, "host", result->absent[i].name);
-        cv_field_text(&json, "reason", result->absent[i].reason);
+        cv_field_text(&json, "reason", reason.bytes);
         cv_json_end(&json);
+        cv_text_done(&reason);
     }
     cv_json_end(&json);
     put_ranges(&json, "failed", result->failed_ranges, result->nfailed_ranges);
@@ -188,13 +302,12 @@ static void left_text(const struct cleave_execution_result *result, bool items,
 {
     enum { SHOWN = 5 };
     const size_t shown = result->nleft_ranges < SHOWN ? result->nleft_ranges : SHOWN;
-    char counted[CV_COUNTED_ROOM];
 
     if (result->nleft_ranges == 0 && !result->left_unread)
         return;
     if (items)
         fprintf(file, "cleave: left undone: %s",
-                cv_counted((uint64_t)result->left_bytes, "item", counted));
+                CV_COUNTED((uint64_t)result->left_bytes, "item"));
     else
         fprintf(file, "cleave: left undone: %.0f bytes", result->left_bytes);
     for (size_t i = 0; i < shown; i++)
@@ -212,34 +325,30 @@ static void left_text(const struct cleave_execution_result *result, bool items,
 static void head_text(const struct cleave_execution_result *result, double predicted_s,
                       bool items, FILE *file)
 {
-    char bytes[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
-
     if (items)
-        fprintf(file, "cleave: %s in %.3f s",
-                cv_counted(result->chunks, "command", counted), result->seconds);
+        fprintf(file, "cleave: %s in %.3f s", CV_COUNTED(result->chunks, "command"),
+                result->seconds);
     else
         fprintf(file, "cleave: %s byte%s in %.3f s, %s",
-                cv_show_units(result->input_bytes, bytes),
-                result->input_bytes == 1 ? "" : "s", result->seconds,
-                cv_counted(result->chunks, "chunk", counted));
+                CV_SHOW_UNITS(result->input_bytes), result->input_bytes == 1 ? "" : "s",
+                result->seconds, CV_COUNTED(result->chunks, "chunk"));
     if (result->connect_s > 0)
         fprintf(file, ", %.3f s to connect and %.3f s from then on", result->connect_s,
                 cv_run_makespan(result));
     if (isfinite(predicted_s))
         fprintf(file, ", predicted %.3f s", predicted_s);
     if (result->folds > 0)
-        fprintf(file, ", %s", cv_counted(result->folds, "fold", counted));
+        fprintf(file, ", %s", CV_COUNTED(result->folds, "fold"));
     if (result->resumed > 0)
         fprintf(file, ", %s from the journal",
-                cv_counted(result->resumed, items ? "command" : "chunk", counted));
+                CV_COUNTED(result->resumed, items ? "command" : "chunk"));
     if (result->retries > 0)
         fprintf(file, ", %llu retr%s", (unsigned long long)result->retries,
                 result->retries == 1 ? "y" : "ies");
     if (result->parted > 0)
-        fprintf(file, ", %s in halves", cv_counted(result->parted, "chunk", counted));
+        fprintf(file, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
     if (result->lost > 0)
-        fprintf(file, ", %s lost with a host",
-                cv_counted(result->lost, "chunk", counted));
+        fprintf(file, ", %s lost with a host", CV_COUNTED(result->lost, "chunk"));
     if (result->failed > 0)
         fprintf(file, ", %llu failed", (unsigned long long)result->failed);
     fprintf(file, "\n");
@@ -261,13 +370,11 @@ static void parts_text(const struct cleave_execution_result *result, FILE *file)
 {
     const double whole_s = result->seconds * result->there;
     const bool known = !isnan(result->starts_s);
-    char counted[CV_COUNTED_ROOM];
     bool any = false;
 
     if (result->chunks == 0 || !(whole_s > 0))
         return;
-    fprintf(file,
-            "cleave: of the time of %s: ", cv_counted(result->there, "worker", counted));
+    fprintf(file, "cleave: of the time of %s: ", CV_COUNTED(result->there, "worker"));
     part_text(known ? "work" : "work and starts", result->work_s, whole_s, true, &any,
               file);
     part_text("starts", known ? result->starts_s : 0, whole_s, known, &any, file);
@@ -284,12 +391,11 @@ static void starts_text(const struct cleave_execution_result *result, size_t inp
                         FILE *file)
 {
     if (inputs > 1 && 2 * inputs > result->chunks)
-        fprintf(
-            file,
-            "every file has a command of its own, and starting %llu of them took %.3g s "
-            "in all; for small files: 'cat FILE... | cleave run ...', or 'cleave run "
-            "--many ... ::: FILE...'",
-            (unsigned long long)result->chunks, result->starts_s);
+        fprintf(file,
+                "every file has a command of its own, and starting %llu of them took "
+                "%.3g s in all; for small files: 'cat FILE... | cleave run ...', or "
+                "'cleave run --many ... ::: FILE...'",
+                (unsigned long long)result->chunks, result->starts_s);
     else
         fprintf(file,
                 "starting the command %llu times took %.3g s in all; larger chunks "
@@ -421,13 +527,13 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
     cv_text_done(&text);
 }
 
-static void limit_text(const struct cleave_execution_result *result, FILE *file)
+static void limit_text(const struct cleave_execution_result *result)
 {
     struct cv_text text = { NULL, 0, 0, false };
 
     cv_limit_text(result, &text);
     if (text.bytes != NULL)
-        fprintf(file, "cleave: %s\n", text.bytes);
+        cv_print_line(text.bytes);
     cv_text_done(&text);
 }
 
@@ -448,7 +554,7 @@ static void summary_text(const struct cleave_execution_result *result,
     /* Of a list that came as it was done, nobody knows how long it was waited for. */
     if (report->items == NULL || report->items->stream == NULL)
         alone_text(result, values->inputs.count, file);
-    limit_text(result, file);
+    limit_text(result);
     cv_run_predicted_text(result, report, file);
     leaders_text(report->workers, file);
     if (report->items != NULL)

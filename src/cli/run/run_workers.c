@@ -4,15 +4,277 @@
  * Counts are those of GNU parallel: 8, +2, -1, 50%, 0. Anything else is a list of names, and
  * a name is never a word that could be meant as a count, so that a slip of the hand does
  * not end in one worker of a strange name. */
+#include <errno.h>
 #include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include "base/arena.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/run/run_names.h"
 #include "cli/run/run_options.h"
-#include "model/platform/nominal.h"
+#include "cli/task/load_task.h"
+#include "model/platform/generate.h"
+#include "report/terminal/table.h"
 #include "run/common/machine.h"
+#include "run/master/run_policy.h"
+
+enum { CV_MOST_WORKERS = 4096 };
+
+struct cv_members {
+    const char **names, **prefixes; /* of the arena */
+    uint32_t count;
+};
+
+/* --- workers of this machine by their names ---------------------------------------- */
+
+/* Members of a list are "name", "name*14" or "name[0-3,6]", and each may go on with ':' and
+ * the words that stand before its command, where {i} is the number of each of several
+ * workers and {%} the place that a worker has among all, from 1. */
+
+/* A list that is being read. */
+struct reading {
+    struct cv_arena *arena;
+    struct cv_members *out;
+};
+
+/* Whether the word is meant as a count, be it a good one or not. */
+static bool looks_counted(const char *word)
+{
+    return (word[0] >= '0' && word[0] <= '9') || word[0] == '+' || word[0] == '-' ||
+           word[0] == '.';
+}
+
+/* What --workers expects. Returns the exit status for having got something else. */
+static int expected_workers(const char *got)
+{
+    return cv_refuse("--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
+                     "'fast,slow:nice -n 19', got '%s'",
+                     CV_MOST_WORKERS, CV_ECHO(got));
+}
+
+/* "8", "+2", "1.5", "50%". */
+static bool is_count(const char *name)
+{
+    const char *digits = name + (name[0] == '+' || name[0] == '-' ? 1 : 0);
+    const char *end = digits + strspn(digits, "0123456789.");
+
+    return end > digits && (*end == '\0' || strcmp(end, "%") == 0);
+}
+
+/* Whether a worker, or some with numbers behind, may be called so. */
+static int check_name(const char *name)
+{
+    static const char *const words[] = { "auto", "max", "all", "cores", "cpus", "nproc" };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i]) == 0)
+            return cv_refuse("--workers: '%s' is no number of workers and cannot be a "
+                             "name: 100%% is one for each core, 0 as many as possible",
+                             name);
+    if (is_count(name))
+        return cv_refuse("--workers: '%s' in a list is no name. A comma in the words of "
+                         "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
+                         CV_ECHO(name));
+    if (name[0] == '\0' || looks_counted(name))
+        return expected_workers(name);
+    return CV_EXIT_DONE;
+}
+
+/* The words of a worker, with its number (NULL: it has none) and its place. */
+static char *fill_in(struct cv_arena *arena, const char *words, const char *number,
+                     uint32_t place)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    cv_text_add(&text, "%s", "");
+    while (*words != '\0') {
+        const size_t plain = strcspn(words, "{");
+
+        cv_text_add(&text, "%.*s", (int)plain, words);
+        words += plain;
+        if (number != NULL && strncmp(words, "{i}", 3) == 0) {
+            cv_text_add(&text, "%s", number);
+            words += 3;
+        } else if (strncmp(words, "{%}", 3) == 0) {
+            cv_text_add(&text, "%u", place + 1);
+            words += 3;
+        } else if (*words != '\0') {
+            cv_text_add(&text, "%c", *words++);
+        }
+    }
+    return cv_text_take(&text, arena);
+}
+
+/* One worker. */
+static int add_one(struct reading *reading, const char *name, const char *words,
+                   const char *number)
+{
+    struct cv_members *out = reading->out;
+    const uint32_t place = out->count;
+
+    if (place == CV_MOST_WORKERS)
+        return cv_refuse("--workers: expected at most %d, got more", CV_MOST_WORKERS);
+    out->names[place] = cv_arena_text(reading->arena, name);
+    if (words != NULL)
+        out->prefixes[place] = fill_in(reading->arena, words, number, place);
+    if (out->names[place] == NULL || (words != NULL && out->prefixes[place] == NULL))
+        return cv_no_memory("the workers");
+    out->count++;
+    return CV_EXIT_DONE;
+}
+
+/* --- several alike ------------------------------------------------------------------------ */
+
+/* A whole number of at most six digits; -1: there is none. `text` is left behind it. */
+static long take_number(const char **text, int *out_digits)
+{
+    const size_t digits = strspn(*text, "0123456789");
+    const long number = digits > 0 && digits <= 6 ? strtol(*text, NULL, 10) : -1;
+
+    *out_digits = (int)digits;
+    *text += digits;
+    return number;
+}
+
+/* Workers name.0 .. name.(n-1), as `count: n` of a platform file calls them. */
+static int add_alike(struct reading *reading, const char *name, const char *count,
+                     const char *words)
+{
+    const char *rest = count;
+    char full[256], number[32], shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
+    int digits, status = CV_EXIT_DONE;
+    const long n = take_number(&rest, &digits);
+
+    if (n < 1 || *rest != '\0')
+        return cv_refuse("--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
+                         cv_echo(name, shown), CV_MOST_WORKERS, shown,
+                         cv_echo(count, got));
+    for (long i = 0; i < n && status == CV_EXIT_DONE; i++) {
+        snprintf(number, sizeof number, "%ld", i);
+        snprintf(full, sizeof full, n > 1 ? "%.200s.%s" : "%.200s", name, number);
+        status = add_one(reading, full, words, number);
+    }
+    return status;
+}
+
+static int expected_range(const char *name, const char *range)
+{
+    char shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
+
+    return cv_refuse(
+        "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', got '%s[%s'",
+        cv_echo(name, shown), shown, shown, cv_echo(range, got));
+}
+
+/* Workers with the numbers of "0-3,06]" behind their name, as wide as they are written. */
+static int add_range(struct reading *reading, const char *name, const char *range,
+                     const char *words)
+{
+    const char *rest = range;
+    int status = CV_EXIT_DONE;
+
+    while (status == CV_EXIT_DONE) {
+        int width, ignored;
+        const long first = take_number(&rest, &width);
+        long last = first;
+
+        if (*rest == '-') {
+            rest++;
+            last = take_number(&rest, &ignored);
+        }
+        if (first < 0 || last < first || (*rest != ',' && strcmp(rest, "]") != 0))
+            return expected_range(name, range);
+        for (long i = first; i <= last && status == CV_EXIT_DONE; i++) {
+            char full[256], number[32];
+
+            snprintf(number, sizeof number, "%0*ld", width, i);
+            snprintf(full, sizeof full, "%.200s%s", name, number);
+            status = add_one(reading, full, words, number);
+        }
+        if (*rest++ == ']')
+            break;
+    }
+    return status;
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+static int add_member(struct reading *reading, char *text)
+{
+    char *words = strchr(text, ':'), *many, kind, shown[CV_ECHO_ROOM];
+    int status;
+
+    if (words != NULL)
+        *words++ = '\0';
+    if (strpbrk(text, "\"\\\n") != NULL)
+        return expected_workers(text);
+    many = text + strcspn(text, "[*");
+    kind = *many;
+    if (kind != '\0')
+        *many++ = '\0';
+    status = check_name(text);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (kind == '*')
+        return add_alike(reading, text, many, words);
+    if (kind == '[')
+        return add_range(reading, text, many, words);
+    if (words != NULL && strstr(words, "{i}") != NULL)
+        return cv_refuse("--workers: {i} is the number of one of several workers, as in "
+                         "'%s[0-3]:...' or '%s*4:...'",
+                         cv_echo(text, shown), shown);
+    return add_one(reading, text, words, NULL);
+}
+
+/* Cut the next member off at a comma that no '\' stands before and that is not between the
+ * brackets of a name; where '\' stands there, only the comma stays. NULL: there is none. */
+static char *next_member(char **rest)
+{
+    char *member = *rest, *to = member, *from = member;
+    bool named = false, inside = false;
+
+    if (member == NULL)
+        return NULL;
+    for (; *from != '\0' && (*from != ',' || inside); from++) {
+        named = named || *from == ':';
+        inside = !named && (*from == '[' || (inside && *from != ']'));
+        if (from[0] == '\\' && from[1] == ',')
+            from++;
+        *to++ = *from;
+    }
+    *rest = *from == ',' ? from + 1 : NULL;
+    *to = '\0';
+    return member;
+}
+
+/* "fast,slow:nice -n 19,gpu[0-1]:env CUDA_VISIBLE_DEVICES={i},cpu*14". Returns an exit
+ * status; what is wrong has been told. */
+static int members_read(const char *text, struct cv_arena *arena, struct cv_members *out)
+{
+    struct reading reading = { arena, out };
+    char *rest = cv_arena_text(arena, text), *member;
+    int status = CV_EXIT_DONE;
+
+    out->names = cv_array(arena, CV_MOST_WORKERS, sizeof *out->names);
+    out->prefixes = cv_array(arena, CV_MOST_WORKERS, sizeof *out->prefixes);
+    if (rest == NULL || out->names == NULL || out->prefixes == NULL)
+        return cv_no_memory("the workers");
+    while (status == CV_EXIT_DONE && (member = next_member(&rest)) != NULL)
+        if (member[0] != '\0')
+            status = add_member(&reading, member);
+    if (status == CV_EXIT_DONE && out->count == 0)
+        return cv_refuse("--workers: expected a list of workers, got nothing");
+    return status;
+}
+
+/* --- the workers that --workers names or counts ------------------------------------ */
 
 enum {
     MOST_POSSIBLE = 256, /* what 0 stands for: more cost more than they could gain unless
@@ -53,11 +315,11 @@ static int read_count(const char *text, uint32_t *out)
     char *end;
 
     if (*digits < '0' || *digits > '9')
-        return cv_expected_workers(text);
+        return expected_workers(text);
     number = strtoll(digits, &end, 10);
     share = *end == '%' && !more && !fewer;
     if (end[share ? 1 : 0] != '\0' || number > INT_MAX || (share && number == 0))
-        return cv_expected_workers(text);
+        return expected_workers(text);
     if (share)
         *out = within_limits(cores * number / 100);
     else if (more || fewer)
@@ -65,7 +327,7 @@ static int read_count(const char *text, uint32_t *out)
     else if (number == 0)
         *out = most_possible();
     else if (number > CV_MOST_WORKERS)
-        return cv_expected_workers(text);
+        return expected_workers(text);
     else
         *out = (uint32_t)number;
     return CV_EXIT_DONE;
@@ -82,15 +344,15 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list
     *out = (struct cv_worker_list){ .platform = NULL };
     if (text == NULL)
         members.count = within_limits(cv_usable_cores());
-    else if (cv_looks_counted(text) && strchr(text, ',') == NULL)
+    else if (looks_counted(text) && strchr(text, ',') == NULL)
         status = read_count(text, &members.count);
     else
-        status = cv_members_read(text, arena, &members);
+        status = members_read(text, arena, &members);
     out->prefixes = members.prefixes;
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
                             &err) != CLEAVE_OK)
-        status = cv_print_error(CV_EXIT_USAGE, "--workers: %s", err.text);
+        status = cv_refuse("--workers: %s", err.text);
     return status;
 }
 
@@ -118,7 +380,204 @@ int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_are
             prefixes = NULL;
     }
     workers->prefixes = prefixes;
-    return prefixes != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+    return prefixes != NULL ? CV_EXIT_DONE : cv_no_memory("the workers");
+}
+
+/* --- what a run would do with its workers ------------------------------------------ */
+
+static int input_size(const struct cleave_execution *execution, double *out)
+{
+    *out = 0;
+    if (execution->input.count == 0)
+        return cv_refuse(
+            "--dry-run: expected --input FILE: the size of standard input is not known");
+    for (size_t i = 0; i < execution->input.count; i++) {
+        struct stat facts;
+
+        if (stat(execution->input.files[i], &facts) != 0)
+            return cv_refuse("%s: %s", execution->input.files[i], strerror(errno));
+        if (!S_ISREG(facts.st_mode))
+            return cv_refuse("--dry-run: %s is not a regular file: its size is not known",
+                             execution->input.files[i]);
+        *out += (double)facts.st_size;
+    }
+    return CV_EXIT_DONE;
+}
+
+/* Whether chunks will stay open, as they may on this machine with commands that are started
+ * for each; what kind of command it is nobody knows, and most work as they read. */
+static bool opens(const struct cleave_execution *execution)
+{
+    const struct cleave_policy *policy;
+
+    return cv_run_policy_find(&execution->policy, &policy, NULL) == CLEAVE_OK &&
+           policy->opens_chunks && execution->hosts.count == 0 && !execution->persistent;
+}
+
+/* The job of planning what the run will do. */
+static enum cleave_status describe(const struct cleave_execution *execution, double bytes,
+                                   struct cv_arena *arena, struct cleave_job *out,
+                                   struct cleave_error *err)
+{
+    *out = (struct cleave_job){ .platform = execution->workers.platform,
+                                .load = bytes,
+                                .policy = cv_run_policy_name(&execution->policy),
+                                .reads = opens(execution) ? "stream" : NULL,
+                                .seed = 1 };
+    return cv_run_policy_settings(&execution->policy, arena, &out->settings,
+                                  &out->nsettings, err);
+}
+
+/* --- --dry-run ---------------------------------------------------------------------------- */
+
+/* The command as a shell would take it; of workers that put words before it, some. */
+static void add_commands(const struct cleave_execution *execution, struct cv_text *out)
+{
+    enum { SHOWN = 4 };
+    const char *const *prefixes = execution->workers.prefixes;
+    const uint32_t n = cleave_platform_nworkers(execution->workers.platform);
+    uint32_t shown = 0;
+
+    cv_text_add(out, "command   ");
+    cv_shell_words_add(out, execution->command);
+    for (uint32_t w = 0; w < n && prefixes != NULL; w++) {
+        if (prefixes[w] == NULL || (w > 0 && prefixes[w - 1] == prefixes[w]) ||
+            ++shown > SHOWN)
+            continue;
+        cv_text_add(out, "\n  %s: %s ",
+                    cleave_platform_worker_name(execution->workers.platform, w),
+                    prefixes[w]);
+        cv_shell_words_add(out, execution->command);
+    }
+    if (shown > SHOWN)
+        cv_text_add(out, "\n  and %u workers more with words of their own",
+                    shown - SHOWN);
+    cv_text_add(out, "\ninput     ");
+    cv_shell_word_add(out, execution->input.files[0]);
+    if (execution->input.count > 1)
+        cv_text_add(out, " and %zu more", execution->input.count - 1);
+    cv_text_add(out, ", cut at %s\n",
+                execution->input.split != NULL ? execution->input.split : "lines");
+}
+
+/* The first chunks in the order they are given out, and what the others are like. */
+static void add_chunks(const struct cleave_schedule *schedule,
+                       const struct cleave_platform *platform, size_t width,
+                       struct cv_text *out)
+{
+    enum { SHOWN = 6 };
+    static const struct cv_column columns[] = {
+        { "chunk", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
+        { "about bytes", CV_COLUMN_UNITS }, { "starts s", CV_COLUMN_NUMBER },
+        { "ends s", CV_COLUMN_NUMBER },
+    };
+    double min = INFINITY, max = 0;
+    char to[CV_NUMBER_ROOM];
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < schedule->nchunks; i++) {
+        const struct cleave_chunk *chunk = &schedule->chunks[i];
+
+        min = fmin(min, chunk->units);
+        max = fmax(max, chunk->units);
+        if (i >= SHOWN)
+            continue;
+        cv_table_number(&table, (double)i + 1);
+        cv_table_text(&table, cleave_platform_worker_name(platform, chunk->worker));
+        cv_table_number(&table, round(chunk->units));
+        cv_table_number(&table, chunk->compute_start_s);
+        cv_table_number(&table, chunk->compute_end_s);
+    }
+    cv_text_add(out, "\n");
+    cv_table_write(&table, false, width, out);
+    cv_table_done(&table);
+    if (schedule->nchunks > SHOWN)
+        cv_text_add(out, "  and %zu more; all have %s to %s bytes\n",
+                    schedule->nchunks - SHOWN, CV_SHOW_UNITS(round(min)),
+                    cv_show_units(round(max), to));
+}
+
+/* Whether the file says of itself that its costs were measured. */
+static bool is_measured(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[sizeof CV_MEASURED_MARK + 2] = "";
+    const bool read = file != NULL && fgets(line, sizeof line, file) != NULL;
+
+    if (file != NULL)
+        fclose(file);
+    return read && strstr(line, CV_MEASURED_MARK) != NULL;
+}
+
+/* What the times are worth. */
+static void add_basis(const struct cleave_execution *execution, const char *hosts,
+                      struct cv_text *out)
+{
+    bool asks = false;
+
+    for (size_t i = 0; i < execution->hosts.count; i++)
+        asks = asks || execution->hosts.list[i].slots == 0;
+    if (asks)
+        cv_text_add(out, "workers   one for each host that does not say its slots; a run "
+                         "asks it for its cores\n");
+    if (hosts == NULL)
+        cv_text_add(out, "times     a guess: nothing is known of these workers, and a "
+                         "run measures as it goes.\n          With --hosts FILE, as "
+                         "'cleave calibrate' writes it, they are what was measured\n");
+    else
+        cv_text_add(out, "times     by the costs that %s\n",
+                    is_measured(hosts)
+                        ? "'cleave calibrate' has measured"
+                        : "the platform file declares; 'cleave calibrate' measures them");
+}
+
+int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
+                struct cv_arena *arena)
+{
+    const struct cv_task_options shown = { .gantt = 1 };
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cleave_schedule *schedule;
+    struct cleave_job job;
+    struct cleave_error err;
+    double bytes;
+    const int status = input_size(execution, &bytes);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (!(bytes > 0))
+        return cv_refuse("--dry-run: the input is empty");
+    if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||
+        cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    add_commands(execution, &text);
+    add_basis(execution, hosts, &text);
+    cv_schedule_text(schedule, execution->workers.platform, NULL, &shown, &screen, &text);
+    add_chunks(schedule, execution->workers.platform, screen.width, &text);
+    cleave_schedule_free(schedule);
+    return cv_print_take(&text);
+}
+
+double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena)
+{
+    struct cleave_schedule *schedule;
+    struct cleave_job job;
+    double bytes = 0, end_s;
+
+    for (size_t i = 0; i < execution->input.count; i++) {
+        struct stat facts;
+
+        if (stat(execution->input.files[i], &facts) != 0 || !S_ISREG(facts.st_mode))
+            return NAN;
+        bytes += (double)facts.st_size;
+    }
+    if (!(bytes > 0))
+        return NAN;
+    if (describe(execution, bytes, arena, &job, NULL) != CLEAVE_OK ||
+        cleave_plan_load(&job, &schedule, NULL) != CLEAVE_OK)
+        return NAN;
+    end_s = schedule->makespan_s;
+    cleave_schedule_free(schedule);
+    return end_s;
 }

@@ -4,13 +4,11 @@
 #include <cleave/platform.h>
 #include <cleave/version.h>
 #include "base/text.h"
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "cli/common/verb.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/generate.h"
-#include "model/platform/literature_platforms.h"
 
 struct platform_options {
     uint64_t workers, seed;
@@ -21,7 +19,7 @@ struct platform_options {
     int force;
 };
 
-#define FIELD(name) offsetof(struct platform_options, name)
+#define CV_VALUES struct platform_options
 
 static const struct platform_options presets = {
     .workers = 10,
@@ -37,62 +35,49 @@ static const struct platform_options presets = {
 
 /* clang-format off */
 static const struct cv_option platform_options[] = {
-    { .name = "--workers", .letter = 'w', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(workers), .min = 1, .max = CLEAVE_MAX_WORKERS,
-      .help = "How many workers. Default 10." },
-    { .name = "--heterogeneity", .kind = CV_OPTION_NUMBER, .argument = "H",
-      .offset = FIELD(heterogeneity), .min = 1, .max = 1e6,
-      .help = "By what factor any two workers may differ, in each of their numbers. "
-              "Default 1: all alike." },
-    { .name = "--speed", .kind = CV_OPTION_RATE, .argument = "RATE",
-      .offset = FIELD(speed),
-      .help = "Mean speed of the workers, in units per second. Default 1." },
-    { .name = "--compute-latency", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(compute_latency),
-      .help = "Mean start-up time of a computation. Default 1 s." },
-    { .name = "--bandwidth", .kind = CV_OPTION_RATE, .argument = "RATE",
-      .offset = FIELD(bandwidth),
-      .help = "Mean bandwidth of the links, in units per second. Default 20." },
-    { .name = "--latency", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(latency), .help = "Mean start-up time of a message. Default 1 s." },
-    { .name = "--port", .kind = CV_OPTION_TEXT, .argument = "RULE", .offset = FIELD(port),
-      .help = "How the master sends: one message at a time (one), one each way "
-              "(duplex), or one per worker (multi). Default one." },
-    CV_ROW_SEED(FIELD),
-    { .name = NULL },
+    CV_OPTION('w', "--workers", COUNT, "N", workers,
+        "How many workers. Default 10.", .min = 1, .max = CLEAVE_MAX_WORKERS),
+    CV_OPTION(0, "--heterogeneity", NUMBER, "H", heterogeneity,
+        "By what factor any two workers may differ, in each of their numbers. Default 1: "
+        "all alike.", .min = 1, .max = 1e6),
+    CV_OPTION(0, "--speed", RATE, "RATE", speed,
+        "Mean speed of the workers, in units per second. Default 1."),
+    CV_OPTION(0, "--compute-latency", SECONDS, "TIME", compute_latency,
+        "Mean start-up time of a computation. Default 1 s."),
+    CV_OPTION(0, "--bandwidth", RATE, "RATE", bandwidth,
+        "Mean bandwidth of the links, in units per second. Default 20."),
+    CV_OPTION(0, "--latency", SECONDS, "TIME", latency,
+        "Mean start-up time of a message. Default 1 s."),
+    CV_OPTION(0, "--port", TEXT, "RULE", port,
+        "How the master sends: one message at a time (one), one each way (duplex), or "
+        "one per worker (multi). Default one."),
+    CV_ROW_SEED,
 };
 
 static const struct cv_option published_options[] = {
-    { .name = "--population", .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(population),
-      .help = "Workers of a paper instead of random ones: table1 has the ten kinds of "
-              "Millot and Parrot's Table 1 in turn (speeds 1 to 1000 units/s)." },
-    { .name = "--drop", .kind = CV_OPTION_NUMBER, .argument = "D", .offset = FIELD(drop),
-      .min = 0, .max = 0.999,
-      .help = "With --population: ten profiles, in which workers are slower by this part "
-              "for half of every 100, 200, .. 1000 s. Default 0: none." },
-    { .name = "--until", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(until_s),
-      .help = "With --drop: how far the profiles reach. Default 1 h." },
-    { .name = NULL },
+    CV_OPTION(0, "--population", TEXT, "NAME", population,
+        "Workers of a paper instead of random ones: table1 has the ten kinds of Millot "
+        "and Parrot's Table 1 in turn (speeds 1 to 1000 units/s)."),
+    CV_OPTION(0, "--drop", NUMBER, "D", drop,
+        "With --population: ten profiles, in which workers are slower by this part for "
+        "half of every 100, 200, .. 1000 s. Default 0: none.", .min = 0, .max = 0.999),
+    CV_OPTION(0, "--until", SECONDS, "TIME", until_s,
+        "With --drop: how far the profiles reach. Default 1 h."),
 };
 
 static const struct cv_option output_options[] = {
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(output),
-      .file = CV_FILE_KEPT,
-      .help = "Write to this file instead of stdout. A file that exists is kept." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
-      .help = "Replace the file if it exists." },
-    { .name = NULL },
+    CV_OPTION('o', "--output", TEXT, "FILE", output,
+        "Write to this file instead of stdout. A file that exists is kept.",
+        .file = CV_FILE_KEPT),
+    CV_FLAG(0, "--force", 1, force, "Replace the file if it exists."),
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Platform", platform_options },
-    { "Published workers", published_options },
-    { "Output", output_options },
-    { NULL, NULL },
+    CV_GROUP("Platform", platform_options),
+    CV_GROUP("Published workers", published_options),
+    CV_GROUP("Output", output_options),
+    CV_GROUPS_END,
 };
 
 static const char *port_name(const void *context, size_t index)
@@ -113,7 +98,7 @@ static int read_port(const char *text, enum cleave_port *out)
     }
     cv_echo(text, shown);
     cv_suggest(shown, CLEAVE_PORT_MULTI + 1, port_name, NULL, hint, sizeof hint);
-    return cv_print_error(CV_EXIT_USAGE, "--port: unknown rule '%s'%s", shown, hint);
+    return cv_refuse("--port: unknown rule '%s'%s", shown, hint);
 }
 
 /* The command that makes the same file again. */
@@ -142,25 +127,20 @@ static void describe(const struct platform_options *values, char *buffer, size_t
 /* Who draws no numbers has no means. */
 static int check_published(const struct platform_options *values)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (values->population == NULL)
         return values->drop > 0
-                   ? cv_print_error(CV_EXIT_USAGE,
-                                    "--drop: --population table1 is required "
-                                    "with it")
+                   ? cv_refuse("--drop: --population table1 is required with it")
                    : CV_EXIT_DONE;
     if (strcmp(values->population, "table1") != 0)
-        return cv_print_error(CV_EXIT_USAGE, "--population: expected table1, got '%s'",
-                              cv_echo(values->population, shown));
+        return cv_refuse("--population: expected table1, got '%s'",
+                         CV_ECHO(values->population));
     if (values->heterogeneity != presets.heterogeneity ||
         values->speed != presets.speed ||
         values->compute_latency != presets.compute_latency ||
         values->bandwidth != presets.bandwidth || values->latency != presets.latency ||
         values->seed != presets.seed)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--population: its numbers are given; leave out means, "
-                              "--heterogeneity and --seed");
+        return cv_refuse("--population: its numbers are given; leave out means, "
+                         "--heterogeneity and --seed");
     return CV_EXIT_DONE;
 }
 
@@ -178,7 +158,7 @@ static int write_platform(const struct cleave_platform *platform,
     if (status != CV_EXIT_DONE)
         return status;
     describe(values, comment, sizeof comment);
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, NULL, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */
         cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);
@@ -222,8 +202,8 @@ const struct cv_verb cv_verb_platform = {
     .groups = groups,
     .examples = "cleave platform --workers 20 --heterogeneity 4 --seed 7\n"
                 "cleave platform --population table1 --workers 1000 --drop 0.5\n"
-                "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s "
-                "--latency 5ms -o lab.yaml",
+                "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s --latency "
+                "5ms -o lab.yaml",
     .presets = &presets,
     .values_size = sizeof(struct platform_options),
     .run = run,

@@ -1,17 +1,380 @@
 /* verb_sample.c -- cleave sample. SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zstd.h>
+#include "base/random.h"
 #include "base/text.h"
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "cli/common/verb.h"
-#include "cli/sample/sample.h"
+#include "cli/verbs/sample_files.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
+
+struct cv_sample_terms {
+    uint64_t seed, records;
+};
+
+struct cv_sample_pen;
+
+struct cv_sample_data {
+    const char *name, *what;
+    unsigned stream; /* of random numbers: those of the same one are alike       */
+    bool compressed; /* by zstd, in several frames                               */
+    double share;    /* how many records, of those asked for                     */
+    void (*head)(struct cv_sample_pen *pen); /* NULL: none                        */
+    void (*record)(struct cv_sample_pen *pen, uint64_t number); /* from 1 on      */
+    void (*tail)(struct cv_sample_pen *pen);
+};
+
+/* Ends with a NULL name. */
+extern const struct cv_sample_data cv_sample_data[];
+
+/* --- samples that are made of random numbers --------------------------------------- */
+
+struct cv_sample_pen {
+    FILE *file;
+    struct cv_random random;
+    uint64_t count; /* records there will be */
+};
+
+/* Records of a frame of what is compressed: small, so that several are decoded at once. */
+enum { FRAME_RECORDS = 2000 };
+
+/* A whole number from 0 to most - 1. */
+static unsigned below(struct cv_sample_pen *pen, unsigned max)
+{
+    return (unsigned)(cv_random_uniform(&pen->random) * max);
+}
+
+static const char *one_of(struct cv_sample_pen *pen, const char *const *words,
+                          unsigned count)
+{
+    return words[below(pen, count)];
+}
+
+#define ONE_OF(pen, words) one_of(pen, words, (unsigned)(sizeof(words) / sizeof *(words)))
+
+static void bases(struct cv_sample_pen *pen, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        fputc("ACGT"[below(pen, 4)], pen -> file);
+}
+
+static const char *const words[] = {
+    "time",  "river", "stone", "of",    "and",   "wood",  "light", "a",    "the",
+    "house", "under", "half",  "split", "grain", "water", "hold",  "fast", "together",
+};
+
+static void sentence(struct cv_sample_pen *pen, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        fprintf(pen->file, "%s%s", i > 0 ? " " : "", ONE_OF(pen, words));
+}
+
+/* Draws are made one after the other, in an order that every compiler keeps: not more than one
+ * among the arguments of a call. */
+
+/* --- records ------------------------------------------------------------------------------ */
+
+static void log_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    static const char *const codes[] = { "200", "200", "200", "200",
+                                         "200", "304", "404", "500" };
+    static const char *const paths[] = { "/",     "/index.html", "/search",
+                                         "/item", "/cart",       "/about" };
+    const unsigned host = below(pen, 254) + 1;
+    const char *path = ONE_OF(pen, paths), *code = ONE_OF(pen, codes);
+
+    fprintf(
+        pen->file,
+        "192.0.2.%u - - [16/Nov/2026:%02u:%02u:%02u +0000] \"GET %s HTTP/1.1\" %s %u\n",
+        host, (unsigned)(number / 3600 % 24), (unsigned)(number / 60 % 60),
+        (unsigned)(number % 60), path, code, below(pen, 50000));
+}
+
+static void number_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    (void)number;
+    fprintf(pen->file, "%u\n", below(pen, 1000000));
+}
+
+static void table_head(struct cv_sample_pen *pen)
+{
+    fputs("id,name,note\n", pen->file);
+}
+
+static void table_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    const char *word = ONE_OF(pen, words);
+
+    fprintf(pen->file, "%" PRIu64 ",%s %u,\"%s\"\n", number, word, below(pen, 1000),
+            number % 10 == 0 ? "two\nlines, quoted" : "one line");
+}
+
+static void json_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    static const char *const languages[] = { "de", "en", "fr" };
+    const char *language = ONE_OF(pen, languages);
+
+    fprintf(pen->file,
+            "{\"id\": %" PRIu64 ", \"lang\": \"%s\", \"sum\": %u, \"text\": \"", number,
+            language, below(pen, 1000000));
+    sentence(pen, 3 + below(pen, 9));
+    fputs("\"}\n", pen->file);
+}
+
+static void array_head(struct cv_sample_pen *pen)
+{
+    fputs("[\n", pen->file);
+}
+
+static void array_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    const char *language = below(pen, 3) > 0 ? "en" : "de";
+    const unsigned tag = below(pen, 10);
+
+    if (number > 1)
+        fputs(",\n", pen->file);
+    fprintf(pen->file,
+            "  { \"id\": %" PRIu64 ",\n    \"lang\": \"%s\", \"tags\": [%u, %u] }",
+            number, language, tag, below(pen, 10));
+}
+
+static void array_tail(struct cv_sample_pen *pen)
+{
+    fputs("\n]\n", pen->file);
+}
+
+static void fasta_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    fprintf(pen->file, ">read%" PRIu64 "\n", number);
+    bases(pen, 60);
+    fputc('\n', pen->file);
+    bases(pen, 1 + below(pen, 60));
+    fputc('\n', pen->file);
+}
+
+static void fastq_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    const unsigned length = 40 + below(pen, 20);
+
+    fprintf(pen->file, "@read%" PRIu64 "\n", number);
+    bases(pen, length);
+    fputs("\n+\n", pen->file);
+    for (unsigned i = 0; i < length; i++)
+        fputc("@+,.ABCDEFGHI"[below(pen, 13)], pen -> file);
+    fputc('\n', pen->file);
+}
+
+static void calls_head(struct cv_sample_pen *pen)
+{
+    fputs("##fileformat=VCFv4.2\n##contig=<ID=1,length=1000000000>\n"
+          "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n",
+          pen->file);
+}
+
+static void calls_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    const unsigned from = below(pen, 4), to = (from + 1 + below(pen, 3)) % 4;
+
+    fprintf(pen->file, "1\t%" PRIu64 "\t.\t%c\t%c\t%u\tPASS\t.\n", number * 100,
+            "ACGT"[from], "ACGT"[to], below(pen, 60));
+}
+
+static void paragraph_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    fprintf(pen->file, "paragraph %" PRIu64 "\n", number);
+    sentence(pen, 4 + below(pen, 12));
+    fputs(number < pen->count ? "\n\n" : "\n", pen->file);
+}
+
+static void text_record(struct cv_sample_pen *pen, uint64_t number)
+{
+    (void)number;
+    sentence(pen, 5 + below(pen, 10));
+    fputc('\n', pen->file);
+}
+
+/* --- the list ----------------------------------------------------------------------------- */
+
+#define LOGS(number, day, part)                                                    \
+    {                                                                              \
+        .name = "logs/" #day ".log", .what = "one of seven logs of unequal sizes", \
+        .stream = 20 + (number), .share = part, .record = log_record               \
+    }
+
+/* clang-format off */
+const struct cv_sample_data cv_sample_data[] = {
+    { .name = "access.log", .what = "lines: a log of a web server", .stream = 1, .share = 1,
+      .record = log_record },
+    { .name = "numbers", .what = "lines: a number each", .stream = 2, .share = 5,
+      .record = number_record },
+    { .name = "text.txt", .what = "lines: words", .stream = 3, .share = 1, .record = text_record },
+    { .name = "table.csv", .what = "csv: some fields are quoted and have two lines", .stream = 4,
+      .share = 1, .head = table_head, .record = table_record },
+    { .name = "records.jsonl", .what = "jsonl: an object to a line", .stream = 5, .share = 1,
+      .record = json_record },
+    { .name = "records.jsonl.zst", .what = "the same, compressed by zstd", .stream = 5, .share = 1,
+      .compressed = true, .record = json_record },
+    { .name = "dump.json", .what = "json: one array", .stream = 6, .share = 0.5,
+      .head = array_head, .record = array_record, .tail = array_tail },
+    { .name = "reads.fasta", .what = "fasta", .stream = 7, .share = 0.2, .record = fasta_record },
+    { .name = "reads.fastq", .what = "fastq; some qualities begin with @", .stream = 8,
+      .share = 0.2, .record = fastq_record },
+    { .name = "reads_1.fastq", .what = "fastq: reads of pairs", .stream = 9, .share = 0.1,
+      .record = fastq_record },
+    { .name = "reads_2.fastq", .what = "fastq: their mates", .stream = 10, .share = 0.1,
+      .record = fastq_record },
+    { .name = "calls.vcf", .what = "lines below a header that begins with #", .stream = 11,
+      .share = 0.5, .head = calls_head, .record = calls_record },
+    { .name = "paragraphs.txt", .what = "paragraph: blank lines between them", .stream = 12,
+      .share = 0.2, .record = paragraph_record },
+    LOGS(0, mon, 1),
+    LOGS(1, tue, 0.25),
+    LOGS(2, wed, 0.06),
+    LOGS(3, thu, 0.5),
+    LOGS(4, fri, 0.015),
+    LOGS(5, sat, 0.12),
+    LOGS(6, sun, 0.004),
+    { .name = NULL },
+};
+/* clang-format on */
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* Write what was collected as a frame, and begin again. */
+static bool put_frame(const char *bytes, size_t length, FILE *out)
+{
+    const size_t room = ZSTD_compressBound(length);
+    char *frame = malloc(room);
+    size_t size;
+
+    if (frame == NULL)
+        return false;
+    size = ZSTD_compress(frame, room, bytes, length, 3);
+    if (!ZSTD_isError(size))
+        fwrite(frame, 1, size, out);
+    free(frame);
+    return !ZSTD_isError(size);
+}
+
+/* Records `first` to `last` - 1. */
+static void put_records(const struct cv_sample_data *data, struct cv_sample_pen *pen,
+                        uint64_t first, uint64_t last)
+{
+    if (first == 1 && data->head != NULL)
+        data->head(pen);
+    for (uint64_t i = first; i < last; i++)
+        data->record(pen, i);
+    if (last > pen->count && data->tail != NULL)
+        data->tail(pen);
+}
+
+static bool put_compressed(const struct cv_sample_data *data, struct cv_sample_pen *pen,
+                           FILE *out)
+{
+    bool well = true;
+
+    for (uint64_t first = 1; well && first <= pen->count; first += FRAME_RECORDS) {
+        const uint64_t behind = first + FRAME_RECORDS;
+        char *bytes = NULL;
+        size_t length = 0;
+
+        pen->file = open_memstream(&bytes, &length);
+        if (pen->file == NULL)
+            return false;
+        put_records(data, pen, first, behind <= pen->count ? behind : pen->count + 1);
+        well = fclose(pen->file) == 0 && put_frame(bytes, length, out);
+        free(bytes);
+    }
+    return well;
+}
+
+/* As sample_write. */
+static bool sample_data_write(const struct cv_sample_data *data,
+                              const struct cv_sample_terms *terms, FILE *out)
+{
+    struct cv_sample_pen pen = { .file = out };
+
+    pen.count = (uint64_t)ceil((double)terms->records * data->share);
+    cv_random_at(&pen.random, terms->seed, data->stream, 0, 0);
+    if (data->compressed)
+        return put_compressed(data, &pen, out);
+    put_records(data, &pen, 1, pen.count + 1);
+    return true;
+}
+
+/* --- data for the examples of the documents ---------------------------------------- */
+
+static size_t data_count(void)
+{
+    size_t count = 0;
+
+    while (cv_sample_data[count].name != NULL)
+        count++;
+    return count;
+}
+
+/* The file of examples/ at `index`; NULL: it is made of random numbers. */
+static const struct cv_sample_file *kept_at(size_t index)
+{
+    const size_t made = data_count();
+
+    return index < made ? NULL : &cv_sample_files[index - made];
+}
+
+static size_t sample_count(void)
+{
+    size_t count = 0;
+
+    while (cv_sample_files[count].name != NULL)
+        count++;
+    return data_count() + count;
+}
+
+static const char *sample_name(size_t index)
+{
+    const struct cv_sample_file *kept = kept_at(index);
+
+    return kept != NULL ? kept->name : cv_sample_data[index].name;
+}
+
+static const char *sample_what(size_t index)
+{
+    const struct cv_sample_file *kept = kept_at(index);
+
+    return kept != NULL ? kept->what : cv_sample_data[index].what;
+}
+
+/* Is it a command, to be started? */
+static bool sample_program(size_t index)
+{
+    const struct cv_sample_file *kept = kept_at(index);
+
+    return kept != NULL && kept->program;
+}
+
+/* Write it; false: there was no memory. Whether all was taken, ferror() tells. */
+static bool sample_write(size_t index, const struct cv_sample_terms *terms, FILE *out)
+{
+    const struct cv_sample_file *kept = kept_at(index);
+
+    if (kept == NULL)
+        return sample_data_write(&cv_sample_data[index], terms, out);
+    for (const char *const *line = kept->lines; *line != NULL; line++)
+        fprintf(out, "%s\n", *line);
+    return true;
+}
+
+/* --- cleave sample ----------------------------------------------------------------- */
 
 struct sample_options {
     const char *output;
@@ -19,7 +382,7 @@ struct sample_options {
     int list, force, json;
 };
 
-#define FIELD(name) offsetof(struct sample_options, name)
+#define CV_VALUES struct sample_options
 
 static const struct sample_options presets = {
     .output = ".",
@@ -29,34 +392,28 @@ static const struct sample_options presets = {
 
 /* clang-format off */
 static const struct cv_option sample_options[] = {
-    { .name = "--list", .value = 1, .offset = FIELD(list),
-      .help = "Write nothing, but list what there is." },
-    { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(records),
-      .min = 1, .max = 1e9,
-      .help = "How many lines the larger files have; the others have a share of it. "
-              "Default 20000, which makes 10 MB in all." },
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
-      .help = "Files depend on this and on nothing else. Default 1." },
-    { .name = NULL },
+    CV_FLAG(0, "--list", 1, list, "Write nothing, but list what there is."),
+    CV_OPTION(0, "--records", COUNT, "N", records,
+        "How many lines the larger files have; the others have a share of it. Default "
+        "20000, which makes 10 MB in all.", .min = 1, .max = 1e9),
+    CV_OPTION(0, "--seed", COUNT, "N", seed,
+        "Files depend on this and on nothing else. Default 1."),
 };
 
 static const struct cv_option output_options[] = {
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "DIR",
-      .offset = FIELD(output),
-      .help = "Write into this folder, which is made if it is not there. Default: the present "
-              "one. Files that exist are kept." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
-      .help = "Replace files that exist." },
-    { .name = "--json", .value = 1, .offset = FIELD(json),
-      .help = "Write what was made, or the list, as JSON: name, what and bytes of each." },
-    { .name = NULL },
+    CV_OPTION('o', "--output", TEXT, "DIR", output,
+        "Write into this folder, which is made if it is not there. Default: the present "
+        "one. Files that exist are kept."),
+    CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
+    CV_FLAG(0, "--json", 1, json,
+        "Write what was made, or the list, as JSON: name, what and bytes of each."),
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Samples", sample_options },
-    { "Output", output_options },
-    { NULL, NULL },
+    CV_GROUP("Samples", sample_options),
+    CV_GROUP("Output", output_options),
+    CV_GROUPS_END,
 };
 
 /* What of all that there is was asked for, and what became of it. */
@@ -72,7 +429,7 @@ struct choice {
 static const char *name_at(const void *context, size_t index)
 {
     (void)context;
-    return cv_sample_name(index);
+    return sample_name(index);
 }
 
 static int choose(const struct cv_call *call, struct choice *choice)
@@ -84,12 +441,12 @@ static int choose(const struct cv_call *call, struct choice *choice)
     for (size_t k = 0; k < call->noperands; k++) {
         size_t i = 0;
 
-        while (i < choice->count && strcmp(cv_sample_name(i), call->operands[k]) != 0)
+        while (i < choice->count && strcmp(sample_name(i), call->operands[k]) != 0)
             i++;
         if (i == choice->count) {
             cv_echo(call->operands[k], shown);
             cv_suggest(shown, choice->count, name_at, NULL, hint, sizeof hint);
-            return cv_print_error(CV_EXIT_USAGE, "no sample '%s'%s", shown, hint);
+            return cv_refuse("no sample '%s'%s", shown, hint);
         }
         choice->wanted[i] = true;
     }
@@ -101,8 +458,8 @@ static void tell(struct choice *choice, size_t index, const uint64_t *bytes)
     if (!choice->values->json)
         return;
     cv_field_line(&choice->json, NULL);
-    cv_field_text(&choice->json, "name", cv_sample_name(index));
-    cv_field_text(&choice->json, "what", cv_sample_what(index));
+    cv_field_text(&choice->json, "name", sample_name(index));
+    cv_field_text(&choice->json, "what", sample_what(index));
     if (bytes != NULL)
         cv_field_count(&choice->json, "bytes", *bytes);
     cv_json_end(&choice->json);
@@ -123,8 +480,8 @@ static int show_list(struct choice *choice)
         if (!choice->wanted[i])
             continue;
         tell(choice, i, NULL);
-        cv_table_text(&table, cv_sample_name(i));
-        cv_table_text(&table, cv_sample_what(i));
+        cv_table_text(&table, sample_name(i));
+        cv_table_text(&table, sample_what(i));
     }
     if (!choice->values->json)
         cv_table_write(&table, screen.colour, screen.width, &text);
@@ -137,7 +494,7 @@ static int show_list(struct choice *choice)
 /* Where the sample goes, in the arena of the call; NULL: no memory. */
 static char *path_of(const struct choice *choice, size_t index)
 {
-    const char *folder = choice->values->output, *name = cv_sample_name(index);
+    const char *folder = choice->values->output, *name = sample_name(index);
     const size_t room = strlen(folder) + strlen(name) + 2;
     char *path = cv_array(choice->arena, room, 1);
 
@@ -153,8 +510,6 @@ static char *path_of(const struct choice *choice, size_t index)
 /* Nothing is written unless all can be. */
 static int check_files(const struct choice *choice)
 {
-    char shown[CV_ECHO_ROOM];
-
     for (size_t i = 0; i < choice->count; i++) {
         struct stat facts;
         const char *path = choice->wanted[i] ? path_of(choice, i) : "";
@@ -162,11 +517,9 @@ static int check_files(const struct choice *choice)
         if (path == NULL)
             return cv_print_error(CV_EXIT_FAILED, "out of memory");
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "--output: '%s' exists; use --force to replace it, or -o DIR "
-                "to write elsewhere",
-                cv_echo(path, shown));
+            return cv_refuse("--output: '%s' exists; use --force to replace it, or -o "
+                             "DIR to write elsewhere",
+                             CV_ECHO(path));
     }
     return CV_EXIT_DONE;
 }
@@ -185,18 +538,18 @@ static int write_file(struct choice *choice, size_t index)
     if (path == NULL)
         return cv_print_error(CV_EXIT_FAILED, "out of memory");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE, "--output: %s", err.text);
+        return cv_refuse("--output: %s", err.text);
     status = cv_output_open(&out, "--output", path,
                             choice->values->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE)
         return status;
-    failed = !cv_sample_write(index, &terms, out.file);
+    failed = !sample_write(index, &terms, out.file);
     if (failed)
         cv_print_error(CV_EXIT_FAILED, "out of memory");
     fflush(out.file);
     bytes = cv_new_file_size(&out.made);
     status = cv_output_close(&out, failed);
-    if (status == CV_EXIT_DONE && cv_sample_program(index) && chmod(path, 0755) != 0)
+    if (status == CV_EXIT_DONE && sample_program(index) && chmod(path, 0755) != 0)
         status =
             cv_print_error(CV_EXIT_FAILED, "--output: cannot make '%s' a command: %s",
                            path, strerror(errno));
@@ -208,7 +561,6 @@ static int write_file(struct choice *choice, size_t index)
 
 static int write_files(struct choice *choice)
 {
-    char counted[CV_COUNTED_ROOM], shown[CV_ECHO_ROOM];
     int status = check_files(choice);
 
     for (size_t i = 0; status == CV_EXIT_DONE && i < choice->count; i++) {
@@ -216,11 +568,11 @@ static int write_files(struct choice *choice)
             status = write_file(choice, i);
     }
     if (status == CV_EXIT_DONE && !choice->values->json)
-        printf("%s of %.3g MB in all, in %s\n",
-               cv_counted(choice->files, "file", counted), (double)choice->bytes / 1e6,
+        printf("%s of %.3g MB in all, in %s\n", CV_COUNTED(choice->files, "file"),
+               (double)choice->bytes / 1e6,
                strcmp(choice->values->output, ".") == 0
                    ? "this folder"
-                   : cv_echo(choice->values->output, shown));
+                   : CV_ECHO(choice->values->output));
     return status;
 }
 
@@ -229,7 +581,7 @@ static int run(const struct cv_call *call)
     struct choice choice = { .values = call->values, .arena = call->arena };
     int status, closed;
 
-    choice.count = cv_sample_count();
+    choice.count = sample_count();
     choice.wanted = cv_array(call->arena, choice.count, sizeof *choice.wanted);
     if (choice.wanted == NULL)
         return cv_print_error(CV_EXIT_FAILED, "out of memory");
@@ -253,9 +605,9 @@ const struct cv_verb cv_verb_sample = {
     .name = "sample",
     .summary = "write files to try things on",
     .description =
-        "Writes the files that examples of help and documents name: logs, tables, "
-        "JSON, reads, texts, files of several sizes, small commands and the platform "
-        "files of examples/. All of them, or those that are named.",
+        "Writes the files that examples of help and documents name: logs, tables, JSON, "
+        "reads, texts, files of several sizes, small commands and the platform files of "
+        "examples/. All of them, or those that are named.",
     .operands = "[NAME]...",
     .max_operands = 100,
     .groups = groups,

@@ -13,7 +13,7 @@
 #include "cli/common/run_foreign.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_sink.h"
+#include "cli/run/run_report.h"
 
 struct values {
     uint64_t nodes, tasks, cpus;
@@ -24,40 +24,30 @@ struct values {
 
 static const struct values presets = { .notice_s = 60 };
 
-#define FIELD(name) offsetof(struct values, name)
+#define CV_VALUES struct values
 
 /* clang-format off */
 static const struct cv_option job_options[] = {
-    { .name = "--nodes", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(nodes), .min = 1, .max = 1e6,
-      .help = "Nodes of the job, as of sbatch; so are those below." },
-    { .name = "--ntasks", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(tasks), .min = 1, .max = 1e6,
-      .help = "Tasks of the job: commands at a time. Without it, whole nodes are asked for." },
-    { .name = "--cpus-per-task", .letter = 'c', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(cpus), .min = 1, .max = 1e6,
-      .help = "Processors for each command." },
-    { .name = "--time", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME",
-      .offset = FIELD(time),
-      .help = "Time limit, as 30 (minutes) or 2:00:00. The job goes on in another one." },
-    { .name = "--partition", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(partition), .help = "Partition of the job." },
-    { .name = "--job-name", .letter = 'J', .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(name), .help = "Name of the job. Default: cleave." },
-    { .name = "--sbatch", .kind = CV_OPTION_REPEAT, .argument = "OPTION",
-      .offset = FIELD(more),
-      .help = "Another option of sbatch, as '--mem=64G'. May be given several times." },
-    { .name = NULL },
+    CV_OPTION('N', "--nodes", COUNT, "N", nodes,
+        "Nodes of the job, as of sbatch; so are those below.", .min = 1, .max = 1e6),
+    CV_OPTION('n', "--ntasks", COUNT, "N", tasks,
+        "Tasks of the job: commands at a time. Without it, whole nodes are asked for.",
+        .min = 1, .max = 1e6),
+    CV_OPTION('c', "--cpus-per-task", COUNT, "N", cpus,
+        "Processors for each command.", .min = 1, .max = 1e6),
+    CV_OPTION('t', "--time", TEXT, "TIME", time,
+        "Time limit, as 30 (minutes) or 2:00:00. The job goes on in another one."),
+    CV_OPTION('p', "--partition", TEXT, "NAME", partition, "Partition of the job."),
+    CV_OPTION('J', "--job-name", TEXT, "NAME", name, "Name of the job. Default: cleave."),
+    CV_OPTION(0, "--sbatch", REPEAT, "OPTION", more,
+        "Another option of sbatch, as '--mem=64G'. May be given several times."),
 };
 
 static const struct cv_option run_options[] = {
-    { .name = "--notice", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(notice_s),
-      .help = "Stop so long before the time limit. Default 60 s." },
-    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
-      .offset = FIELD(program),
-      .help = "Where cleave is on the nodes. Default: this very program." },
-    { .name = NULL },
+    CV_OPTION(0, "--notice", SECONDS, "TIME", notice_s,
+        "Stop so long before the time limit. Default 60 s."),
+    CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
+        "Where cleave is on the nodes. Default: this very program."),
 };
 /* clang-format on */
 
@@ -100,9 +90,9 @@ static const struct cv_other_tool_option foreign[] = {
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "The job", job_options },
-    { "The run", run_options },
-    { NULL, NULL },
+    CV_GROUP("The job", job_options),
+    CV_GROUP("The run", run_options),
+    CV_GROUPS_END,
 };
 
 /* What runs: words behind `cleave run`, and what was read of them. */
@@ -117,23 +107,19 @@ struct job {
 static int check(const struct cv_run_options *options, bool items, size_t noperands)
 {
     if (noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected a command behind 'cleave run'");
+        return cv_refuse("expected a command behind 'cleave run'");
     if (options->mpi || cv_hosts_asked(options) || options->workers != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "the tasks of the job are the workers: expected none of "
-                              "--workers, --hosts and --mpi behind 'cleave run'");
+        return cv_refuse("the tasks of the job are the workers: expected none of "
+                         "--workers, --hosts and --mpi behind 'cleave run'");
     if (options->inputs.count == 0 && !items)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --input FILE behind 'cleave run': the "
-                              "standard input of a job is empty");
+        return cv_refuse("expected --input FILE behind 'cleave run': the standard input "
+                         "of a job is empty");
     if (!cv_run_output_is_file(options))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --output FILE behind 'cleave run': the standard "
-                              "output of a job is its log");
+        return cv_refuse("expected --output FILE behind 'cleave run': the standard "
+                         "output of a job is its log");
     if (options->overwrite)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--overwrite would forget what the job had done before it was "
-                           "interrupted");
+        return cv_refuse(
+            "--overwrite would forget what the job had done before it was interrupted");
     return CV_EXIT_DONE;
 }
 
@@ -148,10 +134,10 @@ static int read_words(const struct cv_call *call, struct job *job)
     if (skip < call->noperands && strcmp(call->operands[skip], "cleave") == 0)
         skip++;
     if (skip >= call->noperands || strcmp(call->operands[skip], "run") != 0)
-        return cv_print_error(
-            CV_EXIT_USAGE, "expected 'cleave run', its options and a command, got %s%s%s",
-            call->noperands > 0 ? "'" : "nothing",
-            call->noperands > 0 ? call->operands[0] : "", call->noperands > 0 ? "'" : "");
+        return cv_refuse("expected 'cleave run', its options and a command, got %s%s%s",
+                         call->noperands > 0 ? "'" : "nothing",
+                         call->noperands > 0 ? call->operands[0] : "",
+                         call->noperands > 0 ? "'" : "");
     job->words = call->operands + skip + 1;
     job->nwords = call->noperands - skip - 1;
     job->options = cv_run_presets;
@@ -263,19 +249,15 @@ static int check_lines(const struct values *values)
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] != NULL && strpbrk(texts[i], " \t\n") != NULL)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "expected a word without blanks for a line of sbatch");
+            return cv_refuse("expected a word without blanks for a line of sbatch");
     if (values->time != NULL && !is_time(values->time))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got "
-            "'%s'",
+        return cv_refuse(
+            "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got '%s'",
             values->time);
     for (size_t i = 0; i < values->more.count; i++)
         if (values->more.items[i][0] != '-' ||
             strchr(values->more.items[i], '\n') != NULL)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "--sbatch: expected an option as '--mem=64G'");
+            return cv_refuse("--sbatch: expected an option as '--mem=64G'");
     return CV_EXIT_DONE;
 }
 
@@ -301,19 +283,18 @@ const struct cv_verb cv_verb_slurm_script = {
     .summary = "print a batch script for Slurm that resumes itself",
     .description =
         "Prints a script for sbatch that runs 'cleave run --slurm' with a journal. "
-        "Before its time limit, or when it is preempted, the job stops, is queued "
-        "again and goes on with what is left, as often as it takes; it ends when all "
-        "is done, when the work has failed, and when it has not got any further.",
+        "Before its time limit, or when it is preempted, the job stops, is queued again "
+        "and goes on with what is left, as often as it takes; it ends when all is done, "
+        "when the work has failed, and when it has not got any further.",
     .operands = "[--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,
     .groups = groups,
     .foreign = foreign,
-    .examples =
-        "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o out -- "
-        "wc -l\n"
-        "cleave slurm-script -n 64 -p low --sbatch=--mem-per-cpu=2G cleave run -i "
-        "examples/unequal.yaml -o out --split paragraph -- tr a-z A-Z",
+    .examples = "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o "
+                "out -- wc -l\n"
+                "cleave slurm-script -n 64 -p low --sbatch=--mem-per-cpu=2G cleave run "
+                "-i examples/unequal.yaml -o out --split paragraph -- tr a-z A-Z",
     .presets = &presets,
     .values_size = sizeof(struct values),
     .run = run,

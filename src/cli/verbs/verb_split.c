@@ -7,9 +7,7 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_values.h"
 #include "io/json_out.h"
-#include "run/decode/codec.h"
 #include "run/decode/decoder.h"
 #include "run/common/machine.h"
 #include "run/pieces/pieces.h"
@@ -24,78 +22,67 @@ struct split_options {
     int recursive, force, json, quiet, index;
 };
 
-#define CODEC_WORD(upper, lower) ", " #lower
-#define FIELD(name) offsetof(struct split_options, name)
+#define CODEC_WORD(name) ", " #name
+#define CV_VALUES struct split_options
 
 /* clang-format off */
 static const struct cv_option input_options[] = {
-    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
-      .offset = FIELD(inputs), .file = CV_FILE_INPUT,
-      .help = "Cut this file; may be given several times, the files are one input. A pattern "
-              "that is no file, as 'part-*.csv', stands for all that match. Default: standard "
-              "input." },
-    { .name = "--recursive", .value = 1, .offset = FIELD(recursive),
-      .help = "An input that is a folder stands for all files below it, by name." },
-    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
-      .add_list = cv_split_list, .add_words = cv_split_words,
-      .help = "Where the input may be cut: %s. Where no comma parts the fields of csv: csv:; or "
-              "csv:tab." },
-    { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
-      .help = "Begin every piece with the first record of the input, or the first N, or all "
-              "lines at the start that begin with '#' or the like." },
-    { .name = "--together", .kind = CV_OPTION_TEXT, .argument = "KEY",
-      .offset = FIELD(together),
-      .help = "Neighbouring records with the same key stay in one piece, a column or what an "
-              "expression matches. Without a number or a size of pieces: each such group is a piece." },
-    { .name = "--max-record", .kind = CV_OPTION_UNITS, .argument = "SIZE",
-      .offset = FIELD(max_record),
-      .help = "A record of more bytes is an error. Default 1 GiB." },
-    { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
-      .offset = FIELD(decode), .add_words = cv_decode_words,
-      .help = "How the input is decoded, as in 'cleave run': auto (default), by its first "
-              "bytes; gzip and so on: as that; none: its bytes are taken as they are." },
-    { .name = NULL },
+    CV_OPTION('i', "--input", REPEAT, "FILE", inputs,
+        "Cut this file; may be given several times, the files are one input. A pattern "
+        "that is no file, as 'part-*.csv', stands for all that match. Default: standard "
+        "input.", .file = CV_FILE_INPUT),
+    CV_FLAG(0, "--recursive", 1, recursive,
+        "An input that is a folder stands for all files below it, by name."),
+    CV_OPTION(0, "--split", TEXT, "HOW", split,
+        "Where the input may be cut: %s. Where no comma parts the fields of csv: csv:; "
+        "or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words),
+    CV_OPTION(0, "--header", MAYBE, "[N]", header,
+        "Begin every piece with the first record of the input, or the first N, or all "
+        "lines at the start that begin with '#' or the like."),
+    CV_OPTION(0, "--together", TEXT, "KEY", together,
+        "Neighbouring records with the same key stay in one piece, a column or what an "
+        "expression matches. Without a number or a size of pieces: each such group is a "
+        "piece."),
+    CV_OPTION(0, "--max-record", UNITS, "SIZE", max_record,
+        "A record of more bytes is an error. Default 1 GiB."),
+    CV_OPTION(0, "--decode", TEXT, "HOW", decode,
+        "How the input is decoded, as in 'cleave run': auto (default), by its first "
+        "bytes; gzip and so on: as that; none: its bytes are taken as they are.",
+        .add_words = cv_decode_words),
 };
 
 static const struct cv_option piece_options[] = {
-    { .name = "--number", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(number), .min = 1, .max = 1e9,
-      .help = "Make N pieces of about as many bytes each; some may be empty." },
-    { .name = "--size", .kind = CV_OPTION_UNITS, .argument = "SIZE", .offset = FIELD(size),
-      .help = "Make pieces of so many bytes, and what is missing of the last record." },
-    { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(records), .min = 1, .max = 1e15,
-      .help = "Make pieces of N records, the last of a file of what is left; with --number or "
-              "--size, of a multiple of N." },
-    { .name = NULL },
+    CV_OPTION('n', "--number", COUNT, "N", number,
+        "Make N pieces of about as many bytes each; some may be empty.",
+        .min = 1, .max = 1e9),
+    CV_OPTION(0, "--size", UNITS, "SIZE", size,
+        "Make pieces of so many bytes, and what is missing of the last record."),
+    CV_OPTION(0, "--records", COUNT, "N", records,
+        "Make pieces of N records, the last of a file of what is left; with --number or "
+        "--size, of a multiple of N.", .min = 1, .max = 1e15),
 };
 
 static const struct cv_option output_options[] = {
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(output),
-      .help = "Names of pieces, with {} for their number, from 001 on: 'parts/p-{}.fa'. One "
-              "that ends in .gz, .bgz (both: BGZF), .zst, .xz, .bz2 or .lz4 is compressed. A "
-              "folder that is not there is made. Files that exist are kept." },
-    { .name = "--index", .value = 1, .offset = FIELD(index),
-      .help = "Write no pieces but FILE.cleave-index beside each input, with where some records "
-              "begin: 'cleave run' and 'cleave split' with the same --split then need not read "
-              "the file from its start to cut it. For csv, json, xml, warc, tar, bam, pcap and "
-              "--records." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
-      .help = "Replace files that exist." },
-    { .name = "--json", .value = 1, .offset = FIELD(json),
-      .help = "Write what was made as JSON." },
-    { .name = "--quiet", .letter = 'q', .value = 1, .offset = FIELD(quiet),
-      .help = "Write nothing but errors." },
-    { .name = NULL },
+    CV_OPTION('o', "--output", TEXT, "NAME", output,
+        "Names of pieces, with {} for their number, from 001 on: 'parts/p-{}.fa'. One "
+        "that ends in .gz, .bgz (both: BGZF), .zst, .xz, .bz2 or .lz4 is compressed. A "
+        "folder that is not there is made. Files that exist are kept."),
+    CV_FLAG(0, "--index", 1, index,
+        "Write no pieces but FILE.cleave-index beside each input, with where some "
+        "records begin: 'cleave run' and 'cleave split' with the same --split then need "
+        "not read the file from its start to cut it. For csv, json, xml, warc, tar, bam, "
+        "pcap and --records."),
+    CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
+    CV_FLAG(0, "--json", 1, json, "Write what was made as JSON."),
+    CV_FLAG('q', "--quiet", 1, quiet, "Write nothing but errors."),
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Input", input_options },
-    { "Pieces", piece_options },
-    { "Output", output_options },
-    { NULL, NULL },
+    CV_GROUP("Input", input_options),
+    CV_GROUP("Pieces", piece_options),
+    CV_GROUP("Output", output_options),
+    CV_GROUPS_END,
 };
 
 /* --- what is said ------------------------------------------------------------------------- */
@@ -209,32 +196,25 @@ static enum cleave_status split(const struct split_options *values, struct told 
 /* Whether what is asked for makes sense. */
 static int check(const struct split_options *values)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (values->index && (values->number > 0 || values->size > 0 ||
                           values->output != NULL || values->json))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--index: expected neither --number, --size, --output nor "
-                              "--json: no pieces are written");
+        return cv_refuse("--index: expected neither --number, --size, --output nor "
+                         "--json: no pieces are written");
     if (!values->index && values->output == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--output NAME is required, or --index");
+        return cv_refuse("--output NAME is required, or --index");
     if ((values->number > 0) + (values->size > 0) > 1)
-        return cv_print_error(CV_EXIT_USAGE, "expected --number or --size, got both");
+        return cv_refuse("expected --number or --size, got both");
     if (!values->index && values->number == 0 && !(values->size > 0) &&
         values->records == 0 && values->together == NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "expected --number, --size, --records or --together: how large "
-            "are pieces?");
+        return cv_refuse(
+            "expected --number, --size, --records or --together: how large are pieces?");
     if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))
-        return cv_print_error(CV_EXIT_USAGE, "--size: expected at least 1 byte, got %g",
-                              values->size);
+        return cv_refuse("--size: expected at least 1 byte, got %g", values->size);
     if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
         strcmp(values->decode, "none") != 0 && cv_codec_named(values->decode) == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--decode: expected auto, none" CV_CODEC_MAP(
-                                  CODEC_WORD) ", got '%s'",
-                              cv_echo(values->decode, shown));
+        return cv_refuse("--decode: expected auto, none" CV_CODEC_MAP(
+                             CODEC_WORD) ", got '%s'",
+                         CV_ECHO(values->decode));
     return CV_EXIT_DONE;
 }
 
@@ -322,13 +302,12 @@ const struct cv_verb cv_verb_split = {
     .name = "split",
     .summary = "cut an input into files at record boundaries",
     .description = "Writes the input as files that begin and end where records do, one "
-                   "after the other the input again; with --header each is a file of "
-                   "its own. Bytes are copied by the kernel, by one thread per core; "
-                   "file systems that can share them between files do.",
-    .examples =
-        "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
-        "cleave split -i examples/costs.json --split json --size 1k -o costs-{}.json "
-        "--json",
+                   "after the other the input again; with --header each is a file of its "
+                   "own. Bytes are copied by the kernel, by one thread per core; file "
+                   "systems that can share them between files do.",
+    .examples = "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
+                "cleave split -i examples/costs.json --split json --size 1k -o "
+                "costs-{}.json --json",
     .groups = groups,
     .foreign = foreign,
     .values_size = sizeof(struct split_options),

@@ -1,17 +1,25 @@
 /* verb_worker.c -- cleave worker. SPDX-License-Identifier: MIT */
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/dev_null.h"
+#include "base/write_all.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
-#include "cli/run/run_values.h"
+#include "cli/run/lead_command.h"
+#include "cli/run/run_options.h"
 #include "run/common/piece_part.h"
+#include "run/hosts/host_spec.h"
+#include "run/hosts/joining.h"
 #include "run/wire/reverse_connect.h"
-#include "run/wire/call_relay.h"
 #include "run/worker/worker_serve.h"
 
 struct values {
@@ -21,46 +29,41 @@ struct values {
     int through, lead;
 };
 
+#define CV_VALUES struct values
 /* clang-format off */
 static const struct cv_option options[] = {
-    { .name = "--hash", .kind = CV_OPTION_TEXT, .argument = "HASH",
-      .offset = offsetof(struct values, hash),
-      .help = "Serve only if this program has this hash (xxh128sum): whoever copied it "
-              "here wants to know that it arrived whole." },
-    { .name = NULL },
+    CV_OPTION(0, "--hash", TEXT, "HASH", hash,
+        "Serve only if this program has this hash (xxh128sum): whoever copied it here "
+        "wants to know that it arrived whole."),
 };
 
 static const struct cv_option slot_options[] = {
-    { .name = "--gpus", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = offsetof(struct values, gpus), .min = 1, .max = 1024,
-      .help = "Let the commands of each slot see one of so many GPUs, in turn "
-              "(CUDA_VISIBLE_DEVICES): gpus: of the platform file." },
-    { .name = "--pin", .kind = CV_OPTION_TEXT, .argument = "HOW",
-      .offset = offsetof(struct values, pin),
-      .help = "cores or nodes: keep the commands of each slot there, as --pin of 'cleave "
-              "run' says." },
-    { .name = NULL },
+    CV_OPTION(0, "--gpus", COUNT, "N", gpus,
+        "Let the commands of each slot see one of so many GPUs, in turn "
+        "(CUDA_VISIBLE_DEVICES): gpus: of the platform file.", .min = 1, .max = 1024),
+    CV_OPTION(0, "--pin", TEXT, "HOW", pin,
+        "cores or nodes: keep the commands of each slot there, as --pin of 'cleave run' "
+        "says."),
 };
 
 static const struct cv_option way_options[] = {
-    { .name = "--through", .value = 1, .offset = offsetof(struct values, through),
-      .help = "Stand for a worker elsewhere, which COMMAND starts. As of 'srun -u -N 1 cleave "
-              "worker', it calls back over TCP, with a key that this process has put into its "
-              "environment, and what is said goes over that connection. If it cannot call, "
-              "standard input and output of COMMAND are used." },
-    { .name = "--lead", .value = 1, .offset = offsetof(struct values, lead),
-      .help = "Lead others: share each piece over those behind this worker (via: of the "
-              "platform file), by 'cleave run --framed' with the words that follow, which it "
-              "ends with the command of the job." },
-    { .name = NULL },
+    CV_FLAG(0, "--through", 1, through,
+        "Stand for a worker elsewhere, which COMMAND starts. As of 'srun -u -N 1 cleave "
+        "worker', it calls back over TCP, with a key that this process has put into its "
+        "environment, and what is said goes over that connection. If it cannot call, "
+        "standard input and output of COMMAND are used."),
+    CV_FLAG(0, "--lead", 1, lead,
+        "Lead others: share each piece over those behind this worker (via: of the "
+        "platform file), by 'cleave run --framed' with the words that follow, which it "
+        "ends with the command of the job."),
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Checks", options },
-    { "Slots", slot_options },
-    { "Ways", way_options },
-    { NULL, NULL },
+    CV_GROUP("Checks", options),
+    CV_GROUP("Slots", slot_options),
+    CV_GROUP("Ways", way_options),
+    CV_GROUPS_END,
 };
 
 /* What the other side takes for "there is no cleave that could be used". */
@@ -88,11 +91,10 @@ static int check_hash(const char *expected)
     if (!good)
         return cv_print_error(CV_EXIT_FAILED, "--hash: cannot read this program");
     if (strcmp(text, expected) != 0)
-        return cv_print_error(
-            CV_EXIT_LACKS,
-            "--hash: expected this program to have %s, it has %s: it was "
-            "damaged on its way",
-            expected, text);
+        return cv_print_error(CV_EXIT_LACKS,
+                              "--hash: expected this program to have %s, it has %s: it "
+                              "was damaged on its way",
+                              expected, text);
     return CV_EXIT_DONE;
 }
 
@@ -136,9 +138,8 @@ static int stand_for(const struct cv_call *call)
     int status = CV_EXIT_FAILED;
 
     if (call->noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--through: expected a command that starts a "
-                              "worker, as 'srun -u -N 1 cleave worker'");
+        return cv_refuse("--through: expected a command that starts a worker, as 'srun "
+                         "-u -N 1 cleave worker'");
     if (!take_link(&link))
         return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_call_relay(call->operands, link.in, link.out, &status, &err) != CLEAVE_OK)
@@ -172,10 +173,9 @@ static int run(const struct cv_call *call)
     if (values->through)
         return stand_for(call);
     if (values->lead)
-        serve.lead = call->operands;
+        cv_lead_by(&serve, call->operands);
     else if (call->noperands > 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected no operand, got '%s'",
-                              call->operands[0]);
+        return cv_refuse("expected no operand, got '%s'", call->operands[0]);
     status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
     if (status == CV_EXIT_DONE)
         status = cv_pin_read(values->pin, &serve.pin);
@@ -183,9 +183,8 @@ static int run(const struct cv_call *call)
         return status;
     called = take_call(&serve);
     if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
-        return cv_print_error(
-            CV_EXIT_USAGE, "a worker is started by 'cleave run --hosts', and speaks to "
-                           "that: standard input and output must not be a terminal");
+        return cv_refuse("a worker is started by 'cleave run --hosts', and speaks to "
+                         "that: standard input and output must not be a terminal");
     if (!called && !take_link(&serve))
         return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
@@ -200,10 +199,10 @@ const struct cv_verb cv_verb_worker = {
     .name = "worker",
     .summary = "the other end of 'cleave run --hosts', started by it",
     .description =
-        "Works for a 'cleave run' on another machine: takes a job and pieces of an "
-        "input from standard input, runs the command on them, and sends what it writes "
-        "to standard output, in frames. It is started by 'cleave run --hosts' through "
-        "ssh or whatever reaches the machine, and ends with its connection.",
+        "Works for a 'cleave run' on another machine: takes a job and pieces of an input "
+        "from standard input, runs the command on them, and sends what it writes to "
+        "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
+        "or whatever reaches the machine, and ends with its connection.",
     .operands = "[--through COMMAND... | --lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
@@ -211,4 +210,206 @@ const struct cv_verb cv_verb_worker = {
     .examples = "cleave worker </dev/null",
     .values_size = sizeof(struct values),
     .run = run,
+};
+
+/* --- cleave join ------------------------------------------------------------------- */
+
+enum { AT_A_TIME = 64 * 1024 };
+
+struct join_values {
+    uint64_t slots;
+    const char *ssh, *program;
+    int pump;
+};
+
+#undef CV_VALUES
+#define CV_VALUES struct join_values
+/* clang-format off */
+static const struct cv_option join_options[] = {
+    CV_OPTION('j', "--workers", COUNT, "N", slots,
+        "How many commands run here at a time. Default: one for each core that this "
+        "process may use.", .min = 1, .max = CV_HOST_SLOTS_MOST),
+    CV_OPTION(0, "--ssh", TEXT, "WORDS", ssh,
+        "How to reach the machine of the run, for instance 'ssh -F FILE'. Default: ssh, "
+        "which never asks for a password here."),
+    CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
+        "Where cleave is on that machine. Default: cleave, found in PATH there."),
+    CV_FLAG(0, "--pump", 1, pump,
+        "Only connect standard input and output to the socket: what runs at the other "
+        "end of ssh."),
+};
+/* clang-format on */
+
+static const struct cv_option_group join_groups[] = {
+    CV_GROUP("Joining", join_options),
+    CV_GROUPS_END,
+};
+
+/* --- at the end of ssh -------------------------------------------------------------------- */
+
+static void copy_all(int from, int to)
+{
+    static char bytes[AT_A_TIME];
+    ssize_t got;
+
+    while ((got = read(from, bytes, sizeof bytes)) > 0)
+        if (cv_write_all(to, bytes, (size_t)got) != 0)
+            return;
+}
+
+/* A process for each way, so that neither waits for the other. */
+static int pump(int fd)
+{
+    const pid_t child = fork();
+
+    if (child < 0)
+        return cv_print_error(CV_EXIT_FAILED, "cannot start a process");
+    if (child == 0) {
+        copy_all(STDIN_FILENO, fd);
+        shutdown(fd, SHUT_WR);
+        _exit(0);
+    }
+    copy_all(fd, STDOUT_FILENO);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return CV_EXIT_DONE;
+}
+
+/* --- by ssh ------------------------------------------------------------------------------- */
+
+/* ssh and its words, and what runs there; NULL: there was no memory. */
+static const char *const *make_words(const struct join_values *join_values,
+                                     const char *host, const char *path,
+                                     struct cv_arena *arena)
+{
+    struct cv_words words = { .arena = arena };
+    struct cv_text line = { NULL, 0, 0, false };
+
+    cv_words_split(&words, join_values->ssh != NULL ? join_values->ssh : "ssh");
+    cv_words_split(&words, "-T -o BatchMode=yes --");
+    cv_words_add(&words, host);
+    cv_text_add(&line, "exec %s join --pump -- ",
+                join_values->program != NULL ? join_values->program : "cleave");
+    cv_shell_word_add(&line, path);
+    cv_words_take(&words, &line);
+    return cv_words_done(&words);
+}
+
+/* Start it; *out is the end that is ours. */
+static int start(const char *const *words, int *out, pid_t *pid)
+{
+    int ends[2], failed;
+    posix_spawn_file_actions_t actions;
+    union {
+        const char *const *in;
+        char *const *out;
+    } argv = { words };
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return cv_print_error(CV_EXIT_FAILED, "cannot make a socket");
+    failed = posix_spawn_file_actions_init(&actions);
+    if (failed == 0) {
+        failed = posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+        failed = failed != 0
+                     ? failed
+                     : posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        failed = failed != 0
+                     ? failed
+                     : posix_spawnp(pid, words[0], &actions, NULL, argv.out, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(ends[1]);
+    if (failed == 0) {
+        *out = ends[0];
+        return CV_EXIT_DONE;
+    }
+    close(ends[0]);
+    return cv_print_error(CV_EXIT_ENGINE, "cannot run '%s': %s", words[0],
+                          strerror(failed));
+}
+
+/* --- serving ------------------------------------------------------------------------------ */
+
+/* Work until the run is over; `fd` is taken over. */
+static enum cleave_status serve(const struct join_values *join_values, int fd,
+                                bool by_login, struct cleave_error *err)
+{
+    struct cv_worker_options serving = { .in = fd,
+                                         .out = fd,
+                                         .by_login = by_login,
+                                         .guard = true,
+                                         .slots = (uint32_t)join_values->slots };
+
+    return cv_worker_serve(&serving, err);
+}
+
+static int judge(enum cleave_status status, const struct cleave_error *err)
+{
+    return status == CLEAVE_OK ? CV_EXIT_DONE
+                               : cv_print_error(CV_EXIT_FAILED, "join: %s", err->text);
+}
+
+static int serve_by_ssh(const struct cv_call *call, const char *host, const char *path)
+{
+    const char *const *words;
+    struct cleave_error err;
+    enum cleave_status served;
+    pid_t pid = -1;
+    int fd = -1, ended = 0, status;
+
+    if (host[0] == '-' || host[0] == '\0')
+        return cv_refuse("expected PATH or HOST:PATH, got '%s:%s'", host, path);
+    words = make_words(call->values, host, path, call->arena);
+    if (words == NULL)
+        return cv_no_memory("the command");
+    status = start(words, &fd, &pid);
+    if (status != CV_EXIT_DONE)
+        return status;
+    served = serve(call->values, fd, true, &err);
+    /* Why there was no connection is for ssh to say. */
+    if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
+        return cv_print_error(CV_EXIT_ENGINE, "join: '%s' exited with status %d",
+                              words[0], WEXITSTATUS(ended));
+    return judge(served, &err);
+}
+
+static int join_run(const struct cv_call *call)
+{
+    const struct join_values *join_values = call->values;
+    const char *where = call->noperands > 0 ? call->operands[0] : "";
+    const char *colon = strchr(where, ':'), *slash = strchr(where, '/');
+    struct cleave_error err;
+    int fd;
+
+    if (where[0] == '\0')
+        return cv_refuse("expected the socket of a run: [HOST:]PATH");
+    if (colon != NULL && (slash == NULL || colon < slash) && !join_values->pump) {
+        char *host = cv_arena_text(call->arena, where);
+
+        if (host == NULL)
+            return cv_no_memory("the host");
+        host[colon - where] = '\0';
+        return serve_by_ssh(call, host, colon + 1);
+    }
+    if (cv_join_port_reach(where, &fd, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return join_values->pump ? pump(fd)
+                             : judge(serve(join_values, fd, false, &err), &err);
+}
+
+const struct cv_verb cv_verb_join = {
+    .name = "join",
+    .summary = "work for a 'cleave run' that is under way",
+    .description =
+        "Joins a run that was started with --join-socket PATH, as one more machine with "
+        "its slots, and ends with it. On the machine of the run PATH is all that is "
+        "needed. From elsewhere it is HOST:PATH: ssh connects to that machine, where "
+        "another 'cleave join' opens the socket, so that nothing listens on a network. "
+        "What is not done when it is ended by a signal goes to others.",
+    .operands = "[HOST:]PATH",
+    .max_operands = 1,
+    .groups = join_groups,
+    .examples = "cleave run -q -i examples/plan.c --join-socket run.socket -- wc -l",
+    .values_size = sizeof(struct join_values),
+    .run = join_run,
 };

@@ -1,15 +1,19 @@
-/* figure.h -- figures and tables of the papers, made again. SPDX-License-Identifier: MIT
+/* figure.h -- figures and tables of the papers. SPDX-License-Identifier: MIT
  *
- * A figure is a table of numbers and what the paper claims of them, each claim judged.
- * A new figure is a file in one of these folders and a row in figure_list.h, which gives
- * it its name. */
+ * A figure is a table of numbers, claims of the paper about them, each judged, and one or
+ * more panels: curves, a map of cells, or bars over time. A new figure is a struct
+ * cv_figure in one of these directories and a row in CV_FIGURES, which gives it its name.
+ *
+ * All memory of a result is in its arena. If memory runs out, the program prints an error
+ * and exits. Texts are borrowed unless noted otherwise. */
 #ifndef CV_FIGURE_H
 #define CV_FIGURE_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <cleave/error.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/text.h"
 
 struct cv_figure_job {
     unsigned threads; /* 0: one per usable core                             */
@@ -26,47 +30,150 @@ struct cv_figure_row {
 };
 
 struct cv_claim {
-    const char *claim;   /* what the paper says        */
-    const char *numbers; /* what came out              */
+    const char *claim;   /* the paper's                */
+    const char *numbers; /* this figure's              */
     bool holds;
     struct cv_claim *next;
 };
 
 struct cv_figure_result {
-    struct cv_arena arena;      /* owns all below                    */
-    const char *label;          /* heading of the first column       */
-    const char *const *columns; /* static                            */
+    struct cv_arena arena;           /* owns all below                    */
+    const struct cv_figure_job *job; /* borrowed                     */
+    const char *label;               /* heading of the first column       */
+    const char *const *columns;      /* static                            */
     size_t ncolumns;
-    size_t nshown; /* columns to show in text, the rest is for files; 0: all */
+    size_t nshown; /* columns in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
     struct cv_claim *claims, **last_claim;
-    struct cv_figure_plot *plots, **last_plot; /* panels, see figure_plot.h  */
+    struct cv_figure_plot *plots, **last_plot; /* panels, see figure.h  */
     const char *note;                          /* static: how it was made; or NULL  */
 };
 
 struct cv_figure {
     const char *title;
-    const char *source; /* where it is in print: "Yang and Casanova, Figure 4"      */
-    const char *says;   /* what is claimed of it there, in a sentence or two        */
-    enum cleave_status (*make)(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err);
+    const char *source; /* "Yang and Casanova, Figure 4"                            */
+    const char *says;   /* claims of the paper, in a sentence or two                */
+    void (*make)(struct cv_figure_result *result);
 };
 
-/* Make a figure; on success the result is to be released with cv_figure_done. */
-enum cleave_status cv_figure_make(const struct cv_figure *figure,
-                                  const struct cv_figure_job *job,
-                                  struct cv_figure_result *result,
-                                  struct cleave_error *err);
+/* Release the result with cv_figure_done. */
+void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *job,
+                    struct cv_figure_result *result);
 void cv_figure_done(struct cv_figure_result *result);
 
-/* For those who make figures: a row of result->ncolumns values to fill, or NULL. */
+/* Execute turns begin .. end - 1. `thread` is a small number. */
+typedef void cv_figure_body(void *context, unsigned thread, uint64_t begin, uint64_t end);
+/* Execute `count` turns on the threads of the job, `block` at once. */
+void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_t block,
+                        cv_figure_body *body, void *context);
+/* Execute a call that may use `err`; if it fails, print the error and end the program. */
+#define CV_MUST(call)                                             \
+    do {                                                          \
+        struct cleave_error cv_must_error, *err = &cv_must_error; \
+                                                                  \
+        cv_figure_must((call), err);                              \
+    } while (0)
+void cv_figure_must(enum cleave_status status, const struct cleave_error *err);
+/* Report that `done` of `total` steps are done. */
+void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total);
+/* Zeroed memory. */
+void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size);
+/* Headings of the table; columns and note are static. */
+void cv_figure_table(struct cv_figure_result *result, const char *label,
+                     const char *const *columns, size_t ncolumns, const char *note);
+/* A row of values, all NAN, to fill. */
 double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
-/* The same for a row that only files have. */
+/* A row that only files have. */
 double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
-enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
-                                   struct cleave_error *err, const char *claim,
-                                   const char *numbers, ...) CV_PRINTF(5, 6);
+void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,
+                     const char *numbers, ...) CV_PRINTF(4, 5);
+
+enum cv_plot_kind {
+    CV_PLOT_CURVES,
+    CV_PLOT_MAP,  /* cells in rows and columns, each with its value          */
+    CV_PLOT_BARS, /* rows of bars over time                                  */
+};
+
+enum cv_line {
+    CV_LINE_MARKED, /* with a mark per point */
+    CV_LINE_PLAIN,
+    CV_LINE_STEPS,
+    CV_LINE_MARKS, /* marks only            */
+};
+
+struct cv_figure_series {
+    const char *name; /* in the legend; NULL: none */
+    enum cv_line line;
+    size_t n;
+    double *x, *y;      /* points whose y is NAN are not drawn  */
+    double *low, *high; /* a ribbon around the line, or NULL     */
+    struct cv_figure_series *next;
+};
+
+struct cv_bar {
+    uint32_t row;
+    unsigned kind;    /* index into the panel's kinds          */
+    double from, to;  /* seconds                                */
+    const char *text; /* inside the bar, or NULL                */
+    struct cv_bar *next;
+};
+
+enum { CV_BAR_KINDS = 4 };
+
+struct cv_figure_plot {
+    enum cv_plot_kind kind;
+    const char *title; /* over the panel; NULL: none */
+    const char *x_label, *y_label;
+    /* Curves. */
+    bool log_x, log_y;
+    double y_from, y_to; /* both 0: the range of the curves            */
+    double x_from, x_to;
+    const char *const *x_names; /* names for x = 0, 1, ..; NULL: numbers      */
+    size_t nx_names;
+    struct cv_figure_series *series, **last_series;
+    /* A map; its rows and columns have names. */
+    const char *const *row_names; /* also of bars: row 0 is at the top          */
+    size_t nrows;
+    const char *const *column_names;
+    size_t ncolumns;
+    const double *cells;        /* row by row; NAN: an empty cell             */
+    int decimals;               /* for the values of cells                    */
+    const char *const *letters; /* instead: value 0, 1, .. is shown as these  */
+    const char *const *kinds;   /* legend of letters or of bars; ends in NULL */
+    /* Bars. */
+    struct cv_bar *bars, **last_bar;
+    struct cv_figure_plot *next;
+};
+
+/* Add a panel with the given members: CV_PLOT_ADD(result, .x_label = "R"). */
+#define CV_PLOT_ADD(result, ...) \
+    cv_plot_add(result, &(struct cv_figure_plot){ __VA_ARGS__ })
+struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
+                                   const struct cv_figure_plot *plot);
+
+/* A curve of n points to fill; with `ribbon` also low and high. */
+struct cv_figure_series *cv_plot_series(struct cv_figure_result *result,
+                                        struct cv_figure_plot *plot, const char *name,
+                                        size_t n, bool ribbon);
+
+/* A curve for each of `count` columns of the table, starting at `first`. x is the number
+ * at the start of a label; rows without one are skipped. */
+void cv_plot_columns(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                     size_t first, size_t count);
+
+/* One row of the table as a curve over the given x. The name is copied. */
+void cv_plot_row(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 const char *name, const double *row, size_t count, const double *x);
+
+/* The first `count` columns of at most `nrows` rows, starting at row `skip`, as the cells
+ * of a map. Row names are the labels without their first `cut` characters. */
+void cv_plot_map(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 size_t count, size_t skip, size_t nrows, size_t cut);
+
+/* One more bar; `text` (may be NULL) is copied. */
+void cv_plot_bar(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 const struct cv_bar *bar);
 
 #endif

@@ -1,15 +1,15 @@
-/* figure_gnuplot.h -- run gnuplot. SPDX-License-Identifier: MIT */
+/* figure_gnuplot.h -- figures drawn by gnuplot. SPDX-License-Identifier: MIT */
 #ifndef CV_FIGURE_GNUPLOT_H
 #define CV_FIGURE_GNUPLOT_H
-#include <stddef.h>
-#include <cleave/error.h>
+#include "figures/common/figure.h"
 
-/* Whether there is a gnuplot on the PATH that starts. An error names what to install. */
+/* Whether a gnuplot on the PATH starts. */
 enum cleave_status cv_gnuplot_check(struct cleave_error *err);
 
-/* Give it `length` bytes of commands; what it draws goes to the open file `out`. What it
- * complains about becomes the error. */
-enum cleave_status cv_gnuplot_run(const char *commands, size_t length, int out,
-                                  struct cleave_error *err);
+/* Draw all panels of a result as SVG to the open file `out`. The first line that gnuplot
+ * prints on stderr becomes the error. */
+enum cleave_status cv_gnuplot_draw(const char *name,
+                                   const struct cv_figure_result *result, int out,
+                                   struct cleave_error *err);
 
 #endif

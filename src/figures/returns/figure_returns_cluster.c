@@ -3,6 +3,7 @@
 #include "figures/returns/figure_returns_cluster.h"
 
 #include <math.h>
+#include "figures/common/figure.h"
 
 double cv_random_between(struct cv_random *random, double low, double high)
 {
@@ -64,23 +65,16 @@ void cv_star_order(struct cv_random *random, uint32_t n, uint32_t *order)
     }
 }
 
-enum cleave_status cv_star_fifo(const struct cv_star *cluster, const uint32_t *order,
-                                uint32_t n, double lifespan_s, struct cv_arena *arena,
-                                struct cv_round_trip *out, struct cleave_error *err)
-{
-    const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
-
-    return cv_returns_tight(&returns, order, order, n, lifespan_s, arena, out, err);
-}
-
-enum cleave_status cv_star_lifo(const struct cv_star *cluster, const uint32_t *order,
-                                uint32_t n, double lifespan_s, struct cv_arena *arena,
-                                struct cv_round_trip *out, struct cleave_error *err)
+struct cv_round_trip cv_star_trip(const struct cv_star *cluster, bool fifo,
+                                  const uint32_t *order, uint32_t n, double lifespan_s,
+                                  struct cv_arena *arena)
 {
     const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     uint32_t back[CV_STAR_MOST];
+    struct cv_round_trip trip;
 
     for (uint32_t k = 0; k < n; k++)
-        back[k] = order[n - 1 - k];
-    return cv_returns_tight(&returns, order, back, n, lifespan_s, arena, out, err);
+        back[k] = order[fifo ? k : n - 1 - k];
+    CV_MUST(cv_returns_tight(&returns, order, back, n, lifespan_s, arena, &trip, err));
+    return trip;
 }

@@ -31,13 +31,10 @@ double cv_random_between(struct cv_random *random, double low, double high);
 /* Every order of magnitude as likely as another. */
 double cv_random_scale(struct cv_random *random, double low, double high);
 
-/* The first n workers of `order` in a lifespan, returning in that order or the other way
- * round, one message each way at a time. */
-enum cleave_status cv_star_fifo(const struct cv_star *cluster, const uint32_t *order,
-                                uint32_t n, double lifespan_s, struct cv_arena *arena,
-                                struct cv_round_trip *out, struct cleave_error *err);
-enum cleave_status cv_star_lifo(const struct cv_star *cluster, const uint32_t *order,
-                                uint32_t n, double lifespan_s, struct cv_arena *arena,
-                                struct cv_round_trip *out, struct cleave_error *err);
+/* The first n workers of `order` in a lifespan, one message each way at a time. Results
+ * return in that order if `fifo`, else in reverse order. */
+struct cv_round_trip cv_star_trip(const struct cv_star *cluster, bool fifo,
+                                  const uint32_t *order, uint32_t n, double lifespan_s,
+                                  struct cv_arena *arena);
 
 #endif

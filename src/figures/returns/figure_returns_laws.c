@@ -1,16 +1,16 @@
-/* figure_returns_laws.c -- what is stated about LIFO and FIFO, on random clusters.
- * SPDX-License-Identifier: MIT
- *
- * Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters:
- * Theorems 1 to 3 and Propositions 1 to 5, each on random clusters with equal nodes: how
- * many break it. Theorems 4 and 5 and section V-B have figures of their own. */
+/* figure_returns_laws.c -- theorems about LIFO and FIFO. SPDX-License-Identifier: MIT */
 #include <math.h>
-
-#include "figures/common/figure_plot.h"
+#include "figures/common/figure.h"
 #include "figures/returns/figure_returns_cluster.h"
 
+/* --- random clusters ---------------------------------------------------------------- */
+
+/* Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters:
+ * Theorems 1 to 3 and Propositions 1 to 5, each on random clusters with equal nodes: how
+ * many break it. Theorems 4 and 5 and section V-B have separate figures. */
+
 enum { MOST = CV_STAR_MOST };
-enum { CHECKED, BROKEN, COLUMNS };
+enum { CHECKED, BROKEN, LAWS_COLUMNS };
 
 /* One random cluster, its workers in a random order, and a lifespan. */
 struct trial {
@@ -22,19 +22,17 @@ struct trial {
 };
 
 /* Whether one cluster breaks the statement; 0, 1, or -1: it says nothing about it. */
-typedef enum cleave_status check_one(struct trial *t, int *out, struct cleave_error *err);
+typedef int check_one(struct trial *t);
 
-static enum cleave_status fifo(struct trial *t, uint32_t n, struct cv_round_trip *out,
-                               struct cleave_error *err)
+static struct cv_round_trip fifo(struct trial *t, uint32_t n)
 {
-    return cv_star_fifo(&t->cluster, t->order, n, t->lifespan_s, t->arena, out, err);
+    return cv_star_trip(&t->cluster, true, t->order, n, t->lifespan_s, t->arena);
 }
 
-static enum cleave_status lifo(struct trial *t, struct cv_round_trip *out,
-                               struct cleave_error *err)
+static struct cv_round_trip lifo(struct trial *t)
 {
-    return cv_star_lifo(&t->cluster, t->order, t->cluster.n, t->lifespan_s, t->arena, out,
-                        err);
+    return cv_star_trip(&t->cluster, false, t->order, t->cluster.n, t->lifespan_s,
+                        t->arena);
 }
 
 static void sort(struct trial *t)
@@ -45,13 +43,13 @@ static void sort(struct trial *t)
 }
 
 /* Theorem 1(a), 1(b): LIFO in closed form. */
-static enum cleave_status theorem_1(struct trial *t, int *out, struct cleave_error *err)
+static int theorem_1(struct trial *t)
 {
     const struct cv_trip *trips = t->cluster.trips;
     double product = 1, work = 0;
     struct cv_round_trip trip;
 
-    CV_TRY(lifo(t, &trip, err));
+    trip = lifo(t);
     for (uint32_t k = 0; k < t->cluster.n; k++) {
         const struct cv_trip *own = &trips[t->order[k]];
         const double all = own->compute_s + (1 + t->cluster.delta) * own->send_s;
@@ -59,32 +57,29 @@ static enum cleave_status theorem_1(struct trial *t, int *out, struct cleave_err
         work += t->lifespan_s * product / all;
         product *= own->compute_s / all;
     }
-    *out = fabs(trip.work / work - 1) > 1e-9;
-    return CLEAVE_OK;
+    return fabs(trip.work / work - 1) > 1e-9;
 }
 
 /* Theorem 1(c): no other LIFO order does more than fastest links first. */
-static enum cleave_status theorem_1_order(struct trial *t, int *out,
-                                          struct cleave_error *err)
+static int theorem_1_order(struct trial *t)
 {
     struct cv_round_trip any, sorted;
 
-    CV_TRY(lifo(t, &any, err));
+    any = lifo(t);
     sort(t);
-    CV_TRY(lifo(t, &sorted, err));
-    *out = any.work > sorted.work * (1 + 1e-12);
-    return CLEAVE_OK;
+    sorted = lifo(t);
+    return any.work > sorted.work * (1 + 1e-12);
 }
 
 /* Theorem 2(c): FIFO in closed form. */
-static enum cleave_status theorem_2(struct trial *t, int *out, struct cleave_error *err)
+static int theorem_2(struct trial *t)
 {
     const double d = t->cluster.delta;
     const struct cv_trip *first = &t->cluster.trips[t->order[0]], *before = first;
     double product = 1, work = 1, rows = first->compute_s + (1 + d) * first->send_s;
     struct cv_round_trip trip;
 
-    CV_TRY(fifo(t, t->cluster.n, &trip, err));
+    trip = fifo(t, t->cluster.n);
     for (uint32_t k = 1; k < t->cluster.n; k++) {
         const struct cv_trip *own = &t->cluster.trips[t->order[k]];
 
@@ -94,101 +89,89 @@ static enum cleave_status theorem_2(struct trial *t, int *out, struct cleave_err
         rows += d * own->send_s * product;
         before = own;
     }
-    *out = fabs(trip.work / (t->lifespan_s * work / rows) - 1) > 1e-9;
-    return CLEAVE_OK;
+    return fabs(trip.work / (t->lifespan_s * work / rows) - 1) > 1e-9;
 }
 
 /* Section II: one message at a time, in both directions together, is enough for FIFO. */
-static enum cleave_status one_message(struct trial *t, int *out, struct cleave_error *err)
+static int one_message(struct trial *t)
 {
     const struct cv_returns returns = { t->cluster.trips, t->cluster.n, true, NULL };
     struct cv_round_trip trip;
 
-    CV_TRY(fifo(t, t->cluster.n, &trip, err));
-    *out = cv_returns_port_s(&returns, &trip) > t->lifespan_s * (1 + 1e-12);
-    return CLEAVE_OK;
+    trip = fifo(t, t->cluster.n);
+    return cv_returns_port_s(&returns, &trip) > t->lifespan_s * (1 + 1e-12);
 }
 
 /* Proposition 1: the last worker helps iff W < limit / (delta tau). */
-static enum cleave_status append(struct trial *t, double limit, int *out,
-                                 struct cleave_error *err)
+static int append(struct trial *t, double limit)
 {
     const uint32_t n = t->cluster.n;
     struct cv_round_trip with, without;
 
-    CV_TRY(fifo(t, n, &with, err));
-    CV_TRY(fifo(t, n - 1, &without, err));
-    *out = fabs(with.work / without.work - 1) < 1e-10
+    with = fifo(t, n);
+    without = fifo(t, n - 1);
+    return fabs(with.work / without.work - 1) < 1e-10
                ? -1
                : (with.work > without.work) !=
                      (without.work < limit / t->cluster.trips[t->order[n - 1]].back_s);
-    return CLEAVE_OK;
 }
 
-static enum cleave_status proposition_1_printed(struct trial *t, int *out,
-                                                struct cleave_error *err)
+static int proposition_1_printed(struct trial *t)
 {
-    return append(t, 1, out, err);
+    return append(t, 1);
 }
 
-static enum cleave_status proposition_1(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_1(struct trial *t)
 {
-    return append(t, t->lifespan_s, out, err);
+    return append(t, t->lifespan_s);
 }
 
 /* Proposition 2, of two neighbours on sorted links: the inequality, and the words. */
-static enum cleave_status fairness(struct trial *t, bool words, int *out,
-                                   struct cleave_error *err)
+static int fairness(struct trial *t, bool words)
 {
     struct cv_round_trip by_fifo, by_lifo;
     double f, l, fair;
 
     sort(t);
-    CV_TRY(fifo(t, t->cluster.n, &by_fifo, err));
-    CV_TRY(lifo(t, &by_lifo, err));
+    by_fifo = fifo(t, t->cluster.n);
+    by_lifo = lifo(t);
     f = by_fifo.units[1] / by_fifo.units[0];
     l = by_lifo.units[1] / by_lifo.units[0];
     fair = t->cluster.trips[0].send_s / t->cluster.trips[1].send_s;
-    *out = words ? fabs(f - fair) > fabs(l - fair) : f <= l;
-    return CLEAVE_OK;
+    return words ? fabs(f - fair) > fabs(l - fair) : f <= l;
 }
 
-static enum cleave_status proposition_2(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_2(struct trial *t)
 {
-    return fairness(t, false, out, err);
+    return fairness(t, false);
 }
 
-static enum cleave_status proposition_2_words(struct trial *t, int *out,
-                                              struct cleave_error *err)
+static int proposition_2_words(struct trial *t)
 {
-    return fairness(t, true, out, err);
+    return fairness(t, true);
 }
 
 /* Proposition 3: a faster link means more work, LIFO and FIFO. */
-static enum cleave_status proposition_3(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_3(struct trial *t)
 {
     struct cv_round_trip before[2], after[2];
 
     if (t->cluster.delta > 0.999)
         cv_star_set_delta(&t->cluster, 0.7);
-    CV_TRY(fifo(t, t->cluster.n, &before[0], err));
-    CV_TRY(lifo(t, &before[1], err));
+    before[0] = fifo(t, t->cluster.n);
+    before[1] = lifo(t);
     t->cluster.trips[cv_random_bits(&t->random) % t->cluster.n].send_s *=
         cv_random_between(&t->random, 0.1, 0.95);
     cv_star_set_delta(&t->cluster, t->cluster.delta);
-    CV_TRY(fifo(t, t->cluster.n, &after[0], err));
-    CV_TRY(lifo(t, &after[1], err));
+    after[0] = fifo(t, t->cluster.n);
+    after[1] = lifo(t);
     /* The gain may be less than rounding errors. */
-    *out = after[0].work < before[0].work * (1 - 1e-12) ||
+    return after[0].work < before[0].work * (1 - 1e-12) ||
            after[1].work < before[1].work * (1 - 1e-12);
-    return CLEAVE_OK;
 }
 
 /* Theorem 3(a): two workers, the slower link first: FIFO does more than LIFO. */
-static enum cleave_status theorem_3(struct trial *t, int *out, struct cleave_error *err)
+static int theorem_3(struct trial *t)
 {
     struct cv_round_trip by_fifo, by_lifo;
 
@@ -196,31 +179,27 @@ static enum cleave_status theorem_3(struct trial *t, int *out, struct cleave_err
     sort(t);
     t->order[0] = 1;
     t->order[1] = 0;
-    CV_TRY(fifo(t, 2, &by_fifo, err));
-    CV_TRY(lifo(t, &by_lifo, err));
-    *out = by_fifo.work <= by_lifo.work;
-    return CLEAVE_OK;
+    by_fifo = fifo(t, 2);
+    by_lifo = lifo(t);
+    return by_fifo.work <= by_lifo.work;
 }
 
 /* Proposition 4: two workers, FIFO does more with the faster link first. */
-static enum cleave_status proposition_4(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_4(struct trial *t)
 {
     struct cv_round_trip fast, slow;
 
     t->cluster.n = 2;
     sort(t);
-    CV_TRY(fifo(t, 2, &fast, err));
+    fast = fifo(t, 2);
     t->order[0] = 1;
     t->order[1] = 0;
-    CV_TRY(fifo(t, 2, &slow, err));
-    *out = t->cluster.delta > 0.999 ? -1 : fast.work < slow.work;
-    return CLEAVE_OK;
+    slow = fifo(t, 2);
+    return t->cluster.delta > 0.999 ? -1 : fast.work < slow.work;
 }
 
 /* Proposition 5: with R 10,000 times all links together, everyone is worth enlisting. */
-static enum cleave_status proposition_5(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_5(struct trial *t)
 {
     struct cv_round_trip all, fewer;
     double links = 0;
@@ -229,10 +208,9 @@ static enum cleave_status proposition_5(struct trial *t, int *out,
         links += t->cluster.trips[i].send_s;
     for (uint32_t i = 0; i < t->cluster.n; i++)
         t->cluster.trips[i].compute_s = 1e4 * links;
-    CV_TRY(fifo(t, t->cluster.n, &all, err));
-    CV_TRY(fifo(t, t->cluster.n - 1, &fewer, err));
-    *out = all.work <= fewer.work;
-    return CLEAVE_OK;
+    all = fifo(t, t->cluster.n);
+    fewer = fifo(t, t->cluster.n - 1);
+    return all.work <= fewer.work;
 }
 
 static const struct {
@@ -265,17 +243,15 @@ static const struct {
 
 enum { LAWS = sizeof laws / sizeof *laws };
 
-static enum cleave_status check_law(int distribution, uint32_t count, double *values,
-                                    struct cleave_error *err)
+static void check_law(int distribution, uint32_t count, double *values)
 {
-    enum cleave_status status = CLEAVE_OK;
     struct cv_arena arena;
     struct trial t;
 
     cv_arena_init(&arena);
     values[CHECKED] = values[BROKEN] = 0;
-    for (uint32_t i = 0; i < count && status == CLEAVE_OK; i++) {
-        int broken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int broken;
 
         cv_arena_reset(&arena);
         t.arena = &arena;
@@ -283,64 +259,51 @@ static enum cleave_status check_law(int distribution, uint32_t count, double *va
         cv_star_random(&t.cluster, &t.random, 2 + i % (MOST - 1));
         cv_star_order(&t.random, t.cluster.n, t.order);
         t.lifespan_s = cv_random_scale(&t.random, 0.1, 10);
-        status = laws[distribution].check(&t, &broken, err);
+        broken = laws[distribution].check(&t);
         values[CHECKED] += broken >= 0;
         values[BROKEN] += broken > 0;
     }
     cv_arena_done(&arena);
-    return status;
 }
 
-static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
+static void draw_laws(struct cv_figure_result *result)
 {
-    const char **names = cv_array(&result->arena, LAWS, sizeof *names);
+    const char **names = cv_figure_alloc(result, LAWS, sizeof *names);
     const struct cv_figure_row *row = result->rows;
     struct cv_figure_series *series;
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .y_label = "clusters that break it (%)", .x_names = names,
+                    .nx_names = LAWS, .y_from = -2, .y_to = 100);
 
-    if (names == NULL)
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .y_label = "clusters that break it (%)",
-                                                 .x_names = names,
-                                                 .nx_names = LAWS,
-                                                 .y_from = -2,
-                                                 .y_to = 100 },
-                       &plot, err));
-    CV_TRY(cv_plot_series(result, plot, NULL, LAWS, false, &series, err));
+    series = cv_plot_series(result, plot, NULL, LAWS, false);
     series->line = CV_LINE_MARKS;
     for (int i = 0; i < LAWS; i++, row = row->next) {
         names[i] = row->label;
         series->x[i] = i;
         series->y[i] = 100 * row->values[BROKEN] / row->values[CHECKED];
     }
-    return CLEAVE_OK;
 }
 
-static enum cleave_status make(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static void make(struct cv_figure_result *result)
 {
-    static const char *const columns[COLUMNS] = { "clusters", "break it" };
+    const struct cv_figure_job *job = result->job;
+    static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
     const uint32_t count = job->quick ? 400 : 10000;
 
-    result->label = "statement";
-    result->columns = columns;
-    result->ncolumns = COLUMNS;
-    result->note = "Random clusters of 2 to 8 workers with equal nodes, one message each "
-                   "way at a time.";
+    cv_figure_table(
+        result, "statement", columns, LAWS_COLUMNS,
+        "Random clusters of 2 to 8 workers with equal nodes, one message each "
+        "way at a time.");
     for (int i = 0; i < LAWS; i++) {
         double *values = cv_figure_row(result, "%s", laws[i].label);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
-        CV_TRY(check_law(i, count, values, err));
-        CV_TRY(cv_figure_claim(result, values[BROKEN] == 0, err, laws[i].claim,
-                               "broken by %.0f of %.0f clusters%s", values[BROKEN],
-                               values[CHECKED], laws[i].why));
-        if (job->progress != NULL)
-            job->progress(job->context, (uint64_t)i + 1, LAWS);
+        check_law(i, count, values);
+        cv_figure_claim(result, values[BROKEN] == 0, laws[i].claim,
+                        "broken by %.0f of %.0f clusters%s", values[BROKEN],
+                        values[CHECKED], laws[i].why);
+        cv_figure_progress(job, (uint64_t)i + 1, LAWS);
     }
-    return draw(result, err);
+    draw_laws(result);
 }
 
 const struct cv_figure cv_figure_returns_laws = {
@@ -351,4 +314,175 @@ const struct cv_figure cv_figure_returns_laws = {
     .says = "Closed forms for both; fastest links first is best; whom FIFO should leave "
             "out; FIFO is fairer; faster links mean more work.",
     .make = make,
+};
+
+/* --- three workers served LIFO and FIFO --------------------------------------------- */
+
+/* Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters, Figures
+ * 2 and 3, with numbers: tau = 1, 2, 3, rho = 3, pi = 1, delta = 0.5, L = 20. Table I
+ * prints the rate of a node as R = pi + rho; unpacking, computing and packing take (1 +
+ * delta) pi + rho. */
+
+enum { WORKERS = 3 };
+enum { UNITS, SEND, SENT, COMPUTED, RETURNS, RETURNED, PROTOCOLS_COLUMNS };
+
+static const double RHO = 3, PI = 1, DELTA = 0.5, LIFESPAN = 20;
+static const uint32_t order[WORKERS] = { 0, 1, 2 };
+
+static void make_cluster(struct cv_star *out, double rate)
+{
+    out->n = WORKERS;
+    for (int i = 0; i < WORKERS; i++)
+        out->trips[i] = (struct cv_trip){ .send_s = i + 1, .compute_s = rate };
+    cv_star_set_delta(out, DELTA);
+}
+
+/* Carry shares out, computing at `rate`: sends one after the other, results in the order
+ * of `back`, each as soon as it and the way back are ready. */
+static double carry_out(const double *units, const uint32_t *back, double rate,
+                        double when[WORKERS][PROTOCOLS_COLUMNS])
+{
+    double sent = 0, returned = 0;
+
+    for (int i = 0; i < WORKERS; i++) {
+        when[i][UNITS] = units[i];
+        when[i][SEND] = sent;
+        sent += (i + 1) * units[i];
+        when[i][SENT] = sent;
+        when[i][COMPUTED] = sent + rate * units[i];
+    }
+    for (int k = 0; k < WORKERS; k++) {
+        double *own = when[back[k]];
+
+        own[RETURNS] = fmax(own[COMPUTED], returned);
+        returned = own[RETURNED] = own[RETURNS] + DELTA * (back[k] + 1) * own[UNITS];
+    }
+    return returned;
+}
+
+/* The closed forms of Theorems 1 and 2: how far the shares are from them. */
+static double off_theorem(bool fifo, const double *units, double rate)
+{
+    double share, off = 0, sum = rate + (1 + DELTA), product = 1;
+
+    for (int k = 1; k < WORKERS; k++) {
+        product *= (rate + DELTA * k) / (rate + k + 1);
+        sum += DELTA * (k + 1) * product;
+    }
+    share = LIFESPAN / (fifo ? sum : rate + 1 + DELTA);
+    for (int k = 0; k < WORKERS; k++) {
+        if (k > 0)
+            share *= fifo ? (rate + DELTA * k) / (rate + k + 1)
+                          : rate / (rate + (1 + DELTA) * (k + 1));
+        off = fmax(off, fabs(units[k] / share - 1));
+    }
+    return off;
+}
+
+static void draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS], const char *title,
+                           struct cv_figure_result *result)
+{
+    static const char *const rows[] = { "C0 sends", "C0 receives", "C1", "C2", "C3" };
+    static const char *const kinds[] = { "work", "processing", "results", NULL };
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .kind = CV_PLOT_BARS, .title = title, .x_label = "time (s)",
+                    .row_names = rows, .nrows = WORKERS + 2, .kinds = kinds);
+
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        const double *own = when[i];
+        const struct cv_bar bars[] = {
+            { 0, 0, own[SEND], own[SENT], rows[i + 2], NULL },
+            { 1, 2, own[RETURNS], own[RETURNED], rows[i + 2], NULL },
+            { i + 2, 0, own[SEND], own[SENT], NULL, NULL },
+            { i + 2, 1, own[SENT], own[COMPUTED], NULL, NULL },
+            { i + 2, 2, own[RETURNS], own[RETURNED], NULL, NULL },
+        };
+
+        for (size_t k = 0; k < sizeof bars / sizeof *bars; k++)
+            cv_plot_bar(result, plot, &bars[k]);
+    }
+}
+
+static void fill(double when[WORKERS][PROTOCOLS_COLUMNS], struct cv_figure_result *result)
+{
+    static const char *const columns[PROTOCOLS_COLUMNS] = { "units",  "send from",
+                                                            "sent",   "computed",
+                                                            "return", "returned" };
+
+    cv_figure_table(
+        result, "worker", columns, PROTOCOLS_COLUMNS,
+        "tau 1, 2 and 3 s per unit, rho 3 s, pi 1 s, delta 0.5, lifespan 20 s.");
+    for (int i = 0; i < WORKERS; i++) {
+        double *values = cv_figure_row(result, "C%d", i + 1);
+
+        for (int c = 0; c < PROTOCOLS_COLUMNS; c++)
+            values[c] = when[i][c];
+    }
+}
+
+static void make_protocol(bool fifo, struct cv_figure_result *result)
+{
+    const double rate = (1 + DELTA) * PI + RHO, printed = PI + RHO;
+    double when[WORKERS][PROTOCOLS_COLUMNS], wrong[WORKERS][PROTOCOLS_COLUMNS],
+        waits = 0, end, late, first;
+    struct cv_round_trip trip, short_trip;
+    struct cv_star cluster;
+
+    make_cluster(&cluster, rate);
+    trip = cv_star_trip(&cluster, fifo, order, WORKERS, LIFESPAN, &result->arena);
+    make_cluster(&cluster, printed);
+    short_trip = cv_star_trip(&cluster, fifo, order, WORKERS, LIFESPAN, &result->arena);
+    end = carry_out(trip.units, trip.back, rate, when);
+    late = carry_out(short_trip.units, short_trip.back, rate, wrong);
+    for (int i = 0; i < WORKERS; i++)
+        waits = fmax(waits, when[i][RETURNS] - when[i][COMPUTED]);
+    first = when[trip.back[0]][RETURNS];
+    fill(when, result);
+    cv_figure_claim(result, off_theorem(fifo, trip.units, rate) < 1e-12,
+                    fifo ? "Theorem 2: shares in closed form"
+                         : "Theorem 1: shares in closed form",
+                    "%.4f, %.4f and %.4f units, at most %.0e off", trip.units[0],
+                    trip.units[1], trip.units[2], off_theorem(fifo, trip.units, rate));
+    cv_figure_claim(result, fabs(end - LIFESPAN) < 1e-9 && waits < 1e-9,
+                    "carried out without gaps all ends at L",
+                    "at %.6g of %g s, %.0e s of waiting", end, LIFESPAN, waits);
+    cv_figure_claim(result, first >= when[WORKERS - 1][SENT] - 1e-9,
+                    "one message at a time is enough (section II)",
+                    "sends end at %.3f s, the first result leaves at %.3f s",
+                    when[WORKERS - 1][SENT], first);
+    cv_figure_claim(result, late <= LIFESPAN + 1e-9, "Table I: R = pi + rho",
+                    "with shares for that R it ends at %.2f s instead of %g; R is "
+                    "(1 + delta) pi + rho = %g, as in equation 6",
+                    late, LIFESPAN, rate);
+    draw_protocols(when,
+                   fifo ? "FIFO: results return in the order of sending"
+                        : "LIFO: results return in reverse order",
+                   result);
+}
+
+static void make_lifo(struct cv_figure_result *result)
+{
+    make_protocol(false, result);
+}
+
+static void make_fifo(struct cv_figure_result *result)
+{
+    make_protocol(true, result);
+}
+
+const struct cv_figure cv_figure_returns_lifo = {
+    .title = "Three workers served LIFO",
+    .source = "Beaumont and Rosenberg, Link-heterogeneity, Figure 2, Table I, Theorem 1",
+    .says = "The first to get work is the last to return results; no gaps, all ends with "
+            "the lifespan.",
+    .make = make_lifo,
+};
+
+const struct cv_figure cv_figure_returns_fifo = {
+    .title = "Three workers served FIFO",
+    .source = "Beaumont and Rosenberg, Link-heterogeneity, Figure 3, Table I, Theorem 2",
+    .says =
+        "The first to get work is the first to return results; no gaps, all ends with "
+        "the lifespan.",
+    .make = make_fifo,
 };

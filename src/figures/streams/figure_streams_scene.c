@@ -5,19 +5,16 @@
 #include <stdio.h>
 
 #include "model/platform/platform_internal.h"
-#include "model/platform/literature_platforms.h"
+#include "model/platform/generate.h"
 #include "model/stream/stream_costs.h"
-#include "sim/many/parallel.h"
 #include "sim/stream/stream_run.h"
 
 enum { SETTINGS = 5, SETTING_ROOM = 32 };
 
 /* --- the platform ------------------------------------------------------------------- */
 
-static enum cleave_status make_platform(const struct cv_scene_run *run,
-                                        struct cv_arena *arena,
-                                        struct cleave_platform **out,
-                                        struct cleave_error *err)
+static void make_platform(const struct cv_scene_run *run, struct cv_arena *arena,
+                          struct cleave_platform **out)
 {
     enum { NAME_ROOM = 16 };
     struct cleave_worker *workers = cv_array(arena, run->workers, sizeof *workers);
@@ -26,10 +23,10 @@ static enum cleave_status make_platform(const struct cv_scene_run *run,
     struct cv_group profiles[CV_PUBLISHED_PROFILES];
 
     if (workers == NULL || groups == NULL || names == NULL)
-        return cv_fail_memory(err, "the published platform");
-    /* Slow workers may need long for what they have when the stream ends. */
-    CV_TRY(cv_literature_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
-                                  err));
+        CV_MUST(cv_fail_memory(err, "the published platform"));
+    /* Slow workers may need long to finish when the stream ends. */
+    CV_MUST(cv_literature_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
+                                   err));
     for (uint32_t i = 0; i < run->workers; i++) {
         const unsigned kind =
             run->kind >= 0 ? (unsigned)run->kind : i % CV_PUBLISHED_KINDS;
@@ -43,7 +40,7 @@ static enum cleave_status make_platform(const struct cv_scene_run *run,
         groups[i].name = &names[(size_t)i * NAME_ROOM];
         snprintf(&names[(size_t)i * NAME_ROOM], NAME_ROOM, "w%u", i);
     }
-    return cv_platform_build(run->port, workers, groups, run->workers, out, NULL, err);
+    CV_MUST(cv_platform_build(run->port, workers, groups, run->workers, out, NULL, err));
 }
 
 /* --- one run ------------------------------------------------------------------------ */
@@ -83,10 +80,9 @@ static double speed_of(const struct cleave_platform *platform)
 }
 
 /* First posts as far apart as wanted, in as few clusters as that allows. */
-static enum cleave_status give_starts(const struct cv_scene_run *run,
-                                      const struct cleave_platform *platform,
-                                      struct cv_arena *arena, struct cv_as4dr_given *out,
-                                      struct cleave_error *err)
+static struct cv_as4dr_given give_starts(const struct cv_scene_run *run,
+                                         const struct cleave_platform *platform,
+                                         struct cv_arena *arena)
 {
     const uint32_t n = run->workers, max = (uint32_t)(run->tau_s / run->spacing_s);
     const uint32_t clusters = max > 0 ? (n + max - 1) / max : n;
@@ -95,7 +91,7 @@ static enum cleave_status give_starts(const struct cv_scene_run *run,
     double *start = cv_array(arena, n, sizeof *start);
 
     if (theta == NULL || first == NULL || start == NULL)
-        return cv_fail_memory(err, "the first posts");
+        CV_MUST(cv_fail_memory(err, "the first posts"));
     for (uint32_t w = 0; w < n; w++) {
         const uint32_t place = w / clusters; /* in its cluster */
 
@@ -103,44 +99,37 @@ static enum cleave_status give_starts(const struct cv_scene_run *run,
         first[w] = cv_stream_load(&cleave_platform_workers(platform)[w], run->tau_s);
         start[w] = place * run->spacing_s;
     }
-    *out = (struct cv_as4dr_given){
+    return (struct cv_as4dr_given){
         .tau_s = run->tau_s, .theta = theta, .first_load = first, .start_s = start
     };
-    return CLEAVE_OK;
 }
 
-static enum cleave_status drive(struct cv_scene_run *run,
-                                const struct cv_stream_run *stream,
-                                struct cv_stream_stats *stats, struct cleave_error *err)
+static void drive(struct cv_scene_run *run, const struct cv_stream_run *stream,
+                  struct cv_stream_stats *stats)
 {
     struct cv_planned planned;
     struct cv_outcome outcome;
-    enum cleave_status status;
 
-    CV_TRY(cv_stream_plan(stream, &planned, err));
-    status = cv_stream_drive(stream, &planned, NULL, &outcome, err);
+    CV_MUST(cv_stream_plan(stream, &planned, err));
+    CV_MUST(cv_stream_drive(stream, &planned, NULL, &outcome, err));
     cv_planned_done(&planned);
-    CV_TRY(status);
-    CV_TRY(cv_stream_stats_close(stats, err));
+    CV_MUST(cv_stream_stats_close(stats, err));
     run->in_stream = cv_stream_window_use(stats).useful;
     run->to_end = cv_stream_whole_use(stats).useful;
     run->end_s = stats->end_s;
     for (size_t i = 0; i < stats->nrounds && i < CV_SCENE_ROUNDS; i++)
         run->rounds[run->nrounds++] = stats->rounds[i];
-    return CLEAVE_OK;
 }
 
-static enum cleave_status one_run(struct cv_scene_run *run, struct cv_arena *arena,
-                                  struct cleave_error *err)
+static void one_run(struct cv_scene_run *run, struct cv_arena *arena)
 {
     struct cleave_platform *platform = NULL;
     struct cv_stream_stats stats = { 0 };
     struct cv_as4dr_given given;
     struct settings settings;
     struct cv_stream_run stream;
-    enum cleave_status status;
 
-    CV_TRY(make_platform(run, arena, &platform, err));
+    make_platform(run, arena, &platform);
     make_settings(run, &settings);
     stream = (struct cv_stream_run){ .platform = platform,
                                      .declared = cleave_platform_workers(platform),
@@ -150,66 +139,35 @@ static enum cleave_status one_run(struct cv_scene_run *run, struct cv_arena *are
                                      .rest = run->rest_s * speed_of(platform),
                                      .result_ratio = 1,
                                      .watch = &stats.watch };
-    status = cv_stream_stats_init(&stats, platform, run->horizon_s, 1, 0, run->horizon_s,
-                                  arena, err);
-    if (status == CLEAVE_OK && run->spacing_s > 0) {
-        status = give_starts(run, platform, arena, &given, err);
+    CV_MUST(cv_stream_stats_init(&stats, platform, run->horizon_s, 1, 0, run->horizon_s,
+                                 arena, err));
+    if (run->spacing_s > 0) {
+        given = give_starts(run, platform, arena);
         stream.given = &given;
     }
-    if (status == CLEAVE_OK)
-        status = drive(run, &stream, &stats, err);
+    drive(run, &stream, &stats);
     cv_stream_stats_done(&stats);
     cleave_platform_free(platform);
-    return status;
 }
 
 /* --- all runs ----------------------------------------------------------------------- */
 
-struct batch {
-    const struct cv_figure_job *job;
-    struct cv_scene_run *runs;
-    size_t count;
-};
-
-static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
-                                    uint64_t end, struct cleave_error *err)
+static void some_runs(void *context, unsigned thread, uint64_t begin, uint64_t end)
 {
-    struct batch *batch = context;
+    struct cv_scene_run *runs = context;
     struct cv_arena arena;
 
     (void)thread;
     for (uint64_t i = begin; i < end; i++) {
-        enum cleave_status status;
 
         cv_arena_init(&arena);
-        status = one_run(&batch->runs[i], &arena, err);
+        one_run(&runs[i], &arena);
         cv_arena_done(&arena);
-        CV_TRY(status);
     }
-    return CLEAVE_OK;
 }
 
-static void show_progress(void *context, uint64_t done)
+void cv_scene_runs(const struct cv_figure_job *job, struct cv_scene_run *runs,
+                   size_t count)
 {
-    const struct batch *batch = context;
-
-    batch->job->progress(batch->job->context, done, batch->count);
-}
-
-enum cleave_status cv_scene_runs(const struct cv_figure_job *job,
-                                 struct cv_scene_run *runs, size_t count,
-                                 struct cleave_error *err)
-{
-    struct batch batch = { job, runs, count };
-    const struct cv_parallel loop = {
-        .count = count,
-        .block = 1,
-        .threads = job->threads,
-        .body = some_runs,
-        .context = &batch,
-        .progress = job->progress != NULL ? show_progress : NULL,
-        .progress_context = &batch,
-    };
-
-    return cv_parallel_run(&loop, err);
+    cv_figure_parallel(job, count, 1, some_runs, runs);
 }

@@ -1,7 +1,7 @@
 /* figure_streams_scene.h -- the published platform of the streams, and runs on it.
  * SPDX-License-Identifier: MIT
  *
- * Workers and profiles are those of model/platform/literature_platforms.h. */
+ * Workers and profiles are from model/platform/literature_platforms.h. */
 #ifndef CV_FIGURE_STREAMS_SCENE_H
 #define CV_FIGURE_STREAMS_SCENE_H
 #include <cleave/streams.h>
@@ -14,14 +14,15 @@ struct cv_scene_run {
     double latency_s; /* compute latency of all; negative: that of their kind        */
     double drop;      /* by which part speeds fall                                   */
     enum cleave_port port;
-    double tau_s;     /* 0: automatic                                                */
-    double spacing_s; /* first posts so far apart, in clusters that fit into a round,
-                           instead of `start`; 0: none                                 */
+    double tau_s; /* 0: automatic                                                */
+    double
+        spacing_s; /* between first posts, in clusters that fit into a round, instead of
+                         `start`; 0: none                                              */
     double horizon_s, rest_s;
     const char *start, *end, *service; /* parameters of the policy; NULL: preset       */
     double first;                      /* factor on first loads; 0: 1                  */
-    /* What came out: parts of the time that workers compute, latencies not counted,
-     * during the stream and up to the last result. */
+    /* Results: the part of the time in which workers compute, without latencies, during
+     * the stream and up to the last result. */
     double in_stream, to_end, end_s;
     uint32_t nrounds; /* up to CV_SCENE_ROUNDS of the first rounds                     */
     struct cleave_stream_round rounds[8];
@@ -30,8 +31,7 @@ struct cv_scene_run {
 enum { CV_SCENE_ROUNDS = 8 };
 
 /* Do all runs, shared over threads. */
-enum cleave_status cv_scene_runs(const struct cv_figure_job *job,
-                                 struct cv_scene_run *runs, size_t count,
-                                 struct cleave_error *err);
+void cv_scene_runs(const struct cv_figure_job *job, struct cv_scene_run *runs,
+                   size_t count);
 
 #endif

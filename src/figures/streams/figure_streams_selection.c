@@ -1,18 +1,29 @@
-/* figure_streams_selection.c -- throughput against the number of streams.
- * SPDX-License-Identifier: MIT
- *
- * Millot and Parrot, PPAM 2013, Figure 3: 100 workers of each kind of Table 1, results as
- * large as data. Neither the period nor the number of streams is printed; with rounds of
- * 100 s and no margin one master serves everybody, so the figure used shorter rounds or
- * large margins, as here. */
+/* figure_streams_selection.c -- selection of workers for several streams.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
-
 #include <cleave/stream_plan.h>
-#include "figures/common/figure_plot.h"
-#include "model/platform/literature_platforms.h"
+#include "figures/common/figure.h"
+#include "model/platform/generate.h"
+#include "model/stream/stream_costs.h"
+
+/* --- throughput against the number of streams --------------------------------------- */
+
+/* Millot and Parrot, PPAM 2013, Figure 3: 100 workers of each kind of Table 1, results as
+ * large as data. Neither the period nor the number of streams is printed; with rounds of
+ * 100 s and no margin one master serves all workers, so the figure used shorter rounds or
+ * large margins, as here. */
 
 enum { WORKERS = 1000 };
-enum { RING_USED, RING, RING_BOUND, OWN_USED, OWN, OWN_BOUND, GAIN, COLUMNS };
+enum {
+    RING_USED,
+    SELECTION_RING,
+    RING_BOUND,
+    OWN_USED,
+    SELECTION_OWN,
+    OWN_BOUND,
+    GAIN,
+    SELECTION_COLUMNS
+};
 
 /* A point of the figure, and what an independent solver found for it: the optimum of the
  * published weights, throughput of a good order of service, a bound for any order. */
@@ -69,7 +80,6 @@ static const struct point points[] = {
 
 enum { POINTS = sizeof points / sizeof *points };
 
-/* What the claims are about. */
 struct summary {
     double ring_off;     /* most relative difference from the solver's optimum     */
     double own_below;    /* most that own weights lack to the good order           */
@@ -84,11 +94,9 @@ struct summary {
     double ring_before, own_before;
 };
 
-static enum cleave_status plan(const struct cleave_platform *platform,
-                               const struct point *point,
-                               enum cleave_stream_weights weights, double *used,
-                               double *ups, double *bound, bool *optimal,
-                               struct cleave_error *err)
+static void plan(const struct cleave_platform *platform, const struct point *point,
+                 enum cleave_stream_weights weights, double *used, double *ups,
+                 double *bound, bool *optimal)
 {
     const struct cleave_stream_task task = { .platform = platform,
                                              .nstreams = point->streams,
@@ -99,13 +107,12 @@ static enum cleave_status plan(const struct cleave_platform *platform,
                                              .shares = CLEAVE_SHARES_ANY };
     struct cleave_stream_plan *made;
 
-    CV_TRY(cleave_plan_streams(&task, &made, err));
+    CV_MUST(cleave_plan_streams(&task, &made, err));
     *used = made->selected;
     *ups = made->throughput_ups;
     *bound = made->upper_bound_ups;
     *optimal = made->optimal;
     cleave_stream_plan_free(made);
-    return CLEAVE_OK;
 }
 
 static void note_all(const struct point *point, double used, uint32_t out[2])
@@ -116,7 +123,7 @@ static void note_all(const struct point *point, double used, uint32_t out[2])
         out[place] = point->streams;
 }
 
-static void sum_up(const struct point *point, const double values[COLUMNS],
+static void sum_up(const struct point *point, const double values[SELECTION_COLUMNS],
                    bool ring_optimal, struct summary *sum)
 {
     if (point->streams == 1) {
@@ -125,20 +132,20 @@ static void sum_up(const struct point *point, const double values[COLUMNS],
         sum->streams_before = 0;
     }
     if (point->streams > sum->streams_before) {
-        const double step =
-            (values[RING] - sum->ring_before) / (point->streams - sum->streams_before);
+        const double step = (values[SELECTION_RING] - sum->ring_before) /
+                            (point->streams - sum->streams_before);
 
         sum->larger += step > sum->step_before * (1 + 1e-9) + 1e-6;
         sum->step_before = step;
         sum->streams_before = point->streams;
     }
-    sum->down += values[RING] < sum->ring_before * (1 - 1e-9) ||
-                 values[OWN] < sum->own_before * (1 - 1e-9);
-    sum->ring_before = values[RING];
-    sum->own_before = values[OWN];
+    sum->down += values[SELECTION_RING] < sum->ring_before * (1 - 1e-9) ||
+                 values[SELECTION_OWN] < sum->own_before * (1 - 1e-9);
+    sum->ring_before = values[SELECTION_RING];
+    sum->own_before = values[SELECTION_OWN];
     sum->unproved += !ring_optimal;
-    sum->ring_off = fmax(sum->ring_off, fabs(values[RING] / point->ring - 1));
-    sum->own_below = fmax(sum->own_below, 1 - values[OWN] / point->ordered);
+    sum->ring_off = fmax(sum->ring_off, fabs(values[SELECTION_RING] / point->ring - 1));
+    sum->own_below = fmax(sum->own_below, 1 - values[SELECTION_OWN] / point->ordered);
     sum->bound_over = fmax(sum->bound_over, values[OWN_BOUND] / point->bound - 1);
     sum->most_gain = fmax(sum->most_gain, values[GAIN]);
     if (point->tau_s * point->streams <= 4 && point->tau_s <= 2) {
@@ -149,42 +156,39 @@ static void sum_up(const struct point *point, const double values[COLUMNS],
     note_all(point, values[OWN_USED], sum->all_own);
 }
 
-static enum cleave_status judge(const struct summary *sum,
-                                struct cv_figure_result *result, struct cleave_error *err)
+static void judge_selection(const struct summary *sum, struct cv_figure_result *result)
 {
-    CV_TRY(cv_figure_claim(result, sum->down == 0, err,
-                           "more streams never get less in all, up to all workers",
-                           "%u points go down", sum->down));
-    CV_TRY(cv_figure_claim(result, sum->larger == 0, err,
-                           "the best workers come first: each stream adds less than the "
-                           "one before",
-                           "%u steps add more, published weights", sum->larger));
-    CV_TRY(cv_figure_claim(
-        result, sum->ring_off < 1e-6 && sum->unproved == 0, err,
+    cv_figure_claim(result, sum->down == 0,
+                    "more streams never get less in all, up to all workers",
+                    "%u points go down", sum->down);
+    cv_figure_claim(result, sum->larger == 0,
+                    "the best workers come first: each stream adds less than the "
+                    "one before",
+                    "%u steps add more, published weights", sum->larger);
+    cv_figure_claim(
+        result, sum->ring_off < 1e-6 && sum->unproved == 0,
         "published weights: the optimum, as an independent exact solver finds it",
-        "at most %.1e off (printed digits), %u not proved", sum->ring_off,
-        sum->unproved));
-    CV_TRY(cv_figure_claim(
-        result, sum->own_below < 5e-4, err,
+        "at most %.1e off (printed digits), %u not proved", sum->ring_off, sum->unproved);
+    cv_figure_claim(
+        result, sum->own_below < 5e-4,
         "own weights and the best order reach the independent solution",
         "at most %.4f %% below it; the bound is at most %.4f %% above its bound",
-        100 * fmax(0, sum->own_below), 100 * fmax(0, sum->bound_over)));
-    CV_TRY(cv_figure_claim(
-        result, sum->least_scarce >= 40, err,
+        100 * fmax(0, sum->own_below), 100 * fmax(0, sum->bound_over));
+    cv_figure_claim(
+        result, sum->least_scarce >= 40,
         "beyond the paper: where masters are scarce (rounds of 1 and 2 s, only the best "
         "kind served) the order gives at least 40 % more",
         "%+.1f %% at least over %u points, %+.1f %% at most of all", sum->least_scarce,
-        sum->scarce, sum->most_gain));
-    return cv_figure_claim(
-        result, sum->all_own[0] == 8 && sum->all_own[1] == 16, err,
-        "beyond the paper: half as many masters serve all 1000 workers",
-        "rounds of 2 s: %u instead of %u; of 1 s: %u instead of %u", sum->all_own[0],
-        sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
+        sum->scarce, sum->most_gain);
+    cv_figure_claim(result, sum->all_own[0] == 8 && sum->all_own[1] == 16,
+                    "beyond the paper: half as many masters serve all 1000 workers",
+                    "rounds of 2 s: %u instead of %u; of 1 s: %u instead of %u",
+                    sum->all_own[0], sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
 }
 
 /* A curve per period and weights; the points of a period follow each other. */
-static enum cleave_status draw(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static void draw_selection(const struct cv_figure_job *job,
+                           struct cv_figure_result *result)
 {
     static const struct {
         const char *title;
@@ -193,27 +197,22 @@ static enum cleave_status draw(const struct cv_figure_job *job,
                    { "Rounds of 2 s", 2, 17 },
                    { "Rounds of 5 s", 5, 8 },
                    { "Rounds of 10 s", 10, 5 } };
-    static const int columns[3] = { RING, OWN, OWN_BOUND };
+    static const int columns[3] = { SELECTION_RING, SELECTION_OWN, OWN_BOUND };
     static const char *const names[3] = { "published weights", "own weights and order",
                                           "no order can exceed" };
 
     for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "streams",
+                        .y_label = "throughput (units/s)", .x_to = panels[p].max,
+                        .y_from = 0, .y_to = 250000);
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){ .title = panels[p].title,
-                                                     .x_label = "streams",
-                                                     .y_label = "throughput (units/s)",
-                                                     .x_to = panels[p].max,
-                                                     .y_from = 0,
-                                                     .y_to = 250000 },
-                           &plot, err));
         for (int c = 0; c < 3; c++) {
             const struct cv_figure_row *row = result->rows;
             struct cv_figure_series *series;
             size_t n = 0;
 
-            CV_TRY(cv_plot_series(result, plot, names[c], POINTS, false, &series, err));
+            series = cv_plot_series(result, plot, names[c], POINTS, false);
             if (columns[c] == OWN_BOUND)
                 series->line = CV_LINE_PLAIN;
             for (size_t i = 0; i < POINTS; i++) {
@@ -228,12 +227,10 @@ static enum cleave_status draw(const struct cv_figure_job *job,
             series->n = n;
         }
     }
-    return CLEAVE_OK;
 }
 
-static enum cleave_status fill(const struct cv_figure_job *job,
-                               const struct cleave_platform *platform,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static void fill(const struct cv_figure_job *job, const struct cleave_platform *platform,
+                 struct cv_figure_result *result)
 {
     struct summary sum = { .least_scarce = INFINITY, .own_below = -INFINITY };
 
@@ -248,46 +245,39 @@ static enum cleave_status fill(const struct cv_figure_job *job,
                      ? cv_figure_row(result, "%g s, margin %g, %u", point->tau_s,
                                      point->margin, point->streams)
                      : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
-        CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
-                    &values[RING], &values[RING_BOUND], &ring_optimal, err));
-        CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED], &values[OWN],
-                    &values[OWN_BOUND], &own_optimal, err));
-        values[GAIN] = 100 * (values[OWN] / values[RING] - 1);
+        plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
+             &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal);
+        plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED],
+             &values[SELECTION_OWN], &values[OWN_BOUND], &own_optimal);
+        values[GAIN] = 100 * (values[SELECTION_OWN] / values[SELECTION_RING] - 1);
         if (fabs(values[GAIN]) < 1e-9)
             values[GAIN] = 0;
         sum_up(point, values, ring_optimal, &sum);
-        if (job->progress != NULL)
-            job->progress(job->context, i + 1, POINTS);
+        cv_figure_progress(job, i + 1, POINTS);
     }
-    CV_TRY(draw(job, result, err));
-    return judge(&sum, result, err);
+    draw_selection(job, result);
+    judge_selection(&sum, result);
 }
 
-static enum cleave_status make(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static void make_selection(struct cv_figure_result *result)
 {
-    static const char *const columns[COLUMNS] = { "ring: workers", "ring: units/s",
-                                                  "ring: bound",   "own: workers",
-                                                  "own: units/s",  "own: bound",
-                                                  "gain %" };
+    const struct cv_figure_job *job = result->job;
+    static const char *const columns[SELECTION_COLUMNS] = {
+        "ring: workers", "ring: units/s", "ring: bound", "own: workers",
+        "own: units/s",  "own: bound",    "gain %"
+    };
     struct cleave_worker workers[WORKERS];
     struct cleave_platform *platform;
-    enum cleave_status status;
 
-    result->label = "round, streams";
-    result->columns = columns;
-    result->ncolumns = COLUMNS;
-    result->note =
+    cv_figure_table(
+        result, "round, streams", columns, SELECTION_COLUMNS,
         "100 workers of each of ten kinds, results as large as data. ring: the "
-        "published weights; own: own weights and the best order of service.";
+        "published weights; own: own weights and the best order of service.");
     for (unsigned i = 0; i < WORKERS; i++)
         workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
-    CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
-    status = fill(job, platform, result, err);
+    CV_MUST(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
+    fill(job, platform, result);
     cleave_platform_free(platform);
-    return status;
 }
 
 const struct cv_figure cv_figure_streams_selection = {
@@ -295,5 +285,152 @@ const struct cv_figure cv_figure_streams_selection = {
     .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 3",
     .says = "The best workers are chosen first, so each further stream adds less, until "
             "all workers serve.",
-    .make = make,
+    .make = make_selection,
+};
+
+/* --- Table 1 ------------------------------------------------------------------------ */
+
+/* Millot and Parrot, PPAM 2013, Table 1: ten kinds of workers, 100 of each. For rounds of
+ * 100 s: what a worker gives, and what it takes of its master by the published weights,
+ * which reckon with the worst worker before it, and by its own messages. */
+
+enum { KINDS = CV_PUBLISHED_KINDS };
+enum {
+    SPEED,
+    LATENCY,
+    BANDWIDTH,
+    LINK,
+    LOAD,
+    GIVES,
+    TABLE1_RING,
+    TABLE1_OWN,
+    TABLE1_COLUMNS
+};
+
+static const double TAU_S = 100;
+
+static bool same(const struct cleave_worker *a, const struct cleave_worker *b)
+{
+    return a->speed_ups == b->speed_ups && a->compute_latency_s == b->compute_latency_s &&
+           a->bandwidth_ups == b->bandwidth_ups && a->latency_s == b->latency_s;
+}
+
+static void judge_table1(const struct cleave_worker workers[KINDS],
+                         const double ring[KINDS], const double own[KINDS],
+                         struct cv_figure_result *result)
+{
+    double pure = 0, all_ring = 0, all_own = 0, spread = 0;
+    unsigned different = KINDS;
+
+    for (int i = 0; i < KINDS; i++) {
+        for (int k = 0; k < i; k++)
+            if (same(&workers[i], &workers[k])) {
+                different--;
+                break;
+            }
+        pure = fmax(pure, workers[i].speed_ups / workers[i].bandwidth_ups);
+        all_ring += 100 * ring[i];
+        all_own += 100 * own[i];
+        spread = fmax(spread, fabs(ring[i] / ring[0] - 1));
+    }
+    cv_figure_claim(result, different == KINDS, "there are ten kinds of workers",
+                    "%u: S1 is S5 and S3 is S7", different);
+    cv_figure_claim(
+        result, spread > 0.01, "the weights of the knapsack tell workers apart",
+        "all are %.5f s, within %.0e: S2's latency of 15 ms is the worst before anybody, "
+        "so "
+        "the knapsack takes the best throughputs; speeds are at most %.0e of bandwidths, "
+        "messages are latency",
+        ring[0], spread, pure);
+    cv_figure_claim(
+        result, all_ring <= TAU_S,
+        "with rounds of 100 s and no margin one master serves all 1000 workers",
+        "%.2f s of 100 by the published weights, %.2f s by own ones: Figure 3 must have "
+        "had shorter rounds or a margin",
+        all_ring, all_own);
+}
+
+static void draw_table1(struct cv_figure_result *result)
+{
+    static const char *const names[KINDS] = { "S0", "S1", "S2", "S3", "S4",
+                                              "S5", "S6", "S7", "S8", "S9" };
+    static const struct {
+        const char *title, *y_label;
+        int first, count;
+    } panels[2] = {
+        { "What a worker gives", "throughput (units/s)", GIVES, 1 },
+        { "What it takes of its master in a round of 100 s", "time of the ports (s)",
+          TABLE1_RING, 2 },
+    };
+
+    for (int p = 0; p < 2; p++) {
+        struct cv_figure_plot *plot =
+            CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "kind of worker",
+                        .y_label = panels[p].y_label, .x_names = names, .nx_names = KINDS,
+                        .log_y = p == 0, .y_from = p == 0 ? 0.5 : 0,
+                        .y_to = p == 0 ? 2000 : 0.035);
+
+        for (int c = 0; c < panels[p].count; c++) {
+            const struct cv_figure_row *row = result->rows;
+            struct cv_figure_series *series = cv_plot_series(result, plot,
+                                                             p == 0   ? NULL
+                                                             : c == 0 ? "published weight"
+                                                                      : "own messages",
+                                                             KINDS, false);
+
+            series->line = CV_LINE_MARKS;
+            for (int i = 0; i < KINDS; i++, row = row->next) {
+                series->x[i] = i;
+                series->y[i] = row->values[panels[p].first + c];
+            }
+        }
+    }
+}
+
+static void make_table1(struct cv_figure_result *result)
+{
+    static const char *const columns[TABLE1_COLUMNS] = {
+        "units/s",         "latency s",     "bandwidth",     "link s",
+        "load of a round", "gives units/s", "ring weight s", "own weight s"
+    };
+    struct cleave_worker workers[KINDS];
+    const struct cv_stream_ring ring = {
+        .workers = workers, .n = KINDS, .tau_s = TAU_S, .result_ratio = 1
+    };
+    double weights[KINDS], own[KINDS];
+    struct cv_stream_times *times;
+
+    for (unsigned i = 0; i < KINDS; i++)
+        workers[i] = cv_literature_worker(i);
+    times = cv_ring_times(&ring, &result->arena);
+    if (times == NULL)
+        CV_MUST(cv_fail_memory(err, "a figure"));
+    cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
+    cv_ring_own_weights(&ring, times, own);
+    cv_figure_table(
+        result, "kind", columns, TABLE1_COLUMNS,
+        "The first four columns are the table, the others follow for rounds of "
+        "100 s, results as large as data.");
+    for (int i = 0; i < KINDS; i++) {
+        double *values = cv_figure_row(result, "S%d", i);
+
+        values[SPEED] = workers[i].speed_ups;
+        values[LATENCY] = workers[i].compute_latency_s;
+        values[BANDWIDTH] = workers[i].bandwidth_ups;
+        values[LINK] = workers[i].latency_s;
+        values[LOAD] = cv_stream_load(&workers[i], TAU_S);
+        values[GIVES] = cv_stream_profit(&workers[i], TAU_S);
+        values[TABLE1_RING] = weights[i];
+        values[TABLE1_OWN] = own[i];
+    }
+    judge_table1(workers, weights, own, result);
+    draw_table1(result);
+}
+
+const struct cv_figure cv_figure_streams_table1 = {
+    .title = "The published kinds of workers: what they give and what they take",
+    .source = "Millot and Parrot, Setting up clusters for several data streams, Table 1",
+    .says = "Ten sets of speeds and latencies, 100 workers each, are the platform of all "
+            "experiments.",
+    .make = make_table1,
 };

@@ -6,16 +6,336 @@
 #include "model/bounds/item_bounds.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include "base/arena.h"
+#include "base/bisect.h"
 #include "base/compare.h"
-#include "model/bounds/item_prices.h"
+
+/* Workers that are alike. */
+struct cv_worker_class {
+    double start_s, pace_s;     /* of what is busy: per item and per unit              */
+    double link_s, link_pace_s; /* of sending                                          */
+    double count;               /* workers                                             */
+    double max;                 /* units of the largest item that it may do            */
+};
+
+struct cv_item_prices {
+    const struct cv_worker_class *classes;
+    uint32_t nclasses;
+    bool port;           /* sends share a port, which is one more row                   */
+    const double *sizes; /* ascending                                                  */
+    const double *sums;  /* sums[k] of the k smallest                                  */
+    uint64_t nitems;
+};
+
+/* --- the linear program of items that are divided between workers ------------------ */
+
+/* Rows are classes of workers and maybe the port; a column is an assignment, with the time
+ * that it takes of each row. Most assignments per unit of time: sum q with L q <= 1. Its
+ * prices p are those wanted, up to their sum: the value is 1 / sum p. */
+
+enum { STEPS = 400 };
+
+static const double CLOSE = 1e-3;  /* near enough to the best                        */
+static const double NOISE = 1e-12; /* pivots smaller than this are rounding errors    */
+
+/* A line over sizes: what an item costs at the prices of a class. */
+struct line {
+    double start, slope;
+    uint32_t of; /* class */
+};
+
+struct work {
+    const struct cv_item_prices *in;
+    uint32_t rows;
+    double *inverse;        /* rows x rows: of the basis                              */
+    double *value, *gain;   /* by row: of its basic column                            */
+    double *price;          /* by row                                                 */
+    double *column, *moved; /* loads of an assignment; the same in terms of the basis */
+    struct line *lines;     /* those that may be used, and the lowest of them         */
+    struct line *lowest;
+    double *ends; /* sizes at which somebody can do no larger item          */
+};
+
+/* How many sizes are at most `size`. */
+static uint64_t count_up_to(const struct cv_item_prices *in, double size)
+{
+    uint64_t count;
+
+    CV_BISECT(count, in->nitems, i, in->sizes[i] <= size);
+    return count;
+}
+
+/* --- the items' answer ---------------------------------------------------------------------- */
+
+/* Items [begin, end) go to class c: time of its workers and of the port. Returns what they
+ * cost at the prices y. */
+static double charge(struct work *work, uint32_t c, uint64_t begin, uint64_t end,
+                     const double *y)
+{
+    const struct cv_worker_class *class = &work->in->classes[c];
+    const double count = (double)(end - begin);
+    const double units = work->in->sums[end] - work->in->sums[begin];
+    const double each_s = (count * class->start_s + units * class->pace_s) / class->count;
+    const double port_s = count * class->link_s + units * class->link_pace_s;
+
+    work->column[c] += each_s;
+    if (!work->in->port)
+        return y[c] * each_s;
+    work->column[work->rows - 1] += port_s;
+    return y[c] * each_s + y[work->rows - 1] * port_s;
+}
+
+/* The lower envelope of lines sorted by falling slope: each is the lowest from where it
+ * meets the one before. Returns how many there are. */
+static uint32_t envelope(const struct line *lines, uint32_t n, struct line *out)
+{
+    uint32_t m = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        while (m > 0) {
+            const struct line *a = &out[m - 1], *b = &lines[i];
+            const bool never = b->start <= a->start; /* and no steeper */
+            const bool hidden =
+                m > 1 &&
+                (b->start - out[m - 2].start) * (out[m - 2].slope - a->slope) <=
+                    (a->start - out[m - 2].start) * (out[m - 2].slope - b->slope);
+
+            if (!never && !hidden)
+                break;
+            m--;
+        }
+        if (m > 0 && lines[i].slope >= out[m - 1].slope)
+            continue; /* parallel to a lower one */
+        out[m++] = lines[i];
+    }
+    return m;
+}
+
+/* Lines of the classes that may do an item of more than `above` units, steepest first. */
+static uint32_t gather(struct work *work, double above, const double *y)
+{
+    const struct cv_item_prices *in = work->in;
+    const double port = in->port ? y[work->rows - 1] : 0;
+    uint32_t n = 0;
+
+    for (uint32_t c = 0; c < in->nclasses; c++) {
+        const struct cv_worker_class *class = &in->classes[c];
+        const double price = y[c] / class->count;
+        const struct line line = { price * class->start_s + port * class->link_s,
+                                   price * class->pace_s + port * class->link_pace_s, c };
+        uint32_t at = n;
+
+        if (!(class->max > above))
+            continue;
+        for (; at > 0 && (work->lines[at - 1].slope < line.slope ||
+                          (work->lines[at - 1].slope == line.slope &&
+                           work->lines[at - 1].start > line.start));
+             at--)
+            work->lines[at] = work->lines[at - 1];
+        work->lines[at] = line;
+        n++;
+    }
+    return n;
+}
+
+/* Items [begin, end), which the same classes may do, each where it costs least. */
+static double answer_part(struct work *work, uint64_t begin, uint64_t end, uint32_t n,
+                          const double *y)
+{
+    const uint32_t m = envelope(work->lines, n, work->lowest);
+    double cost = 0;
+
+    for (uint32_t k = 0; k < m && begin < end; k++) {
+        const struct line *line = &work->lowest[k];
+        uint64_t next = end;
+
+        if (k + 1 < m) {
+            const struct line *after = &work->lowest[k + 1];
+            const double meet =
+                (after->start - line->start) / (line->slope - after->slope);
+
+            next = count_up_to(work->in, meet);
+            next = next < begin ? begin : next > end ? end : next;
+        }
+        cost += charge(work, line->of, begin, next, y);
+        begin = next;
+    }
+    return cost;
+}
+
+/* The assignment that costs least at prices y: its loads in `column`. Returns the cost;
+ * INFINITY if an item fits nobody. */
+static double answer(struct work *work, const double *y)
+{
+    const struct cv_item_prices *in = work->in;
+    uint64_t begin = 0;
+    double cost = 0, above = -1;
+
+    memset(work->column, 0, work->rows * sizeof *work->column);
+    for (uint32_t k = 0; k < in->nclasses && begin < in->nitems; k++) {
+        const uint64_t end = count_up_to(in, work->ends[k]);
+
+        if (end > begin) {
+            cost += answer_part(work, begin, end, gather(work, above, y), y);
+            begin = end;
+        }
+        above = work->ends[k];
+    }
+    return begin < in->nitems ? INFINITY : cost;
+}
+
+/* --- prices ----------------------------------------------------------------------------- */
+
+static void find_prices(struct work *work)
+{
+    for (uint32_t j = 0; j < work->rows; j++) {
+        work->price[j] = 0;
+        for (uint32_t i = 0; i < work->rows; i++)
+            work->price[j] += work->gain[i] * work->inverse[i * work->rows + j];
+    }
+}
+
+/* `column`, whose gain is given, enters the basis. False: it cannot. */
+static bool enter(struct work *work, double gain)
+{
+    const uint32_t n = work->rows;
+    uint32_t out = n;
+    double pivot;
+
+    for (uint32_t i = 0; i < n; i++) {
+        work->moved[i] = 0;
+        for (uint32_t j = 0; j < n; j++)
+            work->moved[i] += work->inverse[i * n + j] * work->column[j];
+        if (work->moved[i] > NOISE && (out == n || work->value[i] * work->moved[out] <
+                                                       work->value[out] * work->moved[i]))
+            out = i;
+    }
+    if (out == n)
+        return false;
+    pivot = work->moved[out];
+    work->value[out] /= pivot;
+    work->gain[out] = gain;
+    for (uint32_t j = 0; j < n; j++)
+        work->inverse[out * n + j] /= pivot;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == out)
+            continue;
+        work->value[i] = fmax(0, work->value[i] - work->moved[i] * work->value[out]);
+        for (uint32_t j = 0; j < n; j++)
+            work->inverse[i * n + j] -= work->moved[i] * work->inverse[out * n + j];
+    }
+    return true;
+}
+
+/* A row whose price is below 0 has time to spare: its slack enters. */
+static bool enter_slack(struct work *work)
+{
+    uint32_t worst = 0;
+
+    for (uint32_t j = 1; j < work->rows; j++)
+        if (work->price[j] < work->price[worst])
+            worst = j;
+    if (!(work->price[worst] < -NOISE))
+        return false;
+    memset(work->column, 0, work->rows * sizeof *work->column);
+    work->column[worst] = 1;
+    return enter(work, 0);
+}
+
+/* Prices that are right where starts cost nothing: by speed. */
+static void first_prices(const struct work *work, double *y)
+{
+    double sum = 0;
+
+    for (uint32_t c = 0; c < work->in->nclasses; c++) {
+        const struct cv_worker_class *class = &work->in->classes[c];
+
+        y[c] = class->count / fmax(class->pace_s, 1e-300);
+        sum += y[c];
+    }
+    for (uint32_t j = 0; j < work->rows; j++)
+        y[j] = j < work->in->nclasses ? y[j] / sum : 0;
+}
+
+static double search(struct work *work, double enough_s, double *y)
+{
+    double best = 0, scale = 0;
+
+    first_prices(work, y);
+    for (int step = 0; step < STEPS; step++) {
+        const double bound = answer(work, y);
+        double sum = 0;
+
+        best = fmax(best, bound);
+        if (step == 0)
+            scale = bound; /* so that loads are about 1 */
+        if (best >= enough_s || !(scale > 0))
+            break;
+        for (uint32_t j = 0; j < work->rows; j++)
+            work->column[j] /= scale;
+        if (!enter(work, 1))
+            break;
+        find_prices(work);
+        for (uint32_t k = 0; k < work->rows && enter_slack(work); k++)
+            find_prices(work);
+        for (uint32_t j = 0; j < work->rows; j++)
+            sum += work->price[j] = fmax(0, work->price[j]);
+        /* No prices can give more than 1 / sum. */
+        if (!(sum > 0) || best * sum >= scale * (1 - CLOSE))
+            break;
+        for (uint32_t j = 0; j < work->rows; j++)
+            y[j] = work->price[j] / sum;
+    }
+    return best;
+}
+
+/* Where the set of those who may do an item changes, ascending. */
+static void find_ends(struct work *work)
+{
+    for (uint32_t c = 0; c < work->in->nclasses; c++) {
+        const double max = work->in->classes[c].max;
+        uint32_t at = c;
+
+        for (; at > 0 && work->ends[at - 1] > max; at--)
+            work->ends[at] = work->ends[at - 1];
+        work->ends[at] = max;
+    }
+}
+
+/* A bound on T, at least `enough_s` if that can be shown; it goes on until then, or until it
+ * is within a thousandth of the best. INFINITY if some item fits nobody. Below 0: memory is
+ * short. */
+static double item_prices_bound(const struct cv_item_prices *prices, double enough_s,
+                                struct cv_arena *scratch)
+{
+    const uint32_t n = prices->nclasses + prices->port;
+    struct work work = { .in = prices, .rows = n };
+    double *y = cv_array(scratch, n, sizeof *y);
+
+    if (y == NULL || !CV_NEW(scratch, work.inverse, (size_t)n * n) ||
+        !CV_NEW(scratch, work.value, n) || !CV_NEW(scratch, work.gain, n) ||
+        !CV_NEW(scratch, work.price, n) || !CV_NEW(scratch, work.column, n) ||
+        !CV_NEW(scratch, work.moved, n) || !CV_NEW(scratch, work.lines, n) ||
+        !CV_NEW(scratch, work.lowest, n) || !CV_NEW(scratch, work.ends, n))
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        work.inverse[i * n + i] = 1;
+        work.value[i] = 1;
+    }
+    find_ends(&work);
+    return search(&work, enough_s, y);
+}
+
+/* --- what no schedule of indivisible items can beat -------------------------------- */
 
 /* More kinds of workers than this, and the linear program is left out. */
 enum { MOST_CLASSES = 256 };
 /* The time within which somebody must be able to do an item is found to this much. */
-static const double CLOSE = 1e-4;
+static const double BOUNDS_CLOSE = 1e-4;
 enum { HALVINGS = 12 };
 
 struct known {
@@ -61,18 +381,15 @@ static void find_classes(struct known *known)
     }
 }
 
-static bool gather(struct known *known, struct cv_arena *scratch)
+static bool bounds_gather(struct known *known, struct cv_arena *scratch)
 {
     const struct cv_item_query *query = known->query;
     const size_t n = (size_t)query->nitems;
 
-    known->sizes = cv_array(scratch, n, sizeof *known->sizes);
-    known->sums = cv_array(scratch, n + 1, sizeof *known->sums);
-    known->speeds = cv_array(scratch, query->nworkers, sizeof *known->speeds);
-    known->classes = cv_array(scratch, MOST_CLASSES, sizeof *known->classes);
-    known->rows = cv_array(scratch, MOST_CLASSES, sizeof *known->rows);
-    if (known->sizes == NULL || known->sums == NULL || known->speeds == NULL ||
-        known->classes == NULL || known->rows == NULL)
+    if (!CV_NEW(scratch, known->sizes, n) || !CV_NEW(scratch, known->sums, n + 1) ||
+        !CV_NEW(scratch, known->speeds, query->nworkers) ||
+        !CV_NEW(scratch, known->classes, MOST_CLASSES) ||
+        !CV_NEW(scratch, known->rows, MOST_CLASSES))
         return false;
     memcpy(known->sizes, query->sizes, n * sizeof *known->sizes);
     qsort(known->sizes, n, sizeof *known->sizes, cv_compare_doubles);
@@ -198,7 +515,7 @@ static double divided(const struct known *known, double within_s, double enough_
     /* Workers are idle before the first item has come, port and links after the last. */
     if (links)
         idle_s = fmin(idle_s, quickest(known->query, known->sizes[0], false));
-    bound_s = cv_item_prices_bound(&prices, enough_s - idle_s, scratch);
+    bound_s = item_prices_bound(&prices, enough_s - idle_s, scratch);
     return bound_s < 0 ? bound_s : idle_s + bound_s;
 }
 
@@ -207,14 +524,14 @@ static double divided(const struct known *known, double within_s, double enough_
 static double assignment(const struct known *known, double bound_s,
                          struct cv_arena *scratch)
 {
-    double low_s, high_s, step = CLOSE;
+    double low_s, high_s, step = BOUNDS_CLOSE;
 
     low_s = divided(known, INFINITY, INFINITY, scratch);
     if (low_s < 0)
         return low_s;
     low_s = fmax(low_s, bound_s);
     high_s = INFINITY;
-    for (int i = 0; i < HALVINGS + 24 && high_s > low_s * (1 + CLOSE); i++) {
+    for (int i = 0; i < HALVINGS + 24 && high_s > low_s * (1 + BOUNDS_CLOSE); i++) {
         const double try_s =
             isinf(high_s) ? low_s * (1 + step) : low_s + (high_s - low_s) / 2;
         const double shown_s = divided(known, try_s, try_s, scratch);
@@ -248,7 +565,7 @@ size_t cv_item_bounds(const struct cv_item_query *query, struct cv_arena *scratc
     double longest_s, assigned_s;
     size_t count = 1;
 
-    if (!gather(&known, scratch))
+    if (!bounds_gather(&known, scratch))
         return 0;
     *out_tightest = 0;
     out[0] = (struct cleave_bound){ "preemptive", preemptive(&known) };

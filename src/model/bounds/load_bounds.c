@@ -17,30 +17,181 @@
 
 #include <math.h>
 #include <stdlib.h>
-
 #include "base/compare.h"
-#include "model/bounds/varied_bounds.h"
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
 #include "model/rounds/rounds_bound.h"
 #include "model/rounds/rounds_links.h"
 
+/* --- what no schedule can beat where speeds change with time ----------------------- */
+
+/* With f the factor on speed and bandwidths of a worker, which has something to compute
+ * from its latencies on at the earliest, and whose last result takes its latency to return,
+ * 
+ *     x <= S * integral of f from beta + alpha to T - beta',
+ *     x <= B * integral of f from beta to T - alpha - beta',
+ *     ratio x <= B' * integral of f from beta + alpha + beta' to T.
+ * 
+ * Every unit passes the port at the rate B max f at most, its result at B' max f: as in
+ * load_bounds.c, sum x (1/B + ratio/B') / max f <= T on a single port, the results alone or
+ * the load alone on a duplex one, where the port can do nothing useful for the first ones
+ * before, nor for the load in the last, least alpha + least beta. A fractional knapsack
+ * says how much can be done by T, which grows with T; the least T is found by bisection
+ * from below. */
+
 enum { MOST_STEPS = 200 };
+
+/* A worker at its best. */
+struct passage {
+    double port_s; /* of the port, per unit */
+    uint32_t worker;
+};
+
+struct varied {
+    const struct cv_bound_query *query;
+    struct passage *out, *back; /* by what they cost the port; back: of duplex, results */
+    double dead_s;              /* when the port is of no use                           */
+};
+
+CV_ORDER_BY_TWO(cheapest_first, struct passage, port_s, worker)
+
+static double part(const struct cleave_profile *profile, double rate, double from_s,
+                   double to_s)
+{
+    return from_s < to_s ? rate * cv_profile_work(profile, from_s, to_s) : 0;
+}
+
+/* The most that a worker can do by T, whatever the others do. */
+static double most_alone(const struct cv_bound_query *query, uint32_t w, double end_s)
+{
+    const struct cleave_profile *profile = &query->profiles[w];
+    const struct cleave_worker *worker = &query->workers[w];
+    const double there_s = worker->latency_s + worker->compute_latency_s;
+    const double back_s = query->result_ratio > 0 ? worker->return_latency_s : 0;
+    double units = part(profile, worker->speed_ups, there_s, end_s - back_s);
+
+    units = fmin(units, part(profile, worker->bandwidth_ups, worker->latency_s,
+                             end_s - worker->compute_latency_s - back_s));
+    if (query->result_ratio > 0)
+        units =
+            fmin(units, part(profile, worker->return_bandwidth_ups / query->result_ratio,
+                             there_s + back_s, end_s));
+    return units;
+}
+
+static double knapsack(const struct varied *varied, const struct passage *all,
+                       double room_s, double end_s)
+{
+    double units = 0;
+
+    for (uint32_t i = 0; i < varied->query->nworkers && room_s > 0; i++) {
+        double alone = most_alone(varied->query, all[i].worker, end_s);
+
+        if (alone * all[i].port_s > room_s)
+            alone = room_s / all[i].port_s;
+        units += alone;
+        room_s -= alone * all[i].port_s;
+    }
+    return units;
+}
+
+static double most_by(const struct varied *varied, double end_s)
+{
+    double units = knapsack(varied, varied->out, end_s - varied->dead_s, end_s);
+
+    if (varied->back != NULL)
+        units = fmin(units, knapsack(varied, varied->back, end_s, end_s));
+    return units;
+}
+
+static struct passage *passages(const struct cv_bound_query *query, double load,
+                                double results, struct cv_arena *scratch)
+{
+    struct passage *all = cv_array(scratch, query->nworkers, sizeof *all);
+
+    for (uint32_t w = 0; all != NULL && w < query->nworkers; w++) {
+        const struct cleave_worker *worker = &query->workers[w];
+        const double max = cv_profile_most(&query->profiles[w]);
+
+        all[w].worker = w;
+        all[w].port_s =
+            (load / worker->bandwidth_ups + results / worker->return_bandwidth_ups) /
+            fmax(max, 1e-300);
+    }
+    if (all != NULL)
+        qsort(all, query->nworkers, sizeof *all, cheapest_first);
+    return all;
+}
+
+static bool prepare(struct varied *varied, const struct cv_bound_query *query,
+                    struct cv_arena *scratch)
+{
+    const bool multi = query->port == CLEAVE_PORT_MULTI,
+               one = query->port == CLEAVE_PORT_ONE;
+    double alpha = INFINITY, beta = INFINITY;
+
+    *varied = (struct varied){ .query = query };
+    varied->out = passages(query, multi ? 0 : 1, one ? query->result_ratio : 0, scratch);
+    if (varied->out == NULL)
+        return false;
+    for (uint32_t w = 0; w < query->nworkers; w++) {
+        alpha = fmin(alpha, query->workers[w].compute_latency_s);
+        beta = fmin(beta, query->workers[w].latency_s);
+    }
+    if (!multi) /* with results of one port there is something to fetch in the end */
+        varied->dead_s = beta + (one && query->result_ratio > 0 ? 0 : alpha);
+    if (query->port != CLEAVE_PORT_DUPLEX || !(query->result_ratio > 0))
+        return true;
+    varied->back = passages(query, 0, query->result_ratio, scratch);
+    return varied->back != NULL;
+}
+
+/* For a query with profiles: the least time for the load, or the most units by the
+ * lifespan; NAN when memory is short. Infinite when not all can ever be done. */
+static double varied_bound(const struct cv_bound_query *query, struct cv_arena *scratch)
+{
+    struct varied varied;
+    double low = 0, high = 1;
+
+    if (!prepare(&varied, query, scratch))
+        return NAN;
+    if (query->lifespan_s > 0)
+        return most_by(&varied, query->lifespan_s);
+    while (most_by(&varied, high) < query->load) {
+        if (high > 1e300)
+            return INFINITY;
+        low = high;
+        high *= 2;
+    }
+    for (int i = 0; i < MOST_STEPS && high - low > 1e-15 * high; i++) {
+        const double middle = low + (high - low) / 2;
+
+        if (most_by(&varied, middle) < query->load)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* --- what no schedule can beat, results included ----------------------------------- */
+
+enum { BOUNDS_MOST_STEPS = 200 };
 /* Up to so many workers the convex bound takes milliseconds. */
 enum { CONVEX_QUICK = 1000 };
 
-struct passage {
+struct bounds_passage {
     double port_s; /* of the port, per unit               */
     double rate;   /* most units per second of its time   */
     double dead_s; /* latencies                            */
 };
 
-CV_ORDER_BY(cheapest_first, struct passage, port_s)
+CV_ORDER_BY(least_port_time_first, struct bounds_passage, port_s)
 
-static struct passage *passages(const struct cv_bound_query *query,
-                                struct cv_arena *scratch)
+static struct bounds_passage *bounds_passages(const struct cv_bound_query *query,
+                                              struct cv_arena *scratch)
 {
-    struct passage *all = cv_array(scratch, query->nworkers, sizeof *all);
+    struct bounds_passage *all = cv_array(scratch, query->nworkers, sizeof *all);
 
     for (uint32_t i = 0; all != NULL && i < query->nworkers; i++) {
         const struct cleave_worker *w = &query->workers[i];
@@ -58,11 +209,11 @@ static struct passage *passages(const struct cv_bound_query *query,
         }
     }
     if (all != NULL)
-        qsort(all, query->nworkers, sizeof *all, cheapest_first);
+        qsort(all, query->nworkers, sizeof *all, least_port_time_first);
     return all;
 }
 
-static double most_work(const struct passage *all, uint32_t n, double time_s)
+static double most_work(const struct bounds_passage *all, uint32_t n, double time_s)
 {
     double room_s = time_s, units = 0;
 
@@ -80,13 +231,13 @@ static double most_work(const struct passage *all, uint32_t n, double time_s)
 }
 
 /* The least time for the load, from below: the work done grows with the time. */
-static double least_time(const struct passage *all, uint32_t n, double load)
+static double least_time(const struct bounds_passage *all, uint32_t n, double load)
 {
     double low = 0, high = 1;
 
     while (most_work(all, n, high) < load && high < 1e300)
         low = high, high *= 2;
-    for (int step = 0; step < MOST_STEPS && high - low > 1e-12 * high; step++) {
+    for (int step = 0; step < BOUNDS_MOST_STEPS && high - low > 1e-12 * high; step++) {
         const double middle = low + (high - low) / 2;
 
         if (most_work(all, n, middle) < load)
@@ -237,7 +388,7 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
     for (size_t i = 0; lives && i < count; i++)
         out[i].value_s = invert(query, guess, out[i].value_s, scratch, i);
     if (query->result_ratio > 0) {
-        const struct passage *all = passages(query, scratch);
+        const struct bounds_passage *all = bounds_passages(query, scratch);
 
         if (all == NULL)
             return 0;
@@ -322,8 +473,153 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     if (count == 0)
         return 0;
     out[0] = (struct cleave_bound){ "steady", out[tightest].value_s };
-    count = add(out, 1, "available", cv_varied_bound(query, scratch));
+    count = add(out, 1, "available", varied_bound(query, scratch));
     *out_tightest = count == 2 && (lives ? out[1].value_s < out[0].value_s
                                          : out[1].value_s > out[0].value_s);
     return count;
+}
+
+/* --- what a load costs at least ---------------------------------------------------- */
+
+/* Whoever takes part is paid for its latencies once and for what it computes. By the
+ * deadline D it does at most X units, so that of its latencies a unit bears at least 1/X:
+ * a unit costs q = cost (1/S + latencies / X), and takes r = 1/B + latency / X of the port,
+ * which has D. Least sum of q x with sum of x = load, x <= X and sum of r x <= D: a linear
+ * program with one row too many for a greedy choice, which is priced; every price gives a
+ * bound, the best is found by search, as the bound is concave in the price.
+ * O(workers log workers) for each. Proof: docs/theory/money.md. */
+
+enum { SEARCH_STEPS = 80, BUDGET_STEPS = 100 };
+
+/* What a unit costs, takes of the port, and how many there can be. */
+struct share {
+    double money, port_s, max, priced;
+};
+
+struct market {
+    struct share *shares;
+    uint32_t n;
+    double load, deadline_s;
+};
+
+CV_ORDER_BY(by_price, struct share, priced)
+
+/* The bound with the port at `price` per second; INFINITY: too little can be done. */
+static double at_price(const struct market *market, double price)
+{
+    double left = market->load, sum = 0;
+
+    for (uint32_t i = 0; i < market->n; i++)
+        market->shares[i].priced =
+            market->shares[i].money + price * market->shares[i].port_s;
+    qsort(market->shares, market->n, sizeof *market->shares, by_price);
+    for (uint32_t i = 0; i < market->n && left > 0; i++) {
+        const double units = fmin(left, market->shares[i].max);
+
+        sum += units * market->shares[i].priced;
+        left -= units;
+    }
+    if (left > 1e-9 * market->load)
+        return INFINITY;
+    return price > 0 ? sum - price * market->deadline_s : sum;
+}
+
+/* The most of a concave function of the price, from 0 on. */
+static double best_price(const struct market *market)
+{
+    double low = 0, high = 0, best = at_price(market, 0);
+
+    if (isinf(best) || isinf(market->deadline_s))
+        return best;
+    for (uint32_t i = 0; i < market->n; i++)
+        high = fmax(high, market->shares[i].money / market->shares[i].port_s);
+    for (int i = 0; i < 40 && at_price(market, 2 * high) > at_price(market, high); i++)
+        high *= 2;
+    high *= 2;
+    for (int i = 0; i < SEARCH_STEPS && high - low > 1e-12 * high; i++) {
+        const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+        const double at_a = at_price(market, a), at_b = at_price(market, b);
+
+        best = fmax(best, fmax(at_a, at_b));
+        if (at_a < at_b)
+            low = a;
+        else
+            high = b;
+    }
+    return best;
+}
+
+static void set_shares(const struct cv_bound_query *query,
+                       const struct cleave_worker *workers, const double *costs,
+                       struct market *market)
+{
+    const bool results = query->result_ratio > 0,
+               single = results && query->port == CLEAVE_PORT_ONE;
+
+    market->n = 0;
+    for (uint32_t w = 0; w < query->nworkers; w++) {
+        const struct cleave_worker *worker = &workers[w];
+        const double back_s = results ? worker->return_latency_s : 0;
+        const double fixed_s = worker->latency_s + worker->compute_latency_s + back_s;
+        const double max =
+            fmin(query->load, worker->speed_ups * (market->deadline_s - fixed_s));
+        struct share *share = &market->shares[market->n];
+
+        if (!(max > 0))
+            continue;
+        *share =
+            (struct share){ .max = max,
+                            .money = costs[w] * (1 / worker->speed_ups + fixed_s / max),
+                            .port_s =
+                                1 / worker->bandwidth_ups + worker->latency_s / max };
+        if (single)
+            share->port_s +=
+                query->result_ratio / worker->return_bandwidth_ups + back_s / max;
+        if (query->port == CLEAVE_PORT_MULTI)
+            share->port_s = 0;
+        market->n++;
+    }
+}
+
+double cv_cost_bound(const struct cv_bound_query *query, const double *costs,
+                     double deadline_s, struct cv_arena *scratch)
+{
+    const struct cleave_worker *workers =
+        cv_platform_at_peak(query->workers, query->profiles, query->nworkers, scratch);
+    struct market market = { .load = query->load, .deadline_s = deadline_s };
+
+    if (workers == NULL || !CV_NEW(scratch, market.shares, query->nworkers))
+        return NAN;
+    set_shares(query, workers, costs, &market);
+    if (query->port == CLEAVE_PORT_MULTI)
+        return at_price(&market, 0);
+    return best_price(&market);
+}
+
+double cv_budget_bound(const struct cv_bound_query *query, const double *costs,
+                       double budget, struct cv_arena *scratch)
+{
+    const double min = cv_cost_bound(query, costs, INFINITY, scratch);
+    double low = 0, high = 1;
+
+    if (isnan(min) || min > budget)
+        return isnan(min) ? NAN : INFINITY;
+    for (int i = 0; i < 1000; i++, high *= 2) {
+        const double cost = cv_cost_bound(query, costs, high, scratch);
+
+        if (isnan(cost) || cost <= budget || isinf(high))
+            break;
+    }
+    for (int i = 0; i < BUDGET_STEPS && high - low > 1e-12 * high; i++) {
+        const double middle = low + (high - low) / 2;
+        const double cost = cv_cost_bound(query, costs, middle, scratch);
+
+        if (isnan(cost))
+            return NAN;
+        if (cost <= budget)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
 }

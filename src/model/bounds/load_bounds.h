@@ -29,4 +29,14 @@ struct cv_bound_query {
 size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
                       struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);
 
+/* No schedule that ends by `deadline_s` costs less, whatever the rounds; `costs` are those of
+ * workers per second. INFINITY: none ends by then; NAN: memory is short. The deadline may be
+ * INFINITY. */
+double cv_cost_bound(const struct cv_bound_query *query, const double *costs,
+                     double deadline_s, struct cv_arena *scratch);
+/* No schedule that costs `budget` or less ends sooner than this; INFINITY: none costs so
+ * little; NAN: memory is short. */
+double cv_budget_bound(const struct cv_bound_query *query, const double *costs,
+                       double budget, struct cv_arena *scratch);
+
 #endif

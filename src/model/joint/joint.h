@@ -3,14 +3,55 @@
  * Every worker gets one chunk, makes one partial, and the partials are reduced: along a
  * tree among the workers, or all at the master, over its port, one after the other (star).
  * A worker whose partial is needed early gets less. For an order of sending and a tree the
- * best sizes follow (joint_sizes.h), and the end is T_load + sum of y q: so the tree is one
- * with a small weighted sum of tails (tail_tree.h). How many workers are used is tried from
+ * best sizes follow (joint.h), and the end is T_load + sum of y q: so the tree is one
+ * with a small weighted sum of tails (joint.h). How many workers are used is tried from
  * all down, the one of least weight leaving first. */
 #ifndef CV_JOINT_H
 #define CV_JOINT_H
 #include <cleave/error.h>
-#include "model/joint/joint_sizes.h"
-#include "model/joint/tail_tree.h"
+#include <cleave/platform.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "model/ready/ready_times.h"
+
+/* A load for workers, which are borrowed. */
+struct cv_joint_load {
+    const struct cleave_worker *workers;
+    double units;
+    bool multi; /* links share no port */
+};
+
+/* T for the `n` workers of `order` with these tails; `sizes` and `weights`, y, are filled,
+ * either may be NULL. */
+double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, uint32_t n,
+                      const double *tails, double *sizes, double *weights);
+
+/* Costs and model; n and ready times are not used. */
+struct cv_tail_costs {
+    double d, c;
+    enum cleave_ready_model model;
+};
+
+/* A tree for n nodes; arrays are the caller's. */
+struct cv_tail_tree {
+    uint32_t *parent, *turn; /* turn: at the receiver, from 0       */
+    double *tails;
+};
+
+/* Room for trees of up to n nodes, in the arena; NULL when memory is short. What it needs
+ * beside the arena cv_tail_room_done gives back. */
+struct cv_tail_workspace;
+struct cv_tail_workspace *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
+                                           const struct cv_tail_costs *costs);
+
+void cv_tail_room_done(struct cv_tail_workspace *room);
+
+/* Varn's tree; the sum of its tails. Exact for merge, absent, and early with d <= c. */
+double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_tree *out);
+
+/* A tree for `weights`; the weighted sum of its tails. */
+double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
+                    struct cv_tail_tree *out);
 
 /* What is asked for. */
 struct cv_joint_job {

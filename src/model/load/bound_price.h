@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_BOUND_PRICE_H
 #define CV_BOUND_PRICE_H
-#include <stdint.h>
 #include <cleave/platform.h>
+#include <stdint.h>
 #include "base/arena.h"
 
 /* A makespan that no schedule behind one port beats, for workers of any kind, usually one

@@ -3,6 +3,8 @@
 #define CV_BOUNDS_H
 #include <cleave/platform.h>
 #include <cleave/run.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include "base/arena.h"
 
 enum { CV_MAX_BOUNDS = 8 };
@@ -19,5 +21,11 @@ enum { CV_MAX_BOUNDS = 8 };
 size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers,
                  enum cleave_port port, double load, struct cv_arena *scratch,
                  struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);
+
+/* The least makespan of `nworkers` workers like *worker behind one port. *out_exact tells
+ * whether some schedule reaches it; without latencies none does, and with tiny ones the
+ * search ends before it is sure. Negative when memory is short. */
+double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, double load,
+                      struct cv_arena *scratch, bool *out_exact);
 
 #endif

@@ -12,10 +12,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/quantity.h"
 #include "base/text.h"
-#include "model/platform/worker_fields.h"
+
+/* --- what a worker costs, as a table ----------------------------------------------- */
+
+#define AT(member) offsetof(struct cleave_worker, member)
+
+/* clang-format off */
+const struct cv_worker_field cv_worker_fields[CV_WORKER_FIELDS] = {
+    /* name, like, offset, quantity, listed, required, positive */
+    { "speed",            NULL,        AT(speed_ups),            CV_RATE,    3, true,  true },
+    { "compute_latency",  NULL,        AT(compute_latency_s),    CV_SECONDS, 4, false, false },
+    { "bandwidth",        NULL,        AT(bandwidth_ups),        CV_RATE,    2, true,  true },
+    { "latency",          NULL,        AT(latency_s),            CV_SECONDS, 1, false, false },
+    { "return_bandwidth", "bandwidth", AT(return_bandwidth_ups), CV_RATE,    0, false, true },
+    { "return_latency",   "latency",   AT(return_latency_s),     CV_SECONDS, 0, false, false },
+};
+/* clang-format on */
+
+_Static_assert(sizeof(struct cleave_worker) == CV_WORKER_FIELDS * sizeof(double),
+               "every cost of a worker has a row");
+
+const struct cv_worker_field *cv_worker_field_like(const struct cv_worker_field *field)
+{
+    for (size_t i = 0; field->like != NULL && i < CV_WORKER_FIELDS; i++)
+        if (strcmp(cv_worker_fields[i].name, field->like) == 0)
+            return &cv_worker_fields[i];
+    return NULL;
+}
+
+const struct cv_worker_field *cv_worker_field_listed(unsigned place)
+{
+    for (size_t i = 0; place > 0 && i < CV_WORKER_FIELDS; i++)
+        if (cv_worker_fields[i].listed == place)
+            return &cv_worker_fields[i];
+    return NULL;
+}
+
+/* --- workers, their names and costs, in flat arrays -------------------------------- */
 
 const char *cleave_port_name(enum cleave_port port)
 {
@@ -373,25 +408,19 @@ static enum cleave_status check_names(const struct cv_group *groups, uint32_t ng
                    groups[clash[groups[clash[1]].count == 1]].name);
 }
 
-/* Copy steps and texts of a group into the platform. */
-static bool copy_group(struct cleave_platform *platform, struct cv_group *group)
+/* Replace the steps of a group by a copy that the platform owns. */
+static bool copy_steps(struct cleave_platform *platform, struct cv_group *group)
 {
-    if (group->nsteps > 0) {
-        struct cleave_step *steps =
-            cv_array(&platform->arena, group->nsteps, sizeof *group->steps);
+    struct cleave_step *steps;
 
-        if (steps == NULL)
-            return false;
-        memcpy(steps, group->steps, group->nsteps * sizeof *steps);
-        group->steps = steps;
-    } else {
+    if (group->nsteps == 0) {
         group->steps = NULL;
+        return true;
     }
-    if (group->ssh != NULL &&
-        (group->ssh = cv_arena_text(&platform->arena, group->ssh)) == NULL)
-        return false;
-    return group->command == NULL ||
-           (group->command = cv_arena_text(&platform->arena, group->command)) != NULL;
+    steps = cv_array(&platform->arena, group->nsteps, sizeof *steps);
+    if (steps != NULL)
+        group->steps = memcpy(steps, group->steps, group->nsteps * sizeof *steps);
+    return steps != NULL;
 }
 
 /* Lay out workers and names of group g, whose `first` is set. Returns the place behind
@@ -449,7 +478,7 @@ static enum cleave_status fill(struct cleave_platform *platform,
     for (uint32_t g = 0; g < ngroups; g++) {
         platform->groups[g].first = first;
         first += groups[g].count;
-        if (!copy_group(platform, &platform->groups[g]))
+        if (!copy_steps(platform, &platform->groups[g]))
             return cv_fail_memory(err, "a platform");
         letters = fill_group(platform, g, &kinds[g], letters);
     }
@@ -489,4 +518,45 @@ enum cleave_status cv_platform_build(enum cleave_port port,
     }
     *out = platform;
     return CLEAVE_OK;
+}
+
+/* --- whether all workers are alike ------------------------------------------------- */
+
+/* Differences are told of in this order: rates, times, the way back. */
+enum { RATES, TIMES, WAY_BACK, NTURNS };
+
+static int turn_of(const struct cv_worker_field *field)
+{
+    return field->like != NULL ? WAY_BACK : field->quantity == CV_RATE ? RATES : TIMES;
+}
+
+static const char *first_difference(const struct cleave_worker *a,
+                                    const struct cleave_worker *b, bool way_back)
+{
+    for (int turn = 0; turn < (way_back ? NTURNS : WAY_BACK); turn++)
+        for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+            const struct cv_worker_field *field = &cv_worker_fields[i];
+
+            if (turn_of(field) == turn &&
+                cv_worker_cost_of(a, field) != cv_worker_cost_of(b, field))
+                return field->name;
+        }
+    return NULL;
+}
+
+bool cv_workers_equal(const struct cleave_worker *workers, uint32_t nworkers,
+                      bool way_back, uint32_t *out_other, const char **out_what)
+{
+    for (uint32_t i = 1; i < nworkers; i++) {
+        const char *what = first_difference(&workers[0], &workers[i], way_back);
+
+        if (what == NULL)
+            continue;
+        if (out_other != NULL)
+            *out_other = i;
+        if (out_what != NULL)
+            *out_what = what;
+        return false;
+    }
+    return true;
 }

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_PROFILE_H
 #define CV_PROFILE_H
+#include <cleave/platform.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/platform.h>
 #include "base/arena.h"
 
 /* When work that takes `work_s` seconds at factor 1 ends if it begins at `begin_s`.
@@ -49,5 +49,18 @@ const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
 const struct cleave_worker *cv_platform_at_peak(const struct cleave_worker *workers,
                                                 const struct cleave_profile *profiles,
                                                 uint32_t n, struct cv_arena *arena);
+
+struct cv_periodic {
+    double drop;     /* 0 .. 1                      */
+    double period_s; /* > 0                         */
+    double phase_s;
+    double duty; /* 0 .. 1: part of the period with the drop */
+};
+
+/* The profile as steps from time 0 up to `until_s`, *out_n of them; NULL when memory
+ * is short or there would be too many. The last step lasts for ever, as it does in a
+ * platform. */
+struct cleave_step *cv_periodic_steps(const struct cv_periodic *profile, double until_s,
+                                      struct cv_arena *arena, uint32_t *out_n);
 
 #endif

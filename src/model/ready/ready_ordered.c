@@ -3,11 +3,308 @@
 
 #include <math.h>
 #include <stdlib.h>
-
 #include "base/compare.h"
 #include "base/fail.h"
-#include "model/ready/ordered_internal.h"
 #include "model/reduce/reduce_tree.h"
+
+/* Where the interval i .. j is cut. */
+struct cv_ordered_cut {
+    uint32_t cut; /* the last node of the left part */
+    bool left_receives;
+};
+
+/* *which: CV_FIRST_CUT for all of a sender's interval, then what the last call has left there. */
+#define CV_FIRST_CUT UINT32_MAX
+typedef struct cv_ordered_cut cv_ordered_cut_of(const void *context, uint32_t i,
+                                                uint32_t j, uint32_t *which);
+
+/* --- an ordered tree from where its intervals are cut ------------------------------ */
+
+/* Take the interval apart from the top. What is cut off last was received first, and lies
+ * on top of the stack. */
+static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *context,
+                          struct cv_ordered_tree *tree)
+{
+    struct interval {
+        uint32_t i, j, to; /* to: who receives it */
+    } *stack = malloc(((size_t)n + 1) * sizeof *stack);
+    uint32_t *received = calloc(n, sizeof *received), count = 0;
+    const bool ok = stack != NULL && received != NULL;
+
+    if (ok)
+        stack[count++] = (struct interval){ 0, n - 1, CV_NO_NODE };
+    while (count > 0) {
+        const struct interval in = stack[--count];
+        uint32_t i = in.i, j = in.j, top = count, which = CV_FIRST_CUT;
+
+        while (i < j) {
+            const struct cv_ordered_cut at = cut_of(context, i, j, &which);
+
+            stack[count++] = at.left_receives ? (struct interval){ at.cut + 1, j, 0 }
+                                              : (struct interval){ i, at.cut, 0 };
+            *(at.left_receives ? &j : &i) = at.left_receives ? at.cut : at.cut + 1;
+        }
+        tree->parent[i] = in.to;
+        tree->turn[i] = in.to != CV_NO_NODE ? received[in.to]++ : 0;
+        for (uint32_t k = top; k < count; k++)
+            stack[k].to = i;
+    }
+    free(stack);
+    free(received);
+    return ok;
+}
+
+/* --- neighbours only, receiving early, transfers dearer than combinations ---------- */
+
+/* The holder of an interval is known by a pair: P, from which its port counts, and Q, its
+ * own time with all combinations so far. Receiving what is there at t makes max(t + B,
+ * P + d) and Q + c of them; it is done at the greater. */
+
+struct pair {
+    double p, q;
+    uint32_t cut;  /* the last node of the left part */
+    uint32_t from; /* which pair of the holder's part */
+    bool left_receives;
+};
+
+struct pairs {
+    struct pair *at; /* in the arena */
+    uint32_t count, best;
+    double done_s; /* of the best */
+};
+
+struct table {
+    const struct cv_ready_job *job;
+    struct cv_arena arena;
+    struct pairs *pairs; /* n x n */
+    struct pair *room;
+    size_t capacity;
+};
+
+static struct pairs *at(const struct table *table, uint32_t i, uint32_t j)
+{
+    return &table->pairs[(size_t)i * table->job->n + j];
+}
+
+CV_ORDER_BY_TWO(by_port, struct pair, p, q)
+
+/* Keep the pairs of which none is at least as good in both. */
+static bool keep(struct table *table, size_t count, struct pairs *out)
+{
+    size_t kept = 0;
+
+    qsort(table->room, count, sizeof *table->room, by_port);
+    for (size_t k = 0; k < count; k++)
+        if (kept == 0 || table->room[k].q < table->room[kept - 1].q)
+            table->room[kept++] = table->room[k];
+    out->at = cv_array(&table->arena, kept, sizeof *out->at);
+    out->count = (uint32_t)kept;
+    out->done_s = INFINITY;
+    for (uint32_t k = 0; out->at != NULL && k < kept; k++) {
+        const double done_s = fmax(table->room[k].p, table->room[k].q);
+
+        out->at[k] = table->room[k];
+        if (done_s < out->done_s) {
+            out->done_s = done_s;
+            out->best = k;
+        }
+    }
+    return out->at != NULL;
+}
+
+static bool add_cut(struct table *table, uint32_t i, uint32_t j, uint32_t k, bool left,
+                    size_t *count)
+{
+    const struct pairs *held = left ? at(table, i, k) : at(table, k + 1, j);
+    const double t = (left ? at(table, k + 1, j) : at(table, i, k))->done_s;
+    const double d = table->job->d, c = table->job->c;
+
+    if (!CV_ROOM(table->room, &table->capacity, *count + held->count))
+        return false;
+    for (uint32_t x = 0; x < held->count; x++)
+        table->room[(*count)++] = (struct pair){ fmax(t + d + c, held->at[x].p + d),
+                                                 held->at[x].q + c, k, x, left };
+    return true;
+}
+
+static bool fill(struct table *table)
+{
+    const uint32_t n = table->job->n;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct pairs *own = at(table, i, i);
+
+        if (!CV_NEW(&table->arena, own->at, 1))
+            return false;
+        own->at[0] = (struct pair){ .p = -INFINITY, .q = table->job->ready_s[i] };
+        own->count = 1;
+        own->done_s = table->job->ready_s[i];
+    }
+    for (uint32_t j = 1; j < n; j++)
+        for (uint32_t i = j; i-- > 0;) {
+            size_t count = 0;
+
+            for (uint32_t k = i; k < j; k++)
+                if (!add_cut(table, i, j, k, true, &count) ||
+                    !add_cut(table, i, j, k, false, &count))
+                    return false;
+            if (!keep(table, count, at(table, i, j)))
+                return false;
+        }
+    return true;
+}
+
+/* A sender is its part's best pair; who receives was one of another part's pairs before. */
+static struct cv_ordered_cut cut_of(const void *context, uint32_t i, uint32_t j,
+                                    uint32_t *which)
+{
+    const struct pairs *pairs = at(context, i, j);
+    const struct pair *pair = &pairs->at[*which != CV_FIRST_CUT ? *which : pairs->best];
+
+    *which = pair->from;
+    return (struct cv_ordered_cut){ pair->cut, pair->left_receives };
+}
+
+/* early with d > c. */
+static enum cleave_status ordered_late(const struct cv_ready_job *job,
+                                       struct cv_ordered_tree *tree, double *out_s,
+                                       struct cleave_error *err)
+{
+    struct table table = { .job = job };
+    bool ok;
+
+    cv_arena_init(&table.arena);
+    table.pairs = cv_array(&table.arena, (size_t)job->n * job->n, sizeof *table.pairs);
+    ok = table.pairs != NULL && fill(&table);
+    if (ok)
+        *out_s = at(&table, 0, job->n - 1)->done_s;
+    ok = ok && (tree == NULL || ordered_build(job->n, cut_of, &table, tree));
+    free(table.room);
+    cv_arena_done(&table.arena);
+    return ok ? CLEAVE_OK : cv_fail_memory(err, "all intervals");
+}
+
+/* --- neighbours only, with overlap ------------------------------------------------- */
+
+/* Of an interval: the least time, where it is cut, and which side receives. */
+struct best {
+    double done_s;
+    uint32_t cut; /* the last node of the left part */
+    bool left_receives;
+};
+
+struct overlap_table {
+    const struct cv_ready_job *job;
+    double a, b, mu;
+    struct best *best; /* row i begins with (i, i) */
+};
+
+static struct best *overlap_at(const struct overlap_table *overlap_table, uint32_t i,
+                               uint32_t j)
+{
+    const size_t n = overlap_table->job->n;
+
+    return &overlap_table->best[i * n - (size_t)i * (i + 1) / 2 + j];
+}
+
+/* What counts when the holder of i .. j receives once more. */
+static double counts(const struct overlap_table *overlap_table, uint32_t i, uint32_t j)
+{
+    return overlap_at(overlap_table, i, j)->done_s + (i == j ? overlap_table->mu : 0);
+}
+
+/* When the left part receives, what it costs rises with k by the holder, falls by the
+ * sender; mirrored when the right part does. */
+static double holder(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
+                     uint32_t k, bool left_receives)
+{
+    return (left_receives ? counts(overlap_table, i, k)
+                          : counts(overlap_table, k + 1, j)) +
+           overlap_table->a;
+}
+
+static double sender(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
+                     uint32_t k, bool left_receives)
+{
+    return (left_receives ? overlap_at(overlap_table, k + 1, j)->done_s
+                          : overlap_at(overlap_table, i, k)->done_s) +
+           overlap_table->b;
+}
+
+static void try_cut(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
+                    uint32_t k, bool left_receives, struct best *best)
+{
+    const double done_s = fmax(holder(overlap_table, i, j, k, left_receives),
+                               sender(overlap_table, i, j, k, left_receives));
+
+    if (done_s < best->done_s)
+        *best = (struct best){ done_s, k, left_receives };
+}
+
+/* The least k of i .. j - 1 at which what rises with k is at least what falls: the best
+ * cut is that or the one before. */
+static void find_cut(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
+                     bool left_receives, struct best *best)
+{
+    uint32_t low = i, high = j - 1;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const double holds = holder(overlap_table, i, j, middle, left_receives);
+        const double sends = sender(overlap_table, i, j, middle, left_receives);
+
+        if (left_receives ? holds >= sends : sends >= holds)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    try_cut(overlap_table, i, j, low, left_receives, best);
+    if (low > i)
+        try_cut(overlap_table, i, j, low - 1, left_receives, best);
+}
+
+static struct cv_ordered_cut overlap_cut_of(const void *context, uint32_t i, uint32_t j,
+                                            uint32_t *which)
+{
+    const struct best *best = overlap_at(context, i, j);
+
+    (void)which;
+    return (struct cv_ordered_cut){ best->cut, best->left_receives };
+}
+
+/* absent, and early with d <= c. */
+static enum cleave_status ordered_overlap(const struct cv_ready_job *job,
+                                          struct cv_ordered_tree *tree, double *out_s,
+                                          struct cleave_error *err)
+{
+    const struct cv_ready_steps steps = cv_ready_steps(job);
+    const size_t n = job->n;
+    struct overlap_table overlap_table = { job, steps.a, steps.b, steps.mu,
+                                           calloc(n * (n + 1) / 2,
+                                                  sizeof *overlap_table.best) };
+    enum cleave_status status = CLEAVE_OK;
+
+    if (overlap_table.best == NULL)
+        return cv_fail_memory(err, "all intervals");
+    for (uint32_t i = 0; i < n; i++)
+        overlap_at(&overlap_table, i, i)->done_s = job->ready_s[i];
+    for (uint32_t j = 1; j < n; j++) {
+        for (uint32_t i = j; i-- > 0;) {
+            struct best best = { INFINITY, i, true };
+
+            find_cut(&overlap_table, i, j, true, &best);
+            find_cut(&overlap_table, i, j, false, &best);
+            *overlap_at(&overlap_table, i, j) = best;
+        }
+    }
+    *out_s = overlap_at(&overlap_table, 0, job->n - 1)->done_s;
+    if (tree != NULL && !ordered_build(job->n, overlap_cut_of, &overlap_table, tree))
+        status = cv_fail_memory(err, "an ordered tree");
+    free(overlap_table.best);
+    return status;
+}
+
+/* --- neighbours only, one thing at a time ------------------------------------------ */
 
 /* --- is there an ordered tree ------------------------------------------------------------ */
 
@@ -228,6 +525,6 @@ enum cleave_status cv_ready_ordered(const struct cv_ready_job *job,
                        "most %u nodes, got %u; without overlap (merge) there may be any "
                        "number",
                        max, job->n);
-    return cv_ready_is_exact(job) ? cv_ordered_overlap(job, tree, out_s, err)
-                                  : cv_ordered_late(job, tree, out_s, err);
+    return cv_ready_is_exact(job) ? ordered_overlap(job, tree, out_s, err)
+                                  : ordered_late(job, tree, out_s, err);
 }

@@ -4,9 +4,287 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "model/ready/ready_internal.h"
+#include "base/heap.h"
 #include "model/reduce/reduce_tree.h"
+
+/* A place where a node may be born or a chain may stop. */
+struct cv_ready_slot {
+    double t;
+    uint32_t chain;
+};
+
+/* Slots of one kind in order of time: [front, back) may be had by the node at hand, those
+ * from `waiting` to before `end` not yet. Between them are slots given away. */
+struct cv_ready_queue {
+    struct cv_ready_slot *at;
+    uint32_t front, back, waiting, end;
+    double above; /* level less time */
+};
+
+enum { CV_READY_FRESH, CV_READY_GROWN, CV_READY_ROOT, CV_READY_QUEUES };
+
+struct cv_ready_late; /* ready_tree.c */
+
+struct cv_ready_planner {
+    uint32_t max;     /* nodes there is room for                        */
+    uint32_t *order;  /* nodes by decreasing ready time                 */
+    double *sorted;   /* their times; then room for as many numbers     */
+    uint32_t *spare;  /* another tree                                   */
+    uint32_t *second; /* and one more                                   */
+    uint32_t *above;  /* per chain: the one it was born from            */
+    uint32_t *owner;  /* per chain: a node, or CV_NO_NODE               */
+    uint32_t nchains, chains_most;
+    double amin_s;   /* the least ready time                           */
+    double next_s;   /* no length below it is possible                 */
+    double needed_s; /* what the tree needs that is being made         */
+    struct cv_ready_queue queue[CV_READY_QUEUES];
+    struct cv_ready_late *late;
+};
+
+static void grow(struct cv_ready_planner *planner, const struct cv_ready_steps *steps,
+                 struct cv_ready_queue *queue);
+static bool tree_begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                       const struct cv_ready_steps *steps, uint32_t root, double time_s);
+
+/* A chain born from another; its number. */
+static inline uint32_t cv_ready_chain(struct cv_ready_planner *planner, uint32_t above)
+{
+    planner->above[planner->nchains] = above;
+    planner->owner[planner->nchains] = UINT32_MAX;
+    return planner->nchains++;
+}
+
+/* A chain that stops at `level` is node's. */
+static inline void cv_ready_give(struct cv_ready_planner *planner,
+                                 const struct cv_ready_job *job, uint32_t chain,
+                                 uint32_t node, double level)
+{
+    const double needed_s = job->ready_s[node] + level;
+
+    planner->owner[chain] = node;
+    if (needed_s > planner->needed_s)
+        planner->needed_s = needed_s;
+}
+
+static inline void cv_ready_note(struct cv_ready_planner *planner, double time_s)
+{
+    if (time_s < planner->next_s)
+        planner->next_s = time_s;
+}
+
+/* --- trees for nodes that receive early when transfers cost more than combinations --- */
+
+/* A chain that has grown k times from a fresh slot t stands at t + k d, and its owner needs
+ * the level t + k c only: levels do not follow times, slots come in no order, and three
+ * heaps take the place of the queues. Optimal in all small cases tried when the better of
+ * two rules is taken; not proved. */
+
+struct slot {
+    double t, level;
+    uint32_t chain;
+    bool fresh, usable; /* usable: may be had by the node at hand */
+};
+
+struct key {
+    double first, second;
+    uint32_t slot;
+};
+
+struct heap {
+    struct key *at;
+    uint32_t count;
+};
+
+struct cv_ready_late {
+    uint32_t chains_most, nslots, nusable;
+    struct slot *slots;
+    struct heap wait, grow, give; /* by level; by level once grown; last first */
+};
+
+static struct cv_ready_late *ready_late_new(struct cv_arena *arena, uint32_t chains)
+{
+    const size_t slots = 2 * (size_t)chains;
+    struct cv_ready_late *late = cv_array(arena, 1, sizeof *late);
+
+    if (late == NULL)
+        return NULL;
+    late->chains_most = chains;
+    late->slots = cv_array(arena, slots, sizeof *late->slots);
+    late->wait.at = cv_array(arena, slots, sizeof *late->wait.at);
+    late->grow.at = cv_array(arena, slots, sizeof *late->grow.at);
+    late->give.at = cv_array(arena, slots, sizeof *late->give.at);
+    return late->slots != NULL && late->wait.at != NULL && late->grow.at != NULL &&
+                   late->give.at != NULL
+               ? late
+               : NULL;
+}
+
+static bool before(const struct key *a, const struct key *b)
+{
+    if (a->first != b->first)
+        return a->first < b->first;
+    return a->second != b->second ? a->second < b->second : a->slot < b->slot;
+}
+
+CV_HEAP(key, struct key, before)
+
+static void push(struct heap *heap, struct key key)
+{
+    key_push(heap->at, heap->count++, key);
+}
+
+static uint32_t pop(struct heap *heap)
+{
+    return key_pop(heap->at, heap->count--).slot;
+}
+
+/* Slots that were used meanwhile leave the heap when they come up. */
+static bool top(const struct cv_ready_late *late, struct heap *heap)
+{
+    while (heap->count > 0 && !late->slots[heap->at[0].slot].usable)
+        pop(heap);
+    return heap->count > 0;
+}
+
+static void add(struct cv_ready_late *late, double t, double level, uint32_t chain,
+                bool fresh)
+{
+    late->slots[late->nslots] = (struct slot){ t, level, chain, fresh, false };
+    push(&late->wait, (struct key){ level, 0, late->nslots++ });
+}
+
+/* What one length is tried with. */
+struct trial {
+    struct cv_ready_planner *planner;
+    const struct cv_ready_job *job;
+    double b, last_deadline;
+    bool by_level;
+};
+
+static void admit(const struct trial *trial, double deadline)
+{
+    struct cv_ready_late *late = trial->planner->late;
+
+    while (late->wait.count > 0 && late->wait.at[0].first <= deadline) {
+        const uint32_t which = pop(&late->wait);
+        struct slot *slot = &late->slots[which];
+
+        if (slot->t + trial->b <= trial->last_deadline)
+            push(&late->grow, (struct key){ slot->level + trial->job->c, 0, which });
+        slot->usable = true;
+        late->nusable++;
+        push(&late->give, trial->by_level
+                              ? (struct key){ -slot->level, -slot->t, which }
+                              : (struct key){ -slot->t, -slot->level, which });
+    }
+}
+
+static uint32_t take(struct cv_ready_late *late, struct heap *heap)
+{
+    const uint32_t which = pop(heap);
+
+    late->slots[which].usable = false;
+    late->nusable--;
+    return which;
+}
+
+static void grow_all(const struct trial *trial, double deadline, uint32_t left)
+{
+    struct cv_ready_planner *planner = trial->planner;
+    struct cv_ready_late *late = planner->late;
+
+    while (late->nusable < left && top(late, &late->grow) &&
+           late->grow.at[0].first <= deadline && planner->nchains < late->chains_most) {
+        const struct slot slot = late->slots[take(late, &late->grow)];
+
+        add(late, slot.t + trial->job->d, slot.level + trial->job->c, slot.chain, false);
+        add(late, slot.t + trial->b, slot.t + trial->b,
+            cv_ready_chain(planner, slot.chain), true);
+        admit(trial, deadline);
+    }
+}
+
+/* Chains that have grown first, each kind by time: with the heap that is free by now. */
+static void give_rest(const struct trial *trial, uint32_t root, uint32_t from)
+{
+    struct cv_ready_late *late = trial->planner->late;
+
+    late->grow.count = 0;
+    for (uint32_t i = 0; i < late->nslots; i++)
+        if (late->slots[i].usable)
+            push(&late->grow, (struct key){ late->slots[i].fresh, late->slots[i].t, i });
+    for (uint32_t k = from; k < trial->job->n; k++) {
+        const struct slot *slot;
+
+        if (trial->planner->order[k] == root)
+            continue;
+        slot = &late->slots[pop(&late->grow)];
+        cv_ready_give(trial->planner, trial->job, slot->chain, trial->planner->order[k],
+                      slot->level);
+    }
+}
+
+static bool begin(const struct trial *trial, uint32_t root, double time_s)
+{
+    struct cv_ready_planner *planner = trial->planner;
+    struct cv_ready_late *late = planner->late;
+    const struct cv_ready_job *job = trial->job;
+
+    late->nslots = late->nusable = 0;
+    late->wait.count = late->grow.count = late->give.count = 0;
+    planner->nchains = 0;
+    planner->next_s = INFINITY;
+    planner->needed_s = 0;
+    cv_ready_chain(planner, CV_NO_NODE);
+    if (root == CV_NO_NODE) {
+        add(late, 0, 0, 0, true);
+        return true;
+    }
+    cv_ready_give(planner, job, 0, root, 0);
+    for (uint32_t k = 0; k + 1 < job->n; k++) {
+        if ((k + 1.0) * job->c > time_s - job->ready_s[root])
+            break;
+        add(late, trial->b + k * job->d, trial->b + k * job->d,
+            cv_ready_chain(planner, 0), true);
+    }
+    return job->ready_s[root] <= time_s;
+}
+
+/* Whether a tree was found for early with d > c, up to who owns which chain: of the slots
+ * a node may have it gets the one with the greatest t, or the greatest level. */
+static bool ready_decide_late(struct cv_ready_planner *planner,
+                              const struct cv_ready_job *job, uint32_t root,
+                              double time_s, bool by_level)
+{
+    const struct trial trial = { planner, job, job->d + job->c, time_s - planner->amin_s,
+                                 by_level };
+    struct cv_ready_late *late = planner->late;
+    uint32_t left = job->n - (root != CV_NO_NODE);
+
+    if (!begin(&trial, root, time_s))
+        return false;
+    for (uint32_t k = 0; k < job->n && left > 0; k++) {
+        const double deadline = time_s - planner->sorted[k];
+        const struct slot *slot;
+
+        if (planner->order[k] == root)
+            continue;
+        admit(&trial, deadline);
+        grow_all(&trial, deadline, left);
+        if (late->nusable >= left) {
+            give_rest(&trial, root, k);
+            return true;
+        }
+        if (!top(late, &late->give))
+            return false;
+        slot = &late->slots[take(late, &late->give)];
+        cv_ready_give(planner, job, slot->chain, planner->order[k], slot->level);
+        left--;
+    }
+    return true;
+}
+
+/* --- the shortest tree for known ready times --------------------------------------- */
 
 /* --- room ------------------------------------------------------------------------------ */
 
@@ -21,23 +299,18 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
         return NULL;
     planner->max = n;
     planner->chains_most = (uint32_t)chains;
-    planner->order = cv_array(arena, n, sizeof *planner->order);
-    planner->sorted = cv_array(arena, 2 * (size_t)n, sizeof *planner->sorted);
-    planner->spare = cv_array(arena, n, sizeof *planner->spare);
-    planner->second = cv_array(arena, n, sizeof *planner->second);
-    planner->above = cv_array(arena, chains + n, sizeof *planner->above);
-    planner->owner = cv_array(arena, chains + n, sizeof *planner->owner);
-    if (planner->order == NULL || planner->sorted == NULL || planner->spare == NULL ||
-        planner->second == NULL || planner->above == NULL || planner->owner == NULL)
+    if (!CV_NEW(arena, planner->order, n) ||
+        !CV_NEW(arena, planner->sorted, 2 * (size_t)n) ||
+        !CV_NEW(arena, planner->spare, n) || !CV_NEW(arena, planner->second, n) ||
+        !CV_NEW(arena, planner->above, chains + n) ||
+        !CV_NEW(arena, planner->owner, chains + n))
         return NULL;
     for (int i = 0; i < CV_READY_QUEUES; i++) {
-        planner->queue[i].at = cv_array(arena, i == CV_READY_ROOT ? n : chains,
-                                        sizeof *planner->queue[i].at);
-        if (planner->queue[i].at == NULL)
+        if (!CV_NEW(arena, planner->queue[i].at, i == CV_READY_ROOT ? n : chains))
             return NULL;
     }
     if (!exact) {
-        planner->late = cv_ready_late_new(arena, planner->chains_most);
+        planner->late = ready_late_new(arena, planner->chains_most);
         if (planner->late == NULL)
             return NULL;
     }
@@ -60,12 +333,12 @@ static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_j
     for (uint32_t i = 0; i < n; i++)
         from[i] = i;
     for (size_t width = 1; width < n; width *= 2) {
-        for (size_t begin = 0; begin < n; begin += 2 * width) {
-            const size_t middle = begin + width < n ? begin + width : n;
+        for (size_t tree_begin = 0; tree_begin < n; tree_begin += 2 * width) {
+            const size_t middle = tree_begin + width < n ? tree_begin + width : n;
             const size_t end = middle + width < n ? middle + width : n;
-            size_t left = begin, right = middle;
+            size_t left = tree_begin, right = middle;
 
-            for (size_t k = begin; k < end; k++)
+            for (size_t k = tree_begin; k < end; k++)
                 to[k] = right == end || (left < middle &&
                                          later(job->ready_s, from[left], from[right]))
                             ? from[left++]
@@ -90,9 +363,9 @@ static void add_slot(struct cv_ready_queue *queue, double t, uint32_t chain)
 }
 
 /* How many slots may be had at deadline D, once those that wait have been looked at. */
-static uint32_t admit(struct cv_ready_planner *planner,
-                      const struct cv_ready_steps *steps, double deadline,
-                      double last_deadline)
+static uint32_t tree_admit(struct cv_ready_planner *planner,
+                           const struct cv_ready_steps *steps, double deadline,
+                           double last_deadline)
 {
     uint32_t count = 0;
 
@@ -164,8 +437,8 @@ static struct cv_ready_queue *last_to_give(struct cv_ready_planner *planner)
 
 /* As many slots as nodes: chains that have grown must have an owner. Of the others the
  * earliest are given. */
-static void give_rest(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                      uint32_t root, uint32_t from)
+static void tree_give_rest(struct cv_ready_planner *planner,
+                           const struct cv_ready_job *job, uint32_t root, uint32_t from)
 {
     struct cv_ready_queue *grown = &planner->queue[CV_READY_GROWN];
     struct cv_ready_queue *fresh = &planner->queue[CV_READY_FRESH];
@@ -200,8 +473,8 @@ static double root_needs(const struct cv_ready_job *job,
 
 /* The first slot, or, if the root is given, all that it can receive at. False if it cannot
  * even hold the result in time. */
-static bool begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                  const struct cv_ready_steps *steps, uint32_t root, double time_s)
+static bool tree_begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                       const struct cv_ready_steps *steps, uint32_t root, double time_s)
 {
     for (int i = 0; i < CV_READY_QUEUES; i++) {
         struct cv_ready_queue *queue = &planner->queue[i];
@@ -240,7 +513,7 @@ static bool decide_exact(struct cv_ready_planner *planner, const struct cv_ready
     const double last_deadline = time_s - planner->amin_s;
     uint32_t left = job->n - (root != CV_NO_NODE);
 
-    if (!begin(planner, job, &steps, root, time_s)) {
+    if (!tree_begin(planner, job, &steps, root, time_s)) {
         cv_ready_note(planner, job->ready_s[root]);
         return false;
     }
@@ -251,16 +524,16 @@ static bool decide_exact(struct cv_ready_planner *planner, const struct cv_ready
 
         if (planner->order[k] == root)
             continue;
-        count = admit(planner, &steps, deadline, last_deadline);
+        count = tree_admit(planner, &steps, deadline, last_deadline);
         queue = first_to_grow(planner, &steps, last_deadline);
         while (count < left && queue != NULL &&
                queue->at[queue->front].t + grown <= deadline) {
             grow(planner, &steps, queue);
-            count = admit(planner, &steps, deadline, last_deadline);
+            count = tree_admit(planner, &steps, deadline, last_deadline);
             queue = first_to_grow(planner, &steps, last_deadline);
         }
         if (count >= left) {
-            give_rest(planner, job, root, k);
+            tree_give_rest(planner, job, root, k);
             return true;
         }
         if (queue != NULL)
@@ -316,7 +589,7 @@ static bool decide(struct cv_ready_planner *planner, const struct cv_ready_job *
 {
     const bool found = cv_ready_is_exact(job)
                            ? decide_exact(planner, job, root, time_s)
-                           : cv_ready_decide_late(planner, job, root, time_s, by_level);
+                           : ready_decide_late(planner, job, root, time_s, by_level);
 
     if (found && root != CV_NO_NODE)
         note_root(planner, job, root);

@@ -17,7 +17,7 @@
  * tree found says which T it needs.
  *
  * For early with d > c levels depend on how a chain has grown; there the same rules are a
- * heuristic, tried in two forms, with heaps (ready_late.c). */
+ * heuristic, tried in two forms, with heaps (ready_tree.c). */
 #ifndef CV_READY_TREE_H
 #define CV_READY_TREE_H
 #include "model/ready/ready_times.h"

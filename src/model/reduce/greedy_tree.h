@@ -21,9 +21,9 @@
  * in start_s[i] until the end. No memory is needed beyond the result, 20 bytes per node. */
 #ifndef CV_GREEDY_TREE_H
 #define CV_GREEDY_TREE_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <cleave/error.h>
 #include "base/arena.h"
 #include "model/reduce/reduce_tree.h"
 
@@ -50,5 +50,10 @@ bool cv_greedy_tree_room(struct cv_greedy_tree *tree, struct cv_arena *arena, ui
 enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, double c,
                                        const struct cv_greedy_limit *limit,
                                        struct cleave_error *err);
+
+/* Fill a tree that has room, for tree->n nodes with costs c[i] >= 0. The root is the node
+ * with the least c; rev_s is by node, so not sorted. */
+enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
+                                          const double *c, struct cleave_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-
+#include "base/compare.h"
 #include "base/fail.h"
 
 /* --- is it a tree ---------------------------------------------------------------------- */
@@ -272,4 +272,185 @@ void cv_tree_rename(const uint32_t *parent, const uint32_t *position, uint32_t n
 {
     for (uint32_t i = 0; i < n; i++)
         out[position[i]] = parent[i] == CV_NO_NODE ? CV_NO_NODE : position[parent[i]];
+}
+
+/* --- how long the shortest reduction takes, without its tree ----------------------- */
+
+enum { MOST_ROUNDS = 64, MOST_WAITS = 2 * MOST_ROUNDS + 2 };
+
+/* Rounding may put a point on the wrong side of a bound by this much. */
+static const double slack = 1e-12;
+
+struct point {
+    double time_s;
+    uint64_t nodes; /* inserted at that time */
+};
+
+unsigned cv_ceil_log2(uint64_t n)
+{
+    unsigned k = 0;
+
+    while (k < 64 && (n - 1) >> k != 0)
+        k++;
+    return k;
+}
+
+static uint64_t add_capped(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+CV_ORDER_BY(by_time, struct point, time_s)
+
+double cv_reduce_length(uint64_t n, double d, double c)
+{
+    const double a = d > c ? d : c, b = d + c;
+    const unsigned k = cv_ceil_log2(n);
+    const double low = k * a * (1 - slack), high = k * b * (1 + slack);
+    /* Per j at most 2 (k - j) + 2 points: their sum over j is below k (k + 1). */
+    struct point points[MOST_ROUNDS * (MOST_ROUNDS + 2)];
+    uint64_t paths[MOST_WAITS], sum = 1; /* the root */
+    size_t npoints = 0;
+
+    if (k == 0 || a == 0)
+        return 0;
+    for (unsigned i = 0; i < MOST_WAITS; i++)
+        paths[i] = 1;
+    for (unsigned j = 1; j <= k; j++) {
+        const unsigned max = 2 * (k - j) + 1;
+
+        for (unsigned i = 0; i <= max; i++) {
+            const double time_s = i * a + j * b;
+
+            if (j > 1 && i > 0)
+                paths[i] = add_capped(paths[i], paths[i - 1]);
+            if (time_s > high)
+                continue;
+            if (time_s < low)
+                sum = add_capped(sum, paths[i]);
+            else
+                points[npoints++] = (struct point){ time_s, paths[i] };
+        }
+    }
+    qsort(points, npoints, sizeof *points, by_time);
+    for (size_t p = 0; p < npoints; p++) {
+        sum = add_capped(sum, points[p].nodes);
+        if (sum >= n)
+            return points[p].time_s;
+    }
+    return k * b; /* the last point, but for rounding */
+}
+
+/* --- trees that ignore the costs: binomial and Fibonacci --------------------------- */
+
+uint64_t cv_fibonacci(unsigned k)
+{
+    uint64_t now = 0, next = 1;
+
+    if (k > CV_MOST_FIBONACCI)
+        return UINT64_MAX;
+    for (; k > 0; k--) {
+        const uint64_t sum = now + next; /* wraps only past the last one asked for */
+
+        now = next;
+        next = sum;
+    }
+    return now;
+}
+
+uint64_t cv_strategy_full_size(enum cv_strategy which, int order)
+{
+    if (order <= 0)
+        return 1;
+    if (which == CV_STRATEGY_FIBONACCI)
+        return cv_fibonacci((unsigned)order + 2);
+    return order < 64 ? UINT64_C(1) << order : UINT64_MAX;
+}
+
+double cv_strategy_full_length(enum cv_strategy which, int order, double d, double c)
+{
+    if (order <= 0)
+        return 0;
+    if (which == CV_STRATEGY_BINOMIAL)
+        return order * (d + c);
+    return d + (order - 1) * (d > c ? d : c) + c;
+}
+
+int cv_strategy_order(enum cv_strategy which, uint64_t n)
+{
+    int order = 0;
+
+    if (which == CV_STRATEGY_BINOMIAL)
+        return (int)cv_ceil_log2(n);
+    while (cv_strategy_full_size(which, order) < n)
+        order++;
+    return order;
+}
+
+void cv_strategy_tree(enum cv_strategy which, enum cv_ties ties, uint32_t n,
+                      uint32_t *parent)
+{
+    /* Nodes present at t, and those inserted so far, of which some come later. */
+    uint64_t present = 1, inserted = 1;
+
+    parent[0] = CV_NO_NODE;
+    while (inserted < n) {
+        const uint64_t before = inserted;
+
+        for (uint64_t k = 0; k < present && inserted < n; k++)
+            parent[inserted++] = (uint32_t)(ties == CV_TIES_LOW ? k : present - 1 - k);
+        present = which == CV_STRATEGY_BINOMIAL ? inserted : before;
+    }
+}
+
+enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
+                                      uint32_t n, double d, double c,
+                                      struct cv_arena *arena, double *out,
+                                      struct cleave_error *err)
+{
+    const struct cv_tree_costs costs = { .transfer_s = d, .compute_s = c };
+    struct cv_tree_run run;
+    uint32_t *parent;
+
+    if (n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at least one node to reduce, got none");
+    if (!CV_NEW(arena, parent, n))
+        return cv_fail_memory(err, "a tree");
+    cv_strategy_tree(which, ties, n, parent);
+    CV_TRY(cv_tree_run(parent, n, &costs, arena, &run, err));
+    *out = run.length_s;
+    return CLEAVE_OK;
+}
+
+double cv_strategy_ratio(enum cv_strategy which, double d, double c)
+{
+    const double max = d > c ? d : c, min = d > c ? c : d;
+
+    if (max == 0)
+        return 1;
+    return which == CV_STRATEGY_BINOMIAL ? 1 + min / max : 2;
+}
+
+double cv_strategy_ratio_limit(enum cv_strategy which, double d, double c)
+{
+    const double max = d > c ? d : c, min = d > c ? c : d;
+    const double phi = (1 + sqrt(5)) / 2;
+    double r, low, high;
+
+    if (max == 0)
+        return 1;
+    /* With max(d, c) = 1 and min(d, c) = r, rho is between ln phi (r = 1) and ln 2. */
+    r = min / max;
+    low = log(phi) * (1 - 1e-9);
+    high = log(2) * (1 + 1e-9);
+    for (int i = 0; i < 60; i++) {
+        const double rho = (low + high) / 2;
+
+        if (exp(-rho) + exp(-(1 + r) * rho) > 1)
+            low = rho;
+        else
+            high = rho;
+    }
+    return which == CV_STRATEGY_BINOMIAL ? (1 + r) * low / log(2) : low / log(phi);
 }

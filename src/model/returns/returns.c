@@ -162,9 +162,7 @@ enum cleave_status cv_returns_make(const struct cv_returns *returns, const uint3
 {
     struct cv_round_trip made = { .units = units, .lifespan_s = lifespan_s };
 
-    made.send = cv_array(arena, n, sizeof *made.send);
-    made.back = cv_array(arena, n, sizeof *made.back);
-    if (made.send == NULL || made.back == NULL)
+    if (!CV_NEW(arena, made.send, n) || !CV_NEW(arena, made.back, n))
         return cv_fail_memory(err, "schedule");
     made.n = keep_busy(send, n, units, everyone, made.send);
     keep_busy(back, n, units, everyone, made.back);

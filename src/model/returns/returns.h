@@ -16,10 +16,10 @@
  * into the least time for given work. Docs: docs/theory/returns.md. */
 #ifndef CV_RETURNS_H
 #define CV_RETURNS_H
+#include <cleave/platform.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/platform.h>
 #include "base/arena.h"
 #include "base/step_budget.h"
 

@@ -11,6 +11,8 @@
  * first: schedules read backwards. docs/theory/returns.md has the proofs. */
 #ifndef CV_RETURNS_BOUNDS_H
 #define CV_RETURNS_BOUNDS_H
+#include <stdint.h>
+#include "base/arena.h"
 #include "model/returns/returns.h"
 
 /* As if results, or else work messages, took no time. NAN when memory is short, as in the
@@ -40,5 +42,31 @@ struct cv_returns_ratios {
 /* Proved for a common ratio and no fixed costs; else 0. False when memory is short. */
 bool cv_returns_ratios(const struct cv_returns *returns, struct cv_arena *scratch,
                        struct cv_returns_ratios *out);
+
+/* What is given about one worker. All values positive and finite. */
+struct cv_convex_worker {
+    double gain;   /* work per second of its message: does not increase  */
+    double weight; /* of its square                                      */
+    double cap;    /* of the sum up to it: does not decrease             */
+};
+
+struct cv_convex {
+    const struct cv_convex_worker *workers;
+    uint32_t n;
+    double pair; /* weight of the square of a sum */
+};
+
+/* What came out beside the bound. */
+struct cv_convex_report {
+    double reached; /* value of a feasible point: the maximum lies between this ... */
+    double bound;   /* ... and this                                              */
+    unsigned iterations;
+};
+
+/* A value of the Lagrangian dual, so not below the maximum wherever the iteration stops
+ * (as a rule within 1e-9 of it, relatively). NAN when memory is short. `out` may be NULL.
+ * O(n) an iteration and in memory. */
+double cv_convex_bound(const struct cv_convex *convex, struct cv_arena *scratch,
+                       struct cv_convex_report *out);
 
 #endif

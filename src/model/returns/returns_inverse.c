@@ -13,9 +13,198 @@
 
 #include <math.h>
 #include <string.h>
-
 #include "base/fail.h"
 #include "model/returns/returns_internal.h"
+
+/* --- what a pair of orders is worth ------------------------------------------------ */
+
+/* On a single port that the tight solution overfills by o seconds one worker k waits z:
+ * its row is let go and the port's takes its place. From w = B (d - z e_k), B being the
+ * inverse, follows z = o / (g B)_k, g being the time of a unit on the port, and the work
+ * lost is z times the price of row k. The least loss per second, over k, is what the port
+ * is worth. */
+
+/* A row that misses the lifespan by more than this part of it calls for a new inverse. */
+static const double row_noise = 1e-11;
+/* So close to its end a port counts as full. */
+static const double full = 1e-14;
+
+static void set_rows(struct cv_inverse *inverse)
+{
+    double before = 0, after = 0;
+
+    for (uint32_t k = 0; k < inverse->m; k++) {
+        const struct cv_trip *trip = cv_inverse_trip(inverse, inverse->send[k]);
+
+        before += trip->send_fixed_s;
+        inverse->row_s[inverse->send[k]] =
+            inverse->lifespan_s - trip->compute_fixed_s - before;
+    }
+    for (uint32_t k = inverse->m; k-- > 0;) {
+        after += cv_inverse_trip(inverse, inverse->back[k])->back_fixed_s;
+        inverse->row_s[inverse->back[k]] -= after;
+    }
+}
+
+/* The largest part of the lifespan by which rows with these units differ from `right`;
+ * the differences go to `rest`. */
+static double row_errors(const struct cv_inverse *inverse, const double *units,
+                         const double *right, double *rest)
+{
+    double worst = 0, sum = 0;
+
+    for (uint32_t k = 0; k < inverse->m; k++) {
+        const uint32_t i = inverse->send[k];
+        const struct cv_trip *trip = cv_inverse_trip(inverse, i);
+
+        sum += trip->send_s * units[i];
+        rest[i] = right[i] - sum - trip->compute_s * units[i];
+    }
+    sum = 0;
+    for (uint32_t k = inverse->m; k-- > 0;) {
+        const uint32_t i = inverse->back[k];
+
+        sum += cv_inverse_trip(inverse, i)->back_s * units[i];
+        rest[i] -= sum;
+        worst = fabs(rest[i]) > worst ? fabs(rest[i]) : worst;
+        if (isnan(rest[i]))
+            return INFINITY;
+    }
+    return worst / inverse->lifespan_s;
+}
+
+/* out = inverse times right, or out += that. */
+static void inverse_multiply(const struct cv_inverse *inverse, const double *right,
+                             bool add, double *out)
+{
+    for (uint32_t i = 0; i < inverse->m; i++) {
+        const double *row = inverse->inverse + (size_t)i * inverse->n;
+        double sum = 0;
+
+        for (uint32_t j = 0; j < inverse->m; j++)
+            sum += row[j] * right[j];
+        out[i] = add ? out[i] + sum : sum;
+    }
+}
+
+static void set_prices(struct cv_inverse *inverse)
+{
+    const uint32_t m = inverse->m;
+    const bool single = inverse->returns->single;
+
+    for (uint32_t j = 0; j < m; j++)
+        inverse->price[j] = inverse->port_price[j] = 0;
+    for (uint32_t i = 0; i < m; i++) {
+        const double *row = inverse->inverse + (size_t)i * inverse->n;
+        const double port =
+            cv_inverse_trip(inverse, i)->send_s + cv_inverse_trip(inverse, i)->back_s;
+
+        for (uint32_t j = 0; j < m; j++)
+            inverse->price[j] += row[j];
+        for (uint32_t j = 0; single && j < m; j++)
+            inverse->port_price[j] += port * row[j];
+    }
+}
+
+static bool nonnegative(const struct cv_inverse *inverse, const double *units)
+{
+    const double min = -CV_SHARE_NOISE * fabs(inverse->tight_work);
+
+    for (uint32_t i = 0; i < inverse->m; i++)
+        if (!(units[i] >= min))
+            return false;
+    return true;
+}
+
+/* The units when the worker in slot k waits just as long as the port needs. */
+static void wait_units(const struct cv_inverse *inverse, uint32_t k, double wait,
+                       double *units)
+{
+    for (uint32_t i = 0; i < inverse->m; i++)
+        units[i] =
+            inverse->tight[i] - wait * inverse->inverse[(size_t)i * inverse->n + k];
+}
+
+/* The best schedule in which one worker waits and the port is full, if that is better. A
+ * worker may wait to fill a port that has room as well: when its row has a price below
+ * zero. */
+static void fill_port(struct cv_inverse *inverse)
+{
+    for (uint32_t k = 0; k < inverse->m; k++) {
+        const double wait = inverse->overload_s / inverse->port_price[k];
+        const double work = inverse->tight_work - wait * inverse->price[k];
+
+        if (!(wait > 0) || !(work > inverse->score))
+            continue;
+        wait_units(inverse, k, wait, inverse->work_area);
+        if (!nonnegative(inverse, inverse->work_area))
+            continue;
+        inverse->score = work;
+        inverse->waits = (int32_t)k;
+        inverse->port_value = inverse->price[k] / inverse->port_price[k];
+        memcpy(inverse->units, inverse->work_area, inverse->m * sizeof(double));
+    }
+}
+
+static void set_score(struct cv_inverse *inverse)
+{
+    inverse->tight_work = 0;
+    inverse->overload_s = -inverse->lifespan_s;
+    for (uint32_t i = 0; i < inverse->m; i++) {
+        const struct cv_trip *trip = cv_inverse_trip(inverse, i);
+
+        inverse->tight_work += inverse->tight[i];
+        inverse->overload_s += (trip->send_s + trip->back_s) * inverse->tight[i] +
+                               trip->send_fixed_s + trip->back_fixed_s;
+    }
+    inverse->waits = CV_NOBODY;
+    inverse->port_value = 0;
+    inverse->score = -1;
+    /* An overload within the noise is none: a worker alone between its two messages. */
+    if ((!inverse->returns->single ||
+         inverse->overload_s <= full * inverse->lifespan_s) &&
+        nonnegative(inverse, inverse->tight)) {
+        memcpy(inverse->units, inverse->tight, inverse->m * sizeof(double));
+        inverse->score = fmax(inverse->tight_work, 0);
+    }
+    if (inverse->returns->single &&
+        fabs(inverse->overload_s) > full * inverse->lifespan_s)
+        fill_port(inverse);
+}
+
+/* Set the scores. False when the inverse is not good enough for it. */
+static bool inverse_settle(struct cv_inverse *inverse)
+{
+    double error;
+
+    set_rows(inverse);
+    inverse_multiply(inverse, inverse->row_s, false, inverse->tight);
+    error = row_errors(inverse, inverse->tight, inverse->row_s, inverse->work_area);
+    if (error > row_noise) {
+        inverse_multiply(inverse, inverse->work_area, true, inverse->tight);
+        error = row_errors(inverse, inverse->tight, inverse->row_s, inverse->work_area);
+    }
+    set_prices(inverse);
+    set_score(inverse);
+    return error <= row_noise;
+}
+
+/* solution = inverse times right, refined three times; `rest` holds m. True when the rows
+ * hold. */
+static bool inverse_refine(const struct cv_inverse *inverse, const double *right,
+                           double *solution, double *rest)
+{
+    double error = INFINITY;
+
+    inverse_multiply(inverse, right, false, solution);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        error = row_errors(inverse, solution, right, rest);
+        inverse_multiply(inverse, rest, true, solution);
+    }
+    return error <= row_noise;
+}
+
+/* --- the tight system of a pair of orders, kept solved ----------------------------- */
 
 /* A pivot this small against its diagonal says nothing any more. */
 static const double least_pivot = 1e-11;
@@ -34,13 +223,9 @@ bool cv_inverse_init(struct cv_inverse *inverse, const struct cv_returns *return
         ok = (**a = cv_array(arena, n, sizeof(double))) != NULL && ok;
     inverse->work_area = cv_array(arena, 2 * (size_t)n, sizeof(double));
     inverse->inverse = cv_array(arena, (size_t)n * n, sizeof(double));
-    inverse->who = cv_array(arena, n, sizeof *inverse->who);
-    inverse->slot = cv_array(arena, n, sizeof *inverse->slot);
-    inverse->send = cv_array(arena, n, sizeof *inverse->send);
-    inverse->back = cv_array(arena, n, sizeof *inverse->back);
-    if (!ok || inverse->work_area == NULL || inverse->inverse == NULL ||
-        inverse->who == NULL || inverse->slot == NULL || inverse->send == NULL ||
-        inverse->back == NULL)
+    if (inverse->work_area == NULL || inverse->inverse == NULL ||
+        !CV_NEW(arena, inverse->who, n) || !CV_NEW(arena, inverse->slot, n) ||
+        !CV_NEW(arena, inverse->send, n) || !CV_NEW(arena, inverse->back, n) || !ok)
         return false;
     cv_inverse_clear(inverse);
     return true;
@@ -166,7 +351,7 @@ bool cv_inverse_renew(struct cv_inverse *inverse)
 {
     set_matrix(inverse);
     if (!invert(inverse->inverse, inverse->n, inverse->m, inverse->work_area) ||
-        !cv_inverse_settle(inverse)) {
+        !inverse_settle(inverse)) {
         inverse->score = -1;
         return false;
     }
@@ -227,7 +412,7 @@ bool cv_inverse_without(const struct cv_inverse *from, uint32_t slot,
         if (slot != last)
             out[slot] = row[last] - factor * gone[last];
     }
-    return cv_inverse_settle(to) || cv_inverse_renew(to);
+    return inverse_settle(to) || cv_inverse_renew(to);
 }
 
 static void put_slot(uint32_t *order, uint32_t m, uint32_t at)
@@ -256,7 +441,7 @@ static bool border(struct cv_inverse *inverse, const struct cv_trip *trip, uint3
         row[i] += k < s ? cv_inverse_trip(inverse, i)->send_s : 0;
         row[j] += k >= f ? cv_inverse_trip(inverse, j)->back_s : 0;
     }
-    cv_inverse_multiply(inverse, column, false, solved);
+    inverse_multiply(inverse, column, false, solved);
     for (uint32_t i = 0; i < m; i++) {
         const double *line = inverse->inverse + (size_t)i * n;
 
@@ -289,7 +474,7 @@ bool cv_inverse_insert(struct cv_inverse *inverse, uint32_t x, uint32_t s, uint3
     inverse->who[m] = x;
     inverse->slot[x] = (int32_t)m;
     inverse->m = m + 1;
-    return (bordered && cv_inverse_settle(inverse)) || cv_inverse_renew(inverse);
+    return (bordered && inverse_settle(inverse)) || cv_inverse_renew(inverse);
 }
 
 /* --- the last digits, and the schedule ---------------------------------------------- */
@@ -303,11 +488,11 @@ bool cv_inverse_polish(struct cv_inverse *inverse)
 
     if (!cv_inverse_renew(inverse) || inverse->score < 0)
         return false;
-    good = cv_inverse_refine(inverse, inverse->row_s, inverse->tight, rest);
+    good = inverse_refine(inverse, inverse->row_s, inverse->tight, rest);
     if (inverse->waits != CV_NOBODY) {
         memset(one, 0, inverse->m * sizeof *one);
         one[inverse->waits] = 1;
-        cv_inverse_refine(inverse, one, answer, rest);
+        inverse_refine(inverse, one, answer, rest);
         inverse->overload_s = -inverse->lifespan_s;
         for (uint32_t i = 0; i < inverse->m; i++) {
             const struct cv_trip *trip = cv_inverse_trip(inverse, i);

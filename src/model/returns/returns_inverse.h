@@ -64,17 +64,7 @@ enum cleave_status cv_inverse_result(const struct cv_inverse *inverse,
                                      struct cv_arena *arena, struct cv_round_trip *out,
                                      struct cleave_error *err);
 
-/* --- returns_inverse_score.c: what follows from orders and inverse ------------------ */
-
-/* Set the scores. False when the inverse is not good enough for it. */
-bool cv_inverse_settle(struct cv_inverse *inverse);
-/* out = inverse times right, or out += that. */
-void cv_inverse_multiply(const struct cv_inverse *inverse, const double *right, bool add,
-                         double *out);
-/* solution = inverse times right, refined three times; `rest` holds m. True when the rows
- * hold. */
-bool cv_inverse_refine(const struct cv_inverse *inverse, const double *right,
-                       double *solution, double *rest);
+/* --- returns_inverse.c: what follows from orders and inverse ------------------ */
 
 /* Shares above this part of the work below zero are zeros. */
 #define CV_SHARE_NOISE 1e-13

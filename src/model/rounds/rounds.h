@@ -14,6 +14,8 @@
  * all sizes. docs/theory/rounds.md has the proofs. */
 #ifndef CV_ROUNDS_H
 #define CV_ROUNDS_H
+#include <math.h>
+#include "base/fail.h"
 #include "model/returns/returns.h"
 
 /* An instance: what to compute, by whom. */
@@ -94,5 +96,26 @@ enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
                                           struct cv_arena *arena,
                                           struct cv_rounds_plan *out, double *out_load,
                                           struct cleave_error *err);
+
+/* Parts of a chunk: 1 where all of it fits. */
+static inline double cv_parts_of(double units, double memory)
+{
+    return units <= memory ? 1 : ceil(units / memory * (1 - 1e-12));
+}
+
+/* Set the makespan of a plan, whose chunks are in the order sent, by what it comes to. False when
+ * memory is short. */
+bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
+                       struct cv_arena *arena);
+
+struct cv_full_port {
+    uint32_t n; /* 0: the port keeps everybody busy, or is a single one */
+    struct cv_trip *trips;
+    uint32_t *worker; /* whose trips they are */
+};
+
+/* False when memory is short. */
+bool cv_full_port(const struct cv_returns *returns, struct cv_arena *arena,
+                  struct cv_full_port *out);
 
 #endif

@@ -6,13 +6,202 @@
  * best-orders. Then chains are changed at random (O(K) for K letters, whatever the workers),
  * then free words of up to 64 workers. Numbers of steps are fixed: about 2 ms for 10 workers,
  * 11 ms for 30 and a second for 1,000; thorough takes some 50 times as long for 10. */
+#include "model/rounds/rounds.h"
+
 #include <math.h>
 #include <string.h>
-
+#include "base/fail.h"
+#include "model/returns/returns_internal.h"
 #include "model/returns/returns_search.h"
-#include "model/rounds/rounds_full.h"
-#include "model/rounds/rounds_memory.h"
 #include "model/rounds/rounds_search.h"
+
+/* --- chunks that are too large for the memory of their worker ---------------------- */
+
+/* Plans of more chunks take too much memory themselves. */
+static const double PARTS_MOST = 1e6;
+
+/* Where the parts of each chunk begin; false: there are too many. */
+static bool count_parts(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan,
+                        uint32_t *first)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < plan->nchunks; k++) {
+        first[k] = (uint32_t)sum;
+        sum += cv_parts_of(plan->units[k], rounds->memory[plan->worker[k]]);
+        if (!(sum <= PARTS_MOST))
+            return false;
+    }
+    first[plan->nchunks] = (uint32_t)sum;
+    return true;
+}
+
+static bool grow_array(struct cv_rounds_plan *plan, uint32_t chunks,
+                       struct cv_arena *arena)
+{
+    plan->nchunks = chunks;
+    return CV_NEW(arena, plan->worker, chunks) && CV_NEW(arena, plan->units, chunks) &&
+           CV_NEW(arena, plan->back, chunks);
+}
+
+bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
+                       struct cv_arena *arena)
+{
+    uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
+    double *room =
+        cv_array(arena, (size_t)plan->nchunks + rounds->returns.n, sizeof *room);
+
+    if (order == NULL || room == NULL)
+        return false;
+    for (uint32_t k = 0; k < plan->nchunks; k++)
+        order[k] = k;
+    plan->makespan_s =
+        cv_rounds_replay(&rounds->returns, plan->worker, plan->units, order, plan->back,
+                         plan->nchunks, room, room + plan->nchunks);
+    return true;
+}
+
+/* Cut the chunks of a plan; its makespan is that of the parts. */
+static enum cleave_status rounds_cut(const struct cv_rounds *rounds,
+                                     struct cv_arena *arena, struct cv_rounds_plan *plan,
+                                     struct cleave_error *err)
+{
+    uint32_t *first = cv_array(arena, (size_t)plan->nchunks + 1, sizeof *first);
+    struct cv_rounds_plan cut;
+    uint32_t at = 0;
+
+    if (first == NULL)
+        return cv_fail_memory(err, "the parts of chunks");
+    if (!count_parts(rounds, plan, first))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "workers have so little memory that there would be more than %g "
+                       "chunks",
+                       PARTS_MOST);
+    if (!grow_array(&cut, first[plan->nchunks], arena))
+        return cv_fail_memory(err, "the parts of chunks");
+    for (uint32_t k = 0; k < plan->nchunks; k++)
+        for (uint32_t i = first[k]; i < first[k + 1]; i++) {
+            cut.worker[i] = plan->worker[k];
+            cut.units[i] = plan->units[k] / (first[k + 1] - first[k]);
+        }
+    for (uint32_t k = 0; k < plan->nchunks; k++)
+        for (uint32_t i = first[plan->back[k]]; i < first[plan->back[k] + 1]; i++)
+            cut.back[at++] = i;
+    if (!cv_rounds_measure(rounds, &cut, arena))
+        return cv_fail_memory(err, "the parts of chunks");
+    *plan = cut;
+    return CLEAVE_OK;
+}
+
+/* The same workers if every unit had its part of the latencies, as when all chunks are as
+ * large as memory allows: no chunk that fits is cheaper. NULL when memory is short. */
+static struct cv_trip *trips_in_parts(const struct cv_rounds *rounds,
+                                      struct cv_arena *arena)
+{
+    const uint32_t n = rounds->returns.n;
+    struct cv_trip *trips = cv_array(arena, n, sizeof *trips);
+
+    for (uint32_t w = 0; trips != NULL && w < n; w++) {
+        struct cv_trip *t = &trips[w];
+
+        *t = rounds->returns.trips[w];
+        if (isinf(rounds->memory[w]))
+            continue;
+        t->send_s += t->send_fixed_s / rounds->memory[w];
+        t->compute_s += t->compute_fixed_s / rounds->memory[w];
+        t->back_s += t->back_fixed_s / rounds->memory[w];
+        t->send_fixed_s = t->compute_fixed_s = t->back_fixed_s = 0;
+    }
+    return trips;
+}
+
+/* --- workers as fast as a full duplex port lets them be ---------------------------- */
+
+/* The closed form lets every worker compute without a pause, so where the port cannot keep all
+ * of them busy its sizes are those of another problem. If workers are taken to be as slow as the
+ * port's time allows, they are right again, and a schedule for slower workers holds for
+ * faster ones. The speeds are those of the most units in a second: for prices of the time of sends
+ * and of returns, workers whose units cost least come first, as fast as they are, as long as there is time
+ * both ways; the best of a few prices counts. */
+
+enum { PRICES = 4 };
+/* Less than this is lost: the port is not full. Who is kept busy for less is left out. */
+static const double LOST = 1e-3, LEAST = 0.05;
+
+/* Units per second of each worker for one ratio of prices, and their sum; negative when memory is
+ * short. */
+static double speeds_for(const struct cv_returns *returns, double send_price,
+                         double *speed, struct cv_arena *arena)
+{
+    const uint32_t n = returns->n;
+    uint32_t *order = cv_array(arena, n, sizeof *order);
+    double *cost = cv_array(arena, n, sizeof *cost);
+    double send_left = 1, back_left = 1, sum = 0;
+
+    for (uint32_t i = 0; cost != NULL && i < n; i++)
+        cost[i] = send_price * returns->trips[i].send_s +
+                  (1 - send_price) * returns->trips[i].back_s;
+    if (order == NULL || cost == NULL || !cv_returns_sort(cost, n, arena, order))
+        return -1;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct cv_trip *t = &returns->trips[order[k]];
+        double max = fmin(1 / t->compute_s, send_left / t->send_s);
+
+        if (t->back_s > 0)
+            max = fmin(max, back_left / t->back_s);
+        speed[order[k]] = max = fmax(0, max);
+        send_left -= max * t->send_s;
+        back_left -= max * t->back_s;
+        sum += max;
+    }
+    return sum;
+}
+
+static bool take_workers(const struct cv_returns *returns, const double *speed,
+                         struct cv_arena *arena, struct cv_full_port *out)
+{
+    if (!CV_NEW(arena, out->trips, returns->n) || !CV_NEW(arena, out->worker, returns->n))
+        return false;
+    for (uint32_t i = 0; i < returns->n; i++) {
+        if (!(speed[i] * returns->trips[i].compute_s > LEAST))
+            continue;
+        out->trips[out->n] = returns->trips[i];
+        out->trips[out->n].compute_s = fmax(1 / speed[i], returns->trips[i].compute_s);
+        out->worker[out->n++] = i;
+    }
+    return true;
+}
+
+bool cv_full_port(const struct cv_returns *returns, struct cv_arena *arena,
+                  struct cv_full_port *out)
+{
+    double *speed[2] = { cv_array(arena, returns->n, sizeof(double)),
+                         cv_array(arena, returns->n, sizeof(double)) };
+    double all = 0, best = 0;
+    unsigned kept = 0;
+
+    *out = (struct cv_full_port){ .n = 0 };
+    if (speed[0] == NULL || speed[1] == NULL)
+        return false;
+    for (uint32_t i = 0; i < returns->n; i++)
+        all += 1 / returns->trips[i].compute_s;
+    for (unsigned i = 0; i <= PRICES; i++) {
+        const double sum =
+            speeds_for(returns, (double)i / PRICES, speed[1 - kept], arena);
+
+        if (sum < 0)
+            return false;
+        if (sum > best) {
+            best = sum;
+            kept = 1 - kept;
+        }
+    }
+    if (returns->single || !(best < (1 - LOST) * all))
+        return true;
+    return take_workers(returns, speed[kept], arena, out);
+}
+
+/* --- the best plan of several rounds with results ---------------------------------- */
 
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64 };
 enum { ANNEALED = 20000, GREEDY = 10000 };
@@ -70,11 +259,8 @@ static enum cleave_status plan_of(struct making *making, const struct cv_round_t
     double sum = 0;
 
     out->nchunks = n;
-    out->worker = cv_array(making->arena, n, sizeof *out->worker);
-    out->units = cv_array(making->arena, n, sizeof *out->units);
-    out->back = cv_array(making->arena, n, sizeof *out->back);
-    if (chunk == NULL || order == NULL || out->worker == NULL || out->units == NULL ||
-        out->back == NULL)
+    if (chunk == NULL || order == NULL || !CV_NEW(making->arena, out->worker, n) ||
+        !CV_NEW(making->arena, out->units, n) || !CV_NEW(making->arena, out->back, n))
         return cv_fail_memory(making->err, "a plan");
     for (uint32_t k = 0; k < n; k++)
         sum += trip->units[trip->send[k]];
@@ -117,7 +303,7 @@ static enum cleave_status try_one_round(struct making *making,
         return CLEAVE_OK;
     CV_TRY(plan_of(making, &trip, &plan));
     if (making->rounds->memory != NULL)
-        CV_TRY(cv_rounds_cut(making->rounds, making->arena, &plan, making->err));
+        CV_TRY(rounds_cut(making->rounds, making->arena, &plan, making->err));
     if (plan.makespan_s < making->one_round.makespan_s)
         making->one_round = plan;
     if (making->thorough)
@@ -217,7 +403,7 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
         CV_TRY(cv_rounds_take(&making->room, search->best.end_s, making->arena, out,
                               making->err));
         if (making->rounds->memory != NULL)
-            CV_TRY(cv_rounds_cut(making->rounds, making->arena, out, making->err));
+            CV_TRY(rounds_cut(making->rounds, making->arena, out, making->err));
     }
     if (!making->thorough &&
         (making->rounds->memory == NULL || !is_quick(making->rounds, out)))
@@ -266,11 +452,11 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
     struct cv_rounds_plan plan;
 
     CV_TRY(look(rounds, effort, seed, arena, out, err));
-    whole.returns.trips = cv_trips_in_parts(rounds, arena);
+    whole.returns.trips = trips_in_parts(rounds, arena);
     if (whole.returns.trips == NULL)
         return cv_fail_memory(err, "the search for rounds");
     CV_TRY(look(&whole, CV_ROUNDS_FAST, seed, arena, &plan, err));
-    CV_TRY(cv_rounds_cut(rounds, arena, &plan, err));
+    CV_TRY(rounds_cut(rounds, arena, &plan, err));
     if (effort != CV_ROUNDS_FAST || is_quick(rounds, &plan))
         CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
     if (plan.makespan_s < out->makespan_s)
@@ -319,4 +505,153 @@ enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                    : look_slower(rounds, effort, seed, arena, out, err);
     }
     return look_in_parts(rounds, effort, seed, arena, out, err);
+}
+
+/* --- the most work in a lifespan, in several rounds -------------------------------- */
+
+/* The makespan grows with the load, nearly along a line: loads are planned for until the
+ * makespan is near the lifespan, at the wanted effort in the end. But plans come from a search,
+ * which finds a better one for one load than for another, so that it may never be near. All
+ * sizes of each plan are scaled so that it ends in time, to the last digits, and the plan
+ * that does most then is taken. */
+
+enum { MOST_PLANS = 12, MOST_HALVES = 60 };
+/* Near enough to scale. */
+static const double NEAR = 1e-3;
+/* Plans for much less are not worth scaling. */
+static const double MOST_GROWTH = 2;
+/* Less of what all workers could compute is nothing. */
+static const double NOTHING = 1e-9;
+
+/* The makespan of a plan with all sizes scaled. */
+static double scaled_s(const struct cv_returns *returns,
+                       const struct cv_rounds_plan *plan, double scale, double *units,
+                       uint32_t *order, double *room)
+{
+    for (uint32_t k = 0; k < plan->nchunks; k++) {
+        units[k] = plan->units[k] * scale;
+        order[k] = k;
+    }
+    return cv_rounds_replay(returns, plan->worker, units, order, plan->back,
+                            plan->nchunks, room, room + plan->nchunks);
+}
+
+/* Scale the plan by `most` or less, so that it ends by the lifespan; false: not even without
+ * units. */
+static bool fit(const struct cv_returns *returns, double lifespan_s, double max,
+                struct cv_rounds_plan *plan, struct cv_arena *arena, double *out_scale)
+{
+    double *units = cv_array(arena, plan->nchunks, sizeof *units);
+    double *room = cv_array(arena, (size_t)plan->nchunks + returns->n, sizeof *room);
+    uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
+    double low = 0, high = max;
+
+    if (units == NULL || room == NULL || order == NULL)
+        return false;
+    for (int i = 0; i < MOST_HALVES; i++) {
+        const double middle = low + (high - low) / 2;
+
+        if (scaled_s(returns, plan, middle, units, order, room) <= lifespan_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    plan->makespan_s = scaled_s(returns, plan, low, units, order, room);
+    plan->units = units;
+    *out_scale = low;
+    return low > 0 && plan->makespan_s <= lifespan_s;
+}
+
+/* Two loads and when they end. */
+struct bracket {
+    double low, low_s, high, high_s;
+};
+
+/* The next load to plan for, on the line between both ends of the bracket. */
+static double next_load(const struct bracket *bracket, double lifespan_s)
+{
+    double load;
+
+    if (isinf(bracket->high))
+        return 2 * bracket->low;
+    load = bracket->low + (bracket->high - bracket->low) * (lifespan_s - bracket->low_s) /
+                              (bracket->high_s - bracket->low_s);
+    return fmax(load, bracket->low + 0.01 * (bracket->high - bracket->low));
+}
+
+/* What all sizes may be scaled by: no chunk outgrows the memory of its worker. */
+static double room_to_grow(const struct cv_rounds *rounds,
+                           const struct cv_rounds_plan *plan)
+{
+    double max = MOST_GROWTH;
+
+    for (uint32_t k = 0; rounds->memory != NULL && k < plan->nchunks; k++)
+        max = fmin(max, rounds->memory[plan->worker[k]] / plan->units[k]);
+    return max;
+}
+
+/* Plans for a lifespan, and the one that does most in it. */
+struct hunt {
+    double lifespan_s, load; /* units */
+    struct cv_arena *arena;
+    struct cv_rounds_plan best;
+};
+
+/* The plan for a load, scaled to end in time, if it does more than the best so far. Its own
+ * makespan is told. */
+static enum cleave_status try_load(struct hunt *hunt, const struct cv_rounds *rounds,
+                                   enum cv_rounds_effort effort, uint64_t seed,
+                                   double *out_s, struct cleave_error *err)
+{
+    struct cv_rounds_plan plan;
+    double scale = 0;
+
+    CV_TRY(cv_rounds_best(rounds, effort, seed, hunt->arena, &plan, err));
+    *out_s = plan.makespan_s;
+    if (fit(&rounds->returns, hunt->lifespan_s, room_to_grow(rounds, &plan), &plan,
+            hunt->arena, &scale) &&
+        rounds->load * scale > hunt->load) {
+        hunt->best = plan;
+        hunt->load = rounds->load * scale;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
+                                          const double *memory, double lifespan_s,
+                                          enum cv_rounds_effort effort, uint64_t seed,
+                                          struct cv_arena *arena,
+                                          struct cv_rounds_plan *out, double *out_load,
+                                          struct cleave_error *err)
+{
+    struct hunt hunt = { .lifespan_s = lifespan_s, .arena = arena };
+    struct bracket bracket = { 0, 0, INFINITY, INFINITY };
+    struct cv_rounds rounds = { *returns, 0, memory };
+    double min, end_s;
+
+    for (uint32_t i = 0; i < returns->n; i++)
+        rounds.load += lifespan_s / returns->trips[i].compute_s;
+    min = NOTHING * rounds.load;
+    for (int i = 0; i < MOST_PLANS && rounds.load > min; i++) {
+        CV_TRY(try_load(&hunt, &rounds, CV_ROUNDS_FAST, seed, &end_s, err));
+        if (fabs(end_s / lifespan_s - 1) < NEAR)
+            break;
+        if (end_s > lifespan_s) {
+            bracket.high = rounds.load;
+            bracket.high_s = end_s;
+        } else {
+            bracket.low = rounds.load;
+            bracket.low_s = end_s;
+        }
+        rounds.load = next_load(&bracket, lifespan_s);
+    }
+    if (effort != CV_ROUNDS_FAST && hunt.load > min) {
+        rounds.load = hunt.load;
+        CV_TRY(try_load(&hunt, &rounds, effort, seed, &end_s, err));
+    }
+    *out = hunt.best;
+    *out_load = hunt.load > min ? hunt.load : 0;
+    if (!(hunt.load > min))
+        out->nchunks = 0;
+    return CLEAVE_OK;
 }

@@ -4,7 +4,7 @@
  * With prices on the port's time, falling for sends and rising for returns, all messages of a
  * schedule that ends by T cost at most what the port's time is worth, and each worker makes
  * at most its best response of the rest. If both together are less than the load, no
- * schedule ends by T. Prices come from a good plan (rounds_guide.c), plus a floor: a plan
+ * schedule ends by T. Prices come from a good plan (rounds_bound.c), plus a floor: a plan
  * that leaves the port a little time does not see that it is scarce. The floor, one for
  * each way on a duplex port, and a factor on the guide's prices are searched for. */
 #include "model/rounds/rounds_bound.h"
@@ -12,11 +12,277 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/compare.h"
 #include "base/fail.h"
-#include "model/rounds/rounds_guide.h"
 #include "model/rounds/rounds_price.h"
+#include "model/rounds/rounds_search.h"
+
+/* A message: when it is under way, as parts of the makespan, and what a second of the port
+ * is worth then, in units. */
+struct cv_priced {
+    double from, to, price;
+};
+
+struct guide {
+    double end_s;                  /* makespan of the plan                        */
+    struct cv_priced *send, *back; /* of the send and of the return word, in time */
+    uint32_t nsend, nback;
+};
+
+/* --- prices that a good plan suggests ---------------------------------------------- */
+
+/* The closed form of a chain is a list of sums, and its end is a linear function of the first
+ * pivot, which the load tells. Going through the list backwards gives the derivative of the
+ * end by the length of every message, O(K) for all of K letters. If the words are an
+ * optimal vertex these are the multipliers of the linear program: they fall over the sends
+ * and rise over the returns. If they are not, they still guide. */
+
+/* Derivatives of the end by what the closed form computes. */
+struct backwards {
+    struct cv_rounds_workspace *room;
+    const struct cv_rounds_words *words;
+    uint32_t n, growing;
+    bool lifo;
+    double per_unit;         /* seconds that a unit more takes           */
+    uint32_t *after;         /* send word: the next letter of the worker */
+    double *z, *y, *x;       /* x: of pivots                             */
+    double *send_s, *back_s; /* of the lengths of messages               */
+};
+
+static const struct cv_rounds_cost *cost_of(const struct backwards *b, uint32_t worker)
+{
+    return &b->room->costs[worker];
+}
+
+/* The place of pivot i in the return word. */
+static uint32_t back_place(const struct backwards *b, uint32_t i)
+{
+    return b->lifo ? b->n - 1 - i : i;
+}
+
+static void find_after(struct backwards *b)
+{
+    for (uint32_t k = b->words->nsend; k-- > 0;) {
+        const uint32_t w = b->words->send[k];
+
+        b->after[k] = k < b->growing ? b->room->next[w] : k;
+        b->room->next[w] = k;
+    }
+}
+
+static void through_returns(struct backwards *b)
+{
+    const struct cv_rounds_words *words = b->words;
+
+    for (uint32_t k = words->nback; k-- > 0;) {
+        const struct cv_rounds_cost *c = cost_of(b, words->back[k]);
+        double x = b->y[k + 1] * c->back_s;
+
+        b->back_s[k] += b->y[k + 1];
+        b->y[k] += b->y[k + 1];
+        if (k < b->n) {
+            b->x[b->lifo ? b->n - 1 - k : k] += x;
+            continue;
+        }
+        x -= b->per_unit;
+        b->y[k] += c->speed * x;
+        b->y[b->room->before[b->room->back_id[k] - words->nsend]] -= c->speed * x;
+    }
+}
+
+static void through_sends(struct backwards *b)
+{
+    const struct cv_rounds_words *words = b->words;
+
+    for (uint32_t k = 0; k < words->nsend; k++) {
+        const struct cv_rounds_cost *c = cost_of(b, words->send[k]);
+        const double x = b->z[k] * c->send_s - b->per_unit;
+
+        b->send_s[k] += b->z[k];
+        b->z[k + 1] += b->z[k];
+        if (k >= b->growing) {
+            b->x[k - b->growing] += x;
+            continue;
+        }
+        b->z[k + 1] += c->speed * x;
+        b->z[b->after[k] + 1] -= c->speed * x;
+    }
+}
+
+/* Each pivot follows from the one before. */
+static void through_pivots(struct backwards *b)
+{
+    for (uint32_t i = b->n; i-- > 1;) {
+        const struct cv_rounds_cost *c = cost_of(b, b->words->send[b->growing + i]);
+        const struct cv_rounds_cost *before =
+            cost_of(b, b->words->send[b->growing + i - 1]);
+        const double own = c->send_s + c->compute_s + (b->lifo ? c->back_s : 0);
+        const double gap = -b->x[i] / own;
+
+        b->send_s[b->growing + i] += gap;
+        b->x[i - 1] -= gap * (before->compute_s + (b->lifo ? 0 : before->back_s));
+        if (b->lifo)
+            b->back_s[back_place(b, i)] += gap;
+        else
+            b->back_s[back_place(b, i - 1)] -= gap;
+    }
+}
+
+/* How much later all ends with a unit more, from the coefficients of the first pivot. */
+static double per_unit(const struct backwards *b)
+{
+    const struct cv_rounds_words *words = b->words;
+    const double *z = b->room->z, *y = b->room->y, *xs = b->room->xs, *xr = b->room->xr;
+    const struct cv_rounds_cost *c = cost_of(b, words->send[b->growing]);
+    double sum = 0, end;
+
+    for (uint32_t k = 0; k < words->nsend; k++)
+        sum += xs[(size_t)3 * k];
+    for (uint32_t k = b->n; k < words->nback; k++)
+        sum += xr[(size_t)3 * k];
+    end = z[0] - z[(size_t)3 * (b->growing + 1)] +
+          xs[(size_t)3 * b->growing] * c->compute_s + y[(size_t)3 * words->nback] -
+          y[(size_t)3 * back_place(b, 0)];
+    return end / sum;
+}
+
+/* Prices of sends do not rise and those of returns do not fall. */
+static void make_monotone(struct guide *guide)
+{
+    for (uint32_t k = guide->nsend; k-- > 1;)
+        guide->send[k - 1].price = fmax(guide->send[k - 1].price, guide->send[k].price);
+    for (uint32_t k = 1; k < guide->nback; k++)
+        guide->back[k].price = fmax(guide->back[k].price, guide->back[k - 1].price);
+}
+
+/* Messages of a word as parts of the end, with prices that are at least 0. */
+static void set_times(const struct backwards *b, struct guide *out)
+{
+    const struct cv_rounds_words *words = b->words;
+    double at_s = 0;
+
+    for (uint32_t k = 0; k < words->nsend; k++) {
+        const struct cv_rounds_cost *c = cost_of(b, words->send[k]);
+        const double begin_s = at_s;
+
+        at_s += c->send_fixed_s + b->room->best_units[k] * c->send_s;
+        out->send[k] = (struct cv_priced){ begin_s / out->end_s, at_s / out->end_s,
+                                           fmax(0, b->send_s[k] / b->per_unit) };
+    }
+    at_s = out->end_s;
+    for (uint32_t k = words->nback; k-- > 0;) {
+        const struct cv_rounds_cost *c = cost_of(b, words->back[k]);
+        const double until_s = at_s;
+
+        at_s -= c->back_fixed_s + b->room->best_units[b->room->back_id[k]] * c->back_s;
+        out->back[k] = (struct cv_priced){ at_s / out->end_s, until_s / out->end_s,
+                                           fmax(0, b->back_s[k] / b->per_unit) };
+    }
+    make_monotone(out);
+}
+
+static bool set_up(struct backwards *b, struct guide *out, struct cv_arena *arena)
+{
+    const size_t nsend = b->words->nsend, nback = b->words->nback;
+
+    b->after = cv_array(arena, nsend, sizeof *b->after);
+    b->z = cv_array(arena, nsend + 1, sizeof *b->z);
+    b->y = cv_array(arena, nback + 1, sizeof *b->y);
+    b->x = cv_array(arena, b->n, sizeof *b->x);
+    b->send_s = cv_array(arena, nsend, sizeof *b->send_s);
+    b->back_s = cv_array(arena, nback, sizeof *b->back_s);
+    out->send = cv_array(arena, nsend, sizeof *out->send);
+    out->back = cv_array(arena, nback, sizeof *out->back);
+    out->nsend = (uint32_t)nsend;
+    out->nback = (uint32_t)nback;
+    return b->after != NULL && b->z != NULL && b->y != NULL && b->x != NULL &&
+           b->send_s != NULL && b->back_s != NULL && out->send != NULL &&
+           out->back != NULL;
+}
+
+/* From a chain. The price of a message is how much later all ends if it takes a second
+ * longer, over the same for a unit more. */
+static enum cleave_status guide_of_chain(struct cv_rounds_workspace *room,
+                                         const struct cv_rounds_candidate *chain,
+                                         struct cv_arena *arena, struct guide *out,
+                                         struct cleave_error *err)
+{
+    struct backwards b = { .room = room,
+                           .words = &chain->words,
+                           .n = chain->chain,
+                           .growing = chain->words.nsend - chain->chain,
+                           .lifo = chain->lifo };
+
+    if (!set_up(&b, out, arena))
+        return cv_fail_memory(err, "prices");
+    (void)cv_rounds_chain_tight(room, b.words, b.n, b.lifo);
+    find_after(&b);
+    out->end_s = room->closed_s;
+    b.per_unit = per_unit(&b);
+    b.z[0] = 1;
+    b.z[b.growing + 1] -= 1;
+    b.y[b.words->nback] = 1;
+    b.y[back_place(&b, 0)] -= 1;
+    b.x[0] = cost_of(&b, b.words->send[b.growing])->compute_s;
+    through_returns(&b);
+    through_sends(&b);
+    through_pivots(&b);
+    set_times(&b, out);
+    return CLEAVE_OK;
+}
+
+static void set_lp_times(const struct cv_rounds *rounds,
+                         const struct cv_rounds_plan *plan, const double *send,
+                         const double *back, struct guide *out)
+{
+    const double end_s = out->end_s = plan->makespan_s;
+    double at_s = 0;
+
+    out->nsend = out->nback = plan->nchunks;
+    for (uint32_t k = 0; k < plan->nchunks; k++) {
+        const struct cv_trip *t = &rounds->returns.trips[plan->worker[k]];
+        const double begin_s = at_s;
+
+        at_s += t->send_fixed_s + plan->units[k] * t->send_s;
+        out->send[k] =
+            (struct cv_priced){ begin_s / end_s, at_s / end_s, fmax(0, send[k]) };
+    }
+    at_s = end_s;
+    for (uint32_t i = plan->nchunks; i-- > 0;) {
+        const uint32_t k = plan->back[i];
+        const struct cv_trip *t = &rounds->returns.trips[plan->worker[k]];
+        const double until_s = at_s;
+
+        at_s -= t->back_fixed_s + plan->units[k] * t->back_s;
+        out->back[i] =
+            (struct cv_priced){ at_s / end_s, until_s / end_s, fmax(0, back[k]) };
+    }
+    make_monotone(out);
+}
+
+/* From the linear program of a plan's orders, whose multipliers these are, if it is small:
+ * *out_known. The port counts as duplex: what a full one is worth is a floor below both. */
+static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
+                                      struct cv_rounds_plan *plan, struct cv_arena *arena,
+                                      struct guide *out, bool *out_known,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = plan->nchunks;
+    struct cv_rounds duplex = *rounds;
+    double *send = cv_array(arena, n, sizeof *send);
+    double *back = cv_array(arena, n, sizeof *back);
+
+    if (send == NULL || back == NULL || !CV_NEW(arena, out->send, n) ||
+        !CV_NEW(arena, out->back, n))
+        return cv_fail_memory(err, "prices");
+    duplex.returns.single = false;
+    CV_TRY(cv_rounds_lp_prices(&duplex, plan, send, back, out_known, arena, err));
+    if (*out_known)
+        set_lp_times(rounds, plan, send, back, out);
+    return CLEAVE_OK;
+}
+
+/* --- what no schedule with results can beat, in any number of rounds --------------- */
 
 enum { COARSE = 32, FINE = 160 };
 /* Up to so many workers the program of a plan guides as well. */
@@ -38,7 +304,7 @@ struct bounding {
     const struct cv_rounds *rounds;
     struct cv_arena *arena;
     struct cv_kinds kinds;
-    struct cv_rounds_guide guide;
+    struct guide guide;
     struct cv_price_steps shape, prices; /* of the guide, from 0 to 1; of a value */
     double *room;
     double send_scale, back_scale; /* floors that matter */
@@ -51,7 +317,7 @@ struct bounding {
 /* Edges where messages of the guide end, not too near to each other, and equal cells. */
 static bool set_cells(struct bounding *b, uint32_t cells)
 {
-    const struct cv_rounds_guide *guide = &b->guide;
+    const struct guide *guide = &b->guide;
     const size_t max = (size_t)guide->nsend + guide->nback + cells + 4;
     double *times = cv_array(b->arena, max, sizeof *times);
     struct cv_price_steps *shape = &b->shape;
@@ -83,7 +349,7 @@ static bool set_cells(struct bounding *b, uint32_t cells)
 /* The guide's prices in the middle of each cell. */
 static void set_shape(struct bounding *b)
 {
-    const struct cv_rounds_guide *guide = &b->guide;
+    const struct guide *guide = &b->guide;
     struct cv_price_steps *shape = &b->shape;
     uint32_t s = 0, r = 0;
 
@@ -281,9 +547,8 @@ static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search 
 }
 
 /* A good chain, prices from its closed form and, if that is small, from its program. */
-static enum cleave_status make_guides(struct bounding *b,
-                                      struct cv_rounds_guide guides[2], uint32_t *out_n,
-                                      struct cleave_error *err)
+static enum cleave_status make_guides(struct bounding *b, struct guide guides[2],
+                                      uint32_t *out_n, struct cleave_error *err)
 {
     const uint32_t n = b->rounds->returns.n;
     struct cv_rounds_workspace room;
@@ -301,18 +566,18 @@ static enum cleave_status make_guides(struct bounding *b,
     if (isinf(search.best.end_s))
         return cv_fail(err, CLEAVE_EINPUT, "no plan guides the bound");
     b->end_s = search.best.end_s;
-    CV_TRY(cv_rounds_guide(&room, &search.best, b->arena, &guides[0], err));
+    CV_TRY(guide_of_chain(&room, &search.best, b->arena, &guides[0], err));
     *out_n = 1;
     if (n > FEW && b->rounds->returns.single)
         return CLEAVE_OK;
     CV_TRY(make_plan(b, &search, &plan, err));
     b->end_s = fmin(b->end_s, plan.makespan_s);
-    CV_TRY(cv_rounds_guide_lp(b->rounds, &plan, b->arena, &guides[1], &known, err));
+    CV_TRY(guide_of_lp(b->rounds, &plan, b->arena, &guides[1], &known, err));
     *out_n = known ? 2 : 1;
     return CLEAVE_OK;
 }
 
-static bool set_up(struct bounding *b)
+static bool bound_set_up(struct bounding *b)
 {
     const struct cv_rounds *rounds = b->rounds;
     const bool single = rounds->returns.single;
@@ -337,8 +602,7 @@ static uint32_t cells_for(const struct bounding *b, uint32_t cells)
 }
 
 /* Go on with the prices of a guide, on cells of such a size. */
-static bool take_guide(struct bounding *b, const struct cv_rounds_guide *guide,
-                       uint32_t cells)
+static bool take_guide(struct bounding *b, const struct guide *guide, uint32_t cells)
 {
     const bool single = b->rounds->returns.single;
 
@@ -369,7 +633,7 @@ static void search_mix(struct bounding *b, struct look *best, struct bracket *br
 }
 
 /* Kinds of workers and guides. 1, or 0: there is no bound; negative: memory is short. */
-static int prepare(struct bounding *b, struct cv_rounds_guide guides[2], uint32_t *out_n)
+static int prepare(struct bounding *b, struct guide guides[2], uint32_t *out_n)
 {
     struct cleave_error err;
     enum cleave_status status;
@@ -381,12 +645,12 @@ static int prepare(struct bounding *b, struct cv_rounds_guide guides[2], uint32_
     status = make_guides(b, guides, out_n, &err);
     if (status != CLEAVE_OK)
         return status == CLEAVE_ENOMEM ? -1 : 0;
-    return set_up(b) ? 1 : -1;
+    return bound_set_up(b) ? 1 : -1;
 }
 
 /* A good mix for a guide, with coarse cells, at a time of `part` of the plan's. False when
  * memory is short. */
-static bool look_by(struct bounding *b, const struct cv_rounds_guide *guide, double part,
+static bool look_by(struct bounding *b, const struct guide *guide, double part,
                     struct look *out)
 {
     if (!take_guide(b, guide, cells_for(b, COARSE)))
@@ -398,7 +662,7 @@ static bool look_by(struct bounding *b, const struct cv_rounds_guide *guide, dou
 }
 
 /* Go on with the guide that is the better one at a time of `part` of the plan's. */
-static bool choose(struct bounding *b, const struct cv_rounds_guide *guides, uint32_t n,
+static bool choose(struct bounding *b, const struct guide *guides, uint32_t n,
                    double part, struct look *out, uint32_t *out_which)
 {
     uint32_t which = 0;
@@ -419,8 +683,7 @@ static bool choose(struct bounding *b, const struct cv_rounds_guide *guides, uin
 }
 
 /* The bound that a guide comes to, from a mix that is good. Negative: memory is short. */
-static double bound_by(struct bounding *b, const struct cv_rounds_guide *guide,
-                       struct look *mix)
+static double bound_by(struct bounding *b, const struct guide *guide, struct look *mix)
 {
     struct bracket found = { 0 };
 
@@ -437,7 +700,7 @@ static double bound_by(struct bounding *b, const struct cv_rounds_guide *guide,
 double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
 {
     struct bounding b = { .rounds = rounds, .arena = scratch };
-    struct cv_rounds_guide guides[2];
+    struct guide guides[2];
     struct look mix;
     uint32_t n = 0, which = 0;
     double best = 0;
@@ -466,8 +729,8 @@ double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
 
 /* All that the port's time and the workers are worth by the lifespan, whatever the load, from
  * a mix that is good. Negative: memory is short. */
-static double work_by(struct bounding *b, const struct cv_rounds_guide *guide,
-                      double lifespan_s, struct look *mix)
+static double work_by(struct bounding *b, const struct guide *guide, double lifespan_s,
+                      struct look *mix)
 {
     mix->value = value_at(b, &mix->mix, lifespan_s);
     look_around(b, lifespan_s, mix);
@@ -481,7 +744,7 @@ double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
 {
     struct cv_rounds rounds = { *returns, 0, NULL };
     struct bounding b = { .rounds = &rounds, .arena = scratch };
-    struct cv_rounds_guide guides[2];
+    struct guide guides[2];
     struct cv_rounds_plan plan;
     struct cleave_error err;
     struct look mix;

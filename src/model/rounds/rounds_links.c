@@ -8,10 +8,448 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/fail.h"
 #include "model/rounds/rounds_bound.h"
-#include "model/rounds/rounds_link.h"
+
+/* --- one worker behind a link of its own, with results that come back -------------- */
+
+/* Closed form, for any number of chunks: one is the pivot; those before it are each computed
+ * exactly until the next arrives, those behind it exactly while the result before returns, and
+ * sends up to the pivot, its computation and the returns from it on take all of the time. All
+ * sizes are affine in that of the pivot, so that a pair of numbers of chunks before and behind
+ * takes O(1). It is taken if no time is exceeded when it is gone through. Where messages take
+ * longer than computing it may not be the best, and for few chunks the program is solved.
+ * 
+ * Memory: sizes that are too large are cut into equal parts, and the rest is made shorter
+ * until all ends in time; programs have a row for each size. */
+
+/* Chunks of the closed form before the pivot and behind it. */
+enum { SIDE_MOST = 128 };
+/* Parts of chunks for which there is too little memory. */
+enum { PARTS_MOST = 100000 };
+enum { HALVES = 40 };
+enum { ROWS_MOST = CV_LINK_PROGRAM * (CV_LINK_PROGRAM + 1) / 2 + CV_LINK_PROGRAM };
+static const double STEEP = 1e4; /* most units of a chunk for a unit of the pivot */
+/* What rounding may add to a time, and to a sum of prices. */
+static const double IN_TIME = 1 + 1e-12, ROUNDED = 1 + 1e-12;
+
+bool cv_link_room_init(struct cv_link_workspace *room, struct cv_arena *arena)
+{
+    *room = (struct cv_link_workspace){ .arena = arena };
+    return CV_NEW(arena, room->sizes, PARTS_MOST) &&
+           CV_NEW(arena, room->trial, PARTS_MOST) &&
+           CV_NEW(arena, room->values, CV_LINK_PROGRAM) &&
+           CV_NEW(arena, room->prices, ROWS_MOST);
+}
+
+double cv_link_end(const struct cv_rounds_link *link, const double *sizes,
+                   uint32_t chunks)
+{
+    const struct cv_trip *t = &link->trip;
+    double sent_s = 0, done_s = 0, back_s = 0;
+
+    for (uint32_t k = 0; k < chunks; k++) {
+        sent_s += t->send_fixed_s + sizes[k] * t->send_s;
+        done_s = fmax(sent_s, done_s) + t->compute_fixed_s + sizes[k] * t->compute_s;
+        back_s = fmax(done_s, back_s) + t->back_fixed_s + sizes[k] * t->back_s;
+    }
+    return back_s;
+}
+
+/* Units for which `free_s` is enough, at so much for each. */
+static double units_in(double free_s, double each_s)
+{
+    if (!(free_s > 0))
+        return 0;
+    return each_s > 0 ? free_s / each_s : INFINITY;
+}
+
+/* The same at once, and not as near: from the time of the port, the worker and the way back
+ * for `chunks` or more of them. */
+static double link_cap(const struct cv_rounds_link *link, uint32_t chunks, double time_s)
+{
+    const struct cv_trip *t = &link->trip;
+    const double free_s = time_s - t->send_fixed_s - t->compute_fixed_s - t->back_fixed_s;
+    const double more = chunks - 1;
+    const double port = units_in(free_s - more * t->send_fixed_s, t->send_s),
+                 worker = units_in(free_s - more * t->compute_fixed_s, t->compute_s),
+                 back = units_in(free_s - more * t->back_fixed_s, t->back_s);
+    double max = fmin(port, fmin(worker, back));
+
+    if (isinf(link->memory))
+        return max;
+    /* No chunk is larger, so that every unit has its part of the latencies. */
+    max = fmin(max, units_in(free_s + t->send_fixed_s,
+                             t->send_s + t->send_fixed_s / link->memory));
+    max = fmin(max, units_in(free_s + t->compute_fixed_s,
+                             t->compute_s + t->compute_fixed_s / link->memory));
+    return fmin(max, units_in(free_s + t->back_fixed_s,
+                              t->back_s + t->back_fixed_s / link->memory));
+}
+
+/* --- the program ------------------------------------------------------------------------ */
+
+static uint32_t rows_of(const struct cv_rounds_link *link, uint32_t chunks)
+{
+    return chunks * (chunks + 1) / 2 + (isinf(link->memory) ? 0 : chunks);
+}
+
+/* Room for a program of so many chunks, memory included. */
+static struct cv_tableau *program_of(struct cv_link_workspace *room, uint32_t chunks)
+{
+    struct cv_tableau *program = &room->programs[chunks];
+
+    if (program->matrix == NULL &&
+        !cv_tableau_init(program, chunks, chunks * (chunks + 1) / 2 + chunks,
+                         room->arena)) {
+        room->out_of_memory = true;
+        return NULL;
+    }
+    return program;
+}
+
+/* Sizes are counted in what a chunk may be at most, `unit`; times in the time. */
+static bool set_rows(struct cv_tableau *program, const struct cv_rounds_link *link,
+                     uint32_t chunks, double time_s, double unit)
+{
+    const struct cv_trip *t = &link->trip;
+    double *row = program->matrix;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < chunks; i++)
+        for (uint32_t j = i; j < chunks; j++, at++, row += chunks) {
+            const double fixed_s = (i + 1) * t->send_fixed_s +
+                                   (j - i + 1) * t->compute_fixed_s +
+                                   (chunks - j) * t->back_fixed_s;
+
+            program->simplex.value[at] = 1 - fixed_s / time_s;
+            if (program->simplex.value[at] < 0)
+                return false;
+            for (uint32_t k = 0; k < chunks; k++)
+                row[k] =
+                    ((k <= i ? t->send_s : 0) + (k >= i && k <= j ? t->compute_s : 0) +
+                     (k >= j ? t->back_s : 0)) *
+                    unit / time_s;
+        }
+    for (; at < rows_of(link, chunks); at++, row += chunks)
+        for (uint32_t k = 0; k < chunks; k++) {
+            row[k] = at == rows_of(link, chunks) - chunks + k ? 1 : 0;
+            program->simplex.value[at] = link->memory / unit;
+        }
+    return true;
+}
+
+/* The most units of so many chunks; 0: the time is too short for them, NAN: it was not
+ * found. Their sizes are in room->values then. */
+static double solve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
+                    uint32_t chunks, double time_s)
+{
+    const struct cv_trip *t = &link->trip;
+    const double unit = time_s / (t->send_s + t->compute_s + t->back_s);
+    struct cv_tableau *program = program_of(room, chunks);
+    double units = 0;
+
+    if (program == NULL)
+        return NAN;
+    program->m = program->simplex.nrows = rows_of(link, chunks);
+    room->spent += 1.0 * program->m * chunks * chunks;
+    if (!set_rows(program, link, chunks, time_s, unit))
+        return 0;
+    for (uint32_t k = 0; k < chunks; k++)
+        program->worth[k] = 1;
+    if (!cv_tableau_run(program, room->values))
+        return NAN;
+    for (uint32_t k = 0; k < chunks; k++)
+        units += room->values[k] *= unit;
+    return units;
+}
+
+/* The multipliers of the rows of the program that was just solved, 0 or more. */
+static void take_prices(struct cv_link_workspace *room, const struct cv_tableau *program)
+{
+    for (uint32_t i = 0; i < program->m; i++)
+        room->prices[i] = 0;
+    for (uint32_t j = 0; j < program->n; j++)
+        if (program->outside[j] >= program->n)
+            room->prices[program->outside[j] - program->n] = fmax(0, -program->worth[j]);
+}
+
+/* A chunk of one unit less than its rows are worth is worth less than nothing: so all units
+ * together are at most what the rows are worth, and what a chunk that they do not pay for
+ * could have, which is `one` at most. `own_s` is the time of a unit alone. */
+static struct cv_link_line line_of(const struct cv_link_workspace *room,
+                                   const struct cv_rounds_link *link, uint32_t chunks,
+                                   double time_s, double one)
+{
+    const struct cv_trip *t = &link->trip;
+    const double own_s = t->send_s + t->compute_s + t->back_s;
+    double paid[CV_LINK_PROGRAM] = { 0 };
+    struct cv_link_line line = { true, 0, 0 };
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < chunks; i++)
+        for (uint32_t j = i; j < chunks; j++, at++) {
+            const double price = room->prices[at] / own_s; /* units per second */
+
+            line.slope += price;
+            line.value += price * (time_s - (i + 1) * t->send_fixed_s -
+                                   (j - i + 1) * t->compute_fixed_s -
+                                   (chunks - j) * t->back_fixed_s);
+            for (uint32_t k = 0; k < chunks && price > 0; k++)
+                paid[k] += price * ((k <= i ? t->send_s : 0) +
+                                    (k >= i && k <= j ? t->compute_s : 0) +
+                                    (k >= j ? t->back_s : 0));
+        }
+    for (uint32_t k = 0; k < chunks && isfinite(link->memory); k++, at++) {
+        line.value += room->prices[at] * link->memory;
+        paid[k] += room->prices[at];
+    }
+    for (uint32_t k = 0; k < chunks; k++)
+        line.value += fmax(0, 1 - paid[k]) * one;
+    line.value *= ROUNDED;
+    return line;
+}
+
+/* The largest chunk that fits into the time alone. */
+static double largest(const struct cv_rounds_link *link, double time_s)
+{
+    const struct cv_trip *t = &link->trip;
+
+    return fmin(link->memory,
+                units_in(time_s - t->send_fixed_s - t->compute_fixed_s - t->back_fixed_s,
+                         t->send_s + t->compute_s + t->back_s));
+}
+
+void cv_link_price(struct cv_link_workspace *room, const struct cv_rounds_link *link,
+                   double time_s, struct cv_link_lines *out)
+{
+    const double one = largest(link, time_s);
+    double max = link_cap(link, CV_LINK_PROGRAM + 1, time_s);
+
+    out->time_s = time_s;
+    for (uint32_t chunks = 1; chunks <= CV_LINK_PROGRAM; chunks++) {
+        struct cv_link_line *line = &out->line[chunks];
+
+        line->known = false;
+        if (fmin(link_cap(link, chunks, time_s), chunks * one) <= max)
+            continue;
+        if (!(solve(room, link, chunks, time_s) > 0))
+            continue;
+        take_prices(room, &room->programs[chunks]);
+        *line = line_of(room, link, chunks, time_s, one);
+        max = fmax(max, line->value);
+    }
+}
+
+double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_lines *lines,
+                    double time_s)
+{
+    const double one = largest(link, time_s);
+    double max = link_cap(link, CV_LINK_PROGRAM + 1, time_s);
+
+    for (uint32_t chunks = 1; chunks <= CV_LINK_PROGRAM; chunks++) {
+        const struct cv_link_line *line = &lines->line[chunks];
+        double units = fmin(link_cap(link, chunks, time_s), chunks * one);
+
+        if (line->known)
+            units = fmin(units, line->value + line->slope * (time_s - lines->time_s));
+        max = fmax(max, units);
+    }
+    return max;
+}
+
+/* --- the closed form -------------------------------------------------------------------- */
+
+/* offset + slope * (units of the pivot) */
+struct affine {
+    double offset, slope;
+};
+
+/* Chunks on one side of the pivot, the nearest first. */
+struct side {
+    struct affine chunk[SIDE_MOST + 1], sum[SIDE_MOST + 1];
+    double min[SIDE_MOST + 1]; /* units of the pivot with which none is negative */
+    uint32_t max;
+};
+
+/* Each chunk is computed exactly while the message of the one nearer to the pivot is under
+ * way. */
+static void set_side(const struct cv_trip *t, double fixed_s, double each_s,
+                     struct side *out)
+{
+    const double ratio = each_s / t->compute_s,
+                 gain = (fixed_s - t->compute_fixed_s) / t->compute_s;
+
+    out->chunk[0] = (struct affine){ 0, 1 };
+    out->sum[0] = (struct affine){ 0, 0 };
+    out->min[0] = 0;
+    out->max = 0;
+    for (uint32_t k = 1; k <= SIDE_MOST; k++) {
+        const struct affine before = out->chunk[k - 1];
+        const struct affine chunk = { gain + ratio * before.offset,
+                                      ratio * before.slope };
+
+        /* Errors of the pivot grow with the slope. */
+        if (!(chunk.slope > 1e-200) || chunk.slope > STEEP)
+            return;
+        out->chunk[k] = chunk;
+        out->sum[k].offset = out->sum[k - 1].offset + chunk.offset;
+        out->sum[k].slope = out->sum[k - 1].slope + chunk.slope;
+        out->min[k] = fmax(out->min[k - 1], -chunk.offset / chunk.slope);
+        out->max = k;
+    }
+}
+
+static uint32_t fill(const struct side *before, uint32_t nbefore,
+                     const struct side *behind, uint32_t nbehind, double pivot,
+                     double *sizes)
+{
+    for (uint32_t k = 0; k < nbefore; k++) {
+        const struct affine chunk = before->chunk[nbefore - k];
+
+        sizes[k] = fmax(0, chunk.offset + chunk.slope * pivot);
+    }
+    sizes[nbefore] = pivot;
+    for (uint32_t k = 1; k <= nbehind; k++)
+        sizes[nbefore + k] =
+            fmax(0, behind->chunk[k].offset + behind->chunk[k].slope * pivot);
+    return nbefore + 1 + nbehind;
+}
+
+/* The best pair of numbers of chunks; the sizes go to `sizes`. */
+static struct cv_link_best closed_form(const struct cv_rounds_link *link, double time_s,
+                                       double *sizes, double *trial)
+{
+    const struct cv_trip *t = &link->trip;
+    struct cv_link_best best = { 0, 0, sizes };
+    struct side before, behind;
+
+    set_side(t, t->send_fixed_s, t->send_s, &before);
+    set_side(t, t->back_fixed_s, t->back_s, &behind);
+    for (uint32_t g = 0; g <= before.max; g++) {
+        double last = 0;
+
+        for (uint32_t d = 0, falling = 0; d <= behind.max && falling < 3; d++) {
+            const struct affine *sends = &before.sum[g], *backs = &behind.sum[d];
+            const double fixed_s = (g + 1) * t->send_fixed_s + t->compute_fixed_s +
+                                   (d + 1) * t->back_fixed_s + sends->offset * t->send_s +
+                                   backs->offset * t->back_s;
+            const double pivot =
+                (time_s - fixed_s) / ((1 + sends->slope) * t->send_s + t->compute_s +
+                                      (1 + backs->slope) * t->back_s);
+            const double units =
+                sends->offset + backs->offset + pivot * (1 + sends->slope + backs->slope);
+            uint32_t chunks;
+
+            if (!(pivot >= fmax(before.min[g], behind.min[d])))
+                break; /* the more there are, the less time is left */
+            falling = units > last ? 0 : falling + 1;
+            last = units;
+            if (!(units > best.units * IN_TIME))
+                continue;
+            chunks = fill(&before, g, &behind, d, pivot, trial);
+            if (cv_link_end(link, trial, chunks) > time_s * IN_TIME)
+                continue;
+            best.units = units;
+            best.chunks = chunks;
+            memcpy(sizes, trial, chunks * sizeof *trial);
+        }
+    }
+    return best;
+}
+
+/* --- both ------------------------------------------------------------------------------- */
+
+/* Cut what is too large into equal parts, into `parts`; 0: there are too many. */
+static uint32_t cut(const struct cv_rounds_link *link, const struct cv_link_best *best,
+                    double *parts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t k = 0; k < best->chunks; k++) {
+        const double pieces = fmax(1, ceil(best->sizes[k] / link->memory * (1 - 1e-12)));
+
+        if (count + pieces > PARTS_MOST)
+            return 0;
+        for (uint32_t i = 0; i < (uint32_t)pieces; i++)
+            parts[count++] = best->sizes[k] / pieces;
+    }
+    return count;
+}
+
+/* The closed form for a time that is so much shorter that its parts end in time. */
+static struct cv_link_best cut_form(struct cv_link_workspace *room,
+                                    const struct cv_rounds_link *link, double time_s)
+{
+    struct cv_link_best best = { 0, 0, room->sizes };
+    double low = 0, high = time_s, sizes[2 * SIDE_MOST + 1], spare[2 * SIDE_MOST + 1];
+
+    for (int i = 0; i < HALVES && high - low > 1e-10 * time_s; i++) {
+        const double middle = i == 0 ? high : low + (high - low) / 2;
+        const struct cv_link_best form = closed_form(link, middle, sizes, spare);
+        const uint32_t parts = cut(link, &form, room->trial);
+
+        if (form.chunks > 0 &&
+            (parts == 0 || cv_link_end(link, room->trial, parts) > time_s * IN_TIME)) {
+            high = middle;
+            continue;
+        }
+        low = middle;
+        if (form.units > best.units) {
+            best.chunks = parts;
+            best.units = form.units;
+            memcpy(room->sizes, room->trial, parts * sizeof *room->sizes);
+        }
+    }
+    return best;
+}
+
+/* What the program of so many chunks comes to; it is taken if it is better. */
+static bool improve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
+                    uint32_t chunks, double time_s, struct cv_link_best *best)
+{
+    double units = solve(room, link, chunks, time_s);
+
+    if (!(units > best->units * IN_TIME) ||
+        cv_link_end(link, room->values, chunks) > time_s * IN_TIME)
+        return false;
+    best->units = units;
+    best->chunks = chunks;
+    memcpy(best->sizes, room->values, chunks * sizeof *best->sizes);
+    return true;
+}
+
+struct cv_link_best cv_link_best(struct cv_link_workspace *room,
+                                 const struct cv_rounds_link *link, double time_s,
+                                 uint32_t hint)
+{
+    struct cv_link_best best = { 0, 0, room->sizes };
+    const uint32_t patience = hint > 0 ? 1 : 2;
+    uint32_t from;
+
+    if (!(link_cap(link, 1, time_s) > 0))
+        return best;
+    if (hint > 0 && hint < CV_LINK_PROGRAM)
+        improve(room, link, hint, time_s, &best);
+    if (best.chunks == 0)
+        room->spent += isinf(link->memory) ? 5e4 : 2e6;
+    if (best.chunks == 0)
+        best = isinf(link->memory) ? closed_form(link, time_s, room->sizes, room->trial)
+                                   : cut_form(room, link, time_s);
+    /* Of programs, those with about as many chunks, and on while that gains. */
+    from = best.chunks < 1                 ? 1
+           : best.chunks > CV_LINK_PROGRAM ? CV_LINK_PROGRAM
+                                           : best.chunks;
+    if (best.chunks != hint)
+        improve(room, link, from, time_s, &best);
+    for (uint32_t k = from + 1, idle = 0; k <= CV_LINK_PROGRAM && idle < patience; k++)
+        idle = improve(room, link, k, time_s, &best) ? 0 : idle + 1;
+    for (uint32_t k = from, idle = 0; k-- > 1 && idle < patience;)
+        idle = improve(room, link, k, time_s, &best) ? 0 : idle + 1;
+    return best;
+}
+
+/* --- several rounds with results where every worker has a port of its own ---------- */
 
 enum { MOST_STEPS = 100 };
 static const double NEAR = 1e-12;
@@ -47,12 +485,9 @@ static bool set_up(struct links *links, const struct cv_rounds *rounds,
     const uint32_t n = rounds->returns.n;
 
     links->nkinds = 0;
-    links->kind = cv_array(arena, n, sizeof *links->kind);
-    links->count = cv_array(arena, n, sizeof *links->count);
-    links->hint = cv_array(arena, n, sizeof *links->hint);
-    links->of = cv_array(arena, n, sizeof *links->of);
-    if (links->kind == NULL || links->count == NULL || links->of == NULL ||
-        links->hint == NULL || !cv_link_room_init(&links->room, arena))
+    if (!CV_NEW(arena, links->kind, n) || !CV_NEW(arena, links->count, n) ||
+        !CV_NEW(arena, links->hint, n) || !CV_NEW(arena, links->of, n) ||
+        !cv_link_room_init(&links->room, arena))
         return false;
     for (uint32_t w = 0; w < n; w++) {
         const struct cv_rounds_link link = { rounds->returns.trips[w],
@@ -102,7 +537,7 @@ static double cap_by(struct links *links, double time_s)
     double units = 0;
 
     for (uint32_t k = 0; k < links->nkinds; k++)
-        units += links->count[k] * cv_link_cap(&links->kind[k], 1, time_s);
+        units += links->count[k] * link_cap(&links->kind[k], 1, time_s);
     return units;
 }
 
@@ -166,9 +601,9 @@ static double least_time(struct links *links, double load)
     return b.high_s;
 }
 
-static enum cleave_status fill(struct links *links, const struct cv_rounds *rounds,
-                               double time_s, double load, struct cv_arena *arena,
-                               struct cv_rounds_plan *out, struct cleave_error *err)
+static enum cleave_status links_fill(struct links *links, const struct cv_rounds *rounds,
+                                     double time_s, double load, struct cv_arena *arena,
+                                     struct cv_rounds_plan *out, struct cleave_error *err)
 {
     const uint32_t n = rounds->returns.n;
     struct cv_link_best *best = cv_array(arena, links->nkinds, sizeof *best);
@@ -179,19 +614,15 @@ static enum cleave_status fill(struct links *links, const struct cv_rounds *roun
         return cv_fail_memory(err, "a plan");
     for (uint32_t k = 0; k < links->nkinds; k++) {
         best[k] = cv_link_best(&links->room, &links->kind[k], time_s, 0);
-        best[k].sizes = cv_array(arena, best[k].chunks, sizeof *best[k].sizes);
-        if (best[k].sizes == NULL)
+        if (!CV_NEW(arena, best[k].sizes, best[k].chunks))
             return cv_fail_memory(err, "a plan");
         memcpy(best[k].sizes, links->room.sizes, best[k].chunks * sizeof *best[k].sizes);
         units += best[k].units * links->count[k];
         chunks += (size_t)best[k].chunks * links->count[k];
     }
     scale = load > 0 && units > 0 ? load / units : 1;
-    out->worker = cv_array(arena, chunks, sizeof *out->worker);
-    out->units = cv_array(arena, chunks, sizeof *out->units);
-    out->back = cv_array(arena, chunks, sizeof *out->back);
-    if (out->worker == NULL || out->units == NULL || out->back == NULL ||
-        links->room.out_of_memory)
+    if (!CV_NEW(arena, out->worker, chunks) || !CV_NEW(arena, out->units, chunks) ||
+        !CV_NEW(arena, out->back, chunks) || links->room.out_of_memory)
         return cv_fail_memory(err, "a plan");
     out->nchunks = 0;
     out->makespan_s = 0;
@@ -226,8 +657,8 @@ enum cleave_status cv_rounds_links(const struct cv_rounds *rounds, double lifesp
                            "workers have so little memory that there would be too many "
                            "chunks");
     }
-    CV_TRY(
-        fill(&links, rounds, time_s, lifespan_s > 0 ? 0 : rounds->load, arena, out, err));
+    CV_TRY(links_fill(&links, rounds, time_s, lifespan_s > 0 ? 0 : rounds->load, arena,
+                      out, err));
     cv_step_budget_spend(rounds->returns.budget, links.room.spent);
     *out_load = rounds->load;
     if (lifespan_s > 0) {

@@ -11,7 +11,7 @@
 
 #include "base/fail.h"
 #include "model/rounds/rounds.h"
-#include "model/simplex/tableau.h"
+#include "model/simplex/simplex.h"
 
 enum { MOST_STEPS = 12 };
 /* Larger programs take too long. */
@@ -144,9 +144,8 @@ static bool set_up(struct program *p, struct cv_arena *arena)
     p->back = cv_array(arena, n, sizeof *p->back);
     p->fixed_s = cv_array(arena, m, sizeof *p->fixed_s);
     p->rows = cv_array(arena, m, n * sizeof *p->rows);
-    p->own_s = cv_array(arena, n, sizeof *p->own_s);
     if (p->from == NULL || p->to == NULL || p->back == NULL || p->fixed_s == NULL ||
-        p->rows == NULL || p->own_s == NULL ||
+        p->rows == NULL || !CV_NEW(arena, p->own_s, n) ||
         !cv_tableau_init(&p->tableau, p->n, p->m, arena))
         return false;
     (void)list_rows(p);

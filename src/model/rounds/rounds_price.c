@@ -323,9 +323,8 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
                    struct cv_arena *arena)
 {
     kinds->n = 0;
-    kinds->trips = cv_array(arena, returns->n, sizeof *kinds->trips);
-    kinds->count = cv_array(arena, returns->n, sizeof *kinds->count);
-    if (kinds->trips == NULL || kinds->count == NULL)
+    if (!CV_NEW(arena, kinds->trips, returns->n) ||
+        !CV_NEW(arena, kinds->count, returns->n))
         return false;
     for (uint32_t i = 0; i < returns->n; i++) {
         uint32_t k = 0;

@@ -6,6 +6,211 @@
 
 #include <math.h>
 #include <string.h>
+#include "model/returns/returns_internal.h"
+
+/* --- one random change of two words ------------------------------------------------ */
+
+/* Letters are inserted, deleted, moved, mostly by a few places, replaced, or change from one
+ * word to the other; workers leave, join, or change their parts with another. Every worker
+ * keeps a letter in each word. In a chain only what is before the pivots in the send word
+ * and behind them in the return word changes letter by letter, and pivots change places in
+ * both words together. */
+
+/* Moves reach so many places as a rule. */
+enum { NEAR = 4 };
+
+static void insert(uint32_t *word, uint32_t *n, uint32_t at, uint32_t letter)
+{
+    memmove(word + at + 1, word + at, (*n - at) * sizeof *word);
+    word[at] = letter;
+    ++*n;
+}
+
+static void erase(uint32_t *word, uint32_t *n, uint32_t at)
+{
+    memmove(word + at, word + at + 1, (*n - at - 1) * sizeof *word);
+    --*n;
+}
+
+static uint32_t count(const uint32_t *word, uint32_t n, uint32_t letter)
+{
+    uint32_t found = 0;
+
+    for (uint32_t k = 0; k < n; k++)
+        found += word[k] == letter;
+    return found;
+}
+
+static void strike(uint32_t *word, uint32_t *n, uint32_t letter)
+{
+    for (uint32_t k = *n; k-- > 0;)
+        if (word[k] == letter)
+            erase(word, n, k);
+}
+
+static uint32_t near(struct cv_rounds_search *search, uint32_t at, uint32_t n)
+{
+    int64_t place = (int64_t)at + cv_rounds_below(search, 2 * NEAR + 1) - NEAR;
+
+    if (cv_rounds_below(search, 4) == 0)
+        place = cv_rounds_below(search, n + 1);
+    return place < 0 ? 0 : place > n ? n : (uint32_t)place;
+}
+
+/* A letter of part of a word, from `first` on `n` letters, is inserted (a random one of
+ * `from`), deleted, moved or replaced. `keeps`: the last letter of a worker stays. */
+static bool edit(struct cv_rounds_search *search, uint32_t *word, uint32_t *total,
+                 uint32_t first, uint32_t n, bool keeps)
+{
+    const uint32_t kind = cv_rounds_below(search, 10);
+    uint32_t at = first + (n > 0 ? cv_rounds_below(search, n) : 0), letter;
+
+    if (kind < 2) {
+        if (*total + 8 >= search->room->max)
+            return false;
+        letter = word[cv_rounds_below(search, *total)];
+        insert(word, total, first + cv_rounds_below(search, n + 1), letter);
+        return true;
+    }
+    if (n == 0)
+        return false;
+    letter = word[at];
+    if ((kind < 4 || kind >= 8) && keeps && count(word, *total, letter) < 2)
+        return false;
+    if (kind >= 8) {
+        word[at] = word[cv_rounds_below(search, *total)];
+        return true;
+    }
+    erase(word, total, at);
+    if (kind >= 4)
+        insert(word, total, first + near(search, at - first, n - 1), letter);
+    return true;
+}
+
+static void rename_letters(uint32_t *word, uint32_t n, uint32_t one, uint32_t other)
+{
+    for (uint32_t k = 0; k < n; k++)
+        word[k] = word[k] == one ? other : word[k] == other ? one : word[k];
+}
+
+static bool exchange(struct cv_rounds_search *search, struct cv_rounds_words *words)
+{
+    const uint32_t one = words->send[cv_rounds_below(search, words->nsend)];
+    const uint32_t other = cv_rounds_below(search, search->room->rounds->returns.n);
+
+    if (one == other)
+        return false;
+    rename_letters(words->send, words->nsend, one, other);
+    rename_letters(words->back, words->nback, one, other);
+    return true;
+}
+
+static bool leave(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
+{
+    struct cv_rounds_words *words = &candidate->words;
+    const uint32_t worker = words->send[cv_rounds_below(search, words->nsend)];
+
+    if (count(words->send, words->nsend, worker) == words->nsend)
+        return false;
+    strike(words->send, &words->nsend, worker);
+    strike(words->back, &words->nback, worker);
+    if (candidate->chain > 0)
+        candidate->chain--;
+    return true;
+}
+
+static bool join(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
+{
+    struct cv_rounds_words *words = &candidate->words;
+    const uint32_t worker = cv_rounds_below(search, search->room->rounds->returns.n);
+    uint32_t at, n = candidate->chain;
+
+    if (count(words->send, words->nsend, worker) > 0 ||
+        words->nsend + 8 >= search->room->max || words->nback + 8 >= search->room->max)
+        return false;
+    if (n == 0) {
+        insert(words->send, &words->nsend, cv_rounds_below(search, words->nsend + 1),
+               worker);
+        insert(words->back, &words->nback, cv_rounds_below(search, words->nback + 1),
+               worker);
+        return true;
+    }
+    at = cv_rounds_below(search, n + 1);
+    insert(words->send, &words->nsend, words->nsend - n + at, worker);
+    insert(words->back, &words->nback, candidate->lifo ? n - at : at, worker);
+    candidate->chain++;
+    return true;
+}
+
+/* A letter changes sides; the two words of a chain have their own places for it. */
+static bool cross(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate,
+                  bool out)
+{
+    struct cv_rounds_words *words = &candidate->words;
+    uint32_t *from = out ? words->send : words->back,
+             *nfrom = out ? &words->nsend : &words->nback;
+    uint32_t *to = out ? words->back : words->send,
+             *nto = out ? &words->nback : &words->nsend;
+    const uint32_t n = candidate->chain, loose = *nfrom - n;
+    uint32_t at, letter;
+
+    if (loose == 0 || *nto + 8 >= search->room->max)
+        return false;
+    at = cv_rounds_below(search, loose);
+    if (n > 0 && !out)
+        at += n;
+    letter = from[at];
+    if (n == 0 && count(from, *nfrom, letter) < 2)
+        return false;
+    erase(from, nfrom, at);
+    at = cv_rounds_below(search, *nto - n + 1);
+    insert(to, nto, n > 0 && out ? n + at : at, letter);
+    return true;
+}
+
+/* Two neighbours among the pivots of a chain change places. */
+static bool turn(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
+{
+    struct cv_rounds_words *words = &candidate->words;
+    const uint32_t n = candidate->chain;
+    uint32_t *send = words->send + words->nsend - n, i, k, kept;
+
+    if (n < 2)
+        return false;
+    i = cv_rounds_below(search, n - 1);
+    k = candidate->lifo ? n - 2 - i : i;
+    kept = send[i];
+    send[i] = send[i + 1];
+    send[i + 1] = kept;
+    kept = words->back[k];
+    words->back[k] = words->back[k + 1];
+    words->back[k + 1] = kept;
+    return true;
+}
+
+/* One random change of words; false: it came to nothing. */
+static bool rounds_mutate(struct cv_rounds_search *search,
+                          struct cv_rounds_candidate *candidate)
+{
+    struct cv_rounds_words *words = &candidate->words;
+    const uint32_t kind = cv_rounds_below(search, 100), n = candidate->chain;
+
+    if (n > 0 && kind < 10)
+        return turn(search, candidate);
+    if (kind < 40)
+        return edit(search, words->send, &words->nsend, 0, words->nsend - n, n == 0);
+    if (kind < 80)
+        return edit(search, words->back, &words->nback, n, words->nback - n, n == 0);
+    if (kind < 92)
+        return cross(search, candidate, kind < 86);
+    if (kind < 95)
+        return leave(search, candidate);
+    if (kind < 98)
+        return join(search, candidate);
+    return exchange(search, words);
+}
+
+/* --- random changes of words ------------------------------------------------------- */
 
 bool cv_rounds_search_init(struct cv_rounds_search *search,
                            struct cv_rounds_workspace *room, uint64_t seed,
@@ -16,8 +221,7 @@ bool cv_rounds_search_init(struct cv_rounds_search *search,
     if (search->state == 0)
         search->state = 1;
     search->best.end_s = search->current.end_s = search->trial.end_s = INFINITY;
-    search->counts = cv_array(arena, room->rounds->returns.n, sizeof *search->counts);
-    return search->counts != NULL &&
+    return CV_NEW(arena, search->counts, room->rounds->returns.n) &&
            cv_words_init(&search->best.words, room->max, arena) &&
            cv_words_init(&search->current.words, room->max, arena) &&
            cv_words_init(&search->trial.words, room->max, arena);
@@ -100,7 +304,7 @@ void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double h
 
         cv_candidate_copy(&search->trial, &search->current);
         for (int k = 0; k < times; k++)
-            changed = cv_rounds_mutate(search, &search->trial) || changed;
+            changed = rounds_mutate(search, &search->trial) || changed;
         if (!changed)
             continue;
         search->room->limit_s =
@@ -113,4 +317,266 @@ void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double h
             cv_candidate_copy(&search->current, &search->best);
     }
     search->room->limit_s = INFINITY;
+}
+
+/* --- round robin over prefixes of orders: where the search begins ------------------ */
+
+/* n workers in turn, G growing and D shrinking chunks: a coarse grid of G and D, doubled, and
+ * then steps of n/2, n/4, .. 1 in eight directions while that helps. */
+
+enum { EVERY_PREFIX = 12, MOST_TURNS = 24 };
+static const double HOPELESS = 1.25;
+
+void cv_rounds_robin(const uint32_t *order, uint32_t n, uint32_t growing,
+                     uint32_t shrinking, bool lifo, struct cv_rounds_candidate *out)
+{
+    out->words.nsend = growing + n;
+    out->words.nback = n + shrinking;
+    out->chain = n;
+    out->lifo = lifo;
+    for (uint32_t k = 0, at = 0; k < growing + n; k++, at = at + 1 < n ? at + 1 : 0)
+        out->words.send[growing + n - 1 - k] = order[n - 1 - at];
+    for (uint32_t k = 0, at = 0; k < n + shrinking; k++, at = at + 1 < n ? at + 1 : 0)
+        out->words.back[k] = order[lifo ? n - 1 - at : at];
+}
+
+struct robin {
+    struct cv_rounds_search *search;
+    const uint32_t *order;
+    uint32_t n, limit, growing, shrinking;
+    double end_s; /* the best of these n workers */
+};
+
+static bool try_at(struct robin *robin, uint32_t growing, uint32_t shrinking,
+                   double *out_s)
+{
+    double end_s;
+
+    cv_rounds_robin(robin->order, robin->n, growing, shrinking, false,
+                    &robin->search->trial);
+    robin->search->room->limit_s = robin->end_s;
+    end_s = *out_s = cv_rounds_try(robin->search);
+    robin->search->room->limit_s = INFINITY;
+    if (!(end_s < robin->end_s * (1 - 1e-12)))
+        return false;
+    robin->end_s = end_s;
+    robin->growing = growing;
+    robin->shrinking = shrinking;
+    return true;
+}
+
+static void try_grid(struct robin *robin, bool thorough)
+{
+    const uint32_t fine = thorough ? 3 : 1, n = robin->n;
+
+    for (uint32_t g = 0; g * n <= robin->limit; g = g < fine ? g + 1 : g * 2)
+        for (uint32_t d = 0; d * n <= robin->limit; d = d < fine ? d + 1 : d * 2) {
+            double end_s;
+
+            try_at(robin, g * n, d * n, &end_s);
+            if (isinf(end_s) && d > 0)
+                break;
+        }
+}
+
+static void descend(struct robin *robin)
+{
+    static const int32_t ways[8][2] = { { 1, 0 },  { -1, 0 }, { 0, 1 }, { 0, -1 },
+                                        { 1, -1 }, { -1, 1 }, { 1, 1 }, { -1, -1 } };
+    int64_t step = robin->n > 1 ? robin->n / 2 : 1;
+
+    for (;;) {
+        bool better = false;
+
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            const int64_t g = robin->growing + ways[i][0] * step;
+            const int64_t d = robin->shrinking + ways[i][1] * step;
+            double end_s;
+
+            if (g >= 0 && d >= 0 && g <= robin->limit && d <= robin->limit)
+                better = try_at(robin, (uint32_t)g, (uint32_t)d, &end_s) || better;
+        }
+        if (better)
+            continue;
+        if (step == 1)
+            return;
+        step /= 2;
+    }
+}
+
+void cv_rounds_start(struct cv_rounds_search *search, const uint32_t *order, uint32_t n,
+                     bool thorough)
+{
+    const uint32_t max = search->room->max;
+
+    while (n > 0) {
+        struct robin robin = { search, order, n, MOST_TURNS * n, 0, 0, INFINITY };
+
+        if (robin.limit > max - n)
+            robin.limit = max - n;
+        try_grid(&robin, thorough);
+        if (robin.end_s < search->best.end_s * (thorough ? 1.1 : 1.03)) {
+            descend(&robin);
+            cv_rounds_robin(order, n, robin.growing, robin.shrinking, true,
+                            &search->trial);
+            (void)cv_rounds_try(search);
+        }
+        /* Fewer workers get better and then worse. */
+        if (!thorough && robin.end_s > search->best.end_s * HOPELESS)
+            return;
+        n = n <= EVERY_PREFIX ? n - 1 : n * 4 / 5;
+    }
+}
+
+static double key_of(const struct cv_rounds *rounds, uint32_t worker,
+                     enum cv_rounds_key key)
+{
+    const struct cv_trip *t = &rounds->returns.trips[worker];
+    const double part = rounds->load / rounds->returns.n;
+
+    switch (key) {
+    case CV_BY_LINK:
+        return t->send_s;
+    case CV_BY_PASSAGE:
+        return t->send_fixed_s + t->back_fixed_s + t->compute_fixed_s +
+               part * (t->send_s + t->back_s);
+    case CV_BY_SPEED:
+        return t->compute_s;
+    default:
+        return t->send_s + t->compute_s;
+    }
+}
+
+bool cv_rounds_start_by(struct cv_rounds_search *search, enum cv_rounds_key last,
+                        bool thorough, struct cv_arena *arena)
+{
+    const struct cv_rounds *rounds = search->room->rounds;
+    const uint32_t n = rounds->returns.n;
+    uint32_t *order = cv_array(arena, n, sizeof *order);
+    uint32_t *before = cv_array(arena, n, sizeof *before);
+    double *keys = cv_array(arena, n, sizeof *keys);
+
+    if (order == NULL || before == NULL || keys == NULL)
+        return false;
+    for (enum cv_rounds_key key = CV_BY_LINK; key <= last; key++) {
+        memcpy(before, order, n * sizeof *order);
+        for (uint32_t i = 0; i < n; i++)
+            keys[i] = key_of(rounds, i, key);
+        if (!cv_returns_sort(keys, n, arena, order))
+            return false;
+        if (key == CV_BY_LINK || memcmp(before, order, n * sizeof *order) != 0)
+            cv_rounds_start(search, order, n, thorough);
+    }
+    return true;
+}
+
+/* Take all letters of a worker out of a word. */
+static uint32_t without(uint32_t *word, uint32_t n, uint32_t worker)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t k = 0; k < n; k++)
+        if (word[k] != worker)
+            word[kept++] = word[k];
+    return kept;
+}
+
+void cv_rounds_leave_out(struct cv_rounds_search *search)
+{
+    const uint32_t n = search->room->rounds->returns.n;
+    bool better = isfinite(search->best.end_s);
+
+    while (better && search->spent < search->limit) {
+        better = false;
+        cv_candidate_copy(&search->current, &search->best);
+        for (uint32_t w = 0; w < n && search->spent < search->limit; w++) {
+            struct cv_rounds_words *words = &search->trial.words;
+            const double before_s = search->best.end_s;
+
+            cv_candidate_copy(&search->trial, &search->current);
+            words->nsend = without(words->send, words->nsend, w);
+            if (words->nsend == search->current.words.nsend || words->nsend == 0)
+                continue;
+            words->nback = without(words->back, words->nback, w);
+            if (search->trial.chain > 0)
+                search->trial.chain--;
+            better = cv_rounds_try(search) < before_s * (1 - 1e-12) || better;
+        }
+    }
+}
+
+/* --- random changes of words, with the best sizes for their orders ----------------- */
+
+/* For few workers, and where a duplex port is full, the closed form of good orders is not
+ * their optimum, and leads a search astray. Here every change whose closed form is not far
+ * off is measured by its linear program. */
+
+/* Words whose closed form is longer than the best plan by more than this are passed by. */
+static const double FAR = 1.08;
+
+static enum cleave_status try_change(struct cv_rounds_search *search,
+                                     struct cv_arena *scratch,
+                                     struct cv_rounds_plan *plan,
+                                     struct cleave_error *err)
+{
+    const double end_s = cv_rounds_dense(search->room, &search->trial.words);
+
+    *plan = (struct cv_rounds_plan){ .makespan_s = INFINITY };
+    if (!(end_s < search->current.end_s * FAR))
+        return CLEAVE_OK;
+    CV_TRY(cv_rounds_take(search->room, end_s, scratch, plan, err));
+    return cv_rounds_lp(search->room->rounds, plan, scratch, err);
+}
+
+/* A copy that lives in another arena. */
+static enum cleave_status keep(const struct cv_rounds_plan *plan, struct cv_arena *arena,
+                               struct cv_rounds_plan *out, struct cleave_error *err)
+{
+    struct cv_rounds_plan copy = *plan;
+
+    if (!CV_NEW(arena, copy.worker, plan->nchunks) ||
+        !CV_NEW(arena, copy.units, plan->nchunks) ||
+        !CV_NEW(arena, copy.back, plan->nchunks))
+        return cv_fail_memory(err, "a plan");
+    for (uint32_t k = 0; k < plan->nchunks; k++) {
+        copy.worker[k] = plan->worker[k];
+        copy.units[k] = plan->units[k];
+        copy.back[k] = plan->back[k];
+    }
+    *out = copy;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_rounds_polish(struct cv_rounds_search *search, double work,
+                                    struct cv_arena *arena, struct cv_rounds_plan *best,
+                                    struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_arena scratch;
+
+    cv_arena_init(&scratch);
+    cv_candidate_copy(&search->current, &search->best);
+    search->current.end_s = best->makespan_s;
+    for (double spent = 0; spent < work && status == CLEAVE_OK;) {
+        const uint32_t times = 1 + cv_rounds_below(search, 3);
+        const double n = best->nchunks;
+        struct cv_rounds_plan plan;
+
+        spent += 1000 + n * n * n;
+        if (spent > work)
+            break;
+        cv_candidate_copy(&search->trial, &search->current);
+        for (uint32_t k = 0; k < times; k++)
+            (void)rounds_mutate(search, &search->trial);
+        status = try_change(search, &scratch, &plan, err);
+        if (status == CLEAVE_OK && plan.makespan_s <= search->current.end_s) {
+            cv_candidate_copy(&search->current, &search->trial);
+            search->current.end_s = plan.makespan_s;
+            if (plan.makespan_s < best->makespan_s)
+                status = keep(&plan, arena, best, err);
+        }
+        cv_arena_reset(&scratch);
+    }
+    cv_arena_done(&scratch);
+    return status;
 }

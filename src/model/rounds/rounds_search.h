@@ -57,9 +57,6 @@ void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double h
 enum cleave_status cv_rounds_polish(struct cv_rounds_search *search, double work,
                                     struct cv_arena *arena, struct cv_rounds_plan *best,
                                     struct cleave_error *err);
-/* One random change of words; false: it came to nothing. */
-bool cv_rounds_mutate(struct cv_rounds_search *search,
-                      struct cv_rounds_candidate *candidate);
 
 /* Random bits, numbers below n, and from 0 to 1. */
 static inline uint64_t cv_rounds_bits(struct cv_rounds_search *search)

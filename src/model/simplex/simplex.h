@@ -5,12 +5,13 @@
  * basis whose values are feasible. Here are the rules: which column moves, how far, which
  * one leaves the basis, and when that shall not go on. How the program is kept is the
  * caller's affair: as a tableau of all columns that are not basic where these are about as
- * many as the rows (tableau.h), as the inverse of the basis where columns are many and
- * come later (knapsack_simplex.c). */
+ * many as the rows (simplex.h), as the inverse of the basis where columns are many and
+ * come later (knapsack_master.c). */
 #ifndef CV_SIMPLEX_H
 #define CV_SIMPLEX_H
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/arena.h"
 
 enum cv_column_state { CV_AT_LOWER, CV_AT_UPPER, CV_BASIC };
 
@@ -49,5 +50,26 @@ bool cv_simplex_run(struct cv_simplex *simplex, const struct cv_simplex_form *fo
  * each other row as often as `column` says. */
 void cv_simplex_eliminate(double *matrix, uint32_t nrows, uint32_t width,
                           const double *column, uint32_t row);
+
+/* Columns from n on are slacks: that of row i is n + i. */
+struct cv_tableau {
+    uint32_t n, m;     /* variables, rows                                          */
+    double *matrix;    /* m x n: filled by the caller before each run              */
+    double *worth;     /* of one unit of each column outside: filled by the caller */
+    uint32_t *outside; /* the column that each column of the matrix is             */
+    uint32_t chosen;
+    struct cv_simplex simplex; /* value[i]: the right side of row i, 0 or more,
+                                  filled by the caller                             */
+};
+
+/* Room for a program; false when memory is short. */
+bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
+                     struct cv_arena *arena);
+/* From now on for a smaller one. */
+void cv_tableau_resize(struct cv_tableau *tableau, uint32_t n, uint32_t m);
+/* Go from nothing to the optimum; false: there is none or it was not found. Then values[j]
+ * is that of variable j, unless `values` is NULL. `worth` is what a unit more of those outside would gain: minus
+ * that of a slack is the price of its row. */
+bool cv_tableau_run(struct cv_tableau *tableau, double *values);
 
 #endif

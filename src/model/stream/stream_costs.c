@@ -14,8 +14,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-
 #include "base/compare.h"
+#include "base/fail.h"
 
 struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
                                          enum cleave_port port, double ratio)
@@ -295,4 +295,409 @@ double cv_stream_next_load(double load, double tau_s, double sigma)
     const double next = load * tau_s / sigma;
 
     return sigma > 0 && isfinite(next) ? next : load;
+}
+
+/* --- the order of service that costs least ----------------------------------------- */
+
+/* Matching the i-th least `leave` with the i-th least `enter` is the cheapest
+ * assignment. Exchanging the followers of ranks i and i + 1 costs
+ * 
+ *     max(0, least(leave, enter) of rank i + 1 - greatest(leave, enter) of rank i)
+ * 
+ * more, and joins two cycles if they lie in different ones. A cheapest set of such
+ * exchanges that joins all cycles is a spanning tree, and the sum of its costs is what
+ * the cheapest cycle costs above the assignment, provided that the exchanges are made in
+ * this order: those at ranks with enter >= leave from the greatest rank down, then the
+ * others from the least up. */
+
+struct ranked {
+    double value;
+    uint32_t index;
+};
+
+CV_ORDER_BY_TWO(by_value, struct ranked, value, index)
+
+static struct ranked *rank(const double *values, uint32_t n, struct cv_arena *arena)
+{
+    struct ranked *ranks = cv_array(arena, n, sizeof *ranks);
+
+    for (uint32_t i = 0; ranks != NULL && i < n; i++)
+        ranks[i] = (struct ranked){ values[i], i };
+    if (ranks != NULL)
+        qsort(ranks, n, sizeof *ranks, by_value);
+    return ranks;
+}
+
+double cv_cycle_cost(const struct cv_cycle *cycle, const uint32_t *order)
+{
+    double cost = 0;
+
+    for (uint32_t i = 0; i < cycle->n; i++) {
+        const uint32_t next = i + 1 < cycle->n ? i + 1 : 0;
+
+        cost += fmax(cycle->leave[order != NULL ? order[i] : i],
+                     cycle->enter[order != NULL ? order[next] : next]);
+    }
+    return cost;
+}
+
+/* The cycles of an assignment as sets that are joined. */
+static uint32_t root_of(uint32_t *parent, uint32_t i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static bool join(uint32_t *parent, uint32_t i, uint32_t j)
+{
+    i = root_of(parent, i);
+    j = root_of(parent, j);
+    if (i < j)
+        parent[j] = i;
+    else
+        parent[i] = j;
+    return i != j;
+}
+
+struct matching {
+    struct ranked *leave, *enter; /* by rank                                         */
+    uint32_t *next;               /* rank of leave -> place that follows             */
+    uint32_t *parent;             /* place -> set of joined cycles                   */
+    struct ranked *swaps;         /* by cost: exchange of ranks index and index + 1  */
+    bool *taken;                  /* rank -> is the exchange with the next one made  */
+    uint32_t *after;              /* place -> place that follows                     */
+};
+
+static bool matching_init(struct matching *m, const struct cv_cycle *cycle,
+                          struct cv_arena *arena)
+{
+    const uint32_t n = cycle->n;
+
+    m->leave = rank(cycle->leave, n, arena);
+    m->enter = rank(cycle->enter, n, arena);
+    return m->leave != NULL && m->enter != NULL && CV_NEW(arena, m->next, n) &&
+           CV_NEW(arena, m->parent, n) && CV_NEW(arena, m->swaps, n) &&
+           CV_NEW(arena, m->taken, n) && CV_NEW(arena, m->after, n);
+}
+
+/* Choose the cheapest exchanges that make one cycle out of all. */
+static void choose_swaps(struct matching *m, uint32_t n)
+{
+    uint32_t cycles = n;
+
+    for (uint32_t i = 0; i < n; i++)
+        m->parent[i] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        m->next[i] = m->enter[i].index;
+        cycles -= join(m->parent, m->leave[i].index, m->enter[i].index);
+    }
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        const double above = fmin(m->leave[i + 1].value, m->enter[i + 1].value);
+        const double below = fmax(m->leave[i].value, m->enter[i].value);
+
+        m->swaps[i] = (struct ranked){ fmax(0, above - below), i };
+    }
+    if (cycles > 1)
+        qsort(m->swaps, n - 1, sizeof *m->swaps, by_value);
+    for (uint32_t i = 0; cycles > 1; i++) {
+        const uint32_t at = m->swaps[i].index;
+
+        m->taken[at] = join(m->parent, m->leave[at].index, m->leave[at + 1].index);
+        cycles -= m->taken[at];
+    }
+}
+
+static void swap_next(struct matching *m, uint32_t at)
+{
+    const uint32_t kept = m->next[at];
+
+    m->next[at] = m->next[at + 1];
+    m->next[at + 1] = kept;
+}
+
+static void make_swaps(struct matching *m, uint32_t n)
+{
+    for (uint32_t i = n; i-- > 0;)
+        if (m->taken[i] && m->enter[i].value >= m->leave[i].value)
+            swap_next(m, i);
+    for (uint32_t i = 0; i < n; i++)
+        if (m->taken[i] && m->enter[i].value < m->leave[i].value)
+            swap_next(m, i);
+}
+
+bool cv_cycle_best(const struct cv_cycle *cycle, struct cv_arena *arena, uint32_t *order,
+                   double *out_cost, double *out_bound)
+{
+    const uint32_t n = cycle->n;
+    struct matching m;
+    double bound = 0;
+
+    if (!matching_init(&m, cycle, arena))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        bound += fmax(m.leave[i].value, m.enter[i].value);
+    choose_swaps(&m, n);
+    make_swaps(&m, n);
+    for (uint32_t i = 0; i < n; i++)
+        m.after[m.leave[i].index] = m.next[i];
+    for (uint32_t i = 0, at = 0; i < n; i++, at = m.after[at])
+        order[i] = at;
+    *out_cost = cv_cycle_cost(cycle, order);
+    if (out_bound != NULL)
+        *out_bound = bound;
+    return true;
+}
+
+bool cv_cycle_of_times(const struct cv_stream_times *times, uint32_t n,
+                       struct cv_arena *arena, struct cv_cycle *out, double *out_base)
+{
+    double *leave = cv_array(arena, n, sizeof *leave);
+    double *enter = cv_array(arena, n, sizeof *enter);
+    double base = 0;
+
+    if (leave == NULL || enter == NULL)
+        return false;
+    for (uint32_t w = 0; w < n; w++) {
+        leave[w] = cv_send_time(&times[w]) - times[w].return_second_s;
+        enter[w] = times[w].return_first_s;
+        base += times[w].return_second_s;
+    }
+    *out = (struct cv_cycle){ leave, enter, n };
+    *out_base = base;
+    return true;
+}
+
+/* --- the shortest round in which a master can serve all its workers ---------------- */
+
+/* In steady rounds of load x the bounds of theta are, with S, B, b the speed and the
+ * bandwidths out and back, g and h their latencies, r = ratio / b:
+ * 
+ *     (x/B + g - f) / (x (1/S + 1/B))        <= theta    first round
+ *     (x/S + f - g - h) / (x (1/S + r + 1/B)) >= theta   part one in time
+ *     (x (1/S - 1/B) + 2f - 2g - h) / (x r)   >= theta   part two in time
+ * 
+ * The denominators are multiples of x, so "the window is not empty" is a set of linear
+ * inequalities in x, that is in tau = x/S + 2f. */
+
+/* A time as a function of tau. */
+struct line {
+    double value, slope;
+};
+
+static struct line add(struct line a, struct line b)
+{
+    return (struct line){ a.value + b.value, a.slope + b.slope };
+}
+
+/* To the right of tau the steeper of two equal ones is the greater. */
+static struct line greater(struct line a, struct line b)
+{
+    if (a.value != b.value)
+        return a.value > b.value ? a : b;
+    return a.slope > b.slope ? a : b;
+}
+
+struct lines {
+    struct line send, first, second; /* all data; result of part one and of part two */
+};
+
+static struct lines lines_at(const struct cv_stream_ring *ring, uint32_t w, double tau_s)
+{
+    const struct cleave_worker *worker = &ring->workers[w];
+    const double theta = cv_ring_theta(ring, w), ratio = ring->result_ratio;
+    const struct cv_stream_times times =
+        cv_stream_times(worker, theta, ratio, cv_stream_load(worker, tau_s));
+    const double back = ratio * worker->speed_ups / worker->return_bandwidth_ups;
+
+    return (struct lines){
+        { cv_send_time(&times), worker->speed_ups / worker->bandwidth_ups },
+        { times.return_first_s, theta * back },
+        { times.return_second_s, (1 - theta) * back },
+    };
+}
+
+/* The sum of the delays, less tau. */
+static struct line excess(const struct cv_stream_ring *ring, double tau_s)
+{
+    struct line sum = { 0, 0 };
+    struct lines before;
+
+    if (ring->n == 0)
+        return (struct line){ -tau_s, -1 };
+    before = lines_at(ring, ring->n - 1, tau_s);
+    for (uint32_t w = 0; w < ring->n; w++) {
+        const struct lines own = lines_at(ring, w, tau_s);
+        const struct line delay = greater(before.send, add(before.second, own.first));
+        const double stretch = 1 + cv_ring_margin(ring, w);
+
+        sum.value += stretch * delay.value;
+        sum.slope += stretch * delay.slope;
+        before = own;
+    }
+    return (struct line){ sum.value - tau_s, sum.slope - 1 };
+}
+
+double cv_ring_least_tau(const struct cv_stream_ring *ring, double from_s)
+{
+    double tau = from_s, nudge = 0x1p-52;
+    struct line over;
+
+    for (uint32_t w = 0; w < ring->n; w++)
+        tau = fmax(tau, 2 * ring->workers[w].compute_latency_s);
+    over = excess(ring, tau);
+    while (over.value > 0) {
+        double next;
+
+        if (over.slope >= 0)
+            return INFINITY;
+        next = tau - over.value / over.slope;
+        /* On the last piece only rounding is left: let the sum fit as it is added up. */
+        if (next <= tau * (1 + nudge)) {
+            next = tau * (1 + nudge);
+            nudge *= 2;
+        }
+        if (!isfinite(next))
+            return INFINITY;
+        tau = next;
+        over = excess(ring, tau);
+    }
+    return tau;
+}
+
+/* Keep the x with offset + slope x >= 0. */
+static void restrict_to(struct cv_tau_range *loads, double offset, double slope)
+{
+    if (slope > 0)
+        loads->low_s = fmax(loads->low_s, -offset / slope);
+    else if (slope < 0)
+        loads->high_s = fmin(loads->high_s, -offset / slope);
+    else if (offset < 0)
+        loads->high_s = -INFINITY;
+}
+
+/* Loads for which a worker has a window. */
+static struct cv_tau_range loads_with_window(const struct cleave_worker *worker,
+                                             double ratio)
+{
+    const double f = worker->compute_latency_s, out = worker->latency_s;
+    const double back = worker->return_latency_s;
+    const double work = 1 / worker->speed_ups, data = 1 / worker->bandwidth_ups;
+    const double result = ratio / worker->return_bandwidth_ups;
+    const double first = work + data, whole = work + result + data;
+    struct cv_tau_range loads = { 0, INFINITY };
+
+    restrict_to(&loads, f - out - back, work);
+    restrict_to(&loads, 2 * f - 2 * out - back, work - data);
+    restrict_to(&loads, first * (f - out - back) - whole * (out - f),
+                first * work - whole * data);
+    if (result > 0)
+        restrict_to(&loads, first * (2 * f - 2 * out - back) - result * (out - f),
+                    first * (work - data) - result * data);
+    return loads;
+}
+
+struct cv_tau_range cv_ring_theta_range(const struct cv_stream_ring *ring)
+{
+    struct cv_tau_range all = { 0, INFINITY };
+
+    for (uint32_t w = 0; w < ring->n; w++) {
+        const struct cleave_worker *worker = &ring->workers[w];
+        const struct cv_tau_range loads = loads_with_window(worker, ring->result_ratio);
+        const double latencies = 2 * worker->compute_latency_s;
+
+        all.low_s = fmax(all.low_s, loads.low_s / worker->speed_ups + latencies);
+        all.high_s = fmin(all.high_s, loads.high_s / worker->speed_ups + latencies);
+    }
+    return all;
+}
+
+/* The wanted part, or the nearest one in the window at this tau. */
+static double nearest_theta(const struct cv_stream_ring *ring, uint32_t w, double tau_s)
+{
+    const struct cleave_worker *worker = &ring->workers[w];
+    const double load = cv_stream_load(worker, tau_s), wanted = cv_ring_theta(ring, w);
+    struct cv_theta_window window;
+
+    if (!(load > 0))
+        return wanted;
+    window = cv_theta_window(worker, ring->result_ratio, load, load);
+    window.low = fmax(window.low, cv_theta_first(worker, load));
+    return fmin(fmax(wanted, window.low), window.high);
+}
+
+/* Parts that were moved into their windows change the delays, and so tau. */
+static double settle(const struct cv_stream_ring *ring, double from_s, double *theta)
+{
+    enum { MOST_TURNS = 64 };
+    struct cv_stream_ring moved = *ring;
+    double tau = cv_ring_least_tau(ring, from_s);
+
+    moved.theta = theta;
+    for (unsigned turn = 0; turn < MOST_TURNS && isfinite(tau); turn++) {
+        double next;
+
+        for (uint32_t w = 0; w < ring->n; w++)
+            theta[w] = nearest_theta(ring, w, tau);
+        next = cv_ring_least_tau(&moved, tau);
+        if (next == tau)
+            return tau;
+        tau = next;
+    }
+    return INFINITY;
+}
+
+static enum cleave_status fill_in(const struct cv_stream_ring *ring,
+                                  struct cv_arena *arena, struct cv_cip *cip,
+                                  struct cleave_error *err)
+{
+    struct cv_stream_ring chosen = *ring;
+    const struct cv_stream_times *times;
+
+    chosen.theta = cip->theta;
+    chosen.tau_s = cip->tau_s;
+    times = cv_ring_times(&chosen, arena);
+    if (times == NULL)
+        return cv_fail_memory(err, "the times of a round");
+    cv_ring_delays(&chosen, times, CV_DELAY_DERIVED, cip->delay);
+    for (uint32_t w = 0; w < ring->n; w++)
+        cip->first_load[w] = cv_stream_load(&ring->workers[w], cip->tau_s);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_stream_cip(const struct cv_stream_ring *ring,
+                                 double max_latency_share, struct cv_arena *arena,
+                                 struct cv_cip *out, struct cleave_error *err)
+{
+    const struct cv_tau_range range = cv_ring_theta_range(ring);
+    double from = range.low_s;
+    struct cv_cip cip = {
+        .theta = cv_array(arena, ring->n, sizeof *cip.theta),
+        .first_load = cv_array(arena, ring->n, sizeof *cip.first_load),
+        .delay = cv_array(arena, ring->n, sizeof *cip.delay),
+    };
+
+    if (cip.theta == NULL || cip.first_load == NULL || cip.delay == NULL)
+        return cv_fail_memory(err, "the parts of a round");
+    for (uint32_t w = 0; w < ring->n && max_latency_share > 0; w++)
+        from = fmax(from, 2 * ring->workers[w].compute_latency_s / max_latency_share);
+    cip.least_tau_s = cv_ring_least_tau(ring, 0);
+    if (isinf(cip.least_tau_s))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected workers that one master can serve in a round of any "
+                       "length, got messages that take longer than the round");
+    if (!(range.low_s <= range.high_s))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected workers that can compute while they communicate, got "
+                       "one whose messages are too long whatever part is sent first");
+    from = fmax(from, cip.least_tau_s);
+    cip.tau_s = settle(ring, from, cip.theta);
+    if (!(cip.tau_s <= range.high_s) || isinf(cip.tau_s))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a round of %g s or more, got messages that then take "
+                       "longer than the round",
+                       from);
+    CV_TRY(fill_in(ring, arena, &cip, err));
+    *out = cip;
+    return CLEAVE_OK;
 }

@@ -16,9 +16,9 @@
  * said beside the call. */
 #ifndef CV_STREAM_COSTS_H
 #define CV_STREAM_COSTS_H
+#include <cleave/platform.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <cleave/platform.h>
 #include "base/arena.h"
 
 /* The two parts of a chunk: how long each is under way, computed, and on its way back. */
@@ -135,5 +135,52 @@ uint32_t cv_ring_first_loads(const struct cv_stream_ring *ring,
 /* The load after a round that was measured as sigma. Such a measure says nothing when it
  * is not a positive number: the load is kept. */
 double cv_stream_next_load(double load, double tau_s, double sigma);
+
+struct cv_cycle {
+    const double *leave, *enter; /* borrowed; finite, of any sign */
+    uint32_t n;
+};
+
+/* Cost of the cycle order[0], order[1], ..., back to order[0]; NULL: 0, 1, 2, ... One
+ * place alone is followed by itself. */
+double cv_cycle_cost(const struct cv_cycle *cycle, const uint32_t *order);
+
+/* The cheapest cycle: order[0..n-1], from place 0 on. *out_cost is what it costs, and
+ * *out_bound, which may be NULL, the cost of the cheapest assignment of a next place to
+ * each, which may fall apart into several cycles. false when memory is short. */
+bool cv_cycle_best(const struct cv_cycle *cycle, struct cv_arena *arena, uint32_t *order,
+                   double *out_cost, double *out_bound);
+
+/* The costs between workers of a stream as a cycle. *out_base is what every order costs
+ * besides: the sum of the second results. Margins are not in it: a common one stretches
+ * all orders alike. false when memory is short. */
+bool cv_cycle_of_times(const struct cv_stream_times *times, uint32_t n,
+                       struct cv_arena *arena, struct cv_cycle *out, double *out_base);
+
+/* The least tau >= max(from_s, twice the greatest compute latency) for which the sum of
+ * the delays is at most tau; INFINITY when there is none. ring->tau_s is not read. */
+double cv_ring_least_tau(const struct cv_stream_ring *ring, double from_s);
+
+/* Values of tau for which every worker has a part theta that leaves no gap, neither in
+ * steady rounds nor in a first one: from low_s to high_s, which may be INFINITY. None if
+ * low_s > high_s. */
+struct cv_tau_range {
+    double low_s, high_s;
+};
+struct cv_tau_range cv_ring_theta_range(const struct cv_stream_ring *ring);
+
+struct cv_cip {
+    double least_tau_s; /* with the parts that were wanted; for the sum of delays alone */
+    double tau_s;
+    double *theta, *first_load, *delay; /* per worker */
+};
+
+/* Choose tau for all workers of the ring, whose theta are those wanted; they are moved
+ * into their windows. tau is the least that leaves a window to every worker and for which
+ * both latencies take no more than `max_latency_share` of a round (0: any share; then a
+ * load may come out as 0). Fails with CLEAVE_EINPUT when there is no such tau. */
+enum cleave_status cv_stream_cip(const struct cv_stream_ring *ring,
+                                 double max_latency_share, struct cv_arena *arena,
+                                 struct cv_cip *out, struct cleave_error *err);
 
 #endif

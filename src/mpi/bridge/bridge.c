@@ -1,30 +1,149 @@
 /* bridge.c -- links between the ranks of an MPI job, as channels.
  * SPDX-License-Identifier: MIT
  *
- * One thread owns all that is MPI, from the first call to the last. The caller gets the
- * other ends: channels of links, and of a socket pair for frames between workers. */
+ * One thread makes all calls of MPI. The caller gets channels of links, and a socket for
+ * frames between workers.
+ *
+ * If all ranks are on one machine, MPI libraries take longer to start than necessary.
+ * MPICH lets ranks meet in shared memory, where each keeps a core busy until all have
+ * arrived; told that every rank is on a separate machine, it starts in less than half the
+ * time, and bytes still go through shared memory, by UCX. Open MPI looks for networks
+ * that are not used. Both let hwloc look for graphics cards, for which it loads many
+ * libraries. So environment variables are set while MPI starts and removed afterwards;
+ * variables that the user has set are not changed. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
 #include "base/fail.h"
-#include "mpi/bridge/bridge_internal.h"
 #include "mpi/bridge/bridge_idle.h"
+#include "mpi/bridge/bridge_internal.h"
 #include "run/common/threads.h"
 
-/* All slabs of links together; few ranks get large ones, many get smaller ones. */
+/* --- starting MPI ------------------------------------------------------------------- */
+
+struct setting {
+    const char *name, *value;
+    const char *device; /* only if the version of the library names this; NULL: always */
+    const char *other;  /* another variable for the same; NULL: none                   */
+};
+
+#ifdef OPEN_MPI
+static const char *const counts[] = { "OMPI_COMM_WORLD_SIZE",
+                                      "OMPI_COMM_WORLD_LOCAL_SIZE" };
+static const struct setting settings[] = {
+    { "OMPI_MCA_pml", "ob1", NULL, NULL },
+    { "OMPI_MCA_btl", "self,vader", NULL, NULL },
+    { "OMPI_MCA_coll", "self,basic,libnbc", NULL, NULL },
+    { "HWLOC_PLUGINS_PATH", "/nowhere", NULL, NULL },
+    { "HWLOC_COMPONENTS", "no_os,stop", NULL, NULL },
+};
+#else
+static const char *const counts[] = { "PMI_SIZE", "MPI_LOCALNRANKS" };
+static const struct setting settings[] = {
+    { "MPIR_CVAR_NOLOCAL", "1", "ch4:ucx", "MPICH_NOLOCAL" },
+    { "UCX_TLS", "self,sm", "ch4:ucx", NULL },
+    { "HWLOC_PLUGINS_PATH", "/nowhere", NULL, NULL },
+    { "HWLOC_COMPONENTS", "no_os,stop", NULL, NULL },
+};
+#endif
+
+enum { NSETTINGS = sizeof settings / sizeof *settings };
+
+/* By variables that mpirun sets, the same on all ranks. */
+static bool on_one_machine(void)
+{
+    const char *all = getenv(counts[0]), *here = getenv(counts[1]);
+
+    return all != NULL && here != NULL && strcmp(all, here) == 0;
+}
+
+/* Set variables that are not set; out[i]: setting i was set here. */
+static void set_environment(bool out[NSETTINGS])
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    const bool one = on_one_machine();
+
+    MPI_Get_library_version(library, &length);
+    for (int i = 0; i < NSETTINGS; i++) {
+        const struct setting *s = &settings[i];
+
+        out[i] = one && getenv(s->name) == NULL &&
+                 (s->other == NULL || getenv(s->other) == NULL) &&
+                 (s->device == NULL || strstr(library, s->device) != NULL) &&
+                 setenv(s->name, s->value, 1) == 0;
+    }
+}
+
+static void restore_environment(const bool set[NSETTINGS])
+{
+    for (int i = 0; i < NSETTINGS; i++)
+        if (set[i])
+            unsetenv(settings[i].name);
+}
+
+/* Commands that are started later must not inherit descriptors of MPI. And messages
+ * between MPI and mpirun are short: over TCP they would wait for each other, 40 ms each
+ * time, at the end. */
+static void settle_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    const int on = 1;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        const int fd = (int)strtol(entry->d_name, NULL, 10);
+
+        if (fd <= STDERR_FILENO)
+            continue;
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static enum cleave_status start_mpi(struct cleave_error *err)
+{
+    bool set[NSETTINGS];
+    int given, code;
+
+    set_environment(set);
+    code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+    restore_environment(set);
+    if (code != MPI_SUCCESS)
+        return cv_fail(err, CLEAVE_EENGINE, "MPI could not be started");
+    if (given < MPI_THREAD_FUNNELED)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "this MPI library does not let a program have threads");
+    settle_descriptors();
+    return CLEAVE_OK;
+}
+
+/* All buffers of links together; with few ranks they are larger. */
 static const size_t MEMORY = (size_t)64 << 20;
 static const size_t LARGEST = (size_t)256 << 10, SMALLEST = (size_t)16 << 10;
 enum { SOCKET_BUFFER = 1 << 20 };
 
-/* --- what is known of the ranks ----------------------------------------------------------- */
+/* A rank's description of itself. */
+struct machine {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    char boot[64]; /* differs between machines with the same name */
+    struct cv_mpi_cpus cpus;
+    struct cv_mpi_words words;
+};
 
-/* What MPI says of a call: errors are returned, not fatal (begin_mpi). */
+/* --- the ranks ---------------------------------------------------------------------- */
+
+/* Errors of MPI are returned, not fatal (begin_mpi). */
 static enum cleave_status check(int code, const char *what, struct cleave_error *err)
 {
     return code == MPI_SUCCESS ? CLEAVE_OK
@@ -41,16 +160,15 @@ static enum cleave_status share(void *all, const void *own, int bytes, MPI_Comm 
     if (code == MPI_SUCCESS)
         code = cv_idle_wait_reset(&request);
     if (code != MPI_SUCCESS)
-        request = MPI_REQUEST_NULL; /* nobody knows when it would end */
-    given_back = MPI_Wait(&request, MPI_STATUS_IGNORE); /* at once: it is settled */
+        request = MPI_REQUEST_NULL;                     /* may never complete */
+    given_back = MPI_Wait(&request, MPI_STATUS_IGNORE); /* returns at once */
     return check(code == MPI_SUCCESS ? given_back : code,
                  "let ranks tell each other where they are", err);
 }
 
 _Static_assert(sizeof(cpu_set_t) == sizeof(struct cv_mpi_cpus), "as many processors");
 
-static enum cleave_status describe_machine(struct cv_machine *out,
-                                           struct cleave_error *err)
+static enum cleave_status describe_machine(struct machine *out, struct cleave_error *err)
 {
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     cpu_set_t cpus;
@@ -67,57 +185,48 @@ static enum cleave_status describe_machine(struct cv_machine *out,
     return check(MPI_Get_processor_name(out->name, &length), "name this machine", err);
 }
 
-/* The first rank on the machine of rank r, of which all before it are known. */
-static uint32_t first_there(const struct cv_bridge *bridge, uint32_t r)
-{
-    const struct cv_machine *own = &bridge->machines[r];
-
-    for (uint32_t i = 0; i < r; i++)
-        if (bridge->machine[i] == i && strcmp(bridge->machines[i].name, own->name) == 0 &&
-            strcmp(bridge->machines[i].boot, own->boot) == 0)
-            return i;
-    return r;
-}
-
-/* Where every rank is. MPI would tell as well which ranks share memory, but by means that
- * keep cores busy while ranks wait for each other. */
+/* Find the machines of all ranks. MPI_Comm_split_type would keep cores busy while ranks
+ * wait for each other. */
 static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_error *err)
 {
     const uint32_t size = bridge->open.size;
-    struct cv_machine own;
+    struct machine own, *machines = cv_array(&bridge->arena, size, sizeof *machines);
+    const char **hosts = cv_array(&bridge->arena, size, sizeof *hosts);
+    bool *near = cv_array(&bridge->arena, size, sizeof *near);
+    uint32_t *first = cv_array(&bridge->arena, size, sizeof *first);
+    const struct cv_mpi_words **words = cv_array(&bridge->arena, size, sizeof *words);
+    const struct cv_mpi_cpus **cpus = cv_array(&bridge->arena, size, sizeof *cpus);
 
-    bridge->machines = calloc(size, sizeof *bridge->machines);
-    bridge->hosts = calloc(size, sizeof *bridge->hosts);
-    bridge->near = calloc(size, sizeof *bridge->near);
-    bridge->machine = calloc(size, sizeof *bridge->machine);
-    bridge->words = calloc(size, sizeof(const struct cv_mpi_words *));
-    bridge->cpus = calloc(size, sizeof(const struct cv_mpi_cpus *));
-    if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL ||
-        bridge->machine == NULL || bridge->words == NULL || bridge->cpus == NULL)
+    if (machines == NULL || hosts == NULL || near == NULL || first == NULL ||
+        words == NULL || cpus == NULL)
         return cv_fail_memory(err, "the names of hosts");
     CV_TRY(describe_machine(&own, err));
     own.words = bridge->own;
-    CV_TRY(share(bridge->machines, &own, (int)sizeof own, bridge->comm, err));
+    CV_TRY(share(machines, &own, (int)sizeof own, bridge->comm, err));
     for (uint32_t r = 0; r < size; r++) {
-        const struct cv_machine *other = &bridge->machines[r];
+        uint32_t i = 0;
 
-        bridge->hosts[r] = other->name;
-        bridge->words[r] = &other->words;
-        bridge->cpus[r] = &other->cpus;
-        bridge->machine[r] = first_there(bridge, r);
-        bridge->near[r] = bridge->machine[r] == 0;
+        while (i < r &&
+               (first[i] != i || strcmp(machines[i].name, machines[r].name) != 0 ||
+                strcmp(machines[i].boot, machines[r].boot) != 0))
+            i++;
+        first[r] = i;
+        near[r] = i == 0;
+        hosts[r] = machines[r].name;
+        words[r] = &machines[r].words;
+        cpus[r] = &machines[r].cpus;
     }
-    bridge->open.machine = bridge->machine;
-    bridge->open.cpus = bridge->cpus;
-    bridge->open.hosts = bridge->hosts;
-    bridge->open.near = bridge->near;
-    bridge->open.words = bridge->words;
+    bridge->open.machine = first;
+    bridge->open.cpus = cpus;
+    bridge->open.hosts = hosts;
+    bridge->open.near = near;
+    bridge->open.words = words;
     return CLEAVE_OK;
 }
 
-/* --- lines -------------------------------------------------------------------------------- */
+/* --- lines -------------------------------------------------------------------------- */
 
-/* A socket pair: one end for the line, the other one for the caller. */
+/* One end is for the line, the other for the caller. */
 static enum cleave_status open_pair(struct cv_bridge_line *line, int *out,
                                     struct cleave_error *err)
 {
@@ -154,32 +263,32 @@ static enum cleave_status open_lines(struct cv_bridge *bridge, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* Bytes of a slab: the same on all ranks, or what one sends is too long for another. */
-static size_t slab_room(uint32_t size)
+/* Bytes of a buffer: the same on all ranks, or messages would be too long for the
+ * receiver. */
+static size_t buffer_room(uint32_t size)
 {
-    const size_t room = MEMORY / ((size_t)size * 2 * CV_BRIDGE_SLABS);
+    const size_t room = MEMORY / ((size_t)size * 2 * CV_BRIDGE_BUFFERS);
 
     return room > LARGEST ? LARGEST : room < SMALLEST ? SMALLEST : room;
 }
 
-/* Memory for all lines: slabs one behind the other. */
 static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_error *err)
 {
     const uint32_t rank = bridge->open.rank, size = bridge->open.size;
     const uint32_t n = rank == 0 ? size - 1 : 2;
-    const size_t requests = (size_t)n * 2 * CV_BRIDGE_SLABS, room = slab_room(size);
+    const size_t requests = (size_t)n * 2 * CV_BRIDGE_BUFFERS, room = buffer_room(size);
     size_t total = 0;
     unsigned char *next;
 
     bridge->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (bridge->bell < 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot open a link: %s", strerror(errno));
-    bridge->lines = calloc(n + 1u, sizeof *bridge->lines);
-    bridge->requests = calloc(requests + 1, sizeof *bridge->requests);
-    bridge->statuses = calloc(requests + 1, sizeof *bridge->statuses);
-    bridge->done = calloc(requests + 1, sizeof *bridge->done);
-    bridge->sent = calloc(size, sizeof *bridge->sent);
-    bridge->links = calloc(size, sizeof(struct cleave_channel *));
+    bridge->lines = cv_array(&bridge->arena, n, sizeof *bridge->lines);
+    bridge->requests = cv_array(&bridge->arena, requests, sizeof *bridge->requests);
+    bridge->statuses = cv_array(&bridge->arena, requests, sizeof *bridge->statuses);
+    bridge->done = cv_array(&bridge->arena, requests, sizeof *bridge->done);
+    bridge->sent = cv_array(&bridge->arena, size, sizeof *bridge->sent);
+    bridge->links = cv_array(&bridge->arena, size, sizeof(struct cleave_channel *));
     if (bridge->lines == NULL || bridge->requests == NULL || bridge->statuses == NULL ||
         bridge->done == NULL || bridge->sent == NULL || bridge->links == NULL)
         return cv_fail_memory(err, "links");
@@ -187,7 +296,7 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
         bridge->lines[i].fd = -1;
         bridge->lines[i].room =
             rank > 0 && i == 1 ? CV_BRIDGE_HEAD + CV_BRIDGE_MOST : room;
-        total += (size_t)2 * CV_BRIDGE_SLABS * bridge->lines[i].room;
+        total += (size_t)2 * CV_BRIDGE_BUFFERS * bridge->lines[i].room;
     }
     bridge->open.links = bridge->links;
     for (size_t i = 0; i < requests; i++)
@@ -202,24 +311,24 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
         struct cv_bridge_line *line = &bridge->lines[i];
         struct cv_ring *rings[] = { &line->out, &line->in };
 
-        for (unsigned k = 0; k < 2 * CV_BRIDGE_SLABS; k++) {
-            rings[k / CV_BRIDGE_SLABS]->slabs[k % CV_BRIDGE_SLABS].bytes = next;
+        for (unsigned k = 0; k < 2 * CV_BRIDGE_BUFFERS; k++) {
+            rings[k / CV_BRIDGE_BUFFERS]->buffers[k % CV_BRIDGE_BUFFERS].bytes = next;
             next += line->room;
         }
-        line->out.requests = bridge->requests + (size_t)i * 2 * CV_BRIDGE_SLABS;
-        line->in.requests = line->out.requests + CV_BRIDGE_SLABS;
+        line->out.requests = bridge->requests + (size_t)i * 2 * CV_BRIDGE_BUFFERS;
+        line->in.requests = line->out.requests + CV_BRIDGE_BUFFERS;
     }
     return CLEAVE_OK;
 }
 
-/* --- the thread --------------------------------------------------------------------------- */
+/* --- the thread --------------------------------------------------------------------- */
 
 static enum cleave_status begin_mpi(struct cv_bridge *bridge, struct cleave_error *err)
 {
     int rank, size;
 
-    CV_TRY(cv_bridge_start(err));
-    /* Nobody else in this process uses it, and a copy would have to be agreed on. */
+    CV_TRY(start_mpi(err));
+    /* Only the bridge uses it, and a copy would be collective. */
     bridge->comm = MPI_COMM_WORLD;
     CV_TRY(check(MPI_Comm_set_errhandler(bridge->comm, MPI_ERRORS_RETURN),
                  "keep its errors from ending the program", err));
@@ -243,7 +352,7 @@ static void tell_started(struct cv_bridge *bridge, enum cleave_status status)
     pthread_mutex_unlock(&bridge->lock);
 }
 
-/* End all ranks, once it is known how. */
+/* Abort all ranks when the exit status is known. */
 static void abandon(struct cv_bridge *bridge)
 {
     int status;
@@ -270,7 +379,7 @@ static void *run(void *context)
         if (bridge->lines[i].fd >= 0)
             close(bridge->lines[i].fd);
     if (status != CLEAVE_OK) {
-        /* To end MPI in order would mean to wait for a rank that is not there. */
+        /* MPI_Finalize would wait for a rank that has exited. */
         if (bridge->open.rank == 0)
             abandon(bridge);
         return NULL;
@@ -279,7 +388,7 @@ static void *run(void *context)
     return NULL;
 }
 
-static void forget(struct cv_bridge *bridge)
+static void free_bridge(struct cv_bridge *bridge)
 {
     pthread_mutex_destroy(&bridge->lock);
     pthread_cond_destroy(&bridge->changed);
@@ -287,33 +396,12 @@ static void forget(struct cv_bridge *bridge)
         cv_bridge_end_close(&bridge->lines[i].end);
     if (bridge->bell >= 0)
         close(bridge->bell);
-    free(bridge->lines);
-    free(bridge->requests);
-    free(bridge->statuses);
-    free(bridge->done);
-    free(bridge->sent);
-    free(bridge->links);
     free(bridge->memory);
-    free(bridge->machines);
-    free(bridge->hosts);
-    free(bridge->near);
-    free(bridge->words);
-    free(bridge->cpus);
-    free(bridge->machine);
+    cv_arena_done(&bridge->arena);
     free(bridge);
 }
 
-/* --- the calls ---------------------------------------------------------------------------- */
-
-static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_error *err)
-{
-    /* Signals are for the program that uses the bridge, and not for MPI's threads. */
-    const int code = cv_nosignal_thread_create(&bridge->thread, NULL, run, bridge);
-
-    if (code != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
-    return CLEAVE_OK;
-}
+/* --- calls -------------------------------------------------------------------------- */
 
 static enum cleave_status open_bridge(const struct cv_mpi_words *own,
                                       struct cv_mpi_bridge **out,
@@ -322,17 +410,19 @@ static enum cleave_status open_bridge(const struct cv_mpi_words *own,
     struct cv_bridge *bridge = calloc(1, sizeof *bridge);
     enum cleave_status status;
     bool failed;
+    int code;
 
     if (bridge == NULL)
         return cv_fail_memory(err, "the bridge to MPI");
     bridge->bell = -1;
     bridge->own = *own;
+    cv_arena_init(&bridge->arena);
     pthread_mutex_init(&bridge->lock, NULL);
     pthread_cond_init(&bridge->changed, NULL);
-    status = start_thread(bridge, err);
-    if (status != CLEAVE_OK) {
-        forget(bridge);
-        return status;
+    code = cv_nosignal_thread_create(&bridge->thread, NULL, run, bridge);
+    if (code != 0) {
+        free_bridge(bridge);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
     }
     pthread_mutex_lock(&bridge->lock);
     while (!bridge->started)
@@ -347,14 +437,14 @@ static enum cleave_status open_bridge(const struct cv_mpi_words *own,
     if (err != NULL)
         *err = bridge->err;
     status = bridge->err.status;
-    forget(bridge);
+    free_bridge(bridge);
     return status;
 }
 
 static enum cleave_status close_bridge(struct cv_mpi_bridge *open, int exit_status,
                                        struct cleave_error *err)
 {
-    struct cv_bridge *bridge = (struct cv_bridge *)open; /* its first part */
+    struct cv_bridge *bridge = (struct cv_bridge *)open;
     enum cleave_status status = CLEAVE_OK;
 
     pthread_mutex_lock(&bridge->lock);
@@ -368,7 +458,7 @@ static enum cleave_status close_bridge(struct cv_mpi_bridge *open, int exit_stat
             *err = bridge->err;
         status = bridge->err.status;
     }
-    forget(bridge);
+    free_bridge(bridge);
     return status;
 }
 

@@ -1,8 +1,7 @@
-/* bridge_end.c -- the end of a line that its user holds. SPDX-License-Identifier: MIT
+/* bridge_end.c -- the user's end of a link. SPDX-License-Identifier: MIT
  *
- * Four numbers that only rise say where everything is: slabs filled and slabs free again
- * going out, slabs come and slabs taken coming in. Two are the user's to raise and two the
- * bridge's; whoever has raised one may wake the other. */
+ * Four counts of buffers only rise: `filled` by the user and `freed` by the bridge in one
+ * direction, `came` from the bridge and `taken` by the user in the other. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,7 +14,7 @@ static void ring(int fd)
 {
     const uint64_t one = 1;
 
-    /* It can only fail as it is full, and then it has been heard anyway. */
+    /* Fails only if the counter is full: then the event is pending anyway. */
     if (write(fd, &one, sizeof one) < 0)
         return;
 }
@@ -25,15 +24,15 @@ void cv_bridge_clear_event(int fd)
     uint64_t count;
 
     if (read(fd, &count, sizeof count) < 0)
-        return; /* nothing was there */
+        return; /* not set */
 }
 
 static struct cv_bridge_end *end_of(struct cleave_channel *channel)
 {
-    return (struct cv_bridge_end *)channel; /* its first part */
+    return (struct cv_bridge_end *)channel;
 }
 
-/* --- what the user calls ------------------------------------------------------------------ */
+/* --- what the user calls ------------------------------------------------------------ */
 
 static void heed(struct cleave_channel *channel)
 {
@@ -49,15 +48,15 @@ static const unsigned char *peek(struct cleave_channel *channel, size_t *out_len
                                  bool *out_ended)
 {
     struct cv_bridge_end *end = end_of(channel);
-    const struct cv_bridge_buffer *slab = NULL;
+    const struct cv_bridge_buffer *buffer = NULL;
 
     pthread_mutex_lock(&end->lock);
     if (end->taken != end->came)
-        slab = cv_ring_slab(end->in, end->taken);
-    *out_ended = end->ended && slab == NULL;
-    *out_length = slab != NULL ? slab->length : 0;
+        buffer = cv_ring_buffer(end->in, end->taken);
+    *out_ended = end->ended && buffer == NULL;
+    *out_length = buffer != NULL ? buffer->length : 0;
     pthread_mutex_unlock(&end->lock);
-    return slab != NULL ? slab->bytes : NULL;
+    return buffer != NULL ? buffer->bytes : NULL;
 }
 
 static void done(struct cleave_channel *channel)
@@ -77,19 +76,19 @@ static unsigned char *place(struct cleave_channel *channel, bool *out_deaf)
 
     pthread_mutex_lock(&end->lock);
     *out_deaf = end->deaf;
-    if (!end->deaf && end->filled - end->freed < CV_BRIDGE_SLABS)
-        bytes = cv_ring_slab(end->out, end->filled)->bytes;
+    if (!end->deaf && end->filled - end->freed < CV_BRIDGE_BUFFERS)
+        bytes = cv_ring_buffer(end->out, end->filled)->bytes;
     end->wanted = bytes == NULL;
     pthread_mutex_unlock(&end->lock);
     return bytes;
 }
 
-static void send_slab(struct cleave_channel *channel, size_t length)
+static void send_buffer(struct cleave_channel *channel, size_t length)
 {
     struct cv_bridge_end *end = end_of(channel);
 
     pthread_mutex_lock(&end->lock);
-    cv_ring_slab(end->out, end->filled)->length = length;
+    cv_ring_buffer(end->out, end->filled)->length = length;
     end->filled++;
     pthread_mutex_unlock(&end->lock);
     ring(end->bell);
@@ -123,12 +122,12 @@ static const struct cv_channel_calls calls = {
     .peek = peek,
     .done = done,
     .place = place,
-    .send = send_slab,
+    .send = send_buffer,
     .leave = leave,
     .end = say_end,
 };
 
-/* --- what the bridge calls ---------------------------------------------------------------- */
+/* --- what the bridge calls ---------------------------------------------------------- */
 
 enum cleave_status cv_bridge_end_open(struct cv_bridge_end *end, struct cv_ring *out,
                                       struct cv_ring *in, size_t room, int bell,

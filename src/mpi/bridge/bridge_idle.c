@@ -1,4 +1,5 @@
-/* bridge_idle.c -- wait for MPI without keeping a core busy. SPDX-License-Identifier: MIT */
+/* bridge_idle.c -- wait for MPI without keeping a core busy.
+ * SPDX-License-Identifier: MIT */
 #include "mpi/bridge/bridge_idle.h"
 
 #include <sched.h>

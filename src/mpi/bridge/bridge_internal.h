@@ -1,10 +1,9 @@
-/* bridge_internal.h -- what the parts of the bridge share. SPDX-License-Identifier: MIT
+/* bridge_internal.h -- types of the bridge to MPI. SPDX-License-Identifier: MIT
  *
- * A ring holds a few buffers ("slabs") on their way in one direction. Going out, a slab
- * is filled by the user and sent while the next ones are filled. Coming in, all slabs
- * wait as receives for what comes; they complete in the order they were posted, are
- * read by the user and posted again. Users of links do both where the slabs are
- * (bridge_end.c); between workers, whole frames go through a socket. */
+ * A ring holds a few buffers of one direction. The user of a link fills a buffer, which
+ * is sent while the next ones are filled. All buffers of the other direction are posted
+ * as receives; they complete in order, are read by the user and posted again. Links are
+ * used in place (bridge_end.c); frames between workers go through a socket. */
 #ifndef CV_BRIDGE_INTERNAL_H
 #define CV_BRIDGE_INTERNAL_H
 #include <mpi.h>
@@ -13,172 +12,120 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/arena.h"
 #include "engine/mpi_bridge.h"
 
 enum {
-    CV_BRIDGE_SLABS = 4,
-    CV_BRIDGE_TAG_LINK = 1, /* bytes of a link; a message without any ends it */
-    CV_BRIDGE_TAG_PEER = 2, /* a whole frame between workers */
+    CV_BRIDGE_BUFFERS = 4,
+    CV_BRIDGE_TAG_LINK = 1, /* bytes of a link; an empty message ends it */
+    CV_BRIDGE_TAG_PEER = 2, /* a frame between workers */
 };
 
 struct cv_bridge_buffer {
     unsigned char *bytes; /* owned by the bridge                                      */
-    size_t length, done;  /* done: of a frame that comes in, written to the socket    */
-    bool complete;        /* MPI is finished with it                                  */
-    int rank;             /* out: where it goes                                       */
+    size_t length, done;  /* done: bytes of a received frame written to the socket    */
+    bool complete;        /* MPI has completed its request                            */
 };
 
 struct cv_ring {
-    struct cv_bridge_buffer slabs[CV_BRIDGE_SLABS];
-    MPI_Request *requests; /* borrowed: one per slab                                  */
-    unsigned first, count; /* in use, from the oldest on; `first` only rises          */
-    bool ended;            /* nothing more is put in                                  */
-    bool marked;           /* out: the message that ends it has been sent             */
+    struct cv_bridge_buffer buffers[CV_BRIDGE_BUFFERS];
+    MPI_Request *requests; /* borrowed: one per buffer                                  */
+    unsigned first, count; /* oldest in use, and number in use; `first` only rises    */
+    bool ended;            /* no more buffers follow                                  */
+    bool marked;           /* out: the empty message has been sent                    */
 };
 
-/* What the user of a link holds. The numbers are of slabs, as `first` of a ring. */
+/* The user's end of a link. Numbers count buffers, as `first` of a ring. */
 struct cv_bridge_end {
-    struct cleave_channel channel; /* what the user sees: first                       */
+    struct cleave_channel channel; /* the user's view: first                          */
     bool open;
     int bell;                 /* borrowed: wakes the bridge                           */
-    struct cv_ring *out, *in; /* borrowed: of the slabs, `bytes` and `length` only    */
-    pthread_mutex_t lock;     /* for all below, and for the lengths                   */
+    struct cv_ring *out, *in; /* borrowed: only `bytes` and `length` of buffers       */
+    pthread_mutex_t lock;     /* for all members below, and for `length`              */
     unsigned filled, taken;   /* raised by the user                                   */
     unsigned freed, came;     /* raised by the bridge                                 */
-    bool wanted;              /* the user waits for a slab to be free                 */
-    bool left, said;          /* the user reads no more; has said that it is the end  */
-    bool ended, deaf;         /* nothing more comes; nothing more goes                */
+    bool wanted;              /* the user waits for a free buffer                     */
+    bool left, said;          /* the user reads no more; has ended the link           */
+    bool ended, deaf;         /* no more bytes arrive; no more can be sent            */
 };
 
-/* The ways to and from another rank; or from and to the peers. */
+/* Both directions to another rank, or to all peers. */
 struct cv_bridge_line {
     int rank;    /* MPI_ANY_SOURCE for the peers                                      */
-    size_t room; /* bytes of a slab                                                   */
+    size_t room; /* bytes of a buffer                                                 */
     struct cv_ring out, in;
     bool broken;
 
-    /* Of a link. */
+    /* A link. */
     struct cv_bridge_end end;
-    unsigned came; /* slabs that have been handed to the user                         */
+    unsigned came; /* buffers that the user has got                                   */
 
-    /* Of the peers: whole frames, each with a destination of its own. */
+    /* The peers: frames, each with its destination. */
     bool peers;
     int fd;         /* owned end of a socket pair; -1: none                           */
-    bool deaf;      /* nobody reads what comes in: it is dropped                      */
-    bool blocked;   /* the socket has no room for what came in                        */
-    size_t partial; /* bytes of an incomplete frame, in the free slab                 */
-};
-
-/* What a rank tells of itself: the machine that it is on, what it may use there, and its
- * words. */
-struct cv_machine {
-    char name[MPI_MAX_PROCESSOR_NAME];
-    char boot[64]; /* differs between machines, whatever they are called              */
-    struct cv_mpi_cpus cpus;
-    struct cv_mpi_words words;
+    bool deaf;      /* the socket has no reader: frames are dropped                   */
+    bool blocked;   /* the socket is full                                             */
+    size_t partial; /* bytes of an incomplete frame, in the free buffer               */
 };
 
 struct cv_bridge {
-    struct cv_mpi_bridge open; /* what the caller sees: first                         */
+    struct cv_mpi_bridge open; /* the caller's view: first                            */
+    struct cv_mpi_words own;   /* arguments of this rank                              */
+    struct cv_arena arena;     /* all arrays but `memory`                             */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool started, refused; /* under the lock: it is open, or has come to nothing        */
-    bool failed;           /* the thread's until that has ended                         */
-    bool closing;          /* under the lock                                           */
-    int exit_status;       /* once closing                                             */
+    bool started, refused; /* under the lock: opening has ended; it has failed        */
+    bool failed;           /* the thread's                                            */
+    bool closing;          /* under the lock                                          */
+    int exit_status;       /* if closing                                              */
     struct cleave_error err;
 
     MPI_Comm comm;
-    struct cv_bridge_line *lines; /* owned                                            */
+    struct cv_bridge_line *lines;
     uint32_t nlines;
     int bell;              /* owned: an event that wakes the bridge                   */
-    MPI_Request *requests; /* owned: per line, out then in                            */
-    MPI_Status *statuses;  /* owned, as `done`: room for all requests                 */
-    int *done;
+    MPI_Request *requests; /* per line, out then in                                   */
+    MPI_Status *statuses;  /* as many as requests                                     */
+    int *done;             /* as many as requests                                     */
     int nrequests;
-    unsigned char *memory;    /* owned: all slabs                                     */
+    unsigned char *memory;    /* owned: all buffers                                   */
     uint64_t *sent, received; /* frames to each peer; from all                        */
-    struct cleave_channel **links; /* owned array                                     */
-    struct cv_machine *machines;   /* owned: where the ranks are                        */
-    const char **hosts;            /* owned; the names are those of the machines        */
-    const struct cv_mpi_words **words; /* owned, as the hosts                         */
-    struct cv_mpi_words own;           /* of this rank                                */
-    const struct cv_mpi_cpus **cpus;   /* the same                                    */
-    uint32_t *machine;                 /* owned                                       */
-    bool *near; /* owned                                                              */
+    struct cleave_channel **links;
 };
 
 static inline MPI_Request *cv_ring_request(struct cv_ring *ring, unsigned index)
 {
-    return &ring->requests[index % CV_BRIDGE_SLABS];
+    return &ring->requests[index % CV_BRIDGE_BUFFERS];
 }
 
-static inline struct cv_bridge_buffer *cv_ring_slab(struct cv_ring *ring, unsigned index)
+static inline struct cv_bridge_buffer *cv_ring_buffer(struct cv_ring *ring,
+                                                      unsigned index)
 {
-    return &ring->slabs[index % CV_BRIDGE_SLABS];
+    return &ring->buffers[index % CV_BRIDGE_BUFFERS];
 }
-
-/* --- bridge_start.c --- */
-
-/* Start MPI for the thread that calls, and see to what it has opened. */
-enum cleave_status cv_bridge_start(struct cleave_error *err);
-
-/* --- bridge_line.c --- */
 
 /* Post all receives of a line. */
 enum cleave_status cv_bridge_line_listen(struct cv_bridge *bridge,
                                          struct cv_bridge_line *line,
                                          struct cleave_error *err);
-/* Post the oldest slab again, which nobody needs any more. False: MPI refused, and the line
- * is broken. */
-bool cv_bridge_line_repost(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Send the next slab; false as above. */
-bool cv_bridge_line_send(struct cv_bridge *bridge, struct cv_bridge_line *line, int rank,
-                         size_t length);
-/* Forget what has been sent; send the end when there is nothing before it. True: something
- * moved. */
-bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Hand what has come on a link to its user, and send what the user has filled. True:
- * something moved. */
-bool cv_bridge_link_move(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Withdraw the receives that nothing will come for. */
-void cv_bridge_line_withdraw(struct cv_bridge_line *line);
-/* Whether both ways have ended and all has been handed over. */
-bool cv_bridge_line_over(const struct cv_bridge_line *line);
-/* The other rank is not to be had: nothing is sent or expected any more. */
-void cv_bridge_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line);
-
-/* --- bridge_peers.c --- */
-
-/* What the socket should be waited for now. */
-short cv_bridge_peers_events(const struct cv_bridge_line *line);
-/* Write what has come to the socket, and post the receives again. True: something moved. */
-bool cv_bridge_peers_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Read from the socket and send. */
-bool cv_bridge_peers_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line);
-
-/* --- bridge_end.c --- */
+/* Move bytes and frames until all lines have ended and all ranks agree. */
+enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error *err);
 
 enum cleave_status cv_bridge_end_open(struct cv_bridge_end *end, struct cv_ring *out,
                                       struct cv_ring *in, size_t room, int bell,
                                       struct cleave_error *err);
 void cv_bridge_end_close(struct cv_bridge_end *end);
-/* What the user has done. */
+/* The state of the user's side. */
 struct cv_end_events {
     unsigned filled, taken;
     bool said;
 };
 struct cv_end_events cv_bridge_end_look(struct cv_bridge_end *end);
-/* What the bridge has done; wakes the user if that is news. */
+/* Set the state of the bridge's side; wakes the user if it has changed. */
 void cv_bridge_end_tell(struct cv_bridge_end *end, unsigned freed, unsigned came,
                         bool ended, bool deaf);
-/* Forget that an event has happened. */
+/* Reset an event descriptor. */
 void cv_bridge_clear_event(int fd);
-
-/* --- bridge_loop.c --- */
-
-/* Move everything until all lines are over and all ranks agree. */
-enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error *err);
 
 #endif

@@ -1,33 +1,69 @@
-/* map_fold.c -- what becomes of partials: combined from rank to rank, or collected.
+/* map_fold.c -- partials of a shared job: combined from rank to rank, or collected.
  * SPDX-License-Identifier: MIT */
+#include "mpi/map/map_fold.h"
+
 #include <math.h>
 #include <stdlib.h>
-
+#include "base/arena.h"
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "mpi/map/map_master.h"
 
-/* From this many partials on, workers combine before they compute more. */
-static size_t crowd(const struct cv_map_master *master)
+void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err)
 {
-    return 32 + 4 * (size_t)master->nworkers;
+    if (!master->failed)
+        master->err = *err;
+    master->failed = true;
 }
 
-/* --- collected ---------------------------------------------------------------------------- */
+void cv_map_event(struct cv_map_master *master, struct cleave_event event)
+{
+    if (master->first_event == master->nevents)
+        master->first_event = master->nevents = 0;
+    if (!CV_ROOM(master->events, &master->event_room, master->nevents + 1)) {
+        struct cleave_error err;
 
-static void collect_ready(struct cv_map_master *master);
+        cv_fail_memory(&err, "the events of a run");
+        cv_map_fail(master, &err);
+        return;
+    }
+    event.time_s = cv_idle_wait_clock_s() - master->began_s;
+    if (event.kind != CLEAVE_DONE && event.kind != CLEAVE_SENT)
+        event.start_s = event.time_s;
+    master->events[master->nevents++] = event;
+}
+
+enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
+                               struct cleave_error *err)
+{
+    CV_TRY(cv_map_progress(&master->requests, master->tasks, 1, &master->last_s, until_s,
+                           err));
+    if (!master->failed)
+        return CLEAVE_OK;
+    *err = master->err;
+    return err->status;
+}
+
+void cv_map_chunk_free(struct cv_map_chunk *chunk)
+{
+    if (chunk == NULL)
+        return;
+    cv_map_buffer_done(&chunk->buffer);
+    free(chunk);
+}
+
+/* --- collected ---------------------------------------------------------------------- */
 
 static enum cleave_status collect(struct cv_map_task *task, struct cleave_error *err)
 {
     const struct cv_map_chunk *chunk = (const struct cv_map_chunk *)task;
 
-    return cv_map_collect(chunk->master->map, chunk->begin, chunk->end, &chunk->buffer,
-                          err);
+    return CV_MAP_CALL(chunk->master->map, collect, err, chunk->begin, chunk->end,
+                       &chunk->buffer);
 }
 
 static void collected(struct cv_map_task *task, const struct cleave_error *error)
 {
-    struct cv_map_chunk *chunk = (struct cv_map_chunk *)task; /* its first part */
+    struct cv_map_chunk *chunk = (struct cv_map_chunk *)task;
     struct cv_map_master *master = chunk->master;
 
     master->collecting--;
@@ -36,7 +72,7 @@ static void collected(struct cv_map_task *task, const struct cleave_error *error
     cv_map_chunk_free(chunk);
 }
 
-/* In the order of the units, as far as they are there. */
+/* In the order of the units, unless `commutative`. */
 static void collect_ready(struct cv_map_master *master)
 {
     while (
@@ -52,14 +88,12 @@ static void collect_ready(struct cv_map_master *master)
     }
 }
 
-static void partial_came(void *context, struct cv_map_requests_item *item, int from)
+static void partial_received(void *context)
 {
     struct cv_map_chunk *chunk = context;
     struct cv_map_master *master = chunk->master;
     struct cv_map_chunk **at = &master->returned;
 
-    (void)item;
-    (void)from;
     while (*at != NULL && (*at)->begin < chunk->begin)
         at = &(*at)->next;
     chunk->next = *at;
@@ -75,14 +109,8 @@ static enum cleave_status fetch(struct cv_map_chunk *chunk, struct cleave_error 
         cleave_mpi_buffer_resize(&chunk->buffer, (size_t)chunk->bytes) == NULL)
         return cv_fail_memory(err, "a partial result");
     master->counts.master_bytes += chunk->bytes;
-    chunk->item = (struct cv_map_requests_item){ .done = partial_came,
-                                                 .context = chunk,
-                                                 .bytes = chunk->buffer.bytes,
-                                                 .size = chunk->buffer.size,
-                                                 .rank = (int)chunk->worker + 1,
-                                                 .tag = cv_map_requests_tag(chunk->id),
-                                                 .in = true };
-    return cv_map_requests_begin(&master->requests, &chunk->item, err);
+    return cv_map_move(&master->requests, &chunk->transfer, true, &chunk->buffer,
+                       (int)chunk->worker + 1, chunk->id, partial_received, chunk, err);
 }
 
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
@@ -98,7 +126,7 @@ void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
     } else {
         master->collecting++;
         if (chunk->bytes == 0) {
-            partial_came(chunk, NULL, 0);
+            partial_received(chunk);
             return;
         }
         status = fetch(chunk, &err);
@@ -109,17 +137,11 @@ void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
         cv_map_fail(master, &err);
 }
 
-/* --- combined ----------------------------------------------------------------------------- */
+/* --- combined ----------------------------------------------------------------------- */
 
-/* Where a partial lies, or is on its way to. */
-static uint32_t place_of(const struct cv_fold_part *part)
-{
-    return part->ahead != CV_FOLD_NOBODY ? part->ahead : part->holder;
-}
-
-static enum cleave_status let_give(struct cv_map_master *master,
-                                   const struct cv_fold_part *part, uint32_t from,
-                                   uint32_t to, struct cleave_error *err)
+static enum cleave_status order_give(struct cv_map_master *master,
+                                     const struct cv_fold_part *part, uint32_t from,
+                                     uint32_t to, struct cleave_error *err)
 {
     const struct cv_map_message give = { .kind = CV_MAP_GIVE,
                                          .id = part->id,
@@ -129,52 +151,37 @@ static enum cleave_status let_give(struct cv_map_master *master,
     return cv_map_tell(&master->requests, (int)from + 1, &give, err);
 }
 
-/* Tell who gives and who combines. */
 static enum cleave_status order_step(struct cv_map_master *master,
                                      const struct cv_fold_step *step,
                                      struct cleave_error *err)
 {
     struct cv_map_fold *fold = malloc(sizeof *fold);
-    struct cv_map_message note = { .kind = CV_MAP_FOLD,
-                                   .left = step->parts[0].id,
-                                   .right = step->parts[1].id };
+    struct cv_map_message message = { .kind = CV_MAP_FOLD,
+                                      .left = step->parts[0].id,
+                                      .right = step->parts[1].id };
 
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
     *fold = (struct cv_map_fold){ *step, master->next_id++, cv_idle_wait_clock_s(),
                                   master->folds };
     master->folds = fold;
-    master->members[step->at].folds++;
-    note.id = fold->id;
+    master->workers[step->at].folds++;
+    message.id = fold->id;
     for (uint32_t i = 0; i < step->count; i++) {
         const struct cv_fold_part *part = &step->parts[i];
-        const uint32_t from = place_of(part);
+        const uint32_t from = part->ahead != CV_FOLD_NOBODY ? part->ahead : part->holder;
 
         if (from == step->at)
             continue;
-        CV_TRY(let_give(master, part, from, step->at, err));
-        note.peer = from + 1;
-        note.moves = part->id;
-        note.bytes = part->bytes;
+        CV_TRY(order_give(master, part, from, step->at, err));
+        message.peer = from + 1;
+        message.moves = part->id;
+        message.bytes = part->bytes;
     }
-    return cv_map_tell(&master->requests, (int)step->at + 1, &note, err);
+    return cv_map_tell(&master->requests, (int)step->at + 1, &message, err);
 }
 
-/* A partial that nothing can be done with goes to a worker that will soon have combined. */
-static enum cleave_status send_one(struct cv_map_master *master,
-                                   const struct cv_fold_part *part,
-                                   struct cleave_error *err)
-{
-    const struct cv_map_message await = { .kind = CV_MAP_AWAIT,
-                                          .id = part->id,
-                                          .bytes = part->bytes,
-                                          .peer = part->holder + 1 };
-
-    CV_TRY(let_give(master, part, part->holder, part->ahead, err));
-    master->counts.ahead++;
-    return cv_map_tell(&master->requests, (int)part->ahead + 1, &await, err);
-}
-
+/* Partials that no step can take go to workers that will soon have combined. */
 static enum cleave_status send_ahead(struct cv_map_master *master, double *out_next_s,
                                      struct cleave_error *err)
 {
@@ -187,10 +194,18 @@ static enum cleave_status send_ahead(struct cv_map_master *master, double *out_n
             cv_fold_pace_near_s(&master->pace, &fold->step, fold->given_s,
                                 fold->step.parts[0].bytes);
 
-        if (near_s > now_s)
+        if (near_s > now_s) {
             *out_next_s = fmin(*out_next_s, near_s);
-        else if (cv_fold_plan_ahead(master->plan, &fold->step, master->may, 0, &part))
-            CV_TRY(send_one(master, &part, err));
+        } else if (cv_fold_plan_ahead(master->plan, &fold->step, master->may, 0, &part)) {
+            const struct cv_map_message await = { .kind = CV_MAP_AWAIT,
+                                                  .id = part.id,
+                                                  .bytes = part.bytes,
+                                                  .peer = part.holder + 1 };
+
+            CV_TRY(order_give(master, &part, part.holder, part.ahead, err));
+            master->counts.ahead++;
+            CV_TRY(cv_map_tell(&master->requests, (int)part.ahead + 1, &await, err));
+        }
     }
     return CLEAVE_OK;
 }
@@ -198,21 +213,23 @@ static enum cleave_status send_ahead(struct cv_map_master *master, double *out_n
 enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next_s,
                                   struct cleave_error *err)
 {
-    /* The first one is made at once, so that it is known soon what they take. */
+    /* The first fold is made at once: the policy needs its duration. */
     const bool unknown = master->counts.combinations == 0 && master->folds == NULL;
+    const size_t limit = 32 + 4 * (size_t)master->nworkers;
     struct cv_fold_step step;
-    bool crowded;
+    bool now;
 
     *out_next_s = INFINITY;
     if (master->plan == NULL || master->failed)
         return CLEAVE_OK;
-    crowded = unknown || cv_fold_plan_count(master->plan) > crowd(master);
+    /* With many partials, workers combine before they compute more. */
+    now = unknown || cv_fold_plan_count(master->plan) > limit;
     for (uint32_t w = 0; w < master->nworkers; w++) {
-        const struct cv_map_member *member = &master->members[w];
+        const struct cv_map_worker *worker = &master->workers[w];
 
         master->may[w] =
-            member->folds == 0 &&
-            (crowded || (member->held == 0 && member->first == member->nwants));
+            worker->folds == 0 &&
+            (now || (worker->nchunks == 0 && worker->first == worker->npending));
     }
     while (cv_fold_plan_next(master->plan, master->may, false, &step)) {
         master->may[step.at] = false;
@@ -235,37 +252,35 @@ double cv_map_fold_one_s(const struct cv_map_master *master)
     return one_s;
 }
 
-void cv_map_folded(struct cv_map_master *master, const struct cv_map_message *note)
+void cv_map_folded(struct cv_map_master *master, const struct cv_map_message *message)
 {
     for (struct cv_map_fold **at = &master->folds; *at != NULL; at = &(*at)->next) {
         struct cv_map_fold *fold = *at;
+        const double took_s = cv_idle_wait_clock_s() - fold->given_s;
 
-        if (fold->id != note->id)
+        if (fold->id != message->id)
             continue;
         *at = fold->next;
-        master->members[fold->step.at].folds--;
+        master->workers[fold->step.at].folds--;
         master->counts.combinations++;
-        master->fold_s += cv_idle_wait_clock_s() - fold->given_s;
-        cv_fold_pace_saw(&master->pace, &fold->step,
-                         cv_idle_wait_clock_s() - fold->given_s, note->seconds);
-        cv_fold_plan_done(master->plan, &fold->step, fold->id, note->bytes);
+        master->fold_s += took_s;
+        cv_fold_pace_saw(&master->pace, &fold->step, took_s, message->seconds);
+        cv_fold_plan_done(master->plan, &fold->step, fold->id, message->bytes);
         free(fold);
         return;
     }
 }
 
-/* --- the end ------------------------------------------------------------------------------ */
+/* --- the end ------------------------------------------------------------------------ */
 
-static void value_came(void *context, struct cv_map_requests_item *item, int from)
+static void value_received(void *context)
 {
     struct cv_map_master *master = context;
 
-    (void)item;
-    (void)from;
-    master->value_came = true;
+    master->value_received = true;
 }
 
-/* The last partial is what all units came to. */
+/* The last partial is the result of all units. */
 static enum cleave_status fetch_value(struct cv_map_master *master,
                                       struct cleave_error *err)
 {
@@ -290,15 +305,9 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
     give = (struct cv_map_message){ .kind = CV_MAP_GIVE, .id = id, .peer = 0 };
     master->counts.master_bytes += bytes;
     CV_TRY(cv_map_tell(&master->requests, (int)holder + 1, &give, err));
-    master->value_item = (struct cv_map_requests_item){ .done = value_came,
-                                                        .context = master,
-                                                        .bytes = master->value.bytes,
-                                                        .size = master->value.size,
-                                                        .rank = (int)holder + 1,
-                                                        .tag = cv_map_requests_tag(id),
-                                                        .in = true };
-    CV_TRY(cv_map_requests_begin(&master->requests, &master->value_item, err));
-    while (!master->value_came)
+    CV_TRY(cv_map_move(&master->requests, &master->value_transfer, true, &master->value,
+                       (int)holder + 1, id, value_received, master, err));
+    while (!master->value_received)
         CV_TRY(cv_map_step(master, INFINITY, err));
     return CLEAVE_OK;
 }

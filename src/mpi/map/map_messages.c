@@ -1,34 +1,29 @@
-/* map_messages.c -- messages under way, with calls for those that have arrived.
+/* map_messages.c -- messages, callbacks and their thread, on all ranks of a shared job.
  * SPDX-License-Identifier: MIT */
 #include "mpi/map/map_messages.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-
+#include <string.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "mpi/bridge/bridge_idle.h"
+#include "run/common/threads.h"
 
-/* MPI counts in int. */
-static const size_t PIECE = (size_t)1 << 30;
-/* Every MPI has tags up to 32767. */
-enum { TAGS = 16384 };
-
-void cv_map_requests_init(struct cv_map_requests *requests, MPI_Comm comm)
-{
-    *requests = (struct cv_map_requests){ .comm = comm };
-}
+static const size_t PIECE = (size_t)1 << 30; /* MPI counts in int */
+/* Tags. Every MPI has tags up to 32767. */
+enum { TAG_ORDER = 1, TAG_EVENT = 2, TAG_DATA = 16, DATA_TAGS = 16384 };
 
 void cv_map_requests_done(struct cv_map_requests *requests)
 {
-    free(requests->items);
+    free(requests->transfers);
     free(requests->requests);
     free(requests->statuses);
     free(requests->ready);
     *requests = (struct cv_map_requests){ 0 };
-}
-
-int cv_map_requests_tag(uint64_t id)
-{
-    return CV_MAIL_DATA + (int)(id % TAGS);
 }
 
 static enum cleave_status fail_mpi(const char *what, int code, struct cleave_error *err)
@@ -40,110 +35,427 @@ static enum cleave_status fail_mpi(const char *what, int code, struct cleave_err
     return cv_fail(err, CLEAVE_EENGINE, "MPI could not %s: %.400s", what, text);
 }
 
-static bool grow_array(struct cv_map_requests *requests)
+static bool grow_arrays(struct cv_map_requests *requests)
 {
-    size_t room = requests->room, same;
-    void *items =
-        cv_grow(requests->items, &room, requests->count + 1, sizeof *requests->items);
-    void *grown;
+    const size_t n = requests->count + 1, old = requests->room;
+    size_t room[4] = { old, old, old, old };
 
-    if (items == NULL)
+    if (!CV_ROOM(requests->transfers, &room[0], n) ||
+        !CV_ROOM(requests->requests, &room[1], n) ||
+        !CV_ROOM(requests->statuses, &room[2], n) ||
+        !CV_ROOM(requests->ready, &room[3], n))
         return false;
-    requests->items = items;
-    grown = cv_grow(requests->requests, (same = requests->room, &same),
-                    requests->count + 1, sizeof *requests->requests);
-    if (grown == NULL)
-        return false;
-    requests->requests = grown;
-    grown = cv_grow(requests->statuses, (same = requests->room, &same),
-                    requests->count + 1, sizeof *requests->statuses);
-    if (grown == NULL)
-        return false;
-    requests->statuses = grown;
-    grown = cv_grow(requests->ready, (same = requests->room, &same), requests->count + 1,
-                    sizeof *requests->ready);
-    if (grown == NULL)
-        return false;
-    requests->ready = grown;
-    requests->room = room;
+    requests->room = room[0];
     return true;
 }
 
 static int next_piece(const struct cv_map_requests *requests,
-                      struct cv_map_requests_item *item, MPI_Request *request)
+                      struct cv_map_transfer *transfer, MPI_Request *request)
 {
-    const size_t rest = item->size - item->moved;
+    const size_t rest = transfer->size - transfer->moved;
     const int n = (int)(rest < PIECE ? rest : PIECE);
 
-    return item->in ? MPI_Irecv(item->bytes + item->moved, n, MPI_BYTE, item->rank,
-                                item->tag, requests->comm, request)
-                    : MPI_Isend(item->bytes + item->moved, n, MPI_BYTE, item->rank,
-                                item->tag, requests->comm, request);
+    return transfer->in
+               ? MPI_Irecv(transfer->bytes + transfer->moved, n, MPI_BYTE, transfer->rank,
+                           transfer->tag, requests->comm, request)
+               : MPI_Isend(transfer->bytes + transfer->moved, n, MPI_BYTE, transfer->rank,
+                           transfer->tag, requests->comm, request);
 }
 
-enum cleave_status cv_map_requests_begin(struct cv_map_requests *requests,
-                                         struct cv_map_requests_item *item,
-                                         struct cleave_error *err)
+enum cleave_status cv_map_begin(struct cv_map_requests *requests,
+                                struct cv_map_transfer *transfer,
+                                struct cleave_error *err)
 {
     int code;
 
-    item->moved = 0;
-    if (requests->count == requests->room && !grow_array(requests))
+    transfer->moved = 0;
+    if (requests->count == requests->room && !grow_arrays(requests))
         return cv_fail_memory(err, "messages");
-    code = next_piece(requests, item, &requests->requests[requests->count]);
+    code = next_piece(requests, transfer, &requests->requests[requests->count]);
     if (code != MPI_SUCCESS)
-        return fail_mpi(item->in ? "receive" : "send", code, err);
-    requests->items[requests->count++] = item;
+        return fail_mpi(transfer->in ? "receive" : "send", code, err);
+    requests->transfers[requests->count++] = transfer;
     return CLEAVE_OK;
 }
 
-/* Close the gaps that items left which are done. */
-static void close_gaps(struct cv_map_requests *requests)
+enum cleave_status cv_map_move(struct cv_map_requests *requests,
+                               struct cv_map_transfer *transfer, bool in,
+                               const struct cleave_mpi_buffer *buffer, int rank,
+                               uint64_t id, void (*done)(void *context), void *context,
+                               struct cleave_error *err)
+{
+    *transfer = (struct cv_map_transfer){ .done = done,
+                                          .context = context,
+                                          .bytes = buffer->bytes,
+                                          .size = buffer->size,
+                                          .rank = rank,
+                                          .tag = TAG_DATA + (int)(id % DATA_TAGS),
+                                          .in = in };
+    return cv_map_begin(requests, transfer, err);
+}
+
+static void remove_done(struct cv_map_requests *requests)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < requests->count; i++) {
-        if (requests->items[i] == NULL)
+        if (requests->transfers[i] == NULL)
             continue;
-        requests->items[kept] = requests->items[i];
+        requests->transfers[kept] = requests->transfers[i];
         requests->requests[kept++] = requests->requests[i];
     }
     requests->count = kept;
 }
 
-enum cleave_status cv_map_requests_look(struct cv_map_requests *requests, bool *out_any,
-                                        struct cleave_error *err)
+/* Continue or complete all transfers that MPI is done with. */
+static enum cleave_status test_transfers(struct cv_map_requests *requests, bool *out_any,
+                                         struct cleave_error *err)
 {
-    int n = 0;
-    int code;
+    int n = 0, code;
 
     *out_any = false;
     if (requests->count == 0)
         return CLEAVE_OK;
     code = MPI_Testsome((int)requests->count, requests->requests, &n, requests->ready,
                         requests->statuses);
-    if (code != MPI_SUCCESS)
-        return fail_mpi("move messages", code, err);
-    if (n == MPI_UNDEFINED || n == 0)
-        return CLEAVE_OK;
-    *out_any = true;
-    for (int i = 0; i < n; i++) {
-        /* Calls may begin other items: those come behind, so the numbers hold. */
+    *out_any = code == MPI_SUCCESS && n != MPI_UNDEFINED && n > 0;
+    for (int i = 0; i < n && *out_any && code == MPI_SUCCESS; i++) {
+        /* `done` may append transfers, which does not change the indices of others. */
         const size_t at = (size_t)requests->ready[i];
-        struct cv_map_requests_item *item = requests->items[at];
-        const size_t rest = item->size - item->moved;
-        const int from = requests->statuses[i].MPI_SOURCE;
+        struct cv_map_transfer *transfer = requests->transfers[at];
+        const size_t rest = transfer->size - transfer->moved;
 
-        item->moved += rest < PIECE ? rest : PIECE;
-        if (item->moved < item->size) {
-            code = next_piece(requests, item, &requests->requests[at]);
-            if (code != MPI_SUCCESS)
-                return fail_mpi("move messages", code, err);
+        transfer->moved += rest < PIECE ? rest : PIECE;
+        if (transfer->moved < transfer->size) {
+            code = next_piece(requests, transfer, &requests->requests[at]);
             continue;
         }
-        requests->items[at] = NULL;
-        item->done(item->context, item, from);
+        requests->transfers[at] = NULL;
+        requests->source = requests->statuses[i].MPI_SOURCE;
+        transfer->done(transfer->context);
     }
-    close_gaps(requests);
+    if (code != MPI_SUCCESS)
+        return fail_mpi("move messages", code, err);
+    remove_done(requests);
+    return CLEAVE_OK;
+}
+
+/* --- the thread of callbacks -------------------------------------------------------- */
+
+struct queue {
+    struct cv_map_task *first, **last;
+};
+
+struct cv_map_tasks {
+    bool threaded;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t given, ended; /* a task was added; a task is done                  */
+    /* Under the lock: */
+    struct queue waiting, done;
+    bool running, leaving;
+};
+
+static void put(struct queue *queue, struct cv_map_task *task)
+{
+    task->next = NULL;
+    *queue->last = task;
+    queue->last = &task->next;
+}
+
+static struct cv_map_task *get(struct queue *queue)
+{
+    struct cv_map_task *task = queue->first;
+
+    if (task == NULL)
+        return NULL;
+    queue->first = task->next;
+    if (queue->first == NULL)
+        queue->last = &queue->first;
+    return task;
+}
+
+static void run_task(struct cv_map_task *task)
+{
+    const double began_s = cv_idle_wait_clock_s();
+
+    task->err = (struct cleave_error){ 0 };
+    task->status = task->run(task, &task->err);
+    task->seconds = cv_idle_wait_clock_s() - began_s;
+}
+
+static void *work(void *context)
+{
+    struct cv_map_tasks *tasks = context;
+
+    pthread_mutex_lock(&tasks->lock);
+    for (;;) {
+        struct cv_map_task *task;
+
+        while (tasks->waiting.first == NULL && !tasks->leaving)
+            pthread_cond_wait(&tasks->given, &tasks->lock);
+        task = get(&tasks->waiting);
+        if (task == NULL)
+            break;
+        tasks->running = true;
+        pthread_mutex_unlock(&tasks->lock);
+        run_task(task);
+        pthread_mutex_lock(&tasks->lock);
+        tasks->running = false;
+        put(&tasks->done, task);
+        pthread_cond_signal(&tasks->ended);
+    }
+    pthread_mutex_unlock(&tasks->lock);
+    return NULL;
+}
+
+enum cleave_status cv_map_tasks_new(bool threaded, struct cv_map_tasks **out,
+                                    struct cleave_error *err)
+{
+    struct cv_map_tasks *tasks = calloc(1, sizeof *tasks);
+    pthread_condattr_t clock;
+    int code = 0;
+
+    if (tasks == NULL)
+        return cv_fail_memory(err, "the tasks of a rank");
+    tasks->threaded = threaded;
+    tasks->waiting.last = &tasks->waiting.first;
+    tasks->done.last = &tasks->done.first;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&tasks->lock, NULL);
+    pthread_cond_init(&tasks->given, NULL);
+    pthread_cond_init(&tasks->ended, &clock);
+    pthread_condattr_destroy(&clock);
+    if (threaded)
+        code = cv_nosignal_thread_create(&tasks->thread, NULL, work, tasks);
+    if (code != 0) {
+        tasks->threaded = false;
+        cv_map_tasks_free(tasks);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
+    }
+    *out = tasks;
+    return CLEAVE_OK;
+}
+
+void cv_map_tasks_free(struct cv_map_tasks *tasks)
+{
+    if (tasks == NULL)
+        return;
+    if (tasks->threaded) {
+        pthread_mutex_lock(&tasks->lock);
+        tasks->leaving = true;
+        pthread_cond_signal(&tasks->given);
+        pthread_mutex_unlock(&tasks->lock);
+        pthread_join(tasks->thread, NULL);
+    }
+    pthread_mutex_destroy(&tasks->lock);
+    pthread_cond_destroy(&tasks->given);
+    pthread_cond_destroy(&tasks->ended);
+    free(tasks);
+}
+
+void cv_map_tasks_add(struct cv_map_tasks *tasks, struct cv_map_task *task)
+{
+    if (!tasks->threaded)
+        run_task(task);
+    pthread_mutex_lock(&tasks->lock);
+    put(tasks->threaded ? &tasks->waiting : &tasks->done, task);
+    pthread_cond_signal(&tasks->given);
+    pthread_mutex_unlock(&tasks->lock);
+}
+
+/* Call `done` for tasks that have run. Returns their number. */
+static unsigned complete_tasks(struct cv_map_tasks *tasks)
+{
+    unsigned count = 0;
+
+    for (;; count++) {
+        struct cv_map_task *task;
+
+        pthread_mutex_lock(&tasks->lock);
+        task = get(&tasks->done);
+        pthread_mutex_unlock(&tasks->lock);
+        if (task == NULL)
+            return count;
+        task->done(task, task->status != CLEAVE_OK ? &task->err : NULL);
+    }
+}
+
+void cv_map_tasks_drop(struct cv_map_tasks *tasks)
+{
+    struct cv_map_task *task;
+
+    pthread_mutex_lock(&tasks->lock);
+    while ((task = get(&tasks->waiting)) != NULL) {
+        task->status = CLEAVE_OK;
+        task->seconds = 0;
+        put(&tasks->done, task);
+    }
+    pthread_mutex_unlock(&tasks->lock);
+}
+
+bool cv_map_tasks_any(struct cv_map_tasks *tasks)
+{
+    bool any;
+
+    pthread_mutex_lock(&tasks->lock);
+    any = tasks->running || tasks->waiting.first != NULL || tasks->done.first != NULL;
+    pthread_mutex_unlock(&tasks->lock);
+    return any;
+}
+
+/* Sleep until a task is done, but not longer than `time`. */
+static void wait_for_task(struct cv_map_tasks *tasks, const struct timespec *time)
+{
+    struct timespec until;
+
+    if (time->tv_sec == 0 && time->tv_nsec == 0) {
+        sched_yield();
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += time->tv_sec;
+    until.tv_nsec += time->tv_nsec;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_nsec -= 1000000000L;
+        until.tv_sec++;
+    }
+    pthread_mutex_lock(&tasks->lock);
+    while (tasks->done.first == NULL &&
+           pthread_cond_timedwait(&tasks->ended, &tasks->lock, &until) != ETIMEDOUT)
+        ;
+    pthread_mutex_unlock(&tasks->lock);
+}
+
+/* --- buffers, callbacks and messages ------------------------------------------------ */
+
+/* While bytes are moving, MPI must be called often. */
+static const long MOVING_NAP_NS = 50000;
+
+__attribute__((visibility("default"))) void *
+cleave_mpi_buffer_resize(struct cleave_mpi_buffer *buffer, size_t size)
+{
+    if (buffer->bytes == NULL || size > buffer->room) {
+        const size_t half = buffer->room / 2;
+        /* Repeated small increases must not be expensive. */
+        size_t room = size > buffer->room + half || half > SIZE_MAX - buffer->room
+                          ? size
+                          : buffer->room + half;
+        void *bytes;
+
+        room = room > 0 ? room : 1;
+        bytes = realloc(buffer->bytes, room);
+        if (bytes == NULL)
+            return NULL;
+        buffer->bytes = bytes;
+        buffer->room = room;
+    }
+    buffer->size = size;
+    return buffer->bytes;
+}
+
+void cv_map_buffer_done(struct cleave_mpi_buffer *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (struct cleave_mpi_buffer){ 0 };
+}
+
+enum cleave_status cv_map_called(enum cleave_status status, const char *name,
+                                 struct cleave_error *err)
+{
+    if (status == CLEAVE_OK)
+        return status;
+    if (err->text[0] == '\0')
+        return cv_fail(err, status, "the callback '%s' failed: %s", name,
+                       cleave_status_text(status));
+    err->status = status;
+    return status;
+}
+
+enum cleave_status cv_map_listen(struct cv_map_requests *requests,
+                                 struct cv_map_transfer *transfer,
+                                 struct cv_map_message *out, int rank,
+                                 void (*done)(void *context), void *context,
+                                 struct cleave_error *err)
+{
+    *transfer = (struct cv_map_transfer){ .done = done,
+                                          .context = context,
+                                          .bytes = (unsigned char *)out,
+                                          .size = sizeof *out,
+                                          .rank = rank,
+                                          .tag = rank == 0 ? TAG_ORDER : TAG_EVENT,
+                                          .in = true };
+    return cv_map_begin(requests, transfer, err);
+}
+
+struct letter {
+    struct cv_map_transfer transfer;
+    struct cv_map_message message;
+};
+
+enum cleave_status cv_map_tell(struct cv_map_requests *requests, int rank,
+                               const struct cv_map_message *message,
+                               struct cleave_error *err)
+{
+    struct letter *letter = malloc(sizeof *letter);
+    enum cleave_status status;
+
+    if (letter == NULL)
+        return cv_fail_memory(err, "messages");
+    letter->message = *message;
+    letter->transfer = (struct cv_map_transfer){
+        .done = free,
+        .context = letter,
+        .bytes = (unsigned char *)&letter->message,
+        .size = message->status != CLEAVE_OK ? sizeof *message
+                                             : offsetof(struct cv_map_message, text),
+        .rank = rank,
+        .tag = rank == 0 ? TAG_EVENT : TAG_ORDER,
+    };
+    status = cv_map_begin(requests, &letter->transfer, err);
+    if (status != CLEAVE_OK)
+        free(letter);
+    return status;
+}
+
+void cv_map_set_error(struct cv_map_message *message, const struct cleave_error *error)
+{
+    message->status = (uint32_t)error->status;
+    snprintf(message->text, sizeof message->text, "%s", error->text);
+}
+
+enum cleave_status cv_map_get_error(const struct cv_map_message *message,
+                                    struct cleave_error *err)
+{
+    if (message->status == CLEAVE_OK)
+        return CLEAVE_OK;
+    return cv_fail(err, (enum cleave_status)message->status, "%.*s",
+                   (int)sizeof message->text - 1, message->text);
+}
+
+enum cleave_status cv_map_progress(struct cv_map_requests *requests,
+                                   struct cv_map_tasks *tasks, size_t silent,
+                                   double *last_s, double until_s,
+                                   struct cleave_error *err)
+{
+    struct timespec idle;
+    double now_s, left_s;
+    bool any;
+
+    CV_TRY(test_transfers(requests, &any, err));
+    any |= complete_tasks(tasks) > 0;
+    now_s = cv_idle_wait_clock_s();
+    if (any) {
+        *last_s = now_s;
+        return CLEAVE_OK;
+    }
+    idle = cv_idle_wait_for(now_s - *last_s);
+    if (requests->count > silent && idle.tv_nsec > MOVING_NAP_NS)
+        idle.tv_nsec = MOVING_NAP_NS;
+    left_s = until_s - now_s;
+    if (left_s < 1e-9 * (double)idle.tv_nsec)
+        idle.tv_nsec = left_s > 0 ? (long)(1e9 * left_s) : 0;
+    wait_for_task(tasks, &idle);
     return CLEAVE_OK;
 }

@@ -1,21 +1,21 @@
-/* map_worker.c -- a rank that computes and combines as rank 0 orders.
+/* map_worker.c -- a rank that executes the orders of rank 0.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "mpi/map/map_internal.h"
+#include "mpi/map/map_messages.h"
 
 struct job;
 
-/* A partial that lies here, or is on its way. */
+/* A partial on this rank. */
 struct held {
     uint64_t id;
     struct cleave_mpi_buffer buffer;
-    bool coming;
-    struct job *waits; /* borrowed: whose turn it is when it has come                  */
-    struct cv_map_requests_item item;
+    bool receiving;
+    struct job *waits; /* borrowed: the job that needs it                              */
+    struct cv_map_transfer transfer;
     struct held *next;
 };
 
@@ -23,25 +23,23 @@ struct worker {
     const struct cleave_mpi_map *map;
     struct cv_map_requests requests;
     struct cv_map_tasks *tasks;
-    struct cv_map_message
-        note; /* the next order                                         */
-    struct cv_map_requests_item listen;
+    struct cv_map_message message; /* the last order                                   */
+    struct cv_map_transfer listen;
     struct held *held; /* owned                                                        */
     bool stopped, broken;
-    struct cleave_error stop; /* what rank 0 says at the end                           */
-    struct cleave_error err;  /* broken: what this rank met                            */
+    struct cleave_error stop; /* sent by rank 0                                        */
+    struct cleave_error err;  /* if broken                                             */
 };
 
-/* One order under way. */
+/* An order in progress. */
 struct job {
     struct cv_map_task task;
-    struct cv_map_requests_item
-        item; /* bytes that it waits for, or sends                     */
+    struct cv_map_transfer transfer; /* bytes that it receives or sends                */
     struct worker *worker;
-    struct cv_map_message note;
+    struct cv_map_message order;
     struct cleave_mpi_buffer input;
     struct held *left, *right, *out; /* owned                                          */
-    unsigned missing;                /* partials that are not here yet                 */
+    unsigned missing;                /* transfers to wait for                          */
 };
 
 static void free_held(struct held *held)
@@ -63,7 +61,7 @@ static void free_job(struct job *job)
     free(job);
 }
 
-/* Something that leaves no way to go on together with the others. */
+/* After this error the rank cannot continue with the others. */
 static void break_off(struct worker *worker, const struct cleave_error *err)
 {
     if (!worker->broken)
@@ -71,23 +69,23 @@ static void break_off(struct worker *worker, const struct cleave_error *err)
     worker->broken = true;
 }
 
-static void tell(struct worker *worker, const struct cv_map_message *note)
+static void tell(struct worker *worker, const struct cv_map_message *message)
 {
     struct cleave_error err;
 
-    if (cv_map_tell(&worker->requests, 0, note, &err) != CLEAVE_OK)
+    if (cv_map_tell(&worker->requests, 0, message, &err) != CLEAVE_OK)
         break_off(worker, &err);
 }
 
 static void tell_failure(struct worker *worker, const struct cleave_error *error)
 {
-    struct cv_map_message note = { .kind = CV_MAP_FAILED };
+    struct cv_map_message message = { .kind = CV_MAP_FAILED };
 
-    cv_map_note_error(&note, error);
-    tell(worker, &note);
+    cv_map_set_error(&message, error);
+    tell(worker, &message);
 }
 
-/* --- partials ----------------------------------------------------------------------------- */
+/* --- partials ----------------------------------------------------------------------- */
 
 static struct held *take_held(struct worker *worker, uint64_t id)
 {
@@ -110,63 +108,56 @@ static void keep(struct worker *worker, struct held *held, uint64_t id)
     worker->held = held;
 }
 
-static void partial_sent(void *context, struct cv_map_requests_item *item, int from)
+static void partial_sent(void *context)
 {
-    (void)item;
-    (void)from;
     free_job(context);
 }
 
-/* Send the partial of a job, and be done with it. */
+/* Send the partial of a job, and free the job. */
 static void send_partial(struct job *job, int rank)
 {
     struct worker *worker = job->worker;
     struct cleave_error err;
 
-    job->item = (struct cv_map_requests_item){ .done = partial_sent,
-                                               .context = job,
-                                               .bytes = job->out->buffer.bytes,
-                                               .size = job->out->buffer.size,
-                                               .rank = rank,
-                                               .tag = cv_map_requests_tag(job->note.id) };
-    if (job->item.size > 0 &&
-        cv_map_requests_begin(&worker->requests, &job->item, &err) == CLEAVE_OK)
+    if (job->out->buffer.size > 0 &&
+        cv_map_move(&worker->requests, &job->transfer, false, &job->out->buffer, rank,
+                    job->order.id, partial_sent, job, &err) == CLEAVE_OK)
         return;
-    if (job->item.size > 0)
+    if (job->out->buffer.size > 0)
         break_off(worker, &err);
     free_job(job);
 }
 
-/* --- chunks and folds --------------------------------------------------------------------- */
+/* --- jobs --------------------------------------------------------------------------- */
 
 static enum cleave_status run_job(struct cv_map_task *task, struct cleave_error *err)
 {
-    struct job *job = (struct job *)task; /* its first part */
+    struct job *job = (struct job *)task;
     const struct cleave_mpi_map *map = job->worker->map;
 
-    if (job->note.kind == CV_MAP_FOLD) {
+    if (job->order.kind == CV_MAP_FOLD) {
         if (map->combine == NULL)
             return cv_fail(err, CLEAVE_EINPUT,
                            "expected 'combine' on all ranks, as rank 0 has it");
-        return cv_map_combine(map, &job->left->buffer, &job->right->buffer,
-                              &job->out->buffer, err);
+        return CV_MAP_CALL(map, combine, err, &job->left->buffer, &job->right->buffer,
+                           &job->out->buffer);
     }
     if (map->compute == NULL)
         return cv_fail(err, CLEAVE_EINPUT, "expected 'compute' on all ranks");
-    return cv_map_compute(map, job->note.begin, job->note.end, &job->input,
-                          &job->out->buffer, err);
+    return CV_MAP_CALL(map, compute, err, job->order.begin, job->order.end, &job->input,
+                       &job->out->buffer);
 }
 
 static void job_done(struct cv_map_task *task, const struct cleave_error *error)
 {
-    struct job *job = (struct job *)task; /* its first part */
+    struct job *job = (struct job *)task;
     struct worker *worker = job->worker;
-    struct cv_map_message note = { .kind = job->note.kind == CV_MAP_FOLD
-                                               ? CV_MAP_FOLDED
-                                               : CV_MAP_COMPUTED,
-                                   .id = job->note.id,
-                                   .bytes = job->out->buffer.size,
-                                   .seconds = task->seconds };
+    struct cv_map_message message = { .kind = job->order.kind == CV_MAP_FOLD
+                                                  ? CV_MAP_FOLDED
+                                                  : CV_MAP_COMPUTED,
+                                      .id = job->order.id,
+                                      .bytes = job->out->buffer.size,
+                                      .seconds = task->seconds };
 
     if (error != NULL && !worker->stopped)
         tell_failure(worker, error);
@@ -174,92 +165,75 @@ static void job_done(struct cv_map_task *task, const struct cleave_error *error)
         free_job(job);
         return;
     }
-    tell(worker, &note);
-    if (job->note.kind == CV_MAP_CHUNK && !job->note.keep) {
+    tell(worker, &message);
+    if (job->order.kind == CV_MAP_CHUNK && !job->order.keep) {
         send_partial(job, 0);
         return;
     }
-    keep(worker, job->out, job->note.id);
+    keep(worker, job->out, job->order.id);
     job->out = NULL;
     free_job(job);
 }
 
-/* All that it waited for is there. */
-static void begin_task(struct job *job)
+/* One transfer less to wait for. */
+static void begin_if_ready(struct job *job)
 {
+    if (--job->missing > 0)
+        return;
     job->task.run = run_job;
     job->task.done = job_done;
-    if (job->worker->stopped)
+    if (job->order.kind == CV_MAP_GIVE)
+        send_partial(job, (int)job->order.peer);
+    else if (job->worker->stopped)
         free_job(job);
     else
         cv_map_tasks_add(job->worker->tasks, &job->task);
 }
 
-/* One thing less is missing. */
-static void begin_if_all(struct job *job)
+static void bytes_received(void *context)
 {
-    if (--job->missing > 0)
-        return;
-    if (job->note.kind == CV_MAP_GIVE)
-        send_partial(job, (int)job->note.peer);
-    else
-        begin_task(job);
+    begin_if_ready(context);
 }
 
-static void bytes_came(void *context, struct cv_map_requests_item *item, int from)
-{
-    (void)item;
-    (void)from;
-    begin_if_all(context);
-}
-
-static void ahead_came(void *context, struct cv_map_requests_item *item, int from)
+static void ahead_received(void *context)
 {
     struct held *held = context;
 
-    (void)item;
-    (void)from;
-    held->coming = false;
+    held->receiving = false;
     if (held->waits != NULL)
-        begin_if_all(held->waits);
+        begin_if_ready(held->waits);
 }
 
-/* The job has this one, perhaps when it has come. */
+/* The job waits if the partial is still being received. */
 static void take_for(struct job *job, struct held *held)
 {
-    if (held == NULL || !held->coming)
+    if (!held->receiving)
         return;
     held->waits = job;
     job->missing++;
 }
 
-/* Receive what the job needs, from `rank`, then do it. */
+/* Receive bytes for the job, then begin it. */
 static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer *buffer,
                                       int rank, uint64_t id, struct cleave_error *err)
 {
-    if (job->note.bytes > SIZE_MAX / 2 ||
-        cleave_mpi_buffer_resize(buffer, (size_t)job->note.bytes) == NULL)
+    if (job->order.bytes > SIZE_MAX / 2 ||
+        cleave_mpi_buffer_resize(buffer, (size_t)job->order.bytes) == NULL)
         return cv_fail_memory(err, "what comes from another rank");
     if (buffer->size == 0) {
-        begin_if_all(job);
+        begin_if_ready(job);
         return CLEAVE_OK;
     }
-    job->item = (struct cv_map_requests_item){ .done = bytes_came,
-                                               .context = job,
-                                               .bytes = buffer->bytes,
-                                               .size = buffer->size,
-                                               .rank = rank,
-                                               .tag = cv_map_requests_tag(id),
-                                               .in = true };
-    return cv_map_requests_begin(&job->worker->requests, &job->item, err);
+    return cv_map_move(&job->worker->requests, &job->transfer, true, buffer, rank, id,
+                       bytes_received, job, err);
 }
 
-/* --- orders ------------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------- */
 
 static enum cleave_status begin_fold(struct job *job, struct cleave_error *err)
 {
     struct worker *worker = job->worker;
-    const struct cv_map_message *note = &job->note;
+    const struct cv_map_message *note = &job->order;
     struct held *comes = NULL, **place;
 
     if (note->peer != 0) {
@@ -277,7 +251,7 @@ static enum cleave_status begin_fold(struct job *job, struct cleave_error *err)
     take_for(job, job->left);
     take_for(job, job->right);
     if (comes == NULL) {
-        begin_if_all(job);
+        begin_if_ready(job);
         return CLEAVE_OK;
     }
     return begin_after(job, &comes->buffer, (int)note->peer, note->moves, err);
@@ -291,13 +265,13 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
     if (job == NULL)
         return cv_fail_memory(err, "the orders of a rank");
     job->worker = worker;
-    job->note = worker->note;
-    job->missing = 1; /* what the order itself is about */
-    if (job->note.kind == CV_MAP_GIVE) {
-        job->out = take_held(worker, job->note.id);
+    job->order = worker->message;
+    job->missing = 1; /* for the order itself */
+    if (job->order.kind == CV_MAP_GIVE) {
+        job->out = take_held(worker, job->order.id);
         if (job->out != NULL) {
             take_for(job, job->out);
-            begin_if_all(job);
+            begin_if_ready(job);
             return CLEAVE_OK;
         }
         free_job(job);
@@ -306,64 +280,55 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
     job->out = calloc(1, sizeof *job->out);
     if (job->out == NULL)
         status = cv_fail_memory(err, "a partial result");
-    else if (job->note.kind == CV_MAP_FOLD)
+    else if (job->order.kind == CV_MAP_FOLD)
         status = begin_fold(job, err);
     else
-        status = begin_after(job, &job->input, 0, job->note.id, err);
+        status = begin_after(job, &job->input, 0, job->order.id, err);
     if (status != CLEAVE_OK)
         free_job(job);
     return status;
 }
 
-/* A partial comes ahead. */
+/* Receive a partial that was sent ahead. */
 static enum cleave_status await(struct worker *worker, struct cleave_error *err)
 {
-    const struct cv_map_message *note = &worker->note;
+    const struct cv_map_message *message = &worker->message;
     struct held *held = calloc(1, sizeof *held);
 
-    if (held == NULL || note->bytes > SIZE_MAX / 2 ||
-        cleave_mpi_buffer_resize(&held->buffer, (size_t)note->bytes) == NULL) {
+    if (held == NULL || message->bytes > SIZE_MAX / 2 ||
+        cleave_mpi_buffer_resize(&held->buffer, (size_t)message->bytes) == NULL) {
         free_held(held);
         return cv_fail_memory(err, "what comes from another rank");
     }
-    keep(worker, held, note->id);
-    if (note->bytes == 0)
+    keep(worker, held, message->id);
+    if (message->bytes == 0)
         return CLEAVE_OK;
-    held->coming = true;
-    held->item = (struct cv_map_requests_item){ .done = ahead_came,
-                                                .context = held,
-                                                .bytes = held->buffer.bytes,
-                                                .size = held->buffer.size,
-                                                .rank = (int)note->peer,
-                                                .tag = cv_map_requests_tag(note->id),
-                                                .in = true };
-    return cv_map_requests_begin(&worker->requests, &held->item, err);
+    held->receiving = true;
+    return cv_map_move(&worker->requests, &held->transfer, true, &held->buffer,
+                       (int)message->peer, message->id, ahead_received, held, err);
 }
 
-static void order_came(void *context, struct cv_map_requests_item *item, int from)
+static void order_received(void *context)
 {
     struct worker *worker = context;
     struct cleave_error err;
     enum cleave_status status = CLEAVE_OK;
 
-    (void)from;
-    if (worker->note.kind == CV_MAP_STOP) {
+    if (worker->message.kind == CV_MAP_STOP) {
         worker->stopped = true;
-        cv_map_error_of(&worker->note, &worker->stop);
+        cv_map_get_error(&worker->message, &worker->stop);
         cv_map_tasks_drop(worker->tasks);
         return;
     }
-    status =
-        worker->note.kind == CV_MAP_AWAIT ? await(worker, &err) : begin_job(worker, &err);
+    status = worker->message.kind == CV_MAP_AWAIT ? await(worker, &err)
+                                                  : begin_job(worker, &err);
     if (status == CLEAVE_OK)
-        status = cv_map_requests_begin(&worker->requests, item, &err);
+        status = cv_map_begin(&worker->requests, &worker->listen, &err);
     if (status != CLEAVE_OK)
         break_off(worker, &err);
 }
 
-/* --- the whole ---------------------------------------------------------------------------- */
-
-/* Until all that was begun is over. */
+/* Work until STOP; if `stopped`, until everything in progress has ended. */
 static enum cleave_status settle(struct worker *worker, bool stopped,
                                  struct cleave_error *err)
 {
@@ -388,15 +353,9 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
     const struct cv_map_message leave = { .kind = CV_MAP_LEFT };
     enum cleave_status status;
 
-    cv_map_requests_init(&worker.requests, comm);
-    worker.listen = (struct cv_map_requests_item){ .done = order_came,
-                                                   .context = &worker,
-                                                   .bytes = (unsigned char *)&worker.note,
-                                                   .size = sizeof worker.note,
-                                                   .rank = 0,
-                                                   .tag = CV_MAIL_ORDER,
-                                                   .in = true };
-    status = cv_map_requests_begin(&worker.requests, &worker.listen, err);
+    worker.requests.comm = comm;
+    status = cv_map_listen(&worker.requests, &worker.listen, &worker.message, 0,
+                           order_received, &worker, err);
     if (status == CLEAVE_OK)
         status = settle(&worker, false, err);
     if (status == CLEAVE_OK)
@@ -410,7 +369,7 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
         if (status != CLEAVE_OK)
             *err = worker.stop;
     } else {
-        /* The others wait for this rank: it is for the program to end them. */
+        /* The other ranks wait for this one: the program must end them. */
         MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
     }
     while (worker.held != NULL)

@@ -1,4 +1,5 @@
-/* mpi_try.h -- return an MPI error code as soon as there is one. SPDX-License-Identifier: MIT */
+/* mpi_try.h -- return an MPI error code as soon as there is one.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_MPI_TRY_H
 #define CV_MPI_TRY_H
 #include <mpi.h>

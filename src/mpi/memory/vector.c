@@ -1,4 +1,4 @@
-/* vector.c -- the elements of a reduction as bytes in memory. SPDX-License-Identifier: MIT */
+/* vector.c -- elements of a reduction in memory. SPDX-License-Identifier: MIT */
 #include "mpi/memory/vector.h"
 
 #include <stdlib.h>
@@ -6,8 +6,7 @@
 
 #include "mpi/memory/mpi_try.h"
 
-/* Copies within a process travel under this tag. */
-enum { TAG_COPY = 9 };
+enum { TAG_COPY = 9 }; /* messages of a rank to itself */
 
 int cv_vector_init(struct cv_vector *vector, int count, MPI_Datatype type, MPI_Op op)
 {
@@ -51,7 +50,6 @@ void cv_vector_cut(struct cv_vector *vector, double segment_bytes)
 
 void cv_vector_slice(struct cv_vector *vector, int pieces)
 {
-    /* As above. */
     if (pieces > vector->count || vector->extent <= 0)
         pieces = vector->extent <= 0 ? 1 : vector->count;
     vector->segment = (vector->count - 1) / pieces + 1;
@@ -106,4 +104,15 @@ void cv_scratch_free(struct cv_scratch *scratch)
 {
     free(scratch->bytes);
     *scratch = (struct cv_scratch){ 0 };
+}
+
+int cv_scratch_vector(struct cv_scratch *scratch, const struct cv_vector *vector,
+                      char **out)
+{
+    char *bytes = cv_scratch_get(scratch, vector->span);
+
+    if (bytes == NULL)
+        return MPI_ERR_NO_MEM;
+    *out = bytes - vector->lower;
+    return MPI_SUCCESS;
 }

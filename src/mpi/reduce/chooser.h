@@ -1,86 +1,83 @@
-/* chooser.h -- what "auto" is. SPDX-License-Identifier: MIT
+/* chooser.h -- the policy "auto". SPDX-License-Identifier: MIT
  *
- * Calls of a communicator are sorted by size of the vector (factors of four), by whether
- * the operator commutes and by who wants the result. Of each sort some calls
- * are measured, a few in a row, which is a heat: when every rank came, when the result
- * was there. After a heat, arrival spread and time from the last arrival to the result of
- * its calls are agreed on by one MPI_Iallreduce that is waited for two calls later, so
- * all ranks know the same in the same call. All other calls use the policy that is best,
- * and read no clock.
+ * Calls of a communicator belong to classes: by size of the vector (factors of four), by
+ * whether the operator commutes, and by the ranks that want the result. In each class
+ * some consecutive calls, a batch, are measured: the arrival of every rank, and the
+ * result. After a batch, ranks agree on the arrival spread and on the time from the last
+ * arrival to the result by one MPI_Iallreduce, which they wait for two calls later: so
+ * all ranks know the same in the same call. All other calls use the best policy and read
+ * no clock.
  *
- * In the first heats all policies take turns, as far as what they may lose is within a
- * fiftieth of the time since the first: so the first heat of all is the MPI library's, and one
- * that is surely worse steps aside. Then heats come ever more seldom, down to
- * one in 128 calls. They watch how ranks arrive, and all begins anew when arrivals spread
- * much more or much less than they did; policies that are not in use are tried then as
- * often as that takes a fiftieth of the time at most. */
+ * In the first batches all policies take turns, as long as expected losses are within 2 %
+ * of the time since the first batch, which is the MPI library's; a policy that is surely
+ * worse is dropped. Then batches become rarer, down to one in 128 calls. If arrivals
+ * spread much more or less than before, learning starts again. Other policies are tried
+ * for at most 2 % of the time. */
 #ifndef CV_CHOOSER_H
 #define CV_CHOOSER_H
-#include <stdbool.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include "mpi/reduce/mpi_names.h"
 
-/* The MPI library's own way, the dynamic policy that fits the operator, and greedy. */
+/* The MPI library, the dynamic policy that fits the operator, and greedy. */
 enum { CV_ARM_OWN, CV_ARM_DYNAMIC, CV_ARM_GREEDY, CV_ARMS };
-enum { CV_ARM_TIMES = 12, CV_SIZES = 16, CV_SORTS = 6 * CV_SIZES };
-enum { CV_HEAT = 6 }; /* calls in a heat, at most */
+enum { CV_ARM_TIMES = 12, CV_SIZES = 16, CV_CLASSES = 6 * CV_SIZES };
+enum { CV_BATCH = 6 }; /* most calls in a batch */
 
 struct cv_arm {
-    double times_s[CV_ARM_TIMES]; /* the newest ones, in a ring */
+    double times_s[CV_ARM_TIMES]; /* the last times, in a ring */
     unsigned measured;
     double median_s;
 };
 
 struct cv_choice {
-    /* What most calls look at, and no more than that. */
-    unsigned calls, next_heat;
+    /* For most calls, in one cache line. */
+    unsigned calls, next_batch;
     int best;               /* arm in use                                 */
     unsigned used[CV_ARMS]; /* calls that used an arm                     */
-    unsigned period, heats, odd, patience;
+    unsigned period, batches, odd, patience;
     unsigned accounted;     /* calls that are in spent_s                  */
-    double spent_s, lost_s; /* by all calls; by trials that did not pay   */
-    double set_up;          /* what the first trial sets up may take, in calls of
-                               the arm in use; 0: next to nothing         */
-    double newest_s;        /* of the arm in use                          */
-    double began_s, now_s;  /* when all had come to the first and to the newest
-                               call measured, by one clock; 0: none yet   */
+    double spent_s, lost_s; /* by all calls; by slower trials             */
+    double set_up;          /* cost of the first trial, in calls of the arm in use */
+    double newest_s;        /* last time of the arm in use                */
+    double began_s, now_s;  /* last arrival at the first and at the last measured
+                               call, by one clock; 0: none                */
     double spread_s[CV_ARM_TIMES];
     unsigned spreads;
     double median_spread_s, usual_spread_s;
     struct cv_arm arms[CV_ARMS];
 };
 
-/* The calls that are being measured, or were and are being agreed on. */
+/* Calls that are being measured or agreed on. */
 struct cv_trial_batch {
-    int sort;
-    int length, done; /* calls; no heat if 0        */
-    unsigned idle;    /* calls of other sorts since */
+    int class;
+    int length, done; /* calls; 0: no batch            */
+    unsigned idle;    /* calls of other classes since  */
     struct {
         int arm;
-        bool counts; /* not if it sets something up */
-    } calls[CV_HEAT];
-    double mine[3 * CV_HEAT], all[3 * CV_HEAT];
+        bool counts; /* false for the first call of an arm */
+    } calls[CV_BATCH];
+    double mine[3 * CV_BATCH], all[3 * CV_BATCH];
 };
 
 struct cv_chooser {
-    struct cv_choice *choices; /* owned, CV_SORTS                       */
+    struct cv_choice *choices; /* owned, CV_CLASSES                       */
     MPI_Request agreeing;
-    unsigned wait_calls; /* before it is waited for               */
-    struct cv_trial_batch heat;
-    double clock_offset_s; /* rank 0's clock minus ours             */
+    unsigned wait_calls; /* before `agreeing` is waited for       */
+    struct cv_trial_batch batch;
+    double clock_offset_s; /* clock of rank 0 minus this rank's      */
     bool clock_known;
     bool apart;  /* not all ranks share memory                      */
-    bool set_up; /* some other policy than the MPI library's was tried */
+    bool set_up; /* another arm than the MPI library was tried      */
 };
 
-/* What a call is to do. */
 struct cv_pick {
     enum cv_mpi_policy policy;
     bool measured;
     double came_s;
 };
 
-/* Who is to have the result: the root, all, or each a part of it. */
+/* Ranks that get the result: the root, all, or each a part. */
 enum cv_mpi_reach { CV_TO_ROOT, CV_TO_ALL, CV_TO_PARTS };
 
 struct cv_kind {
@@ -89,25 +86,23 @@ struct cv_kind {
     enum cv_mpi_reach reach;
 };
 
-/* The policy of this call. */
 int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_kind *kind,
                     struct cv_pick *out);
-/* What is kept of all calls of a kind, for cv_chooser_passes; after one was picked. */
+/* The state of a class, for cv_chooser_passes; after cv_chooser_pick. */
 struct cv_choice *cv_chooser_choice(const struct cv_chooser *chooser,
                                     const struct cv_kind *kind);
-/* Whether a call of that kind is the MPI library's, and nothing is to be measured or agreed on in
- * it: the same as picking it, at a tenth of the cost. */
+/* Whether the MPI library executes a call, without measurement: as cv_chooser_pick, at a
+ * tenth of its cost. */
 bool cv_chooser_passes(const struct cv_chooser *chooser, struct cv_choice *choice);
-/* The same without measuring. */
+/* The best policy, without measurement. */
 enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
                                    const struct cv_kind *kind);
-/* After a measured call. `has_result`: this rank has to have it. */
+/* After a measured call. `has_result`: this rank gets the result. */
 int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_pick *pick,
                     bool has_result);
 void cv_chooser_free(struct cv_chooser *chooser);
 
-/* What follows from measurements: local, the same on all ranks. An arm's new time, and when
- * the last rank had come. */
+/* A measured call, the same on all ranks; came_s: arrival of the last rank. */
 struct cv_trial_time {
     int arm;
     double came_s, spread_s, time_s;
@@ -115,17 +110,13 @@ struct cv_trial_time {
 };
 
 void cv_choice_begin(struct cv_choice *choice);
-void cv_choice_learn(struct cv_choice *choice, const struct cv_trial_time *lap);
-/* The arms of the next heat, whether they count, and when the one after that is due. */
-void cv_choice_plan(struct cv_choice *choice, struct cv_trial_batch *heat);
+void cv_choice_learn(struct cv_choice *choice, const struct cv_trial_time *trial);
+/* Plan the next batch, and when the one after it is due. */
+void cv_choice_plan(struct cv_choice *choice, struct cv_trial_batch *batch);
 
-/* How a sort of calls is described, for reports. */
-enum cv_mpi_policy cv_chooser_policy(const struct cv_chooser *chooser, int sort, int arm);
-double cv_chooser_bytes(int sort);
-
-/* Seconds since some moment in the past, and how far rank 0's clock is from this one's, and
- * whether some ranks do not share memory: collective. */
-double cv_clock_s(void);
-int cv_clock_offset(MPI_Comm comm, double *out_s, bool *out_apart);
+/* For reports. */
+enum cv_mpi_policy cv_chooser_policy(const struct cv_chooser *chooser, int class,
+                                     int arm);
+double cv_chooser_bytes(int class);
 
 #endif

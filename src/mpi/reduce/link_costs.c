@@ -1,28 +1,29 @@
-/* link_costs.c -- what transfers and combinations take, measured and agreed on.
+/* link_costs.c -- costs of transfers and combinations, measured and agreed on.
  * SPDX-License-Identifier: MIT
  *
- * A sum of doubles tells the cost of combining and, unless ranks share processors, a few
- * messages to and fro with a few others latency and bandwidth. What the operator in use takes is
- * noted in reductions 1, 2, 4, 8, ... and agreed on by an MPI_Iallreduce that the
- * next one waits for, so that all ranks change their mind in the same call. */
-#include "mpi/reduce/tree_plan.h"
+ * The cost of combining is that of a sum of doubles; latency and bandwidth, unless ranks
+ * share processors, are those of a few messages with a few other ranks. The cost of the
+ * operator in use is noted in reductions 1, 2, 4, 8, ... and agreed on by an
+ * MPI_Iallreduce that the next reduction waits for, so that all ranks use it in the same
+ * call. */
+#include "mpi/reduce/tree_algorithm.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
 #include "mpi/reduce/comm_state.h"
 #include "mpi/memory/mpi_try.h"
-#include "mpi/memory/mpi_wait.h"
+#include "mpi/memory/shared_memory.h"
 
 enum { SMALL = 8, LARGE = 65536, TIMES = 4, LARGE_TIMES = 2, PARTNERS = 3 };
 
-/* Where ranks share processors a message takes as long as it takes to be scheduled, which
- * messages to and fro, each after the other, would tell ten times over; what it carries is
- * copied in memory, at about the speed of a sum. */
+/* If ranks share processors, a message takes as long as scheduling its receiver; round
+ * trips would show ten times that. Its bytes are copied in memory, at about the speed of
+ * a sum. */
 static const double crowded_latency = 20e-6;
 
-/* The mean time of a message of `bytes` one way, of `times`. `anew`: the first one makes the
- * connection, or the buffer known to the network, and does not count. */
+/* Mean time of a message of `bytes` in one direction. `anew`: do not count the first
+ * message, which opens the connection or registers the buffer. */
 static int ping(MPI_Comm comm, int rank, int peer, char *buffer, int bytes, int times,
                 bool anew, double *out_s)
 {
@@ -61,11 +62,11 @@ static double combine_time(char *buffer)
     return best / (DOUBLES * sizeof(double));
 }
 
-/* What a rank tells the others of where it is. */
+/* The description of a rank. */
 struct sight {
-    uint64_t machine; /* by its name                            */
+    uint64_t machine; /* hash of its name                       */
     double combine_byte_s;
-    cpu_set_t processors; /* that it may run on                     */
+    cpu_set_t processors; /* allowed for the rank                   */
 };
 
 static int look(struct sight *out)
@@ -82,8 +83,7 @@ static int look(struct sight *out)
     return MPI_SUCCESS;
 }
 
-/* Whether some machine has fewer processors than ranks: of all that one of these may run
- * on. */
+/* Whether some machine has more ranks than processors that they may run on. */
 static bool is_crowded(const struct sight *all, int size)
 {
     for (int first = 0; first < size; first++) {
@@ -93,7 +93,7 @@ static bool is_crowded(const struct sight *all, int size)
         while (before < first && all[before].machine != all[first].machine)
             before++;
         if (before < first)
-            continue; /* was looked at */
+            continue; /* counted already */
         for (int i = first + 1; i < size; i++)
             if (all[i].machine == all[first].machine) {
                 CPU_OR(&processors, &processors, &all[i].processors);
@@ -105,8 +105,8 @@ static bool is_crowded(const struct sight *all, int size)
     return false;
 }
 
-/* What everybody sees. Among few ranks, who may all share a processor, nobody spins; among many,
- * calls that do not wait would have everybody send to everybody. */
+/* Few ranks may share a processor and must not spin; with many ranks, nonblocking calls
+ * would send all to all. */
 static int exchange(const struct sight *mine, struct sight *all, MPI_Comm comm, int size)
 {
     enum { FEW = 64 };
@@ -120,8 +120,8 @@ static int exchange(const struct sight *mine, struct sight *all, MPI_Comm comm, 
     return cv_mpi_wait_long(&request);
 }
 
-/* One call for all that each rank knows by itself: where ranks share processors every
- * collective call takes as long as a reduction. */
+/* One call for everything: if ranks share processors, a collective call takes as long as
+ * a reduction. */
 static int gather(struct cv_link_costs *costs, MPI_Comm comm, char *buffer)
 {
     struct sight mine, *all;
@@ -149,7 +149,7 @@ static int gather(struct cv_link_costs *costs, MPI_Comm comm, char *buffer)
     return code;
 }
 
-/* For a tree that is fixed the slowest counts. */
+/* The slowest rank determines the costs of fixed trees. */
 static void summarize(struct cv_link_costs *costs, const double *all, int size)
 {
     double small = 0, large = 0;
@@ -163,8 +163,8 @@ static void summarize(struct cv_link_costs *costs, const double *all, int size)
     costs->byte_s = large > small ? (large - small) / (LARGE - SMALL) : 0;
 }
 
-/* Messages to and fro with a few other ranks. What they take with the quickest of these is
- * likely to be the rank's own doing. */
+/* Round trips with a few other ranks. The time with the fastest of them is likely to be
+ * that of the rank. */
 static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size,
                          char *buffer)
 {

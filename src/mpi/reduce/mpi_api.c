@@ -1,11 +1,14 @@
 /* mpi_api.c -- the calls of <cleave/mpi.h>. SPDX-License-Identifier: MIT */
-#include <cleave/mpi.h>
+#include "mpi/reduce/mpi_call.h"
 
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
-
-#include "mpi/reduce/mpi_process.h"
-#include "mpi/reduce/mpi_parts.h"
+#include <cleave/mpi.h>
 #include "mpi/memory/mpi_try.h"
+#include "mpi/reduce/comm_state.h"
 
 struct cleave_mpi_request {
     struct cv_reduction reduction; /* unless the MPI library does it */
@@ -14,8 +17,7 @@ struct cleave_mpi_request {
     MPI_Comm comm; /* borrowed */
 };
 
-/* The same as asking for the policy of a name, within the instructions that are at hand:
- * short reductions take so little that each cache line more can be measured. */
+/* Without a call: in short reductions every cache line can be measured. */
 static bool is_auto(const char *policy)
 {
     return policy == NULL || (policy[0] == 'a' && policy[1] == 'u' && policy[2] == 't' &&
@@ -36,13 +38,8 @@ int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatyp
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm);
-    return reduce_by_name(&(struct cv_mpi_call){ .send = sendbuf,
-                                                 .recv = recvbuf,
-                                                 .count = count,
-                                                 .type = type,
-                                                 .op = op,
-                                                 .root = root,
-                                                 .comm = comm },
+    return reduce_by_name(&(struct cv_mpi_call){ sendbuf, recvbuf, count, type, op, root,
+                                                 CV_TO_ROOT, comm, NULL, 0 },
                           policy);
 }
 
@@ -51,13 +48,8 @@ int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Data
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
-    return reduce_by_name(&(struct cv_mpi_call){ .send = sendbuf,
-                                                 .recv = recvbuf,
-                                                 .count = count,
-                                                 .type = type,
-                                                 .op = op,
-                                                 .reach = CV_TO_ALL,
-                                                 .comm = comm },
+    return reduce_by_name(&(struct cv_mpi_call){ sendbuf, recvbuf, count, type, op, 0,
+                                                 CV_TO_ALL, comm, NULL, 0 },
                           policy);
 }
 
@@ -111,7 +103,7 @@ static int begin_ours(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
         policy = cv_chooser_best(&state->chooser, &kind);
     }
     request->is_mpis = false;
-    CV_MPI_TRY(cv_call_begin(call, policy, state, &request->reduction));
+    CV_MPI_TRY(cv_reduction_begin(call, policy, state, &request->reduction));
     return cv_reduction_drive(&request->reduction, false);
 }
 
@@ -124,12 +116,12 @@ static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_mpi_process_raise(call->comm, MPI_ERR_COUNT);
-    code = cv_call_team(call, &state);
+    code = cv_call_state(call, &state);
     if (code == MPI_SUCCESS && state != NULL && !cv_mpi_policy_is_fixed(policy))
         code = cv_mpi_process_place(state, &may);
     if (code == MPI_SUCCESS &&
         (state == NULL || !may || cv_comm_state_open(state) != MPI_SUCCESS))
-        return begin_mpis(call, request); /* which raises what there is to raise */
+        return begin_mpis(call, request);
     if (code == MPI_SUCCESS)
         code = begin_ours(call, policy, state, request);
     return cv_mpi_process_raise(call->comm, code);
@@ -139,13 +131,8 @@ int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
                        MPI_Op op, int root, MPI_Comm comm, const char *policy,
                        struct cleave_mpi_request **request)
 {
-    const struct cv_mpi_call call = { .send = sendbuf,
-                                      .recv = recvbuf,
-                                      .count = count,
-                                      .type = type,
-                                      .op = op,
-                                      .root = root,
-                                      .comm = comm };
+    const struct cv_mpi_call call = { sendbuf, recvbuf,    count, type, op,
+                                      root,    CV_TO_ROOT, comm,  NULL, 0 };
     struct cleave_mpi_request *made;
     enum cv_mpi_policy known;
     int code = cv_call_policy(policy, &known);
@@ -200,7 +187,7 @@ int cleave_mpi_wait(struct cleave_mpi_request **request)
     return finish(request, true, &flag);
 }
 
-static int team_for(MPI_Comm comm, struct cv_comm_state **out)
+static int state_for(MPI_Comm comm, struct cv_comm_state **out)
 {
     int inter = 0;
 
@@ -215,12 +202,12 @@ static int team_for(MPI_Comm comm, struct cv_comm_state **out)
 int cleave_mpi_prepare(MPI_Comm comm)
 {
     struct cv_comm_state *state;
-    int code = team_for(comm, &state);
+    int code = state_for(comm, &state);
 
     if (code == MPI_SUCCESS && state != NULL)
         code = cv_reduction_drain(state);
     if (code == MPI_SUCCESS && state != NULL)
-        code = cv_comm_state_board(state);
+        code = cv_comm_state_make_words(state);
     if (code == MPI_SUCCESS && state != NULL)
         code = cv_link_costs_measure(&state->costs, state->comm);
     return cv_mpi_process_raise(comm, code);
@@ -230,7 +217,7 @@ int cleave_mpi_tune(MPI_Comm comm, const char *settings)
 {
     struct cleave_error err;
     struct cv_comm_state *state;
-    int code = team_for(comm, &state);
+    int code = state_for(comm, &state);
 
     if (code == MPI_SUCCESS && state != NULL &&
         cv_mpi_settings_read(settings, &state->settings, NULL, NULL, &err) != CLEAVE_OK)
@@ -243,4 +230,72 @@ const char *cleave_mpi_policy_name(int index)
     return index < 0 || index >= CV_MPI_POLICIES
                ? NULL
                : cv_mpi_policy_text((enum cv_mpi_policy)index);
+}
+
+/* --- Fortran ------------------------------------------------------------------------ */
+
+/* MPI_IN_PLACE and MPI_BOTTOM of Fortran are variables; only their addresses matter. Open
+ * MPI has them under the first names, MPICH has pointers to them under the second, and
+ * others for mpi_f08. */
+
+static bool is_constant(const void *address, const char *const *variables,
+                        const char *pointer)
+{
+    void *const *kept = dlsym(RTLD_DEFAULT, pointer);
+
+    for (; *variables != NULL; variables++)
+        if (address == dlsym(RTLD_DEFAULT, *variables))
+            return true;
+    return kept != NULL && address == *kept;
+}
+
+void *cv_fortran_address(void *address)
+{
+    static const char *const in_place[] = { "mpi_fortran_in_place_",
+                                            "MPIR_F08_MPI_IN_PLACE", NULL };
+    static const char *const bottom[] = { "mpi_fortran_bottom_", "MPIR_F08_MPI_BOTTOM",
+                                          NULL };
+
+    if (address == NULL)
+        return NULL;
+    if (is_constant(address, in_place, "MPIR_F_MPI_IN_PLACE"))
+        return MPI_IN_PLACE;
+    if (is_constant(address, bottom, "MPIR_F_MPI_BOTTOM"))
+        return MPI_BOTTOM;
+    return address;
+}
+
+/* Declared in cleave_mpi.f90; handles are numbers. */
+
+int cleave_mpi_fortran_reduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                              MPI_Fint op, int root, MPI_Fint comm, const char *policy);
+int cleave_mpi_fortran_allreduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                                 MPI_Fint op, MPI_Fint comm, const char *policy);
+int cleave_mpi_fortran_prepare(MPI_Fint comm);
+int cleave_mpi_fortran_tune(MPI_Fint comm, const char *settings);
+
+int cleave_mpi_fortran_reduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                              MPI_Fint op, int root, MPI_Fint comm, const char *policy)
+{
+    return cleave_mpi_reduce(cv_fortran_address(sendbuf), cv_fortran_address(recvbuf),
+                             count, PMPI_Type_f2c(type), PMPI_Op_f2c(op), root,
+                             PMPI_Comm_f2c(comm), policy);
+}
+
+int cleave_mpi_fortran_allreduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                                 MPI_Fint op, MPI_Fint comm, const char *policy)
+{
+    return cleave_mpi_allreduce(cv_fortran_address(sendbuf), cv_fortran_address(recvbuf),
+                                count, PMPI_Type_f2c(type), PMPI_Op_f2c(op),
+                                PMPI_Comm_f2c(comm), policy);
+}
+
+int cleave_mpi_fortran_prepare(MPI_Fint comm)
+{
+    return cleave_mpi_prepare(PMPI_Comm_f2c(comm));
+}
+
+int cleave_mpi_fortran_tune(MPI_Fint comm, const char *settings)
+{
+    return cleave_mpi_tune(PMPI_Comm_f2c(comm), settings);
 }

@@ -1,43 +1,35 @@
-/* mpi_call.h -- a call of the public interface, checked and ready to be carried out.
+/* mpi_call.h -- execution of a call of the public interface.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_MPI_CALL_H
 #define CV_MPI_CALL_H
-#include <stdbool.h>
-#include <mpi.h>
 #include "mpi/reduce/reduction.h"
 
-struct cv_mpi_call {
-    const void *send;
-    void *recv;
-    int count;
-    MPI_Datatype type;
-    MPI_Op op;
-    int root;
-    enum cv_mpi_reach reach;
-    MPI_Comm comm;
-    const int *parts; /* to parts: elements of each rank's; NULL: `block` of them */
-    int block;
-};
-
-/* The team that is to carry out a call, or NULL where the MPI library is: there is
- * nothing to gain, or it is to report the mistake in the arguments. Local. */
-int cv_call_team(const struct cv_mpi_call *call, struct cv_comm_state **out);
+/* The state of the communicator; NULL if the MPI library is to execute the call: there is
+ * nothing to gain, or it reports wrong arguments. Local. */
+int cv_call_state(const struct cv_mpi_call *call, struct cv_comm_state **out);
 
 enum { CV_SHORT_BYTES = 4096 };
 
-/* Whether "auto" hands a call on to the MPI library at once: because of its size alone,
- * which is the same on all ranks. Says no, for this rank, where reductions begun before
- * are to be ended first; cv_call_do sees to that. */
+/* Whether auto leaves a call to the MPI library because of its size, which is the same
+ * on all ranks. False on ranks with incomplete reductions, which cv_call_do completes
+ * first. */
 bool cv_call_is_short(int count, MPI_Datatype type);
 
-/* Make `r` ready for its turn, with a policy other than auto. Says what is wrong. */
-int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_comm_state *state, struct cv_reduction *r);
-/* The policy of a name, or the error. */
 int cv_call_policy(const char *name, enum cv_mpi_policy *out);
 
-/* What cleave_mpi_reduce and cleave_mpi_allreduce do. *out_ours: whether there was
- * anything to decide or to do here, before the MPI library; may be NULL. */
+/* cleave_mpi_reduce and the like. *out_ours: whether a policy decided or executed the
+ * call; may be NULL. */
 int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *out_ours);
+
+/* Complete a reduce-scatter call, which has buffers, type, operator and communicator:
+ * with a number of elements for each rank or, if `counts` is NULL, `block` elements each.
+ * False: left to cv_parts_by_mpi (no elements, more than an int can count, or wrong
+ * arguments). */
+bool cv_parts_fill(struct cv_mpi_call *call, const int *counts, int block);
+int cv_parts_by_mpi(const struct cv_mpi_call *call);
+
+/* The address of a buffer that Fortran passes: its MPI_IN_PLACE and MPI_BOTTOM become
+ * those of C. */
+void *cv_fortran_address(void *address);
 
 #endif

@@ -2,11 +2,12 @@
 #include "mpi/reduce/mpi_names.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "mpi/plan/slice_plan.h"
+#include "mpi/plan/replan_plan.h"
 
 static const char *const policies[] = {
 #define X(name, text) text,
@@ -23,14 +24,27 @@ enum word {
     MACHINE,
     SLICES,
     SHARE,
-    BOARD,
+    WINDOW,
     WORDS
 };
 
-static const char *const words[] = {
-    [VERBOSE] = "verbose",      [TRANSFER] = "transfer=TIME", [COMBINE] = "combine=TIME",
-    [SEGMENT] = "segment=SIZE", [LEAST] = "least=SIZE",       [MACHINE] = "machine=RANKS",
-    [SLICES] = "slices=RANKS",  [SHARE] = "share=SIZE",       [BOARD] = "board=window",
+#define IN(member) offsetof(struct cv_mpi_settings, member)
+static const struct {
+    const char *text;
+    enum cv_quantity kind;
+    double min;
+    size_t offset;
+    int max_ranks; /* above 0: an int, a number of ranks */
+} words[WORDS] = {
+    [VERBOSE] = { "verbose", CV_NUMBER, 0, 0, 0 },
+    [TRANSFER] = { "transfer=TIME", CV_SECONDS, 0, IN(transfer_s), 0 },
+    [COMBINE] = { "combine=TIME", CV_SECONDS, 0, IN(combine_s), 0 },
+    [SEGMENT] = { "segment=SIZE", CV_UNITS, 1, IN(segment_bytes), 0 },
+    [LEAST] = { "least=SIZE", CV_UNITS, 1, IN(least_bytes), 0 },
+    [MACHINE] = { "machine=RANKS", CV_UNITS, 0, IN(machine_ranks), 1000000 },
+    [SLICES] = { "slices=RANKS", CV_UNITS, 0, IN(slices), CV_MOST_SLICES },
+    [SHARE] = { "share=SIZE", CV_UNITS, 1, IN(share_bytes), 0 },
+    [WINDOW] = { "board=window", CV_NUMBER, 0, 0, 0 },
 };
 
 enum { WORD_SIZE = 64 };
@@ -69,22 +83,14 @@ enum cleave_status cv_mpi_policy_read(const char *text, enum cv_mpi_policy *out,
                    cv_shown(text, strlen(text), shown, sizeof shown), near);
 }
 
-/* The value if `word` is "name=value" for a listed "name=WHAT". */
-static const char *value_of(const char *word, enum word which)
+static enum cleave_status read_positive(const char *word, const char *value, int which,
+                                        double *out, struct cleave_error *err)
 {
-    size_t length = (size_t)(strchr(words[which], '=') - words[which]) + 1;
-
-    return strncmp(word, words[which], length) == 0 ? word + length : NULL;
-}
-
-static enum cleave_status read_positive(const char *word, const char *value,
-                                        enum cv_quantity kind, double min, double *out,
-                                        struct cleave_error *err)
-{
+    const double min = words[which].min;
     const char *expected;
     double number;
 
-    expected = cv_quantity_parse(value, kind, &number);
+    expected = cv_quantity_parse(value, words[which].kind, &number);
     if (expected != NULL)
         return cv_fail(err, CLEAVE_EINPUT, "%s in '%s'", expected, word);
     if (number < min || number <= 0)
@@ -94,17 +100,25 @@ static enum cleave_status read_positive(const char *word, const char *value,
     return CLEAVE_OK;
 }
 
-/* A whole number. */
-static enum cleave_status read_ranks(const char *word, const char *value, int max,
-                                     int *out, struct cleave_error *err)
+static enum cleave_status read_value(const char *word, const char *value, int which,
+                                     struct cv_mpi_settings *settings,
+                                     struct cleave_error *err)
 {
-    double ranks = 0;
+    char *member = (char *)settings + words[which].offset;
+    const int max = words[which].max_ranks;
+    double number = 0;
+    int ranks;
 
-    CV_TRY(read_positive(word, value, CV_UNITS, 0, &ranks, err));
-    if (ranks < 1 || ranks > max || ranks != floor(ranks))
+    CV_TRY(read_positive(word, value, which, &number, err));
+    if (max == 0) {
+        memcpy(member, &number, sizeof number);
+        return CLEAVE_OK;
+    }
+    if (number < 1 || number > max || number != floor(number))
         return cv_fail(err, CLEAVE_EINPUT, "expected a number of ranks, 1 to %d, in '%s'",
                        max, word);
-    *out = (int)ranks;
+    ranks = (int)number;
+    memcpy(member, &ranks, sizeof ranks);
     return CLEAVE_OK;
 }
 
@@ -119,8 +133,8 @@ static const char *word_at(const void *context, size_t i)
     const struct reading *reading = context;
 
     if (!reading->for_program)
-        return words[TRANSFER + i];
-    return i < WORDS ? words[i] : policies[i - WORDS];
+        return words[TRANSFER + i].text;
+    return i < WORDS ? words[i].text : policies[i - WORDS];
 }
 
 static enum cleave_status read_word(struct reading *reading, const char *word,
@@ -128,27 +142,18 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
 {
     struct cv_mpi_settings *settings = &reading->settings;
     char near[200], shown[WORD_SIZE];
-    const char *value;
 
-    if ((value = value_of(word, TRANSFER)) != NULL)
-        return read_positive(word, value, CV_SECONDS, 0, &settings->transfer_s, err);
-    if ((value = value_of(word, COMBINE)) != NULL)
-        return read_positive(word, value, CV_SECONDS, 0, &settings->combine_s, err);
-    if ((value = value_of(word, SEGMENT)) != NULL)
-        return read_positive(word, value, CV_UNITS, 1, &settings->segment_bytes, err);
-    if ((value = value_of(word, LEAST)) != NULL)
-        return read_positive(word, value, CV_UNITS, 1, &settings->least_bytes, err);
-    if ((value = value_of(word, SHARE)) != NULL)
-        return read_positive(word, value, CV_UNITS, 1, &settings->share_bytes, err);
-    if ((value = value_of(word, MACHINE)) != NULL)
-        return read_ranks(word, value, 1000000, &settings->machine_ranks, err);
-    if ((value = value_of(word, SLICES)) != NULL)
-        return read_ranks(word, value, CV_MOST_SLICES, &settings->slices, err);
-    if (strcmp(word, words[BOARD]) == 0) {
+    for (int which = TRANSFER; which < WINDOW; which++) {
+        const size_t length = strcspn(words[which].text, "=") + 1;
+
+        if (strncmp(word, words[which].text, length) == 0)
+            return read_value(word, word + length, which, settings, err);
+    }
+    if (strcmp(word, words[WINDOW].text) == 0) {
         settings->window = true;
         return CLEAVE_OK;
     }
-    if (reading->for_program && strcmp(word, words[VERBOSE]) == 0) {
+    if (reading->for_program && strcmp(word, words[VERBOSE].text) == 0) {
         reading->verbose = true;
         return CLEAVE_OK;
     }

@@ -23,28 +23,26 @@ enum cv_mpi_policy {
         CV_MPI_POLICIES
 };
 
-/* Whether a policy stands for a tree that is the same in every run. */
+/* Policies whose tree is the same in every run. */
 bool cv_mpi_policy_is_fixed(enum cv_mpi_policy policy);
 const char *cv_mpi_policy_text(enum cv_mpi_policy policy);
 /* NULL means auto. */
 enum cleave_status cv_mpi_policy_read(const char *text, enum cv_mpi_policy *out,
                                       struct cleave_error *err);
 
-/* All zero: as seems best. */
+/* 0: automatic. */
 struct cv_mpi_settings {
-    double transfer_s, combine_s; /* 0: measure             */
+    double transfer_s, combine_s; /* costs; 0: measure */
     double segment_bytes;
-    double
-        least_bytes; /* shorter vectors are left to the MPI library, but by a policy that
-                           promises a certain tree                                      */
-    double share_bytes; /* of memory, for tree-dyn on one machine: 0: as seems best */
-    bool window;        /* meet there in any case                                  */
-    int slices; /* that tree-replan cuts vectors into; 1: never; 0: as seems best */
-    int machine_ranks; /* so many ranks in a row share a machine; 1: none do; 0: ask */
+    double least_bytes; /* shorter vectors are left to MPI, except by fixed policies */
+    double share_bytes; /* shared memory of tree-dyn on one machine */
+    bool window;        /* use a window even if ranks share memory */
+    int slices;         /* of tree-replan; 1: none */
+    int machine_ranks;  /* neighbouring ranks that share a machine; 1: no machines */
 };
 
-/* Read words separated by commas: those of cleave_mpi_tune, and, if `policy` is not NULL,
- * the name of a policy and "verbose". On failure outputs are unchanged. */
+/* Read words separated by commas: settings of cleave_mpi_tune and, if `policy` is not
+ * NULL, the name of a policy and "verbose". On failure outputs are unchanged. */
 enum cleave_status cv_mpi_settings_read(const char *text,
                                         struct cv_mpi_settings *settings,
                                         enum cv_mpi_policy *policy, bool *verbose,

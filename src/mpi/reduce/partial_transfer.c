@@ -1,12 +1,50 @@
-/* partial_transfer.c -- one partial from one rank to another, segment by segment.
+/* partial_transfer.c -- buffers of a reduction, and transfers of partials.
  * SPDX-License-Identifier: MIT */
-#include "mpi/reduce/partial_transfer.h"
+#include "mpi/reduce/reduction.h"
 
 #include "mpi/memory/mpi_try.h"
 
+int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count)
+{
+    const struct cv_vector *vector = &r->vector;
+    double since = PMPI_Wtime();
+    int code = PMPI_Reduce_local(in, inout, count, vector->type, vector->op);
+
+    r->combine_s += PMPI_Wtime() - since;
+    r->combined_bytes += vector->bytes * count / vector->count;
+    return code;
+}
+
+int cv_reduction_recv_buffers(struct cv_reduction *r)
+{
+    size_t span = cv_vector_segment_span(&r->vector);
+
+    if (r->recv_buffers == NULL)
+        r->recv_buffers = cv_scratch_get(&r->state->recv_buffers,
+                                         (span + 63) / 64 * 64 * (CV_DEPTH + 1));
+    return r->recv_buffers != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+char *cv_reduction_recv_buffer(const struct cv_reduction *r, long i)
+{
+    size_t span = (cv_vector_segment_span(&r->vector) + 63) / 64 * 64;
+
+    return r->recv_buffers + (size_t)(i % (CV_DEPTH + 1)) * span - r->vector.lower;
+}
+
+int cv_reduction_whole(struct cv_reduction *r)
+{
+    if (r->whole == NULL && r->state->rank == r->root)
+        r->whole = r->recv;
+    return r->whole != NULL ? MPI_SUCCESS
+                            : cv_scratch_vector(&r->state->whole, &r->vector, &r->whole);
+}
+
+/* --- transfers ---------------------------------------------------------------------- */
+
 enum { HEADER_INTS = sizeof(struct cv_header) / sizeof(int) };
 
-/* Whoever is told waits for it, so that this does not wait long. */
+/* The receiver waits for it, so this does not block long. */
 int cv_partial_transfer_tell(struct cv_reduction *r, int to, enum cv_header_kind kind,
                              int lo, int hi)
 {
@@ -34,7 +72,7 @@ void cv_partial_transfer_send(struct cv_reduction *r, int to)
     stream_begin(&r->out, to);
 }
 
-/* Send segments of what is at `from`, as far as they are `ready`. */
+/* Send the first `ready` segments of `from`. */
 static int post_sends(struct cv_reduction *r, const char *from, int ready)
 {
     const struct cv_vector *vector = &r->vector;
@@ -113,7 +151,7 @@ static int combine_segment(struct cv_reduction *r, int i)
                           r->state->comm, r->state->rank);
 }
 
-/* Combine what has arrived, if that was waited for, and make room for more. */
+/* Combine the segment that was waited for, and post further receives. */
 static int take_segments(struct cv_reduction *r)
 {
     const struct cv_vector *vector = &r->vector;

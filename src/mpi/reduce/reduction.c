@@ -1,13 +1,13 @@
-/* reduction.c -- the queue of a team's reductions, advanced step by step.
- * SPDX-License-Identifier: MIT */
+/* reduction.c -- reductions of a communicator in a queue. SPDX-License-Identifier: MIT */
 #include "mpi/reduce/reduction.h"
 
+#include <math.h>
 #include <sched.h>
 
-#include "mpi/reduce/mpi_process.h"
+#include "mpi/reduce/comm_state.h"
 #include "mpi/memory/mpi_try.h"
 
-void cv_reduction_add(struct cv_reduction *r)
+static void enqueue(struct cv_reduction *r)
 {
     struct cv_comm_state *state = r->state;
 
@@ -23,7 +23,52 @@ void cv_reduction_add(struct cv_reduction *r)
     cv_mpi_process_pend(1);
 }
 
-/* MPI_Reduce itself, for its turn in the queue. */
+/* Dynamic policies send a partial in CV_DEPTH segments: all are in flight at once, and no
+ * rank wakes up only to send the next one. */
+static const double least_segment = 262144, most_segment = 16777216;
+/* Between machines, segments that MPI libraries send eagerly. */
+static const double least_apart = 32768;
+
+static double dynamic_segment(const struct cv_comm_state *state,
+                              enum cv_mpi_policy policy, double bytes)
+{
+    const double min = policy == CV_MPI_TREE_REPLAN ? least_apart : least_segment;
+
+    if (state->settings.segment_bytes > 0)
+        return state->settings.segment_bytes;
+    return fmin(fmax(bytes / CV_DEPTH, min), most_segment);
+}
+
+int cv_reduction_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
+                       struct cv_comm_state *state, struct cv_reduction *r)
+{
+    bool at_root = state->rank == call->root;
+
+    r->state = state;
+    CV_MPI_TRY(cv_vector_init(&r->vector, call->count, call->type, call->op));
+    if (policy == CV_MPI_TREE_DYN && !r->vector.commutes)
+        return cv_mpi_process_error("tree-dyn needs an operator that commutes; "
+                                    "ordered-tree-dyn does not");
+    if (policy == CV_MPI_TREE_REPLAN && !r->vector.commutes)
+        return cv_mpi_process_error("tree-replan needs an operator that commutes; "
+                                    "ordered-tree-dyn does not");
+    r->policy = policy == CV_MPI_FIXED ? CV_MPI_BINOMIAL : policy;
+    r->root = call->root;
+    r->in_place = call->send == MPI_IN_PLACE && at_root;
+    r->recv = at_root ? call->recv : NULL;
+    r->send = r->in_place ? call->recv : call->send;
+    /* If all ranks get the result, all use MPI_IN_PLACE or none. */
+    if (call->send == MPI_IN_PLACE && !at_root)
+        r->send = call->recv;
+    r->blocks = false;
+    if (policy == CV_MPI_TREE_DYN || policy == CV_MPI_ORDERED ||
+        policy == CV_MPI_TREE_REPLAN)
+        cv_vector_cut(&r->vector, dynamic_segment(state, policy, r->vector.bytes));
+    enqueue(r);
+    return MPI_SUCCESS;
+}
+
+/* MPI_Reduce in the queue. */
 static int mpi_begin(struct cv_reduction *r)
 {
     return PMPI_Ireduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
@@ -43,22 +88,22 @@ static const struct cv_reduction_algorithm *scheme_of(enum cv_mpi_policy policy)
 {
     switch (policy) {
     case CV_MPI_TREE_DYN:
-        return &cv_scheme_tree_dyn;
+        return &cv_algorithm_tree_dyn;
     case CV_MPI_ORDERED:
-        return &cv_scheme_ordered;
+        return &cv_algorithm_ordered;
     case CV_MPI_TREE_REPLAN:
-        return &cv_scheme_tree_replan;
+        return &cv_algorithm_tree_replan;
     case CV_MPI_MPI:
         return &scheme_mpi;
     default:
-        return &cv_scheme_tree;
+        return &cv_algorithm_tree;
     }
 }
 
 static int begin(struct cv_reduction *r)
 {
     r->keeps_order = !r->vector.commutes || r->policy == CV_MPI_ORDERED;
-    r->whole = r->berths = NULL;
+    r->whole = r->recv_buffers = NULL;
     r->in.posted = r->in.done = r->out.posted = r->out.done = 0;
     r->combine_s = r->combined_bytes = 0;
     r->awaited = NULL;
@@ -69,7 +114,6 @@ static int begin(struct cv_reduction *r)
     return r->algorithm->advance(r, &r->awaited);
 }
 
-/* Wait for what the reduction named, or ask for it. */
 static int await_once(struct cv_reduction *r, bool block, int *complete)
 {
     r->which = 0;
@@ -85,8 +129,7 @@ static int await_once(struct cv_reduction *r, bool block, int *complete)
     return MPI_SUCCESS;
 }
 
-/* Where ranks share processors whoever waits lets the others go on: not every MPI library sees
- * to that, and then those that have something to do wait for the end of a time slice. */
+/* If ranks share processors, a waiting rank yields; not every MPI library does. */
 static int await(struct cv_reduction *r, bool block, int *complete)
 {
     if (!block || !r->state->costs.crowded)
@@ -99,7 +142,7 @@ static int await(struct cv_reduction *r, bool block, int *complete)
     }
 }
 
-/* One step of the reduction at the head of the queue; *out: it has to wait for others. */
+/* One step of the first reduction in the queue; *out_stuck: it waits for other ranks. */
 static int step(struct cv_comm_state *state, bool block, bool *out_stuck)
 {
     struct cv_reduction *r = state->first;

@@ -1,15 +1,15 @@
-/* fit.c -- what chunks cost, from those seen so far. SPDX-License-Identifier: MIT */
+/* fit.c -- latency and rate, fitted to measured times. SPDX-License-Identifier: MIT */
 #include "policy/common/fit.h"
 
 #include <math.h>
 
-/* What the next chunk leaves of the weight of those before. */
+/* weight that older chunks keep at a new one */
 static const double KEPT = 0.85;
-/* How much a latency known from others counts, in chunks. */
+/* weight of a latency known from other workers, in chunks */
 static const double BORROWED = 0.3;
-/* Sizes differ enough when the determinant is this part of what it could be. */
+/* Sizes differ enough if the determinant is this part of its maximum. */
 static const double SPREAD = 0.02;
-/* At least so much of the time grows with the size, whatever noise says. */
+/* At least this part of the time grows with the size, whatever noise shows. */
 static const double LEAST_SLOPE = 0.4;
 
 /* Minimise the sum of ((latency + slope u - t) / t)^2, and of BORROWED times
@@ -38,7 +38,7 @@ void cv_fit_add(struct cv_fit *fit, double units, double time_s, double elsewher
 void cv_fit_add_kept(struct cv_fit *fit, double units, double time_s, double elsewhere_s,
                      double kept)
 {
-    /* By what was expected: a chunk that was quick by chance says no more than others. */
+    /* Weighted by the expected time: a chunk that was quick by chance counts no more. */
     const double expected_s =
         fit->rate_ups > 0 ? fit->latency_s + units / fit->rate_ups : time_s;
     const double weight = 1 / (expected_s * expected_s);
@@ -52,7 +52,7 @@ void cv_fit_add_kept(struct cv_fit *fit, double units, double time_s, double els
     fit->time = kept * fit->time + weight * time_s;
     fit->units2 = kept * fit->units2 + weight * units * units;
     fit->cross = kept * fit->cross + weight * units * time_s;
-    /* All of the time by size, none by latency: the steepest that is possible. */
+    /* The steepest slope: all time by size, none by latency. */
     proportional = fit->cross / fit->units2;
     slope = fmin(fmax(best_slope(fit, elsewhere_s), LEAST_SLOPE * proportional),
                  proportional);

@@ -19,7 +19,7 @@ void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double uni
 
 void cleave_order_item(struct cleave_orders *orders, uint32_t worker, uint64_t item)
 {
-    /* An item that is not there is found by whoever checks the order. */
+    /* The driver rejects an item that does not exist. */
     const double units = item < orders->nitems ? orders->sizes[item] : 0;
 
     *orders->units_left -= units;

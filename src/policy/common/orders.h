@@ -7,16 +7,16 @@
 struct cleave_orders {
     struct cleave_order *items; /* owned by the driver                            */
     size_t count, capacity;
-    double *units_left;  /* the view's: falls as orders are given          */
-    const double *sizes; /* of items, nitems of them                       */
+    double *units_left;  /* the view's: decreases with every order */
+    const double *sizes; /* nitems sizes */
     uint64_t nitems;
     bool out_of_memory;
 };
 
-/* For one more order; NULL when memory is short, which is noted. */
+/* For one more order; NULL and out_of_memory if memory is short. */
 struct cleave_order *cv_orders_grow(struct cleave_orders *orders);
 
-/* The place of the next order, which counts from now on; NULL: no memory. */
+/* The next order, which is counted; NULL: no memory. */
 static inline struct cleave_order *cv_order_place(struct cleave_orders *orders)
 {
     struct cleave_order *place = orders->count < orders->capacity
@@ -27,7 +27,7 @@ static inline struct cleave_order *cv_order_place(struct cleave_orders *orders)
     return place;
 }
 
-/* What the public calls do, for policies that are simulated very often. */
+/* The public calls, inline for policies that are simulated very often. */
 static inline void cv_order_add(struct cleave_orders *orders, struct cleave_order order)
 {
     struct cleave_order *place = cv_order_place(orders);
@@ -36,7 +36,7 @@ static inline void cv_order_add(struct cleave_orders *orders, struct cleave_orde
         *place = order;
 }
 
-/* An order for units that nobody else is to have. */
+/* An order that takes units from those left. */
 static inline void cv_order_units(struct cleave_orders *orders,
                                   enum cleave_order_kind kind, uint32_t worker,
                                   double units)
@@ -48,8 +48,8 @@ static inline void cv_order_units(struct cleave_orders *orders,
         *place = (struct cleave_order){ .kind = kind, .worker = worker, .units = units };
 }
 
-/* At CLEAVE_ENDED: `units` of the stream were set aside before it ended, for chunks that
- * are not ordered yet. They come on top of what is left. */
+/* At CLEAVE_ENDED: `units` of the stream were reserved for chunks that are not ordered
+ * yet, in addition to those left. */
 static inline void cv_orders_keep(struct cleave_orders *orders, double units)
 {
     *orders->units_left += units;

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
 #include <cleave/run.h>
+#include "base/compare.h"
 #include "base/quantity.h"
 #include "base/text.h"
 
@@ -155,7 +156,6 @@ static const char *param_name(const void *context, size_t index)
     return ((const struct cleave_param *)context)[index].name;
 }
 
-/* The parameter that a setting is about. */
 static enum cleave_status find_param(const struct cleave_policy *policy, const char *key,
                                      const struct cleave_param **out,
                                      struct cleave_error *err)
@@ -267,4 +267,29 @@ enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_vi
     return inner->policy->start == NULL
                ? CLEAVE_OK
                : inner->policy->start(inner->state, view, setup, err);
+}
+
+/* --- workers by decreasing bandwidth ----------------------------------------------- */
+
+struct keyed {
+    double bandwidth;
+    uint32_t worker;
+};
+
+CV_ORDER_DOWN_BY(faster_first, struct keyed, bandwidth, worker)
+
+uint32_t *cv_bandwidth_order(const struct cleave_worker *workers, uint32_t nworkers,
+                             struct cv_arena *arena)
+{
+    struct keyed *keyed = cv_array(arena, nworkers, sizeof *keyed);
+    uint32_t *order = cv_array(arena, nworkers, sizeof *order);
+
+    if (keyed == NULL || order == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < nworkers; i++)
+        keyed[i] = (struct keyed){ workers[i].bandwidth_ups, i };
+    qsort(keyed, nworkers, sizeof *keyed, faster_first);
+    for (uint32_t i = 0; i < nworkers; i++)
+        order[i] = keyed[i].worker;
+    return order;
 }

@@ -1,25 +1,53 @@
-/* setup.h -- what plan and start may use: memory, notes, forecasts.
+/* setup.h -- services for plan and start of policies: memory, notes, forecasts.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_SETUP_H
 #define CV_SETUP_H
+#include <cleave/platform.h>
 #include <cleave/policy.h>
+#include <stdint.h>
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/step_budget.h"
 #include "model/load/plan.h"
-#include "policy/common/short_cuts.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_tree.h"
 
-/* What a policy has to say about its plan. */
+/* A reduction that does not depend on costs: every node sends to its parent when it has
+ * combined all it receives. */
+struct cv_tree_shape {
+    uint32_t *parent; /* per node; CV_NO_NODE for the root                           */
+    bool
+        in_turn; /* senders are received in the order of their numbers; else first come, first served */
+    uint32_t *
+        turn; /* per node, memory of the caller: with by_turn the order at each receiver, from 0 */
+    bool by_turn;
+    uint32_t
+        ahead; /* a transfer begins if at most this many partials wait or are being combined: 0, 1, or UINT32_MAX */
+};
+
+struct cv_policy_inner {
+    enum cv_reduce_method method; /* proved properties */
+    /* Optional: describe the fixed tree that `decide` carries out, so that many runs need
+     * no events; false: it is not fixed. `out->parent` has space for all nodes. */
+    bool (*fixed)(const void *state, const struct cleave_view *view,
+                  struct cv_tree_shape *out);
+    bool knows_ready; /* uses the ready times of a run in `start` */
+    /* Optional, with knows_ready: whether its tree is optimal. */
+    bool (*is_best)(const void *state);
+};
+
+/* Notes of a policy about its plan. */
 struct cv_notes {
-    struct cv_arena *arena;       /* borrowed: owns the texts                         */
-    const char *picked, *why;     /* set by policies that hand over to another        */
-    const char *proved;           /* best among these schedules: static; NULL: not     */
-    bool optimal;                 /* these are all there are                          */
+    struct cv_arena *arena;   /* borrowed: owns the texts                         */
+    const char *picked, *why; /* set by policies that pick another one */
+    const char
+        *proved;  /* static: the plan is best among these schedules; NULL: not proved */
+    bool optimal; /* among all schedules */
     struct cv_left_out *left_out; /* newest first                                 */
     struct cv_plan_fact *facts;   /* newest first                                 */
 };
 
-/* A number that the method gives beside the plan. */
+/* A number that belongs to the plan. */
 struct cv_plan_fact {
     const char *name; /* static */
     double value;
@@ -32,14 +60,14 @@ struct cv_left_out {
     struct cv_left_out *next;
 };
 
-/* Mean makespan of a policy with its preset parameters, simulated `runs` times with the
- * declared costs and the expected error in `view`. Offered by whoever opens the run. */
+/* Mean makespan of a policy with preset parameters, simulated `runs` times with the
+ * declared costs and the expected error of `view`. */
 struct cv_forecast {
     enum cleave_status (*mean)(void *context, const struct cleave_policy *policy,
                                const struct cleave_view *view, uint32_t runs,
                                struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
-    /* How many units the policy does within the view's lifespan, with the declared costs. */
+    /* Units that the policy does within the view's lifespan, with the declared costs. */
     enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
                                const struct cleave_view *view,
                                struct cv_step_budget *budget, double *out,
@@ -49,58 +77,51 @@ struct cv_forecast {
 
 struct cleave_setup {
     struct cv_arena *arena;
-    struct cv_notes *notes;             /* NULL: nobody listens */
+    struct cv_notes *notes;             /* NULL: notes are dropped */
     const struct cv_forecast *forecast; /* NULL: none           */
-    struct cv_step_budget *budget; /* how long plans may be searched for; NULL: any */
-    /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
-    void (*take)(struct cv_row_lane *lane);
+    struct cv_step_budget *budget;      /* steps for searches; NULL: no limit */
 };
 
-/* Whether a policy says by itself what it does in a lifespan: not if speeds change. */
+/* Whether a policy computes what it does in a lifespan: not if speeds change. */
 static inline bool cv_knows_work(const struct cleave_policy *policy,
                                  const struct cleave_view *view)
 {
     return policy->work != NULL && view->profiles == NULL;
 }
 
-/* How many units a policy does within the view's lifespan; as cleave_setup_forecast it fails
- * where that is not offered. */
+/* Units that a policy does within the view's lifespan; fails if there is no forecast. */
 enum cleave_status cv_setup_work(struct cleave_setup *setup,
                                  const struct cleave_policy *policy,
                                  const struct cleave_view *view, double *out,
                                  struct cleave_error *err);
 
-/* cleave_setup_left_out with a format. Drops the note when memory is short or nobody
- * listens. */
+/* cleave_setup_left_out with a format. The note is dropped if memory is short. */
 void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
                       ...) CV_PRINTF(3, 4);
 /* cleave_setup_picked with a format. */
 void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
                     ...) CV_PRINTF(3, 4);
 
-/* A number that the method gives beside the plan; the name is static. Dropped when memory
- * is short or nobody listens. */
+/* Note a number with a static name. Dropped if memory is short. */
 void cv_note_fact(struct cleave_setup *setup, const char *name, double value);
 
 struct cleave_setting;
-/* The value of a setting of the policy that is a number. */
 enum cleave_status cv_param_read(const struct cleave_policy *policy,
                                  const struct cleave_setting *setting, double *out,
                                  struct cleave_error *err);
-/* Store defaults and then the given settings in a state block. */
+/* Store presets, then the settings, in a state block. */
 enum cleave_status cv_params_store(const struct cleave_policy *policy,
                                    const struct cleave_setting *settings,
                                    size_t nsettings, void *state,
                                    struct cleave_error *err);
 
-/* Policies that hand over to another one embed this. */
+/* A policy that another one hands over to. */
 struct cv_inner {
     const struct cleave_policy *policy;
     void *planned; /* state after plan: read-only */
     void *state;   /* this run's copy             */
 };
 
-/* Plan with the given settings of the inner policy, presets for the rest. */
 enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                  const struct cleave_policy *policy,
                                  const struct cleave_setting *settings, size_t nsettings,
@@ -109,15 +130,15 @@ enum cleave_status cv_inner_plan(struct cv_inner *inner,
 enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err);
 
-/* What the inner policy decides; results come back as they get ready if it leaves that
- * open, so that the outer one can say that it orders returns. */
+/* Let the inner policy decide. If it does not order returns, results are asked for when
+ * they are ready, so that the outer policy can order returns. */
 void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders);
-/* Ask for a result as soon as it is ready. */
+/* Ask for the result of a chunk that is done. */
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
                          struct cleave_orders *orders);
 
-/* Policies that are a plan fixed in advance: put this first in the state. */
+/* A plan fixed in advance; must be first in the state of its policy. */
 struct cv_static {
     struct cv_plan plan;       /* shared by all runs                                    */
     size_t next;               /* next chunk to hand out                                */
@@ -125,12 +146,16 @@ struct cv_static {
     const uint32_t *first;     /* multi-port: worker -> its first chunk           */
 };
 
-/* After filling `plan`: index it for the port rule in the view. */
+/* Index a filled `plan` for the port rule of the view. */
 enum cleave_status cv_static_index(struct cv_static *fixed,
                                    const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err);
-/* `decide` of such a policy. The state must begin with a struct cv_static. */
+/* `decide` of such a policy. */
 void cv_static_decide(void *state, const struct cleave_view *view,
                       const struct cleave_event *event, struct cleave_orders *orders);
+
+/* Indices of the workers, fastest link first, ties by index; NULL: no memory. */
+uint32_t *cv_bandwidth_order(const struct cleave_worker *workers, uint32_t nworkers,
+                             struct cv_arena *arena);
 
 #endif

@@ -1,10 +1,16 @@
-/* head_tail.c -- a plan for most of the load, factoring for the rest.
+/* head_tail.c -- policies with a plan for most of the load and factoring for the rest:
+ * rumr, rx, rounds-tail.
  * SPDX-License-Identifier: MIT */
 #include "policy/compound/head_tail.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <cleave/run.h>
+#include "model/platform/platform_internal.h"
+#include "policy/compound/registry.h"
 
-/* Who takes part in the plan for all of the load. */
+/* The members of the tail: workers of the plan for the whole load. */
 static enum cleave_status find_members(struct cv_head_tail *two,
                                        const struct cleave_policy *planner,
                                        const struct cleave_setting *settings,
@@ -25,7 +31,7 @@ static enum cleave_status find_members(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-/* The plan for what is not left to the tail. Who is left out was said above. */
+/* Plan the head. Excluded workers were noted by find_members. */
 static enum cleave_status plan_head(struct cv_head_tail *two,
                                     const struct cleave_policy *planner,
                                     const struct cleave_setting *settings,
@@ -48,9 +54,9 @@ static double start_s(const struct cleave_worker *worker)
     return worker->compute_latency_s + worker->latency_s;
 }
 
-/* A worker that takes longer to start than the others need for the tail would only be
- * waited for: drop those until everyone starts before all could end together, at T with
- * sum of S (T - start) = tail. */
+/* A worker that starts later than the others need for the tail would delay them. Drop
+ * such workers until all start before the common end T, the sum of S (T - start) over the
+ * members being the tail. */
 static enum cleave_status drop_late(struct cv_head_tail *two,
                                     const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
@@ -80,8 +86,7 @@ static enum cleave_status drop_late(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-/* What covers the overhead of one chunk: a worker that is slow, or slow to start, needs
- * another one than its neighbour. */
+/* The minimum chunk of each worker covers the overhead of a chunk there. */
 static enum cleave_status set_least(struct cv_head_tail *two,
                                     const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
@@ -93,7 +98,7 @@ static enum cleave_status set_least(struct cv_head_tail *two,
 
     if (min == NULL)
         return cv_fail_memory(err, "the least chunks");
-    /* Without latencies chunks would shrink for ever. */
+    /* Without latencies chunks would shrink without end. */
     two->pull.min = overhead > 0 ? overhead : cv_least_chunk(view);
     if (two->alike)
         return CLEAVE_OK;
@@ -109,11 +114,14 @@ static enum cleave_status set_least(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
-                                     const struct cleave_policy *planner,
-                                     const struct cleave_setting *settings,
-                                     size_t nsettings, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
+/* Plan all but `tail` units with `planner`, a plan fixed in advance, with these settings.
+ * Sets members and minimum chunks of the tail. pull.prefetch and alike are set before. */
+static enum cleave_status head_tail_plan(struct cv_head_tail *two, double tail,
+                                         const struct cleave_policy *planner,
+                                         const struct cleave_setting *settings,
+                                         size_t nsettings, const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     two->tail = tail;
     CV_TRY(find_members(two, planner, settings, nsettings, view, setup, err));
@@ -128,11 +136,12 @@ enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
     return cv_pull_plan(&two->pull, view, setup, err);
 }
 
-enum cleave_status cv_head_tail_start(struct cv_head_tail *two,
-                                      const struct cleave_view *view,
-                                      struct cleave_setup *setup,
-                                      struct cleave_error *err)
+static enum cleave_status head_tail_start(void *state, const struct cleave_view *view,
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
 {
+    struct cv_head_tail *two = state;
+
     CV_TRY(cv_pull_start(&two->pull, view, setup, err));
     for (size_t k = 0; k < two->head.nchunks; k++)
         two->pull.held_back[two->head.worker[k]]++;
@@ -147,7 +156,7 @@ static double tail_size(void *state, const struct cleave_view *view, uint32_t wo
            (view->workers[worker].speed_ups / two->mean_speed);
 }
 
-/* Hand out the head as the port allows: all at once where links do not share it. */
+/* As the port allows: all at once if links do not share it. */
 static void give_head(struct cv_head_tail *two, const struct cleave_view *view,
                       double now_s, struct cleave_orders *orders)
 {
@@ -160,12 +169,217 @@ static void give_head(struct cv_head_tail *two, const struct cleave_view *view,
     }
 }
 
-void cv_head_tail_decide(struct cv_head_tail *two, const struct cleave_view *view,
-                         const struct cleave_event *event, struct cleave_orders *orders)
+static void head_tail_decide(void *state, const struct cleave_view *view,
+                             const struct cleave_event *event,
+                             struct cleave_orders *orders)
 {
+    struct cv_head_tail *two = state;
+
     cv_pull_note(&two->pull, view, event);
     give_head(two, view, event->time_s, orders);
-    /* Without a tail what is left after the head is rounding. */
+    /* Without a tail the units left after the head are rounding. */
     if (two->tail > 0 && two->next == two->head.nchunks && !event->more)
         cv_pull_serve(&two->pull, two, view, event->time_s, tail_size, orders);
 }
+
+const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
+                                            const char **out_why)
+{
+    const struct cleave_policy *planner = &cleave_policy_umr_plus;
+    const char *why = "costs are exact and the workers unequal";
+
+    if (view->port == CLEAVE_PORT_MULTI) {
+        planner = &cleave_policy_links;
+        why = "costs are exact and the links share no port";
+    } else if (view->profiles != NULL) {
+        why = "costs are exact and change with time";
+    } else if (cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0,
+                                NULL, NULL)) {
+        planner = &cleave_policy_xmi_k;
+        why = "costs are exact and the workers equal";
+    }
+    if (out_why != NULL)
+        *out_why = why;
+    return planner;
+}
+
+/* --- rumr: umr for the certain part, factoring for the rest --------------------------- */
+
+/* With an expected error e of the declared costs, min(1, e) of the load goes to weighted
+ * factoring, if that gives each worker at least the units that cover one chunk's
+ * overhead, S (alpha + n beta) on average. The overhead of a worker is also its minimum
+ * chunk, and a worker that starts later than the tail lasts gets none of it. (With alike
+ * = 1 all have the mean as minimum chunk, our first reading: then all workers wait for
+ * chunks of slow ones.) The tail levels the ends, so the last round of umr keeps its
+ * size. With e = 0 it is umr.
+ *
+ * After Yang and Casanova, HPDC-12, 2003, in our reading: that text leaves details open.
+ */
+
+struct rumr {
+    struct cv_head_tail two; /* first: see head_tail_start */
+    uint32_t max_rounds;
+};
+
+static enum cleave_status rumr_plan(void *state, const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct rumr *rumr = state;
+    double tail = fmin(1, view->error) * view->units_total;
+    char max_rounds[16];
+    struct cleave_setting settings[] = { { "max_rounds", max_rounds }, { "level", "0" } };
+
+    snprintf(max_rounds, sizeof max_rounds, "%u", rumr->max_rounds);
+    if (tail > 0) {
+        CV_TRY(head_tail_plan(&rumr->two, tail, &cleave_policy_umr, settings, 2, view,
+                              setup, err));
+        if (tail / rumr->two.pull.nmembers >=
+            cv_overhead_units(view, rumr->two.pull.member))
+            return CLEAVE_OK;
+    }
+    return head_tail_plan(&rumr->two, 0, &cleave_policy_umr, settings, 1, view, setup,
+                          err);
+}
+
+static const struct cleave_param rumr_params[] = {
+    { "max_rounds", CLEAVE_PARAM_COUNT, offsetof(struct rumr, max_rounds), 60, 1, 100000,
+      "most rounds of the umr part" },
+    CV_PREFETCH_PARAM(struct rumr, two.pull, 1),
+    { "alike", CLEAVE_PARAM_COUNT, offsetof(struct rumr, two.alike), 0, 0, 1,
+      "1: one least chunk for all workers in the second phase, the mean over them" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_rumr = {
+    .name = "rumr",
+    .summary = "umr for what the expected error leaves certain, then weighted factoring",
+    .reference = "Yang and Casanova 2003",
+    .sends_first = true,
+    .state_size = sizeof(struct rumr),
+    .params = rumr_params,
+    .plan = rumr_plan,
+    .start = head_tail_start,
+    .decide = head_tail_decide,
+};
+
+/* --- rx: the best plan for the certain part, factoring for the rest ------------------- */
+
+/* rumr with the planner of the platform for the head and min(1, kappa e) of the load for
+ * the tail. (Sending the first tail chunk while the last head chunk is computed closes
+ * the gap between the two, but commits too early: 1 to 3 % worse for errors of 0.1 to
+ * 0.5.) */
+
+struct rx {
+    struct cv_head_tail two; /* first: see head_tail_start */
+    double kappa;
+};
+
+static enum cleave_status rx_plan(void *state, const struct cleave_view *view,
+                                  struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct rx *rx = state;
+
+    return head_tail_plan(&rx->two, fmin(1, rx->kappa * view->error) * view->units_total,
+                          cv_best_planner(view, NULL), NULL, 0, view, setup, err);
+}
+
+static const struct cleave_param rx_params[] = {
+    { "kappa", CLEAVE_PARAM_REAL, offsetof(struct rx, kappa), 1, 0, 100,
+      "share of the load kept for the tail, as a multiple of the expected error" },
+    CV_PREFETCH_PARAM(struct rx, two.pull, 1),
+    { "alike", CLEAVE_PARAM_COUNT, offsetof(struct rx, two.alike), 0, 0, 1,
+      "1: one least chunk for all workers in the tail, the mean over them" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_rx = {
+    .name = "rx",
+    .summary = "the best plan for what is certain, then factoring",
+    .reference = "cleave",
+    .uses_profiles = true,
+    .sends_first = true,
+    .state_size = sizeof(struct rx),
+    .params = rx_params,
+    .plan = rx_plan,
+    .start = head_tail_start,
+    .decide = head_tail_decide,
+};
+
+/* --- rounds-tail: rounds for the certain part, factoring for the rest ----------------- */
+
+/* The plan of `rounds` for all but a tail of the load: chunks are sent in its order,
+ * whatever happens, and results return when they are ready, after waiting sends. A
+ * simulation with the expected error chooses the tail: 0, 0.1, 0.2, 0.3 or 0.5 of the
+ * load. Without a forecast it is half the error, at most 0.3. */
+
+enum { TRIALS = 10 };
+
+struct rounds_tail {
+    struct cv_head_tail two; /* first: see head_tail_start */
+    double tail;             /* part of the load; negative: choose it */
+};
+
+#define TAIL_PARAM(preset)                                                            \
+    {                                                                                 \
+        "tail", CLEAVE_PARAM_REAL, offsetof(struct rounds_tail, tail), preset, -1, 1, \
+            "part of the load that is not planned; -1: by simulation with the "       \
+            "expected error"                                                          \
+    }
+#define PREFETCH CV_PREFETCH_PARAM(struct rounds_tail, two.pull, 1)
+
+static enum cleave_status find_tail(const struct cleave_view *view,
+                                    struct cleave_setup *setup, double *out,
+                                    struct cleave_error *err)
+{
+    static const double tails[] = { 0, 0.1, 0.2, 0.3, 0.5 };
+    double best_s = INFINITY;
+
+    /* kept if a limit ends the search early */
+    *out = fmin(0.3, 0.5 * view->error);
+    if (!(view->error > 0) || setup->forecast == NULL)
+        return CLEAVE_OK;
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        const struct cleave_param params[] = { TAIL_PARAM(tails[i]), PREFETCH, { 0 } };
+        struct cleave_policy candidate = cleave_policy_rounds_tail;
+        enum cleave_status status;
+        double mean_s;
+
+        candidate.params = params;
+        status = cleave_setup_forecast(setup, &candidate, view, TRIALS, &mean_s, err);
+        if (status == CLEAVE_EPOLICY && cv_step_budget_over(setup->budget))
+            break;
+        CV_TRY(status);
+        if (mean_s < best_s) {
+            best_s = mean_s;
+            *out = tails[i];
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tail_plan(void *state, const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct rounds_tail *rounds = state;
+    double tail = rounds->tail;
+
+    if (tail < 0)
+        CV_TRY(find_tail(view, setup, &tail, err));
+    return head_tail_plan(&rounds->two, tail * view->units_total, &cleave_policy_rounds,
+                          NULL, 0, view, setup, err);
+}
+
+static const struct cleave_param tail_params[] = { TAIL_PARAM(-1), PREFETCH, { 0 } };
+
+const struct cleave_policy cleave_policy_rounds_tail = {
+    .name = "rounds-tail",
+    .summary = "rounds for what is certain, then factoring; results as they get ready",
+    .reference = "cleave",
+    .needs = CLEAVE_NEEDS_SHARED_PORT,
+    .sends_first = true,
+    .state_size = sizeof(struct rounds_tail),
+    .params = tail_params,
+    .plan = tail_plan,
+    .start = head_tail_start,
+    .decide = head_tail_decide,
+};

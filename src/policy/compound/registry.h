@@ -1,54 +1,53 @@
-/* registry.h -- every policy there is. SPDX-License-Identifier: MIT
+/* registry.h -- the list of policies. SPDX-License-Identifier: MIT
  *
- * A new policy is a file in this folder and a row here. */
+ * A new policy is a file in a directory of src/policy and a row here. */
 #ifndef CV_REGISTRY_H
 #define CV_REGISTRY_H
 #include <cleave/policy.h>
 #include "model/reduce/reduce_bounds.h"
 
-/* Policies that decide by themselves, in the order of the lists for users. */
-#define CV_PLAIN_POLICY_MAP(X) \
-    X(one_round)               \
-    X(joint)                   \
-    X(fifo)                    \
-    X(lifo)                    \
-    X(orders)                  \
-    X(chunks)                  \
-    X(small_results)           \
-    X(best_orders)             \
-    X(rounds)                  \
-    X(rounds_tail)             \
-    X(mi)                      \
-    X(xmi)                     \
-    X(umr)                     \
-    X(rumr)                    \
-    X(self)                    \
-    X(guided)                  \
-    X(factoring)               \
-    X(weighted_factoring)      \
-    X(xmi_k)                   \
-    X(umr_plus)                \
-    X(links)                   \
-    X(rx)                      \
-    X(learn)                   \
-    X(as4dr)                   \
-    X(greedy)                  \
-    X(binomial)                \
-    X(fibonacci)               \
-    X(tree_dyn)                \
-    X(ordered_tree_dyn)        \
-    X(tree_adapt)              \
-    X(ordered_adapt)           \
-    X(ready)                   \
-    X(tree_replan)             \
-    X(items)                   \
+/* In the order of the lists for users. */
+#define CV_POLICY_MAP(X)  \
+    X(auto)               \
+    X(portfolio)          \
+    X(one_round)          \
+    X(joint)              \
+    X(fifo)               \
+    X(lifo)               \
+    X(orders)             \
+    X(chunks)             \
+    X(small_results)      \
+    X(best_orders)        \
+    X(rounds)             \
+    X(rounds_tail)        \
+    X(mi)                 \
+    X(xmi)                \
+    X(umr)                \
+    X(rumr)               \
+    X(self)               \
+    X(guided)             \
+    X(factoring)          \
+    X(weighted_factoring) \
+    X(xmi_k)              \
+    X(umr_plus)           \
+    X(links)              \
+    X(rx)                 \
+    X(learn)              \
+    X(as4dr)              \
+    X(greedy)             \
+    X(binomial)           \
+    X(fibonacci)          \
+    X(tree_dyn)           \
+    X(ordered_tree_dyn)   \
+    X(tree_adapt)         \
+    X(ordered_adapt)      \
+    X(ready)              \
+    X(tree_replan)        \
+    X(items)              \
     X(items_list)
 
-/* All policies. `auto` and `portfolio` choose among the others. */
-#define CV_POLICY_MAP(X) X(auto) X(portfolio) CV_PLAIN_POLICY_MAP(X)
-
-/* The policy that a job asks for: `own`, which the caller made, or the one called `name`
- * or, if that is NULL, `preset`. What is wrong with `own` gives CLEAVE_EPOLICY. */
+/* The policy of a job: `own`, made by the caller, or the one called `name`, or `preset`
+ * if that is NULL. CLEAVE_EPOLICY: `own` is not usable. */
 struct cv_policy_request {
     enum cleave_task task;
     const char *name, *preset;
@@ -62,14 +61,13 @@ enum cleave_status cv_policy_choose(const struct cv_policy_request *request,
 CV_POLICY_MAP(X)
 #undef X
 
-/* The one that shares out real loads when nobody says which: it needs no declared costs. */
+/* The default for real loads: it needs no declared costs. */
 const struct cleave_policy *cv_policy_of_runs(void);
-/* The one for items of known sizes. */
 const struct cleave_policy *cv_policy_of_items(void);
-/* The first one whose chunks all have one size, which its parameter `one_size` says. */
+/* The first policy whose chunks have one size, its parameter `one_size`. */
 const struct cleave_policy *cv_policy_of_one_size(void);
 
-/* What is proved of the reduction policy of that name. */
+/* The proved properties of a reduction policy. */
 enum cv_reduce_method cv_policy_proof(const char *name);
 
 #endif

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Items cannot be divided. What is left is shared out as if costs were known
- * (item_shares.h): the longest first, each to the worker that would end it soonest,
+ * (items.c): the longest first, each to the worker that would end it soonest,
  *
  *     free(w) + start(w) + size / pace(w),
  *
@@ -21,9 +21,463 @@
  *
  * O(workers) for a decision, and 64 times that on average for sharing out again. */
 #include <math.h>
+#include "base/bisect.h"
+#include "policy/common/setup.h"
+#include "policy/pull/learn.h"
 
-#include "policy/items/item_shares.h"
-#include "policy/pull/learn_costs.h"
+/* What a worker costs, and when it is free. */
+struct cv_item_worker {
+    bool out;                   /* gets nothing                                     */
+    double ready_s;             /* from then on it can compute something else        */
+    double start_s, pace_s;     /* computing: per item, and per unit                 */
+    double link_s, link_pace_s; /* sending, likewise                                 */
+    double price;  /* of its time, where items of some sizes belong to some workers */
+    double end_s;  /* with its share                                    */
+    double port_s; /* its link is busy until then, where it has its own */
+};
+
+struct cv_item_shares {
+    const double *sizes;   /* borrowed: by item                                 */
+    const uint32_t *order; /* borrowed: rank -> item, the longest first         */
+    uint32_t nitems;
+    uint32_t *left, nleft;    /* ranks that nobody has been given, in order        */
+    uint32_t *owner, *trial;  /* rank -> worker; another such list to try in        */
+    uint32_t *member, *begin; /* scratch: ranks by worker, and where each one begins   */
+    uint32_t *by_start, npresent; /* scratch: workers that are not out                */
+    struct cv_item_worker *workers;
+    uint32_t nworkers;
+    bool shares_port; /* links cannot be used at the same time             */
+    bool linked;      /* sending takes time that matters                   */
+};
+
+static inline double cv_item_cost(const struct cv_item_worker *worker, double units)
+{
+    return worker->start_s + units * worker->pace_s;
+}
+
+/* --- which worker is to do which of the items that are left ------------------------ */
+
+/* An end that is earlier by less than this part of it is the same. */
+static const double SAME = 1e-9;
+/* Steps in which the end of ranges of sizes is looked for. */
+enum { WIDENINGS = 60, HALVINGS = 24 };
+
+enum { NOBODY = UINT32_MAX };
+
+/* --- the order ---------------------------------------------------------------------------- */
+
+/* Merge two sorted runs of `from` into `to`. */
+static void merge(const double *sizes, const uint32_t *from, uint32_t *to, size_t begin,
+                  size_t middle, size_t end)
+{
+    size_t a = begin, b = middle;
+
+    for (size_t k = begin; k < end; k++)
+        to[k] = a < middle && (b >= end || sizes[from[a]] >= sizes[from[b]]) ? from[a++]
+                                                                             : from[b++];
+}
+
+/* Ranks of items by size, the longest first, equal ones as they are listed; NULL when memory
+ * is short. */
+static uint32_t *item_order(const double *sizes, uint32_t nitems, struct cv_arena *arena)
+{
+    uint32_t *order = cv_array(arena, nitems, sizeof *order);
+    uint32_t *other = cv_array(arena, nitems, sizeof *other);
+
+    if (order == NULL || other == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < nitems; i++)
+        order[i] = i;
+    for (size_t width = 1; width < nitems; width *= 2) {
+        uint32_t *merged = other;
+
+        for (size_t begin = 0; begin < nitems; begin += 2 * width) {
+            const size_t middle = begin + width < nitems ? begin + width : nitems;
+            const size_t end = begin + 2 * width < nitems ? begin + 2 * width : nitems;
+
+            merge(sizes, order, merged, begin, middle, end);
+        }
+        other = order;
+        order = merged;
+    }
+    return order;
+}
+
+/* Room for all of it, from the arena; nothing is given yet. */
+static bool item_shares_init(struct cv_item_shares *shares, struct cv_arena *arena)
+{
+    const uint32_t n = shares->nitems;
+
+    shares->left = cv_array(arena, n, sizeof *shares->left);
+    shares->owner = cv_array(arena, n, sizeof *shares->owner);
+    shares->trial = cv_array(arena, n, sizeof *shares->trial);
+    shares->workers = cv_array(arena, shares->nworkers, sizeof *shares->workers);
+    shares->member = cv_array(arena, n, sizeof *shares->member);
+    shares->begin = cv_array(arena, shares->nworkers + 1u, sizeof *shares->begin);
+    shares->by_start = cv_array(arena, shares->nworkers, sizeof *shares->by_start);
+    if (shares->member == NULL || shares->begin == NULL || shares->by_start == NULL ||
+        shares->left == NULL || shares->owner == NULL || shares->trial == NULL ||
+        shares->workers == NULL)
+        return false;
+    for (uint32_t rank = 0; rank < n; rank++)
+        shares->left[rank] = rank;
+    shares->nleft = n;
+    return true;
+}
+
+/* --- when it ends ------------------------------------------------------------------------- */
+
+static double size_of(const struct cv_item_shares *shares, uint32_t rank)
+{
+    return shares->sizes[shares->order[rank]];
+}
+
+/* Everybody has nothing but what is under way. */
+static void clear(struct cv_item_shares *shares, double now_s)
+{
+    for (uint32_t w = 0; w < shares->nworkers; w++) {
+        struct cv_item_worker *worker = &shares->workers[w];
+
+        worker->end_s = fmax(worker->ready_s, now_s);
+        worker->port_s = now_s;
+    }
+}
+
+/* When the worker would end an item of so many units after its share. With a link in
+ * between, an item is sent while the one before is computed; *port_s is when the link that
+ * it needs is free. */
+static double end_with(const struct cv_item_shares *shares,
+                       const struct cv_item_worker *worker, double units, double port_s)
+{
+    const double cost_s = cv_item_cost(worker, units);
+    double begin_s = worker->end_s;
+
+    if (shares->linked)
+        begin_s = fmax(begin_s, port_s + worker->link_s + units * worker->link_pace_s);
+    return begin_s + cost_s;
+}
+
+static double port_of(const struct cv_item_shares *shares,
+                      const struct cv_item_worker *worker, double shared_s)
+{
+    return shares->shares_port ? shared_s : worker->port_s;
+}
+
+/* Give one more item to a worker. */
+static void add(const struct cv_item_shares *shares, struct cv_item_worker *worker,
+                double units, double *shared_s)
+{
+    const double port_s = port_of(shares, worker, *shared_s);
+
+    worker->end_s = end_with(shares, worker, units, port_s);
+    worker->port_s = port_s + worker->link_s + units * worker->link_pace_s;
+    *shared_s = worker->port_s;
+}
+
+static double latest(const struct cv_item_shares *shares, uint32_t *out)
+{
+    double end_s = -1;
+
+    for (uint32_t w = 0; w < shares->nworkers; w++)
+        if (!shares->workers[w].out && shares->workers[w].end_s > end_s) {
+            end_s = shares->workers[w].end_s;
+            *out = w;
+        }
+    return end_s;
+}
+
+/* When all ends as it is shared out; INFINITY when somebody who is out has a share. */
+static double end_of(struct cv_item_shares *shares, const uint32_t *owner, double now_s)
+{
+    double shared_s = now_s;
+    uint32_t last = 0;
+
+    clear(shares, now_s);
+    for (uint32_t k = 0; k < shares->nleft; k++) {
+        struct cv_item_worker *worker = &shares->workers[owner[shares->left[k]]];
+
+        if (worker->out)
+            return INFINITY;
+        add(shares, worker, size_of(shares, shares->left[k]), &shared_s);
+    }
+    return latest(shares, &last);
+}
+
+/* --- prices ------------------------------------------------------------------------------- */
+
+/* Workers by what a start is worth in units: small items belong to those where it is little.
+ * Between workers who differ only in speed it does not matter. False if that are all. */
+static bool sort_by_start(struct cv_item_shares *shares)
+{
+    double min = INFINITY, max = 0;
+    uint32_t n = 0;
+
+    for (uint32_t w = 0; w < shares->nworkers; w++) {
+        const struct cv_item_worker *worker = &shares->workers[w];
+        const double key = worker->start_s / worker->pace_s;
+        uint32_t at = n;
+
+        if (worker->out)
+            continue;
+        for (; at > 0; at--) {
+            const struct cv_item_worker *before =
+                &shares->workers[shares->by_start[at - 1]];
+
+            if (before->start_s / before->pace_s <= key)
+                break;
+            shares->by_start[at] = shares->by_start[at - 1];
+        }
+        shares->by_start[at] = w;
+        min = fmin(min, key);
+        max = fmax(max, key);
+        n++;
+    }
+    shares->npresent = n;
+    return max > min * (1 + SAME);
+}
+
+/* From the smallest item on, fill one worker after the other until time `end_s`, and note
+ * what the items cost where one worker follows the other. False if that is too early. */
+static bool fill(struct cv_item_shares *shares, double now_s, double end_s)
+{
+    uint32_t k = shares->nleft;
+    double price = 1;
+
+    for (uint32_t i = 0; i < shares->npresent; i++) {
+        struct cv_item_worker *worker = &shares->workers[shares->by_start[i]];
+        double at_s = fmax(worker->ready_s, now_s), units = 0;
+
+        if (i > 0) {
+            const double edge = k < shares->nleft ? size_of(shares, shares->left[k]) : 0;
+            const struct cv_item_worker *before =
+                &shares->workers[shares->by_start[i - 1]];
+            const double cost_s = cv_item_cost(worker, edge);
+
+            if (cost_s > 0)
+                price *= cv_item_cost(before, edge) / cost_s;
+        }
+        worker->price = price;
+        while (k > 0) {
+            units = size_of(shares, shares->left[k - 1]);
+            at_s += cv_item_cost(worker, units);
+            if (at_s > end_s)
+                break;
+            k--;
+        }
+    }
+    return k == 0;
+}
+
+/* Prices of the workers' time at which items, if they could be divided, would go where they
+ * cost least and all would end together: a range of sizes for each worker. */
+static void find_prices(struct cv_item_shares *shares, double now_s)
+{
+    double low_s = 0, high_s = INFINITY;
+
+    for (uint32_t w = 0; w < shares->nworkers; w++)
+        if (!shares->workers[w].out)
+            high_s = fmin(high_s, shares->workers[w].end_s);
+    low_s = now_s;
+    high_s = fmax(high_s, now_s);
+    for (int i = 0; i < WIDENINGS && !fill(shares, now_s, high_s); i++)
+        high_s = now_s + 2 * (high_s - now_s) + SAME;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle_s = low_s + (high_s - low_s) / 2;
+
+        if (fill(shares, now_s, middle_s))
+            high_s = middle_s;
+        else
+            low_s = middle_s;
+    }
+    fill(shares, now_s, high_s);
+}
+
+/* --- sharing out -------------------------------------------------------------------------- */
+
+/* Each item, the longest first, to the worker that would end it soonest; of several, to the
+ * one that takes less time for it. Only to those where it costs at most `dear` times as much
+ * as where it costs least; INFINITY: to anybody. */
+static void spread(struct cv_item_shares *shares, double now_s, double dear)
+{
+    double shared_s = now_s;
+
+    clear(shares, now_s);
+    for (uint32_t k = 0; k < shares->nleft; k++) {
+        const double units = size_of(shares, shares->left[k]);
+        double best_s = INFINITY, best_cost_s = INFINITY, min = INFINITY;
+        uint32_t best = NOBODY;
+
+        for (uint32_t w = 0; w < shares->nworkers && isfinite(dear); w++)
+            if (!shares->workers[w].out)
+                min = fmin(min, shares->workers[w].price *
+                                    cv_item_cost(&shares->workers[w], units));
+        for (uint32_t w = 0; w < shares->nworkers; w++) {
+            const struct cv_item_worker *worker = &shares->workers[w];
+            const double cost_s = cv_item_cost(worker, units);
+            double end_s;
+
+            if (worker->out || (isfinite(dear) && worker->price * cost_s > dear * min))
+                continue;
+            end_s = end_with(shares, worker, units, port_of(shares, worker, shared_s));
+            if (best == NOBODY || end_s < best_s ||
+                (end_s == best_s && cost_s < best_cost_s)) {
+                best = w;
+                best_s = end_s;
+                best_cost_s = cost_s;
+            }
+        }
+        shares->trial[shares->left[k]] = best;
+        add(shares, &shares->workers[best], units, &shared_s);
+    }
+}
+
+/* --- exchanges ---------------------------------------------------------------------------- */
+
+/* An item that leaves the worker which is last, maybe for another one. */
+struct exchange {
+    uint32_t rank, other; /* other: NOBODY for none */
+    uint32_t to;
+    double end_s; /* the later end of the two workers */
+};
+
+static void consider(struct exchange *best, struct exchange other)
+{
+    if (other.end_s < best->end_s)
+        *best = other;
+}
+
+/* Everybody's ranks, one worker after the other: those of w are from member[begin[w]] to
+ * before member[begin[w + 1]]. */
+static void gather_members(struct cv_item_shares *shares)
+{
+    uint32_t *begin = shares->begin;
+
+    for (uint32_t w = 0; w <= shares->nworkers; w++)
+        begin[w] = 0;
+    for (uint32_t k = 0; k < shares->nleft; k++)
+        begin[shares->trial[shares->left[k]] + 1]++;
+    for (uint32_t w = 0; w < shares->nworkers; w++)
+        begin[w + 1] += begin[w];
+    for (uint32_t k = shares->nleft; k-- > 0;) {
+        const uint32_t w = shares->trial[shares->left[k]];
+
+        shares->member[--begin[w + 1]] = shares->left[k];
+    }
+    /* Each begin[w + 1] has come down to where w begins. */
+    for (uint32_t w = 0; w < shares->nworkers; w++)
+        begin[w] = begin[w + 1];
+    begin[shares->nworkers] = shares->nleft;
+}
+
+/* Which of the members of a worker is the first of at most so many units. */
+static uint32_t first_below(const struct cv_item_shares *shares, uint32_t worker,
+                            double units)
+{
+    const uint32_t begin = shares->begin[worker], end = shares->begin[worker + 1];
+    uint32_t larger;
+
+    CV_BISECT(larger, end - begin, i, size_of(shares, shares->member[begin + i]) > units);
+    return begin + larger;
+}
+
+/* The best that can be done about one item of the last worker, with another one: it moves
+ * there, or changes places with one that is smaller by what would let the two end together. */
+static void look_at(const struct cv_item_shares *shares, uint32_t last, uint32_t rank,
+                    uint32_t w, struct exchange *best)
+{
+    const struct cv_item_worker *from = &shares->workers[last], *to = &shares->workers[w];
+    const double units = size_of(shares, rank), cost_s = cv_item_cost(from, units);
+    const double less = (from->end_s - to->end_s) / (from->pace_s + to->pace_s);
+    const uint32_t near = first_below(shares, w, units - less);
+
+    consider(best, (struct exchange){
+                       rank, NOBODY, w,
+                       fmax(from->end_s - cost_s, to->end_s + cv_item_cost(to, units)) });
+    for (uint32_t k = near > shares->begin[w] ? near - 1 : near;
+         k <= near && k < shares->begin[w + 1]; k++) {
+        const double others = size_of(shares, shares->member[k]);
+
+        consider(best, (struct exchange){
+                           rank, shares->member[k], w,
+                           fmax(from->end_s - cost_s + cv_item_cost(from, others),
+                                to->end_s - cv_item_cost(to, others) +
+                                    cv_item_cost(to, units)) });
+    }
+}
+
+static void carry_out(struct cv_item_shares *shares, uint32_t last,
+                      const struct exchange *best)
+{
+    struct cv_item_worker *from = &shares->workers[last],
+                          *to = &shares->workers[best->to];
+    const double units = size_of(shares, best->rank);
+
+    shares->trial[best->rank] = best->to;
+    from->end_s -= cv_item_cost(from, units);
+    to->end_s += cv_item_cost(to, units);
+    if (best->other == NOBODY)
+        return;
+    shares->trial[best->other] = last;
+    from->end_s += cv_item_cost(from, size_of(shares, best->other));
+    to->end_s -= cv_item_cost(to, size_of(shares, best->other));
+}
+
+/* Let the last worker end earlier, again and again. Every step lowers the latest end of the
+ * two, so that it comes to an end. Returns the looks that are left. */
+static uint64_t improve(struct cv_item_shares *shares, uint64_t looks)
+{
+    for (;;) {
+        uint32_t last = 0;
+        const double end_s = latest(shares, &last);
+        struct exchange best = { .end_s = end_s * (1 - SAME), .to = NOBODY };
+        uint64_t cost;
+
+        gather_members(shares);
+        cost = shares->nleft + (uint64_t)shares->nworkers *
+                                   (shares->begin[last + 1] - shares->begin[last]);
+        if (looks < cost)
+            return 0;
+        looks -= cost;
+        for (uint32_t k = shares->begin[last]; k < shares->begin[last + 1]; k++)
+            for (uint32_t w = 0; w < shares->nworkers; w++)
+                if (w != last && !shares->workers[w].out)
+                    look_at(shares, last, shares->member[k], w, &best);
+        if (best.to == NOBODY)
+            return looks;
+        carry_out(shares, last, &best);
+    }
+}
+
+/* Share out what is left anew, at time `now_s`, if that ends earlier than as it was shared
+ * out before or `fresh` says that it was not. `looks`: how many exchanges may be tried.
+ * Returns when it would end. */
+static double item_shares_make(struct cv_item_shares *shares, double now_s, bool fresh,
+                               uint64_t looks)
+{
+    static const double dear[] = { INFINITY, 1.5, 1.1, 1.02, 1.002 };
+    const bool starts = sort_by_start(shares);
+    double end_s = fresh ? INFINITY : end_of(shares, shares->owner, now_s);
+
+    for (size_t i = 0; i < (starts ? sizeof dear / sizeof *dear : 1); i++) {
+        uint32_t last = 0, *better = shares->trial;
+        double tried_s;
+
+        if (i == 1)
+            find_prices(shares, now_s);
+        spread(shares, now_s, dear[i]);
+        if (!shares->linked)
+            looks = improve(shares, looks);
+        tried_s = latest(shares, &last);
+        if (!(tried_s < end_s * (1 - SAME)) && isfinite(end_s))
+            continue;
+        end_s = tried_s;
+        shares->trial = shares->owner;
+        shares->owner = better;
+    }
+    return end_s;
+}
+
+/* --- longest first to the worker that would end it soonest ------------------------- */
 
 /* Shared out again when one in so many of the items left has been done. */
 enum { SHARES = 64u };
@@ -32,7 +486,7 @@ enum { FIRST_LOOKS = 4000000, LOOKS = 100000 };
 /* With so many items left per worker, one that is not long costs nothing; at most so many are
  * needed. */
 enum { MANY = 32, PROBES = 6 };
-enum { NOBODY = UINT32_MAX };
+enum { ITEMS_NOBODY = UINT32_MAX };
 
 /* Sending ahead begins when the link takes this part of the time. */
 static const double LINK_MATTERS = 0.01;
@@ -74,7 +528,7 @@ static enum cleave_status items_plan(void *state, const struct cleave_view *view
 
     if (view->nitems >= UINT32_MAX)
         return cv_fail(err, CLEAVE_EINPUT, "expected fewer than %u items", UINT32_MAX);
-    items->order = cv_item_order(view->sizes, (uint32_t)view->nitems, setup->arena);
+    items->order = item_order(view->sizes, (uint32_t)view->nitems, setup->arena);
     items->rank = cv_array(setup->arena, view->nitems, sizeof *items->rank);
     if (items->order == NULL || items->rank == NULL)
         return cv_fail_memory(err, "the order of items");
@@ -112,7 +566,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
     items->next = cv_array(setup->arena, n, sizeof *items->next);
     items->first = cv_array(setup->arena, view->nworkers, sizeof *items->first);
     if (items->ndone == NULL || items->given == NULL || items->next == NULL ||
-        items->first == NULL || !cv_item_shares_init(&items->shares, setup->arena))
+        items->first == NULL || !item_shares_init(&items->shares, setup->arena))
         return cv_fail_memory(err, "the shares of workers");
     items->nleft = n;
     items->small = n - 1;
@@ -124,7 +578,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const struct cleave_worker *worker = &view->workers[w];
 
-        items->first[w] = NOBODY;
+        items->first[w] = ITEMS_NOBODY;
         if (!items->told || cv_is_out(&items->known.workers[w]))
             continue;
         items->known.workers[w].compute =
@@ -201,7 +655,7 @@ static void make_lists(struct items *items, uint32_t nworkers)
     const struct cv_item_shares *shares = &items->shares;
 
     for (uint32_t w = 0; w < nworkers; w++)
-        items->first[w] = NOBODY;
+        items->first[w] = ITEMS_NOBODY;
     for (uint32_t k = shares->nleft; k-- > 0;) {
         const uint32_t rank = shares->left[k], w = shares->owner[rank];
 
@@ -216,7 +670,7 @@ static void share_out(struct items *items, const struct cleave_view *view, doubl
 
     gather_left(items);
     describe(items, view, now_s);
-    cv_item_shares_make(&items->shares, now_s, items->fresh, first ? FIRST_LOOKS : LOOKS);
+    item_shares_make(&items->shares, now_s, items->fresh, first ? FIRST_LOOKS : LOOKS);
     make_lists(items, view->nworkers);
     items->shared = items->shares.nleft;
     items->since = 0;
@@ -227,7 +681,7 @@ static void share_out(struct items *items, const struct cleave_view *view, doubl
 static bool is_anybody_idle(const struct items *items, uint32_t nworkers)
 {
     for (uint32_t w = 0; w < nworkers; w++)
-        if (items->known.workers[w].held == 0 && items->first[w] == NOBODY &&
+        if (items->known.workers[w].held == 0 && items->first[w] == ITEMS_NOBODY &&
             !cv_is_out(&items->known.workers[w]))
             return true;
     return false;
@@ -254,7 +708,7 @@ static bool asks(const struct items *items, uint32_t worker)
     if (cv_is_out(seen) || seen->held >= CV_AHEAD)
         return false;
     return seen->held == 0 ||
-           (seen->there == seen->held && items->first[worker] != NOBODY &&
+           (seen->there == seen->held && items->first[worker] != ITEMS_NOBODY &&
             link_matters(items, seen, cv_largest_of(seen)));
 }
 
@@ -262,7 +716,7 @@ static bool asks(const struct items *items, uint32_t worker)
 static void skip_given(struct items *items, uint32_t nworkers)
 {
     for (uint32_t w = 0; w < nworkers; w++)
-        while (items->first[w] != NOBODY && items->given[items->first[w]])
+        while (items->first[w] != ITEMS_NOBODY && items->given[items->first[w]])
             items->first[w] = items->next[items->first[w]];
 }
 
@@ -279,7 +733,7 @@ static uint32_t find_probe(struct items *items, bool smallest)
     }
     while (items->usual < shares->nitems && items->given[items->usual])
         items->usual++;
-    return items->usual < shares->nitems ? items->usual : NOBODY;
+    return items->usual < shares->nitems ? items->usual : ITEMS_NOBODY;
 }
 
 /* An item that tells more about a worker than the longest; NOBODY: it is known, or there are
@@ -289,21 +743,21 @@ static uint32_t probe(struct items *items, const struct cleave_view *view,
 {
     if (!items->learns || items->ndone[worker] >= items->probes ||
         items->nleft < (uint64_t)MANY * view->nworkers)
-        return NOBODY;
+        return ITEMS_NOBODY;
     return find_probe(items, items->ndone[worker] % 2 == 1);
 }
 
 /* Who is to be served: the idle before the busy, then the longest item. */
 static uint32_t next_served(const struct items *items, uint32_t nworkers)
 {
-    uint32_t best = NOBODY;
+    uint32_t best = ITEMS_NOBODY;
 
     for (uint32_t w = 0; w < nworkers; w++) {
         const uint32_t held = items->known.workers[w].held;
 
-        if (items->first[w] == NOBODY || !asks(items, w))
+        if (items->first[w] == ITEMS_NOBODY || !asks(items, w))
             continue;
-        if (best == NOBODY || held < items->known.workers[best].held ||
+        if (best == ITEMS_NOBODY || held < items->known.workers[best].held ||
             (held == items->known.workers[best].held &&
              items->first[w] < items->first[best]))
             best = w;
@@ -315,7 +769,7 @@ static void give(struct items *items, const struct cleave_view *view, uint32_t w
                  double now_s, struct cleave_orders *orders)
 {
     const uint32_t small = probe(items, view, worker);
-    const uint32_t rank = small != NOBODY ? small : items->first[worker];
+    const uint32_t rank = small != ITEMS_NOBODY ? small : items->first[worker];
     const uint32_t item = items->order[rank];
 
     items->given[rank] = true;
@@ -349,7 +803,8 @@ static void serve(struct items *items, const struct cleave_view *view, double no
     readmit(items, view);
     if (is_due(items, view->nworkers))
         share_out(items, view, now_s);
-    while (!items->port_busy && (worker = next_served(items, view->nworkers)) != NOBODY)
+    while (!items->port_busy &&
+           (worker = next_served(items, view->nworkers)) != ITEMS_NOBODY)
         give(items, view, worker, now_s, orders);
 }
 
@@ -428,8 +883,7 @@ static void items_decide(void *state, const struct cleave_view *view,
         port_over(items, event);
         item_lost(items, event);
         break;
-    case CLEAVE_WAKE:
-        /* It was lost, or nobody had come to its place, and is there now. */
+    case CLEAVE_CAME:
         if (cv_is_out(&items->known.workers[event->worker]))
             items->fresh = true;
         items->known.workers[event->worker].lost = 0;

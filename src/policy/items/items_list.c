@@ -74,7 +74,7 @@ static void list_decide(void *state, const struct cleave_view *view,
         list->held[event->worker] = 0;
         list->lost[event->worker]++;
         list->again[list->nagain++] = event->item;
-    } else if (event->kind == CLEAVE_WAKE) {
+    } else if (event->kind == CLEAVE_CAME) {
         list->lost[event->worker] = 0;
     }
     if (!event->more)

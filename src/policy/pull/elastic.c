@@ -11,10 +11,66 @@
 #include "policy/pull/elastic.h"
 
 #include <math.h>
-
 #include "model/platform/at_once.h"
 #include "policy/common/reserved_workers.h"
 #include "policy/pull/fold_charge.h"
+
+/* --- chunks that were closed and take far longer than they should ------------------ */
+
+/* Of a command that reads all before it works nothing can be taken back. Whether it does was
+ * seen on one worker: on a fast one, as a GPU, that takes a batch at a time, a command may seem
+ * to that on others works as it reads, and far slower. So when a closed chunk is long overdue and
+ * somebody else is free, what was not fed is asked for. Who has read all says so, and is not
+ * asked again. */
+
+/* It takes so many times as long as it should: less than that may be a slow worker that reads all, and a start
+ * for what it gives back costs more than it saves. */
+static const double OVERDUE = 16;
+
+static void given(const struct cv_decision *turn, const struct cleave_event *event);
+static void lost(struct cv_elastic *elastic, uint32_t worker);
+static void drained(const struct cv_decision *turn, const struct cleave_event *event);
+
+/* From when on it is; INFINITY: nothing can be asked for. */
+static double overdue_at(const struct cv_decision *turn, uint32_t worker)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
+    const double speed_ups = cv_elastic_speed(elastic, worker);
+
+    if (hand->state != CV_PHASE_CLOSED || hand->firm || hand->recalling ||
+        hand->started_s < 0 || hand->due > 0 || !(speed_ups > 0) ||
+        !(hand->given > turn->view->ahead))
+        return INFINITY;
+    return hand->started_s + OVERDUE * (elastic->late_s + hand->given / speed_ups);
+}
+
+/* Ask those for what they have not been fed. False: nobody had to be. */
+static bool overdue_ask(const struct cv_decision *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    bool any = false, free = false;
+    double next_s = INFINITY;
+
+    for (uint32_t w = 0; w < elastic->n && !free; w++)
+        free = cv_hand_is_free(&elastic->hands[w]);
+    for (uint32_t w = 0; w < elastic->n && free; w++) {
+        const double at_s = overdue_at(turn, w);
+
+        if (turn->now_s > at_s) {
+            any = true;
+            cv_decision_recall(turn, w, elastic->hands[w].given);
+        } else {
+            next_s = fmin(next_s, at_s);
+        }
+    }
+    /* Nothing else may happen until then. */
+    if (!any && isfinite(next_s))
+        cv_decision_wake(turn, next_s * 1.0001);
+    return any;
+}
+
+/* --- learn where chunks may stay open ---------------------------------------------- */
 
 enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
                                     const struct cleave_view *view,
@@ -227,7 +283,8 @@ static void note_supply(const struct cv_decision *turn, const struct cleave_even
 {
     if (turn->view->real || !isinf(turn->view->units_left))
         return;
-    if (event->units > 0 || event->kind == CLEAVE_LOST || event->kind == CLEAVE_WAKE)
+    if (event->units > 0 || event->kind == CLEAVE_LOST || event->kind == CLEAVE_WAKE ||
+        event->kind == CLEAVE_CAME)
         turn->elastic->dry = false;
     else if (event->kind == CLEAVE_EXTENDED || event->kind == CLEAVE_DONE)
         turn->elastic->dry = true;
@@ -269,11 +326,12 @@ static void note(const struct cv_decision *turn, const struct cleave_event *even
         lost(elastic, event->worker);
         break;
     case CLEAVE_WAKE:
-        if (event->worker >= elastic->n)
-            elastic->n = event->worker + 1;
         if (event->time_s >= elastic->wake_s)
             elastic->wake_s = -1;
-        /* It was lost, and is there again; or has come. */
+        break;
+    case CLEAVE_CAME:
+        if (event->worker >= elastic->n)
+            elastic->n = event->worker + 1;
         if (cv_hand_is_out(hand))
             hand->lost = 0;
         hand->coming = false;
@@ -408,7 +466,7 @@ static void first_look(const struct cv_decision *turn, const struct cleave_event
 
         if (hand->state != CV_PHASE_OPEN || hand->started_s < 0)
             continue;
-        if (event->kind == CLEAVE_WAKE && !hand->drained)
+        if ((event->kind == CLEAVE_WAKE || event->kind == CLEAVE_CAME) && !hand->drained)
             cv_decision_query(turn, w);
         else
             cv_read_model_seen(turn, w);
@@ -454,7 +512,7 @@ static void serve(const struct cv_decision *turn, const struct cleave_event *eve
     if (elastic->kind != CV_COMMAND_UNKNOWN && somebody_is_free(elastic) &&
         cv_decision_query_all(turn))
         return;
-    if (elastic->kind != CV_COMMAND_UNKNOWN && cv_overdue_ask(turn))
+    if (elastic->kind != CV_COMMAND_UNKNOWN && overdue_ask(turn))
         return;
     if (elastic->kind == CV_COMMAND_STREAMS)
         cv_stream_serve(turn);

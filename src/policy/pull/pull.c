@@ -2,9 +2,8 @@
 #include "policy/pull/pull.h"
 
 #include <math.h>
-
 #include "base/heap.h"
-#include "policy/common/bandwidth_order.h"
+#include "policy/common/setup.h"
 #include "policy/common/orders.h"
 #include "policy/common/reserved_workers.h"
 
@@ -112,7 +111,7 @@ static void note_who_is_there(struct cv_pull *pull, const struct cleave_view *vi
             if (pull->held_back[w] == 0 && !pull->vacant[w])
                 ask(pull, w, event->time_s);
         break;
-    case CLEAVE_WAKE:
+    case CLEAVE_CAME:
         if (pull->vacant[w])
             ask(pull, w, event->time_s);
         pull->vacant[w] = false;
@@ -257,4 +256,27 @@ enum cleave_status cv_pull_check_size(const char *policy, const char *param, dou
         "policy '%s': parameter '%s': expected at least %g, so that chunks have "
         "an end, got %g",
         policy, param, min, units);
+}
+
+/* --- when all could end together --------------------------------------------------- */
+
+/* Begin with all of them, and leave out who would not be ready by then, until that is
+ * nobody: the end only comes nearer. */
+
+double cv_end_together(const struct cv_ready *workers, uint32_t n, double units)
+{
+    double end_s = INFINITY, before_s;
+
+    do {
+        double speed = 0, sum = units;
+
+        before_s = end_s;
+        for (uint32_t w = 0; w < n; w++)
+            if (workers[w].in_s < before_s) {
+                speed += workers[w].speed_ups;
+                sum += workers[w].speed_ups * workers[w].in_s;
+            }
+        end_s = speed > 0 ? sum / speed : INFINITY;
+    } while (end_s < before_s && isfinite(end_s));
+    return end_s;
 }

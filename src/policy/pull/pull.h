@@ -7,6 +7,7 @@
  * rumr and rx differ only in the size they hand out. */
 #ifndef CV_PULL_H
 #define CV_PULL_H
+#include <stdint.h>
 #include "policy/common/setup.h"
 
 struct cv_request {
@@ -93,5 +94,15 @@ enum cleave_status cv_pull_check_size(const char *policy, const char *param, dou
         "least", CLEAVE_PARAM_UNITS, offsetof(type, member.min), 0, 0, 1e300, \
             "units of the smallest chunk; 0: what covers the latencies"       \
     }
+
+/* From when on a worker could do something more, and how fast. */
+struct cv_ready {
+    double in_s; /* from now; INFINITY: never */
+    double speed_ups;
+};
+
+/* In how many seconds they have done `units`: T with sum of speed (T - in)+ = units.
+ * INFINITY: never. O(n) a time; few times. */
+double cv_end_together(const struct cv_ready *workers, uint32_t n, double units);
 
 #endif

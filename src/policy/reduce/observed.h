@@ -14,7 +14,18 @@ struct cv_observed {
     double *known_s; /* per node; negative: not known */
 };
 
-bool cv_observed_init(struct cv_observed *seen, struct cv_arena *arena, uint32_t n);
+static inline bool cv_observed_init(struct cv_observed *seen, struct cv_arena *arena,
+                                    uint32_t n)
+{
+    seen->transfers_s = seen->combinations_s = seen->squares_s2 = 0;
+    seen->ntransfers = seen->ncombinations = 0;
+    seen->known_s = cv_array(arena, n, sizeof *seen->known_s);
+    if (seen->known_s == NULL)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        seen->known_s[i] = -1;
+    return true;
+}
 
 static inline void cv_saw_transfer(struct cv_observed *seen, double duration_s)
 {

@@ -19,7 +19,12 @@
  * overlap, and a partner comes along soon. Nor while combinations are dear and vary by more
  * than `spread`: what is sent ahead may then wait long behind a slow one. */
 #include "policy/reduce/observed.h"
-#include "policy/reduce/row_lane.h"
+
+#include "policy/common/orders.h"
+
+/* --- what a reduction policy has seen of costs so far ------------------------------ */
+
+/* --- dynamic, for operators that commute: overlap and speeds ----------------------- */
 
 enum { NOBODY = UINT32_MAX };
 
@@ -253,23 +258,6 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             becomes_idle(adapt, i, event->time_s, orders);
 }
 
-CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
-{
-    cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
-}
-
-/* The same in simulation. When combining takes no time there are no speeds to tell apart
- * and nothing to overlap with: all that is left is the slot. */
-static void adapt_go(struct cv_row_lane *lane)
-{
-    struct tree_adapt *adapt = lane->state;
-
-    if (cv_lane_combines_at_once(lane) && !adapt->combining_takes_time)
-        cv_lane_go_slot(lane, &adapt->slot, CV_LANE_TRANSFER);
-    else
-        go_by_events(lane);
-}
-
 static const struct cleave_param adapt_params[] = {
     { "overlap", CLEAVE_PARAM_COUNT, offsetof(struct tree_adapt, overlap), 1, 0, 1,
       "1: send to nodes that are combining" },
@@ -297,5 +285,4 @@ const struct cleave_policy cleave_policy_tree_adapt = {
     .params = adapt_params,
     .start = adapt_start,
     .decide = adapt_decide,
-    .inner = &(const struct cv_policy_inner){ .go = adapt_go },
 };

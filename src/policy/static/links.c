@@ -1,20 +1,21 @@
-/* links.c -- every link on its own: the best plan for a multi-port master.
+/* links.c -- the optimal plan for a multi-port master: every link on its own.
  * SPDX-License-Identifier: MIT
  *
  * Links that share no port are independent. For one worker, K chunks that leave no gap
- * and end at T are the optimum of their number: a chunk arrives when the one before is
+ * and end at T are optimal for their number: a chunk arrives when the one before is
  * computed,
  *
  *     L + u[k+1] / B = C + u[k] / S,    and    T = sum(L + u[k] / B) + C + u[K] / S
  *
- * with the latencies L and C. All sizes, and so the units U_K(T), are affine in any one of
- * them. Steps towards smaller chunks damp errors and those towards larger ones blow them
- * up: so they are counted from the first chunk if the link is the bottleneck (B < S) and
- * from the last one if it is not. Worker i does U_i(T) = max_K U_K(T) units by T, and the
- * makespan is the least T for which all of them do the load. Bisection on T: about 60
- * passes over the workers, each over the numbers of chunks worth trying.
+ * with the latencies L and C. All sizes, and so the units U_K(T), are affine in any one
+ * of them. Steps towards smaller chunks reduce errors and steps towards larger ones
+ * amplify them: so the recursion starts with the first chunk if the link is the
+ * bottleneck (B < S) and else with the last one. Worker i does U_i(T) = max_K U_K(T)
+ * units by T, and the makespan is the least T for which all of them do the load.
+ * Bisection on T: about 60 passes over the workers, each over the useful numbers of
+ * chunks.
  *
- * Where speeds change with time (profiles), the plan is that of varied_plan.c. */
+ * If speeds change with time (profiles), the plan is that of varied_plan.c. */
 #include <math.h>
 #include <string.h>
 
@@ -26,10 +27,10 @@ struct links {
     uint32_t max_chunks;
 };
 
-/* The best way to be done by a given time: so many chunks, so many units. */
+/* The best plan of a worker for a given end. */
 struct best {
     uint32_t chunks;
-    double units, anchor; /* anchor: units of the chunk from which the others follow */
+    double units, anchor; /* anchor: units of the first or last chunk */
 };
 
 /* offset + slope * anchor */
@@ -81,7 +82,7 @@ static struct best best_by(const struct search *search,
             (time_s - k * worker->latency_s - worker->compute_latency_s -
              sum.offset / worker->bandwidth_ups - last.offset / worker->speed_ups) /
             (sum.slope / worker->bandwidth_ups + last.slope / worker->speed_ups);
-        /* More chunks only shorten the others: from here on there is no time left. */
+        /* With more chunks there is no time left. */
         if (!(anchored >= 0) || value(chunk, anchored) < 0)
             break;
         units = value(sum, anchored);

@@ -7,7 +7,7 @@
 
 extern const struct cleave_policy cleave_policy_one_round;
 
-/* Chunks to order[0], .., order[n-1] that all end at the time returned; units[i] goes to
+/* Chunks to order[0], .., order[n-1] that all end at the returned time; units[i] goes to
  * order[i] and may be negative. */
 double cv_level(const struct cleave_worker *workers, const uint32_t *order, uint32_t n,
                 double load, double *units);

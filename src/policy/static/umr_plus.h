@@ -9,18 +9,17 @@ extern const struct cleave_policy cleave_policy_umr_plus;
 
 struct cv_umr_plus {
     double makespan_s;
-    double periodic_s; /* of the best round-robin order                    */
-    double umr_s;      /* of `umr` on the same platform                    */
+    double periodic_s; /* best round-robin order */
+    double umr_s;      /* `umr` on the same platform */
     uint64_t steps;    /* chunks whose size was computed, over all orders  */
     struct cv_plan plan;
 };
 
-/* The effort unless told otherwise: about 4, 15 and 60 ms for 10, 20 and 40 workers, and
- * at most 0.1 s. */
+/* The preset effort: about 4, 15 and 60 ms for 10, 20 and 40 workers, and at most 0.1 s. */
 uint64_t cv_umr_plus_effort(uint32_t nworkers);
 
-/* At most max_chunks chunks (UMR's own plan left aside, which may have more); the search
- * ends after about `effort` steps. Depends on nothing but its arguments. */
+/* At most max_chunks chunks (the plan of umr may have more); the search ends after about
+ * `effort` steps. Depends only on its arguments. */
 enum cleave_status cv_umr_plus_plan(const struct cleave_worker *workers,
                                     uint32_t nworkers, double load, size_t max_chunks,
                                     uint64_t effort, struct cv_arena *arena,

@@ -1,14 +1,14 @@
-/* varied_plan.c -- plans for workers whose speed changes, or who are away for a while.
+/* varied_plan.c -- plans for workers with profiles: changing speeds and absences.
  * SPDX-License-Identifier: MIT
  *
- * For an end T, chunks are handed out from the beginning: the next one goes to whoever runs
- * dry first (or is back first), and computes for first * growth^k seconds, its k-th; when
- * little would be left until T it is as large as ends at T exactly. Sending and computing
- * take what the integrals of the profiles say. So all end together, and the units U(T) that
- * this does by T say how early T can be: bisection. Rounds that grow are those of umr; how
- * they begin and grow (`first`, `growth`) is tried on a grid, from many small chunks to one
- * for each worker. O(chunks log workers) for each T; some hundred of them: 5 ms for 10
- * workers. No optimum is promised. Results that come back are not planned for. */
+ * For an end T, chunks are handed out from the beginning: the next one goes to the worker
+ * that becomes idle first (or returns first), and its k-th chunk computes for first *
+ * growth^k seconds; if little would be left until T, it ends exactly at T. Times follow
+ * from the integrals of the profiles. So all end together, and bisection finds the
+ * earliest T for which the units U(T) are the load. Growing rounds are those of umr; a
+ * grid of `first` and `growth` is tried, from many small chunks to one for each worker.
+ * O(chunks log workers) for each T; some hundred of them: 5 ms for 10 workers. No optimum
+ * is promised. Results are not planned for. */
 #include "policy/static/varied_plan.h"
 
 #include <math.h>
@@ -19,15 +19,16 @@
 enum { HALVINGS = 9, MOST_STEPS = 60, MOST_SOLVES = 60, MOST_EACH = 24, LARGE = 200 };
 
 static const double growths[] = { 1, 1.25, 1.6, 2.2, 4 };
-/* A chunk that would leave less than this part of its own time until the end is the last. */
+/* A chunk that would leave less than this part of its own time until the end is the last
+ * one. */
 static const double REST = 0.5;
-/* A better T must be so much better, and T is found so well. */
+/* Relative gain of a better T; accuracy of T. */
 static const double GAIN = 1e-6, CLOSE = 1e-13;
-/* So much of what can be done before leaving is done for sure. */
+/* Part of the work before an absence that is certainly done. */
 static const double SAFE = 1 - 1e-9;
-/* So much of the load is all of it, rounding aside. */
+/* Part of the load that is complete except for rounding. */
 static const double ENOUGH = 1 - 1e-12;
-/* About the nanoseconds that a chunk, and the last one of a worker, take to be handed out. */
+/* Nanoseconds to hand out a chunk, and the last one of a worker. */
 static const double chunk_steps = 60, last_steps = 500;
 
 /* How chunks begin and grow. */
@@ -38,11 +39,11 @@ struct shape {
 struct fill {
     const struct cleave_view *view;
     double *ready, *port, *next_s, *need; /* per worker                             */
-    uint32_t *heap, nheap;                /* who may be given more, by need         */
-    struct cv_plan plan;                  /* room for so many chunks as it says     */
+    uint32_t *heap, nheap;                /* workers that may be given more, by need */
+    struct cv_plan plan;                  /* with space for `room` chunks */
     size_t room;
     bool one_round;
-    struct cv_step_budget *budget; /* how far the search may go; NULL: to its end */
+    struct cv_step_budget *budget; /* NULL: no limit */
 };
 
 static double send_end(const struct cleave_view *view, uint32_t w, double begin_s,
@@ -68,8 +69,8 @@ static double units_between(const struct cleave_view *view, uint32_t w, double b
                           : 0;
 }
 
-/* When the last worker ends, on any master, results left aside: as cv_plan_makespan with
- * the profiles of the view. `ready` has room for a double per worker, `port` as well. */
+/* When the last worker ends, without results: cv_plan_makespan with the profiles of the
+ * view. `ready` and `port` have a double per worker. */
 static double makespan_of(const struct cleave_view *view, const struct cv_plan *plan,
                           double *ready, double *port)
 {
@@ -102,7 +103,7 @@ static bool before(const struct fill *fill, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* Someone runs dry when all of its chunks are done, or needs nothing until it is back. */
+/* When all chunks of a worker are done; an absent worker needs nothing before it returns. */
 static void push(struct fill *fill, uint32_t w)
 {
     uint32_t at = fill->nheap++;
@@ -142,7 +143,7 @@ static double end_with(const struct fill *fill, uint32_t w, double port_s, doubl
                        units);
 }
 
-/* The most units, up to `most`, that end by T. */
+/* The most units, up to `max`, that end by T. */
 static double last_chunk(const struct fill *fill, uint32_t w, double port_s, double max,
                          double end_s)
 {
@@ -161,7 +162,7 @@ static double last_chunk(const struct fill *fill, uint32_t w, double port_s, dou
     return low;
 }
 
-/* Units for the next chunk of a worker; *out_last: it is its last. */
+/* Units of the next chunk of a worker; *out_last: it is the last one. */
 static double size_of(const struct fill *fill, uint32_t w, double port_s, double end_s,
                       bool *out_last)
 {
@@ -184,12 +185,12 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
             return units;
         }
     }
-    /* What is not done when somebody leaves for good is never done, not even by rounding. */
+    /* Work that is unfinished when a worker leaves for ever is lost: stay below it. */
     return last_chunk(fill, w, port_s, max, end_s) *
            (cv_profile_leaves(profile) ? SAFE : 1);
 }
 
-/* Hand out chunks so that all end by T, the load at most: units of it. */
+/* Hand out chunks that end by T, up to the load; returns their units. */
 static double hand_out(struct fill *fill, const struct shape *shape, double end_s)
 {
     const struct cleave_view *view = fill->view;
@@ -255,9 +256,8 @@ static double late_enough(const struct fill *fill)
     return isinf(best_s) ? last_s : best_s;
 }
 
-/* Try a shape; it is kept if all can end sooner than *end_s, which it is set to then. Below
- * the root lines through the last two points are followed to a little above it, and the
- * bracket halved now and then. */
+/* Try a shape; keep it if all can end sooner than *end_s, which is then set. Secant steps
+ * from below the root, with bisection now and then. */
 static bool try_shape(struct fill *fill, const struct shape *shape, double *end_s)
 {
     const double load = fill->view->units_total;
@@ -325,7 +325,7 @@ static bool grow_array(struct fill *fill, struct cv_arena *arena)
     fill->next_s = cv_array(arena, n, sizeof *fill->next_s);
     fill->need = cv_array(arena, n, sizeof *fill->need);
     fill->heap = cv_array(arena, n, sizeof *fill->heap);
-    fill->room = 64 + (size_t)n * MOST_EACH; /* more are hardly ever worth their search */
+    fill->room = 64 + (size_t)n * MOST_EACH; /* more are rarely worth their search */
     return fill->ready != NULL && fill->port != NULL && fill->next_s != NULL &&
            fill->need != NULL && fill->heap != NULL &&
            cv_plan_init(&fill->plan, arena, fill->room);

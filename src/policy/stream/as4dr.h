@@ -1,13 +1,13 @@
 /* as4dr.h -- adaptive rounds for streams: what the files of the policy share.
  * SPDX-License-Identifier: MIT
  *
- * as4dr.c follows the rounds; as4dr_plan.c and as4dr_period.c choose what is fixed before
- * the first post, as4dr_rule.c the loads, with as4dr_history.c that foresees periodic
- * speeds; as4dr_service.c says who is served next and as4dr_end.c what happens when the
+ * as4dr.c follows the rounds; as4dr_plan.c and as4dr_plan.c choose what is fixed before
+ * the first post, as4dr_plan.c the loads, with as4dr_plan.c that foresees periodic
+ * speeds; as4dr.c says who is served next and as4dr.c what happens when the
  * end of the load is known. */
 #ifndef CV_AS4DR_H
 #define CV_AS4DR_H
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 #include "policy/common/fit.h"
 #include "policy/common/setup.h"
 
@@ -100,7 +100,7 @@ struct cv_as4dr_urgent {
     bool first; /* part of its round */
 };
 
-struct cv_as4dr_history; /* as4dr_history.h */
+struct cv_as4dr_history; /* as4dr_plan.h */
 
 struct cv_as4dr {
     /* Parameters. */
@@ -162,14 +162,14 @@ enum cleave_status cv_as4dr_give(struct cv_as4dr *as4dr, const struct cleave_vie
                                  const struct cv_as4dr_given *given,
                                  struct cv_arena *arena, struct cleave_error *err);
 
-/* --- as4dr_period.c ----------------------------------------------------------------- */
+/* --- as4dr_plan.c ----------------------------------------------------------------- */
 
 /* The length of rounds: tau, the least automatic one, the shortest of a tapered end.
  * `workers` are those of the view, without the latency of results if there are none. */
 void cv_as4dr_choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
                          const struct cleave_worker *workers);
 
-/* --- as4dr_rule.c ------------------------------------------------------------------- */
+/* --- as4dr_plan.c ------------------------------------------------------------------- */
 
 /* How long the next round of a worker should take. */
 double cv_as4dr_tau(const struct cv_as4dr *as4dr, uint32_t worker, double now_s);
@@ -181,45 +181,8 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s);
 /* When the worker will have computed all that was posted to it. */
 double cv_as4dr_free_at(const struct cv_as4dr *as4dr, uint32_t worker, double now_s);
 
-/* --- as4dr_service.c ---------------------------------------------------------------- */
+/* --- as4dr.c ---------------------------------------------------------------- */
 
-/* A round was posted: send its parts when the discipline allows. */
-void cv_as4dr_serve(struct cv_as4dr *as4dr, const struct cleave_view *view,
-                    uint32_t worker, double now_s, struct cleave_orders *orders);
-/* Part one is computed: fetch its result, with that of the part two before. */
-void cv_as4dr_fetch(struct cv_as4dr *as4dr, const struct cleave_view *view,
-                    uint32_t worker, double now_s, struct cleave_orders *orders);
-/* Fetch the result of a single chunk, now. */
-void cv_as4dr_fetch_one(struct cv_as4dr *as4dr, uint32_t worker, uint64_t chunk,
-                        double now_s, struct cleave_orders *orders);
-/* A part was ordered; it has arrived, and may be less than was asked for. */
-void cv_as4dr_asked(struct cv_as4dr_worker *worker, double units);
-void cv_as4dr_came(struct cv_as4dr_worker *worker, double units);
-/* The port has delivered a part. */
-void cv_as4dr_delivered(struct cv_as4dr *as4dr, const struct cleave_event *event,
-                        struct cleave_orders *orders);
-/* A result has come through. */
-void cv_as4dr_fetched(struct cv_as4dr *as4dr, const struct cleave_event *event,
-                      struct cleave_orders *orders);
-/* From now on turns do not count: whoever waits is served in the order asked for. */
-void cv_as4dr_lift(struct cv_as4dr *as4dr, const struct cleave_view *view,
-                   struct cleave_orders *orders);
-void cv_as4dr_sort(struct cv_as4dr_rank *ranks, uint32_t n);
-
-/* --- as4dr_end.c -------------------------------------------------------------------- */
-
-/* What is left to post; 0 if that is only rounding. */
-double cv_as4dr_left(const struct cv_as4dr *as4dr, const struct cleave_view *view);
-/* How long the next round should take, towards the end as well. */
-double cv_as4dr_wanted(const struct cv_as4dr *as4dr, const struct cleave_view *view,
-                       uint32_t worker, double now_s);
-/* The load of the next round, towards the end as well; 0: none. */
-double cv_as4dr_load(struct cv_as4dr *as4dr, const struct cleave_view *view,
-                     uint32_t worker, double now_s);
-/* Share out what is left so that all workers end together. */
-void cv_as4dr_spread(struct cv_as4dr *as4dr, const struct cleave_view *view, double now_s,
-                     struct cleave_orders *orders);
-/* Whether a load of known size has come down to what should be spread. */
-bool cv_as4dr_should_spread(const struct cv_as4dr *as4dr, const struct cleave_view *view);
+/* --- as4dr.c -------------------------------------------------------------------- */
 
 #endif

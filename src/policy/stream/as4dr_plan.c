@@ -2,12 +2,440 @@
  *
  * Who takes part, the part sent first, first loads and first posts, from declared costs.
  * A worker takes part if a round leaves it time to compute: tau > 2 f. */
+#include "policy/stream/as4dr_plan.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
 #include "model/stream/stream_costs.h"
 #include "policy/stream/as4dr.h"
+
+/* --- how long rounds are to last --------------------------------------------------- */
+
+/* The least tau is what keeps a shared port below PORT_SHARE of the time: with g latencies
+ * and S, B speeds and bandwidths, messages take (2 sum g) / tau + sum S / B of it. A tau
+ * that is not given starts from there in a stream (as4dr_plan.c says how it goes on). For
+ * a load of known size that takes T, latencies take 2 f / tau of the time and the end
+ * costs about tau / 4: tau = sqrt(8 f T). In a real run neither f nor T is known, so it is
+ * found as for a stream. */
+
+static const double PORT_SHARE = 0.9;
+/* Where messages alone take more than that, latencies may add this part of a round. */
+static const double LATENCY_SHARE = 0.1;
+/* A round where costs say nothing about time. */
+static const double ANY_TAU_S = 1;
+/* Rounds of a load of known size; no round is shorter than a part of that. */
+static const double MOST_ROUNDS = 200, LEAST_PART = 1e-5;
+/* Rounds of a tapered end are not shorter than this part of tau. */
+static const double LEAST_TAPER = 0.01;
+
+static struct port_needs port_needs(const struct cleave_worker *workers, uint32_t n,
+                                    enum cleave_port port, double ratio);
+
+/* Least tau for messages that take `latencies` in a round and `rate` of the time. */
+static double tau_for(double latencies_s, double rate)
+{
+    return rate < PORT_SHARE - LATENCY_SHARE ? latencies_s / (PORT_SHARE - rate)
+                                             : latencies_s / LATENCY_SHARE;
+}
+
+/* What the messages of a round need: the latencies alone, and the least tau in which the
+ * port can serve all workers. */
+struct port_needs {
+    double latencies_s, tau_s;
+};
+
+static struct port_needs needs_of(double latencies_s, double rate)
+{
+    return (struct port_needs){ latencies_s, tau_for(latencies_s, rate) };
+}
+
+static struct port_needs greater(struct port_needs a, struct port_needs b)
+{
+    return a.tau_s > b.tau_s ? a : b;
+}
+
+static struct port_needs port_needs(const struct cleave_worker *workers, uint32_t n,
+                                    enum cleave_port port, double ratio)
+{
+    double out_s = 0, back_s = 0, out_rate = 0, back_rate = 0;
+    struct port_needs max = { 0, 0 };
+
+    for (uint32_t w = 0; w < n; w++) {
+        const double out = workers[w].speed_ups / workers[w].bandwidth_ups;
+        const double back =
+            ratio * workers[w].speed_ups / workers[w].return_bandwidth_ups;
+
+        max = greater(max, greater(needs_of(2 * workers[w].latency_s, out),
+                                   needs_of(2 * workers[w].return_latency_s, back)));
+        out_s += 2 * workers[w].latency_s;
+        back_s += 2 * workers[w].return_latency_s;
+        out_rate += out;
+        back_rate += back;
+    }
+    if (port == CLEAVE_PORT_MULTI)
+        return max;
+    if (port == CLEAVE_PORT_ONE)
+        return needs_of(out_s + back_s, out_rate + back_rate);
+    return greater(needs_of(out_s, out_rate), needs_of(back_s, back_rate));
+}
+
+/* What the declared latencies and speeds of all workers come to. */
+struct sums {
+    double speed, latency, least_latency, most_latency;
+};
+
+static struct sums sum_up(const struct cleave_worker *workers, uint32_t n)
+{
+    struct sums sums = { 0, 0, INFINITY, 0 };
+
+    for (uint32_t w = 0; w < n; w++) {
+        sums.speed += workers[w].speed_ups;
+        sums.latency += workers[w].compute_latency_s;
+        sums.least_latency = fmin(sums.least_latency, workers[w].compute_latency_s);
+        sums.most_latency = fmax(sums.most_latency, workers[w].compute_latency_s);
+    }
+    return sums;
+}
+
+void cv_as4dr_choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
+                         const struct cleave_worker *workers)
+{
+    const struct sums sums = sum_up(workers, view->nworkers);
+    const struct port_needs port =
+        port_needs(workers, view->nworkers, view->port, view->result_ratio);
+    const double mean_s = sums.latency / view->nworkers;
+    double whole_s = INFINITY;
+
+    as4dr->mean_latency_s = mean_s;
+    as4dr->tau_s = as4dr->period_s;
+    as4dr->least_tau_s = port.tau_s;
+    if (as4dr->finite) {
+        /* All the time that is needed, were there no latencies but one. */
+        whole_s = view->units_total / sums.speed + 2 * sums.least_latency;
+        as4dr->least_s = LEAST_PART * whole_s;
+        if (!(as4dr->period_s > 0) && !view->real)
+            as4dr->tau_s = fmax(fmax(port.tau_s, 4 * sums.least_latency),
+                                fmax(sqrt(8 * mean_s * whole_s), whole_s / MOST_ROUNDS));
+    }
+    if (!(as4dr->period_s > 0) && (!as4dr->finite || view->real)) {
+        as4dr->automatic = true;
+        if (!(port.tau_s > 0) && !(mean_s > 0))
+            as4dr->least_tau_s = ANY_TAU_S;
+        /* Workers that are served in turn, or keep their places, have the same rounds. */
+        if (as4dr->service == CV_SERVE_RR || as4dr->rule == CV_RULE_PLL)
+            as4dr->least_tau_s =
+                fmax(as4dr->least_tau_s, CV_LATENCIES_PER_ROUND * sums.most_latency);
+        as4dr->tau_s = fmax(as4dr->least_tau_s, CV_LATENCIES_PER_ROUND * mean_s);
+    }
+    /* Short rounds keep the port busy with latencies: over the time T that they last,
+     * rounds of x take T / x of them, and x more at the end. */
+    as4dr->floor_s = as4dr->wanted_floor_s;
+    if (!(as4dr->floor_s > 0))
+        as4dr->floor_s = fmax(fmin(port.tau_s, sqrt(port.latencies_s * whole_s)),
+                              LEAST_TAPER * as4dr->tau_s);
+}
+
+/* --- speeds that come back: find the period, foresee the work ---------------------- */
+
+/* The period is the lag of the highest autocorrelation of the cells, the shortest of
+ * those nearly as high (multiples of a period are), placed between cells by the parabola
+ * through its neighbours. It is looked for again after every LOOK_EVERY cells: with n
+ * cells that costs n^2 / 2 multiplications. */
+
+enum { LOOK_EVERY = 16, LEAST_CELLS = 24, LEAST_LAG = 2 };
+
+/* A correlation below this is no period; one above this part of the highest is as good. */
+static const double LEAST_CORRELATION = 0.4, AS_GOOD = 0.9;
+
+struct cv_as4dr_history *cv_as4dr_history_new(struct cv_arena *arena, uint32_t workers,
+                                              double cell_s)
+{
+    struct cv_as4dr_history *history = cv_array(arena, workers, sizeof *history);
+
+    for (uint32_t w = 0; history != NULL && w < workers; w++) {
+        history[w].cell_s = cell_s;
+        history[w].newest = history[w].looked_at = -1;
+    }
+    return history;
+}
+
+static float *cell_of(struct cv_as4dr_history *history, int64_t number)
+{
+    return &history->speed[number % CV_HISTORY_CELLS];
+}
+
+/* Deviations from the mean, the newest last; returns how many, 0 if speeds never change. */
+static int deviations(const struct cv_as4dr_history *history, float *out)
+{
+    const int n = (int)(history->newest + 1 < CV_HISTORY_CELLS ? history->newest + 1
+                                                               : CV_HISTORY_CELLS);
+    float last = 0;
+    double sum = 0, squares = 0;
+
+    for (int i = 0; i < n; i++) {
+        const float speed =
+            history->speed[(history->newest - n + 1 + i) % CV_HISTORY_CELLS];
+
+        last = speed > 0 ? speed : last;
+        out[i] = last;
+        sum += last;
+    }
+    for (int i = 0; i < n; i++) {
+        out[i] -= (float)(sum / n);
+        squares += (double)out[i] * out[i];
+    }
+    return squares > 1e-6 * sum * sum / n ? n : 0;
+}
+
+static double product_at(const float *cells, int n, int lag)
+{
+    float sum = 0;
+
+    for (int i = lag; i < n; i++)
+        sum += cells[i] * cells[i - lag];
+    return (double)sum / (n - lag);
+}
+
+static void look_for_period(struct cv_as4dr_history *history)
+{
+    double product[CV_HISTORY_CELLS];
+    float cells[CV_HISTORY_CELLS];
+    const int n = deviations(history, cells), max = n * 2 / 3;
+    const double variance = n >= LEAST_CELLS ? product_at(cells, n, 0) : 0;
+    double highest = 0;
+
+    history->period_s = 0;
+    if (n < LEAST_CELLS)
+        return;
+    for (int lag = LEAST_LAG - 1; lag <= max; lag++)
+        product[lag] = product_at(cells, n, lag);
+    for (int lag = LEAST_LAG; lag < max; lag++)
+        if (product[lag] >= product[lag - 1] && product[lag] >= product[lag + 1])
+            highest = fmax(highest, product[lag]);
+    if (highest < LEAST_CORRELATION * variance)
+        return;
+    for (int lag = LEAST_LAG; lag < max; lag++) {
+        const double before = product[lag - 1], at = product[lag],
+                     after = product[lag + 1];
+        const double bend = before - 2 * at + after;
+
+        if (at < before || at < after || at < AS_GOOD * highest)
+            continue;
+        history->period_s =
+            history->cell_s * (lag + (bend < 0 ? (before - after) / (2 * bend) : 0));
+        return;
+    }
+}
+
+void cv_as4dr_history_add(struct cv_as4dr_history *history, double begin_s, double end_s,
+                          double speed_ups)
+{
+    /* Cells whose middle lies within; a long computation fills them all. */
+    const int64_t last = (int64_t)floor(end_s / history->cell_s - 0.5);
+    int64_t first = (int64_t)ceil(begin_s / history->cell_s - 0.5);
+
+    if (last < 0 || last <= history->newest)
+        return;
+    if (first <= history->newest)
+        first = history->newest + 1;
+    if (last - history->newest > CV_HISTORY_CELLS)
+        history->newest = last - CV_HISTORY_CELLS;
+    while (history->newest < last) {
+        history->newest++;
+        *cell_of(history, history->newest) =
+            history->newest >= first ? (float)speed_ups : 0;
+    }
+    if (history->newest - history->looked_at >= LOOK_EVERY) {
+        history->looked_at = history->newest;
+        look_for_period(history);
+    }
+}
+
+/* The speed as many periods before `time_s` as it takes to be in the past. */
+static double speed_before(const struct cv_as4dr_history *history, double time_s,
+                           double otherwise)
+{
+    const double known_s = ((double)history->newest + 1) * history->cell_s;
+    const double periods = ceil((time_s - known_s) / history->period_s);
+    const double past_s = time_s - fmax(periods, 1) * history->period_s;
+    int64_t cell = (int64_t)floor(past_s / history->cell_s);
+    double speed;
+
+    if (cell > history->newest)
+        cell = history->newest;
+    if (cell < 0 || cell <= history->newest - CV_HISTORY_CELLS)
+        return otherwise;
+    speed = history->speed[cell % CV_HISTORY_CELLS];
+    return speed > 0 ? speed : otherwise;
+}
+
+double cv_as4dr_history_work(const struct cv_as4dr_history *history, double begin_s,
+                             double end_s, double speed_ups)
+{
+    const double cell_s = history->cell_s;
+    double work = 0, from_s = begin_s;
+
+    if (!(history->period_s > 0) || end_s - begin_s > CV_HISTORY_CELLS * cell_s)
+        return speed_ups * (end_s - begin_s);
+    while (from_s < end_s) {
+        /* Half cells: the period need not be a whole number of them. */
+        const double to_s = fmin(end_s, from_s + cell_s / 2);
+
+        work += speed_before(history, from_s + (to_s - from_s) / 2, speed_ups) *
+                (to_s - from_s);
+        from_s = to_s;
+    }
+    return work;
+}
+
+/* --- the load of the next round ---------------------------------------------------- */
+
+/* With C the time the first part of a round took and f the declared latency, the round
+ * takes sigma = (C - f) / theta + 2 f, and the worker computes theta load / (C - f) units
+ * per second. From these
+ * 
+ *   eq1       load tau / sigma: model/stream/stream_recurrence.h; with a gain below 1
+ *             load (tau / sigma)^gain, stable for costs that grow faster than the load
+ *   deadbeat  speed (tau - 2 f): exact after one round
+ *   pll       deadbeat with a round shortened by `gain` times what the worker is late by
+ *             its phase, so that the workers keep the places the first posts gave them
+ *   periodic  deadbeat with the work that the speeds of one period before would do
+ * 
+ * An automatic tau weighs the part of the time that latencies take, 2 f / tau, against
+ * what grows with tau: idle time, c tau as measured, and the end, tau / (4 t) if the
+ * stream ended now, t after its start: tau = sqrt(2 f / (c + 1 / (4 t))). */
+
+/* A measure that says more than this is not believed at once. */
+static const double MOST_GROWTH = 32;
+
+/* Idle times fade with every part computed, so that about this many rounds count. */
+enum { ROUNDS_KEPT = 16 };
+
+double cv_as4dr_tau(const struct cv_as4dr *as4dr, uint32_t worker, double now_s)
+{
+    double tau_s, slope = 0;
+
+    if (!as4dr->automatic)
+        return as4dr->tau_s;
+    if (!(now_s > 0)) /* nothing has been measured */
+        return fmax(as4dr->least_tau_s,
+                    CV_LATENCIES_PER_ROUND * as4dr->places[worker].latency_s);
+    tau_s = fmax(as4dr->least_tau_s,
+                 CV_LATENCIES_PER_ROUND * as4dr->workers[worker].latency_s);
+    if (as4dr->idle_base > 0)
+        slope = as4dr->idle_s / as4dr->idle_base;
+    return fmax(tau_s, sqrt(2 * as4dr->mean_latency_s / (slope + 1 / (4 * now_s))));
+}
+
+static void note_idle(struct cv_as4dr *as4dr, const struct cleave_event *event)
+{
+    struct cv_as4dr_worker *worker = &as4dr->workers[event->worker];
+    const double keep = 1 - 1.0 / (2.0 * ROUNDS_KEPT * as4dr->nmembers);
+
+    if (!as4dr->automatic || worker->done_s < 0)
+        return;
+    as4dr->idle_s = keep * as4dr->idle_s + (event->start_s - worker->done_s);
+    as4dr->idle_base =
+        keep * as4dr->idle_base + (event->time_s - worker->done_s) *
+                                      cv_as4dr_tau(as4dr, event->worker, event->time_s);
+}
+
+/* What it costs to start a command, declared or not: sizes that differ tell. */
+static void find_latency(struct cv_as4dr *as4dr, const struct cleave_event *event)
+{
+    struct cv_as4dr_worker *worker = &as4dr->workers[event->worker];
+    const double before_s = worker->latency_s;
+
+    cv_fit_add(&worker->fit, event->units, event->time_s - event->start_s, -1);
+    if (!(worker->fit.rate_ups > 0))
+        return;
+    worker->latency_s = worker->fit.latency_s;
+    as4dr->mean_latency_s += (worker->latency_s - before_s) / as4dr->nmembers;
+}
+
+void cv_as4dr_measure(struct cv_as4dr *as4dr, const struct cleave_event *event,
+                      bool first)
+{
+    struct cv_as4dr_worker *worker = &as4dr->workers[event->worker];
+    double latency_s, pure_s;
+
+    if (as4dr->real)
+        find_latency(as4dr, event);
+    latency_s = worker->latency_s;
+    pure_s = event->time_s - event->start_s - latency_s;
+    note_idle(as4dr, event);
+    if (pure_s > 0 && as4dr->history != NULL)
+        cv_as4dr_history_add(&as4dr->history[event->worker], event->start_s,
+                             event->time_s, event->units / pure_s);
+    if (!first)
+        return;
+    /* A stream gives no more than it holds: the round was as long as what came. */
+    if (as4dr->real && event->units > 0 && event->units < worker->first)
+        worker->load *= event->units / worker->first;
+    worker->sigma_s = pure_s * (worker->load / event->units) + 2 * latency_s;
+    if (pure_s > 0 && event->units > 0) {
+        const double speed = fmin(event->units / pure_s, MOST_GROWTH * worker->speed_ups);
+
+        as4dr->speed_sum += speed - worker->speed_ups;
+        worker->speed_ups = speed;
+    }
+}
+
+double cv_as4dr_free_at(const struct cv_as4dr *as4dr, uint32_t worker, double now_s)
+{
+    const struct cv_as4dr_worker *w = &as4dr->workers[worker];
+    const double from_s = w->held_parts > 0 ? w->cpu_from_s : now_s;
+
+    return fmax(now_s,
+                from_s + w->due_parts * w->latency_s + w->due_units / w->speed_ups);
+}
+
+/* By how much the worker is late, to the nearest round. */
+static double lateness(struct cv_as4dr_worker *worker, double tau_s)
+{
+    double late_s = worker->result_s - worker->target_s;
+
+    if (fabs(late_s) > tau_s / 2) {
+        worker->target_s += tau_s * nearbyint(late_s / tau_s);
+        late_s = worker->result_s - worker->target_s;
+    }
+    worker->target_s += tau_s;
+    return late_s;
+}
+
+double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
+{
+    struct cv_as4dr_worker *w = &as4dr->workers[worker];
+    const double tau_s = cv_as4dr_tau(as4dr, worker, now_s);
+    const double latencies_s = 2 * w->latency_s;
+    double load = w->speed_ups * (tau_s - latencies_s), begin_s;
+
+    switch (as4dr->rule) {
+    case CV_RULE_EQ1:
+        load = cv_stream_next_load(w->load, tau_s, w->sigma_s);
+        if (as4dr->gain != 1)
+            load = w->load * pow(load / w->load, as4dr->gain);
+        break;
+    case CV_RULE_DEADBEAT:
+        break;
+    case CV_RULE_PLL:
+        load -= w->speed_ups * as4dr->gain * lateness(w, tau_s);
+        break;
+    case CV_RULE_PERIODIC:
+        begin_s = cv_as4dr_free_at(as4dr, worker, now_s);
+        load = cv_as4dr_history_work(&as4dr->history[worker], begin_s,
+                                     begin_s + tau_s - latencies_s, w->speed_ups);
+        break;
+    }
+    load = fmin(load, MOST_GROWTH * w->load);
+    /* Never so little that the latencies outweigh it a hundred times, or that a load of
+     * known size would take for ever. */
+    return fmax(load, fmax(0.01 * w->speed_ups * latencies_s,
+                           as4dr->least_s * as4dr->places[worker].speed_ups));
+}
+
+/* --- what is fixed before the first post ------------------------------------------- */
 
 static const double PLL_GAIN = 0.6;
 

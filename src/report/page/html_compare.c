@@ -3,11 +3,11 @@
 
 #include <math.h>
 #include "report/page/html_page.h"
-#include "report/page/plot.h"
+#include "report/page/html_chart.h"
 
 enum { MOST_CURVES = 64 }; /* in a plot; the tables have all */
 
-/* Which is best for a value; napplicable when none is. */
+/* The best policy for a value; napplicable: none. */
 static size_t best_at(const struct cv_compare_sheet *data, size_t i)
 {
     size_t best = data->napplicable;
@@ -27,18 +27,15 @@ static size_t best_at(const struct cv_compare_sheet *data, size_t i)
 
 static void put_head(const struct cv_compare_sheet *data, FILE *file)
 {
-    fputs("<header>\n<p class=\"eyebrow\">cleave comparison</p>\n<h1>", file);
-    cv_page_text(file, data->title);
-    fputs("</h1>\n<p class=\"lead\">", file);
+    cv_page_element(file, "<header>\n<p class=\"eyebrow\">cleave comparison</p>\n<h1>",
+                    data->title, "</h1>\n<p class=\"lead\">");
     fprintf(file, "%zu %s", data->napplicable,
             data->napplicable == 1 ? "policy" : "policies");
     if (data->what != NULL) {
         fprintf(file, " for %zu values of ", data->nvalues);
         cv_page_text(file, data->what);
     }
-    fputs("; ", file);
-    cv_page_text(file, data->facts);
-    fputs(".</p>\n</header>\n<main>\n", file);
+    cv_page_element(file, "; ", data->facts, ".</p>\n</header>\n<main>\n");
 }
 
 /* "latency, s" */
@@ -67,9 +64,7 @@ static void put_keys(const struct cv_compare_sheet *data, FILE *file)
                 "<li><button type=\"button\" data-series=\"%zu\" aria-pressed=\"true\">",
                 c);
         cv_plot_key(file, c);
-        fputc(' ', file);
-        cv_page_text(file, data->curves[c].name);
-        fputs("</button></li>\n", file);
+        cv_page_element(file, " ", data->curves[c].name, "</button></li>\n");
     }
     fputs("</ul>\n", file);
 }
@@ -82,9 +77,7 @@ static void put_figure(const struct cv_compare_sheet *data, const struct cv_plot
         cv_plot_curves(file, plot);
     else
         cv_plot_bars(file, plot);
-    fputs("<figcaption>", file);
-    cv_page_text(file, caption);
-    fputs("</figcaption>\n</figure>\n", file);
+    cv_page_element(file, "<figcaption>", caption, "</figcaption>\n</figure>\n");
 }
 
 static void put_values_plot(const struct cv_compare_sheet *data, FILE *file)
@@ -108,9 +101,8 @@ static void put_values_plot(const struct cv_compare_sheet *data, FILE *file)
             (struct cv_plot_series){ curve->name, curve->value, curve->low, curve->high };
         bands = bands || curve->low != NULL;
     }
-    fputs("<section aria-labelledby=\"values\">\n<h2 id=\"values\">", file);
-    fputs(data->more_is_better ? "How much is done" : "How long it takes", file);
-    fputs("</h2>\n", file);
+    fprintf(file, "<section aria-labelledby=\"values\">\n<h2 id=\"values\">%s</h2>\n",
+            data->more_is_better ? "How much is done" : "How long it takes");
     put_figure(data, &plot,
                bands
                    ? data->what != NULL
@@ -162,13 +154,12 @@ static void put_best(const struct cv_compare_sheet *data, FILE *file)
     if (data->what == NULL)
         return;
     fputs("<section aria-labelledby=\"best\">\n<h2 id=\"best\">Which is best where</h2>\n"
-          "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">",
+          "<div class=\"scroll\"><table>\n<thead><tr>",
           file);
-    cv_page_text(file, data->what);
-    fputs("</th><th scope=\"col\">Best</th><th scope=\"col\" class=\"n\">Over the "
-          "bound</th>"
-          "</tr></thead>\n<tbody>\n",
-          file);
+    cv_page_element(
+        file, "<th scope=\"col\">", data->what,
+        "</th><th scope=\"col\">Best</th><th scope=\"col\" class=\"n\">Over the "
+        "bound</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < data->nvalues;) {
         const size_t best = best_at(data, i), first = i;
         double max = 0;
@@ -179,13 +170,12 @@ static void put_best(const struct cv_compare_sheet *data, FILE *file)
         fprintf(file, "<tr><td class=\"num\">%.6g", data->at[first]);
         if (i - first > 1)
             fprintf(file, " to %.6g", data->at[i - 1]);
-        fputs("</td><td>", file);
-        cv_page_text(file,
-                     best < data->napplicable ? data->curves[best].name : "none applies");
-        if (best < data->napplicable)
-            fprintf(file, "</td><td class=\"n\">at most %.2f%%</td></tr>\n", max);
-        else
-            fputs("</td><td></td></tr>\n", file);
+        if (best == data->napplicable) {
+            fputs("</td><td>none applies</td><td></td></tr>\n", file);
+            continue;
+        }
+        cv_page_element(file, "</td><td>", data->curves[best].name, "</td>");
+        fprintf(file, "<td class=\"n\">at most %.2f%%</td></tr>\n", max);
     }
     fputs("</tbody></table></div>\n</section>\n", file);
 }
@@ -201,21 +191,20 @@ static int decimals_of(const struct cv_compare_sheet *data)
     return cv_page_decimals(max);
 }
 
+static const char open_numbers[] =
+    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all numbers\">"
+    "<table class=\"sort\">\n<thead><tr>";
+static const char number_head[] = "<th scope=\"col\" class=\"n\">";
+
 static void put_sweep_table(const struct cv_compare_sheet *data, FILE *file)
 {
     const int decimals = decimals_of(data);
 
-    fputs(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all numbers\">"
-        "<table class=\"sort\">\n<thead><tr><th scope=\"col\" class=\"n\">",
-        file);
-    cv_page_text(file, data->what);
-    fputs("</th><th scope=\"col\" class=\"n\">bound</th>", file);
-    for (size_t c = 0; c < data->napplicable; c++) {
-        fputs("<th scope=\"col\" class=\"n\">", file);
-        cv_page_text(file, data->curves[c].name);
-        fputs("</th>", file);
-    }
+    fputs(open_numbers, file);
+    cv_page_element(file, number_head, data->what,
+                    "</th><th scope=\"col\" class=\"n\">bound</th>");
+    for (size_t c = 0; c < data->napplicable; c++)
+        cv_page_element(file, number_head, data->curves[c].name, "</th>");
     fputs("</tr></thead>\n<tbody>\n", file);
     for (size_t i = 0; i < data->nvalues; i++) {
         const size_t best = best_at(data, i);
@@ -223,9 +212,8 @@ static void put_sweep_table(const struct cv_compare_sheet *data, FILE *file)
         fprintf(file, "<tr><td class=\"n\" data-v=\"%.17g\">%.6g</td>", data->at[i],
                 data->at[i]);
         cv_page_number_cell(file, data->bound[i], decimals);
-        for (size_t c = 0; c < data->napplicable; c++) {
+        for (size_t c = 0; c < data->napplicable; c++)
             cv_page_best_cell(file, data->curves[c].value[i], decimals, c == best);
-        }
         fputs("</tr>\n", file);
     }
     fputs("</tbody></table></div>\n", file);
@@ -236,13 +224,9 @@ static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
     const int decimals = decimals_of(data);
     const bool bands = data->napplicable > 0 && data->curves[0].low != NULL;
 
-    fputs(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all numbers\">"
-        "<table class=\"sort\">\n<thead><tr><th scope=\"col\">Policy</th>"
-        "<th scope=\"col\" class=\"n\">",
-        file);
-    cv_page_text(file, data->measure);
-    fputs("</th><th scope=\"col\" class=\"n\">Over the bound</th>", file);
+    fprintf(file, "%s<th scope=\"col\">Policy</th>", open_numbers);
+    cv_page_element(file, number_head, data->measure,
+                    "</th><th scope=\"col\" class=\"n\">Over the bound</th>");
     if (bands)
         fputs("<th scope=\"col\" class=\"n\">10% below</th>"
               "<th scope=\"col\" class=\"n\">90% below</th>",
@@ -251,9 +235,7 @@ static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
     for (size_t c = 0; c < data->napplicable; c++) {
         const struct cv_compare_curve *curve = &data->curves[c];
 
-        fputs("<tr><th scope=\"row\">", file);
-        cv_page_text(file, curve->name);
-        fputs("</th>", file);
+        cv_page_element(file, "<tr><th scope=\"row\">", curve->name, "</th>");
         cv_page_number_cell(file, curve->value[0], decimals);
         fprintf(file, "<td class=\"n\" data-v=\"%.9g\">%.2f%%</td>", curve->over[0],
                 curve->over[0]);
@@ -275,28 +257,20 @@ static void put_reasons(const struct cv_compare_sheet *data, FILE *file)
           "<th scope=\"col\">Why</th></tr></thead>\n<tbody>\n",
           file);
     for (size_t c = data->napplicable; c < data->ncurves; c++) {
-        fputs("<tr><th scope=\"row\">", file);
-        cv_page_text(file, data->curves[c].name);
-        fputs("</th><td class=\"wrap\">", file);
-        cv_page_text(file, data->curves[c].reason);
-        fputs("</td></tr>\n", file);
+        cv_page_element(file, "<tr><th scope=\"row\">", data->curves[c].name, "</th>");
+        cv_page_element(file, "<td class=\"wrap\">", data->curves[c].reason,
+                        "</td></tr>\n");
     }
     fputs("</tbody></table></div>\n</section>\n", file);
 }
 
 static void put_again(const struct cv_compare_sheet *data, FILE *file)
 {
-    fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n"
-          "<div class=\"again\"><pre><code>",
-          file);
-    cv_page_text(file, data->command);
-    fputs("</code></pre><button type=\"button\" class=\"copy live\">Copy</button></div>\n"
-          "<dl class=\"facts\"><dt>Made with</dt><dd>",
-          file);
-    cv_page_text(file, data->facts);
-    fputs("</dd><dt>Bound</dt><dd>", file);
-    cv_page_text(file, data->bound_name);
-    fputs("</dd></dl>\n</section>\n", file);
+    cv_page_again(file, data->command);
+    cv_page_element(file, "<dl class=\"facts\"><dt>Made with</dt><dd>", data->facts,
+                    "</dd>");
+    cv_page_element(file, "<dt>Bound</dt><dd>", data->bound_name,
+                    "</dd></dl>\n</section>\n");
 }
 
 void cv_compare_write(const struct cv_compare_sheet *data, FILE *file)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One policy: what is compared for every value of the sweep, NAN where it does not apply. */
+/* One policy: a number for every value of the sweep, NAN if the policy does not apply. */
 struct cv_compare_curve {
     const char *name;
     const double *value, *low, *high; /* low and high: 10% and 90% of runs, or NULL */
@@ -16,19 +16,19 @@ struct cv_compare_curve {
 struct cv_compare_sheet {
     const char *title, *measure, *facts;
     const char *command; /* the line that makes this page           */
-    const char *what;    /* what is swept; NULL: one value only     */
-    const char *unit;    /* of its values: "s", or ""               */
+    const char *what;    /* name of the swept value; NULL: no sweep */
+    const char *unit;    /* "s", or ""                              */
     const double *at;
     size_t nvalues;
-    bool by_factors;     /* values are spaced so                    */
+    bool by_factors;     /* values form a geometric series          */
     bool more_is_better; /* units done rather than time             */
     const double *bound;
     const char *bound_name;
-    const struct cv_compare_curve *curves; /* those that apply come first */
+    const struct cv_compare_curve *curves; /* applicable policies first */
     size_t ncurves, napplicable;
 };
 
-/* Whoever opened the file looks whether all was written. */
+/* The caller checks the file for errors. */
 void cv_compare_write(const struct cv_compare_sheet *data, FILE *file);
 
 #endif

@@ -1,4 +1,5 @@
-/* html_page.c -- the frame of a page that needs no other file. SPDX-License-Identifier: MIT */
+/* html_page.c -- the frame of a page that needs no other file.
+ * SPDX-License-Identifier: MIT */
 #include "report/page/html_page.h"
 
 #include <math.h>
@@ -9,8 +10,7 @@
 #include "report/page/page_text.h"
 #include "report/terminal/table.h"
 
-/* The policy forbids the page to load anything, so that it is seen to need nothing; one that
- * is served may ask where it came from. */
+/* The policy forbids the page to load anything; a served page may ask its own server. */
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -27,9 +27,8 @@ static void put_lines(FILE *file, const char *const *lines)
 void cv_page_open(FILE *file, const char *title, bool served)
 {
     fputs(head, file);
-    fputs(served ? "; connect-src 'self'\">\n<title>" : "\">\n<title>", file);
-    cv_page_text(file, title);
-    fputs("</title>\n<style>\n", file);
+    cv_page_element(file, served ? "; connect-src 'self'\">\n<title>" : "\">\n<title>",
+                    title, "</title>\n<style>\n");
     put_lines(file, cv_page_style);
     fputs("</style>\n</head>\n<body>\n", file);
 }
@@ -53,7 +52,7 @@ void cv_page_text(FILE *file, const char *text)
 
         if (length == 0 ||
             (length == 1 && (unsigned char)*text < 0x20 && *text != '\n')) {
-            fputs("\xef\xbf\xbd", file); /* what is no text is shown as such */
+            fputs("\xef\xbf\xbd", file); /* the replacement character */
             length = 1;
         } else if (*text == '<') {
             fputs("&lt;", file);
@@ -69,6 +68,13 @@ void cv_page_text(FILE *file, const char *text)
         text += length;
         left -= length;
     }
+}
+
+void cv_page_element(FILE *file, const char *before, const char *text, const char *after)
+{
+    fputs(before, file);
+    cv_page_text(file, text);
+    fputs(after, file);
 }
 
 void cv_page_json_text(FILE *file, const char *text)
@@ -105,6 +111,18 @@ void cv_page_json_number(FILE *file, double value)
     char buffer[CV_NUMBER_SIZE];
 
     fputs(isfinite(value) ? cv_number_full(value, buffer) : "null", file);
+}
+
+void cv_page_again(FILE *file, const char *command)
+{
+    fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n",
+          file);
+    if (command != NULL)
+        cv_page_element(file, "<div class=\"again\"><pre><code>", command,
+                        "</code></pre><button type=\"button\" class=\"copy live\">Copy"
+                        "</button></div>\n");
+    else
+        fputs("<p>The trace does not say which command made it.</p>\n", file);
 }
 
 int cv_page_decimals(double max)

@@ -2,23 +2,381 @@
 #include "report/page/html_report.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "report/page/html_chart.h"
-#include "report/page/html_data.h"
+#include "report/page/report_data.h"
 #include "report/page/html_page.h"
 #include "report/terminal/table.h"
 
-static bool is_load(const struct cv_report *report)
+/* Rows of tables. */
+enum { MOST_NODES = 400, MOST_CHUNKS = 1000 };
+
+static bool is_load(const struct cv_report_data *data)
 {
-    return report->measured->file->header.task == CLEAVE_TASK_LOAD;
+    return data->file->header.task == CLEAVE_TASK_LOAD;
 }
+
+static void put_heads(FILE *file, const char *const *heads)
+{
+    fputs("<thead><tr>", file);
+    for (; *heads != NULL; heads++) {
+        const bool number = (*heads)[0] == '#', plain = (*heads)[0] == '!';
+
+        fprintf(file, "<th scope=\"col\"%s%s>%s</th>", number ? " class=\"n\"" : "",
+                plain ? " data-plain" : "", *heads + (number || plain ? 1 : 0));
+    }
+    fputs("</tr></thead>\n<tbody>\n", file);
+}
+
+/* A table that sorts, in a box that scrolls sideways. '#' marks columns of numbers, '!'
+ * columns that do not sort. */
+static void open_table(FILE *file, const char *name, const char *const *heads)
+{
+    fprintf(file,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+            "<table class=\"sort\">\n",
+            name);
+    put_heads(file, heads);
+}
+
+static void close_table(FILE *file)
+{
+    fputs("</tbody></table></div>\n", file);
+}
+
+static void put_name_cell(FILE *file, const struct cv_report_data *data, uint32_t node)
+{
+    char number[CV_SHEET_NAME_ROOM];
+
+    cv_page_element(file, "<tr><th scope=\"row\">",
+                    cv_report_data_name(data, node, number), "</th>");
+}
+
+static int time_decimals(const struct cv_report_data *data)
+{
+    return cv_page_decimals(data->makespan_s);
+}
+
+static int unit_decimals(const struct cv_report_data *data)
+{
+    double max = 0;
+
+    for (uint32_t i = 0; i < data->nnodes; i++)
+        max = fmax(max, data->nodes[i].units);
+    return cv_page_decimals(max);
+}
+
+static void put_load_row(FILE *file, const struct cv_report_data *data, uint32_t i,
+                         int decimals)
+{
+    const struct cv_report_data_node *node = &data->nodes[i];
+    const int places = time_decimals(data);
+
+    put_name_cell(file, data, i);
+    cv_page_meter(file, data, node);
+    cv_page_percent_cell(file, data->makespan_s > 0
+                                   ? fmin(1, node->busy_s / data->makespan_s)
+                                   : 0);
+    cv_page_number_cell(file, node->units, decimals);
+    cv_page_percent_cell(file, data->units > 0 ? node->units / data->units : 0);
+    cv_page_count_cell(file, node->chunks);
+    cv_page_number_cell(file, node->first_s, places);
+    cv_page_number_cell(file, node->last_s, places);
+    fputs("</tr>\n", file);
+}
+
+static void put_reduce_row(FILE *file, const struct cv_report_data *data, uint32_t i)
+{
+    const struct cv_report_data_node *node = &data->nodes[i];
+
+    put_name_cell(file, data, i);
+    cv_page_meter(file, data, node);
+    cv_page_percent_cell(file,
+                         data->makespan_s > 0 ? node->busy_s / data->makespan_s : 0);
+    cv_page_count_cell(file, node->chunks);
+    if (isnan(node->parent_s))
+        fputs("<td class=\"n\" data-v=\"-1\">root</td>", file);
+    else
+        cv_page_count_cell(file, node->parent);
+    cv_page_number_cell(file, node->parent_s, time_decimals(data));
+    cv_page_number_cell(file, node->last_s, time_decimals(data));
+    fputs("</tr>\n", file);
+}
+
+static void put_nodes(const struct cv_report *report, FILE *file)
+{
+    static const char *const load_heads[] = {
+        "Worker",  "!Link and processor", "#Busy",   "#Units", "#Share",
+        "#Chunks", "#Starts s",           "#Ends s", NULL
+    };
+    static const char *const reduce_heads[] = { "Node",      "!Link and combining",
+                                                "#Busy",     "#Combined",
+                                                "#Sends to", "#Sends at s",
+                                                "#Ends s",   NULL };
+    const struct cv_report_data *data = report->measured;
+    const uint32_t shown = data->nnodes < MOST_NODES ? data->nnodes : MOST_NODES;
+    const bool load = is_load(data);
+    const int decimals = unit_decimals(data);
+
+    fprintf(file, "<section aria-labelledby=\"nodes\">\n<h2 id=\"nodes\">%s</h2>\n",
+            load ? "Workers" : "Nodes");
+    if (shown < data->nnodes)
+        fprintf(file, "<p class=\"note\">The first %u of %u; the trace holds all.</p>\n",
+                shown, data->nnodes);
+    open_table(file, load ? "workers" : "nodes", load ? load_heads : reduce_heads);
+    for (uint32_t i = 0; i < shown; i++) {
+        if (load)
+            put_load_row(file, data, i, decimals);
+        else
+            put_reduce_row(file, data, i);
+    }
+    close_table(file);
+    fputs("</section>\n", file);
+}
+
+/* --- predicted and measured --------------------------------------------------------- */
+
+/* A difference; for times, where less is better, also by colour. */
+static void put_change_cell(FILE *file, double measured, double predicted, int decimals,
+                            bool time)
+{
+    const double change = measured - predicted;
+    const double part = predicted > 0 ? change / predicted : 0;
+
+    if (isnan(change)) {
+        fputs("<td class=\"n\" data-v=\"0\">\xe2\x80\x93</td>", file);
+        return;
+    }
+    fprintf(file, "<td class=\"n%s\" data-v=\"%.9g\">",
+            time && part > 0.0005    ? " up"
+            : time && part < -0.0005 ? " down"
+                                     : "",
+            change);
+    fputs(change >= 0 ? "+" : "\xe2\x88\x92", file);
+    if (decimals < 0)
+        cv_page_number(file, fabs(change));
+    else
+        fprintf(file, "%.*f", decimals, fabs(change));
+    if (predicted > 0)
+        fprintf(file, " (%s%.1f%%)", part >= 0 ? "+" : "\xe2\x88\x92", fabs(100 * part));
+    fputs("</td>", file);
+}
+
+static void put_pair(FILE *file, double predicted, double measured, int decimals,
+                     bool time)
+{
+    cv_page_number_cell(file, predicted, decimals);
+    cv_page_number_cell(file, measured, decimals);
+    put_change_cell(file, measured, predicted, decimals, time);
+}
+
+/* Seconds per unit, or per combination; NAN when there is nothing to divide by. */
+static double rate(double seconds, double amount)
+{
+    return amount > 0 ? seconds / amount : NAN;
+}
+
+static void put_total(FILE *file, const char *name, double predicted, double measured,
+                      bool time)
+{
+    const bool whole = predicted == floor(predicted) && measured == floor(measured);
+
+    fprintf(file, "<tr><th scope=\"row\">%s</th>", name);
+    put_pair(file, predicted, measured,
+             whole ? 0 : cv_page_decimals(fmax(predicted, measured)), time);
+    fputs("</tr>\n", file);
+}
+
+static double busy_sum(const struct cv_report_data *data)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < data->nnodes; i++)
+        sum += data->nodes[i].busy_s;
+    return sum;
+}
+
+static void put_totals(const struct cv_report *report, FILE *file)
+{
+    static const char *const heads[] = { "!", "#Predicted", "#Measured", "#Difference",
+                                         NULL };
+    const struct cv_report_data *one = report->measured, *two = report->predicted;
+    const bool load = is_load(one);
+    const enum cv_span_kind work = load ? CV_SPAN_COMPUTE : CV_SPAN_COMBINE;
+    const enum cv_span_kind way = load ? CV_SPAN_SEND : CV_SPAN_TRANSFER;
+
+    open_table(file, "totals", heads);
+    put_total(file, load ? "Makespan, s" : "Length, s", two->makespan_s, one->makespan_s,
+              true);
+    put_total(file, "Utilisation, %", 100 * two->utilisation, 100 * one->utilisation,
+              false);
+    if (load) {
+        put_total(file, "Chunks", (double)two->counts[work], (double)one->counts[work],
+                  false);
+        put_total(file, "Computing, s per unit", rate(busy_sum(two), two->units),
+                  rate(busy_sum(one), one->units), true);
+        put_total(file, "Sending, s per unit", rate(two->send_s, two->units),
+                  rate(one->send_s, one->units), true);
+    } else {
+        put_total(file, "Mean combination, s",
+                  rate(busy_sum(two), (double)two->counts[work]),
+                  rate(busy_sum(one), (double)one->counts[work]), true);
+        put_total(file, "Mean transfer, s", rate(two->send_s, (double)two->counts[way]),
+                  rate(one->send_s, (double)one->counts[way]), true);
+    }
+    close_table(file);
+}
+
+/* How much longer a unit took than predicted. */
+static void put_rate_cell(FILE *file, double measured, double predicted)
+{
+    const double part = measured / predicted - 1;
+
+    if (!isfinite(part))
+        fputs("<td class=\"n\" data-v=\"0\">\xe2\x80\x93</td>", file);
+    else
+        fprintf(file, "<td class=\"n %s\" data-v=\"%.9g\">%s%.1f%%</td>",
+                part > 0 ? "up" : "down", part, part >= 0 ? "+" : "\xe2\x88\x92",
+                fabs(100 * part));
+}
+
+static void put_difference(const struct cv_report *report, FILE *file)
+{
+    static const char *const load_heads[] = {
+        "Worker",      "#Ends, predicted s",  "#measured s",
+        "#difference", "#Units, predicted",   "#measured",
+        "#difference", "#Computing per unit", NULL
+    };
+    static const char *const reduce_heads[] = { "Node",
+                                                "#Sends at, predicted s",
+                                                "#measured s",
+                                                "#difference",
+                                                "#Busy, predicted s",
+                                                "#measured s",
+                                                "#difference",
+                                                NULL };
+    const struct cv_report_data *one = report->measured, *two = report->predicted;
+    const uint32_t shown = one->nnodes < MOST_NODES ? one->nnodes : MOST_NODES;
+    const bool load = is_load(one);
+    const int decimals = unit_decimals(one);
+
+    fputs("<section aria-labelledby=\"difference\">\n<h2 id=\"difference\">Predicted and "
+          "measured</h2>\n",
+          file);
+    put_totals(report, file);
+    fprintf(file, "<h3>By %s</h3>\n", load ? "worker" : "node");
+    if (shown < one->nnodes)
+        fprintf(file, "<p class=\"note\">The first %u of %u.</p>\n", shown, one->nnodes);
+    open_table(file, "predicted and measured", load ? load_heads : reduce_heads);
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct cv_report_data_node *a = &one->nodes[i], *b = &two->nodes[i];
+
+        put_name_cell(file, one, i);
+        put_pair(file, load ? b->last_s : b->parent_s, load ? a->last_s : a->parent_s,
+                 time_decimals(one), true);
+        if (load) {
+            put_pair(file, b->units, a->units, decimals, false);
+            put_rate_cell(file, rate(a->busy_s, a->units), rate(b->busy_s, b->units));
+        } else {
+            put_pair(file, b->busy_s, a->busy_s, time_decimals(one), true);
+        }
+        fputs("</tr>\n", file);
+    }
+    close_table(file);
+    fputs("</section>\n", file);
+}
+
+/* --- left out ----------------------------------------------------------------------- */
+
+static void put_left_out(const struct cv_report *report, FILE *file)
+{
+    static const char *const heads[] = { "Worker", "!Why", NULL };
+    const struct cv_report_data *data = report->measured;
+    uint32_t idle = 0, shown = 0;
+
+    if (!is_load(data))
+        return;
+    for (uint32_t i = 0; i < data->nnodes; i++)
+        idle += data->nodes[i].chunks == 0;
+    fputs("<section aria-labelledby=\"left\">\n<h2 id=\"left\">Left out</h2>\n", file);
+    if (idle == 0) {
+        fputs("<p>Nobody: every worker computed something.</p>\n</section>\n", file);
+        return;
+    }
+    if (idle > MOST_NODES)
+        fprintf(file, "<p class=\"note\">The first %d of %u.</p>\n", MOST_NODES, idle);
+    open_table(file, "left out", heads);
+    for (uint32_t i = 0; i < data->nnodes && shown < MOST_NODES; i++) {
+        const char *reason = data->nodes[i].reason;
+
+        if (data->nodes[i].chunks > 0)
+            continue;
+        put_name_cell(file, data, i);
+        cv_page_element(file, "<td class=\"wrap\">",
+                        reason != NULL && reason[0] != '\0'
+                            ? reason
+                            : "it computed no chunk; the trace does not say why",
+                        "</td></tr>\n");
+        shown++;
+    }
+    close_table(file);
+    fputs("</section>\n", file);
+}
+
+/* --- every span --------------------------------------------------------------------- */
+
+static void put_spans(const struct cv_report *report, FILE *file)
+{
+    static const char *const load_heads[] = { "#Start s", "#End s", "#Takes s", "Worker",
+                                              "What",     "#Chunk", "#Units",   NULL };
+    static const char *const reduce_heads[] = { "#Start s", "#End s", "#Takes s",
+                                                "Node",     "What",   "#Partial of",
+                                                NULL };
+    const struct cv_report_data *data = report->measured;
+    const struct cleave_trace *trace = data->file->trace;
+    const bool load = is_load(data);
+    const int decimals = time_decimals(data), units = unit_decimals(data);
+    size_t shown = 0, all = 0;
+    struct cv_span span;
+
+    for (int kind = 0; kind < CV_SPAN_KINDS; kind++)
+        all += data->counts[kind];
+    fprintf(file, "<details>\n<summary>%s (%zu)</summary>\n",
+            all > MOST_CHUNKS ? "The first things that happened, as a table"
+                              : "All that happened, as a table",
+            all < MOST_CHUNKS ? all : (size_t)MOST_CHUNKS);
+    open_table(file, "what happened", load ? load_heads : reduce_heads);
+    for (size_t i = 0; i < cleave_trace_count(trace) && shown < MOST_CHUNKS; i++) {
+        char number[CV_SHEET_NAME_ROOM];
+
+        if (!cv_span_at(trace, i, &span))
+            continue;
+        fputs("<tr>", file);
+        cv_page_number_cell(file, span.start_s, decimals);
+        cv_page_number_cell(file, span.end_s, decimals);
+        cv_page_number_cell(file, span.end_s - span.start_s, decimals);
+        cv_page_element(file, "<td>", cv_report_data_name(data, span.worker, number),
+                        "</td>");
+        fprintf(file, "<td>%s</td>", cv_span_name(span.kind));
+        cv_page_count_cell(file, load ? span.chunk : span.peer);
+        if (load)
+            cv_page_number_cell(file, span.units, units);
+        fputs("</tr>\n", file);
+        shown++;
+    }
+    close_table(file);
+    fputs("</details>\n", file);
+}
+
+/* --- the page ----------------------------------------------------------------------- */
 
 static const struct cleave_trace_facts *facts_of(const struct cv_report *report)
 {
     return cleave_trace_facts(report->measured->file->trace);
 }
 
-/* Whether it happened, and was not simulated. */
+/* Executed, not simulated. */
 static bool is_real(const struct cv_report *report)
 {
     const char *engine = facts_of(report)->engine;
@@ -33,8 +391,8 @@ static bool stands_before(const char *line, const char *option, const char *end)
     return at != NULL && (stop == NULL || at < stop);
 }
 
-/* Whether a command line of cleave run has a list of items. Behind -- and, as there is an input
- * then, behind -i another -a is one of the command that is run: mlr stats1 -a sum. */
+/* Whether a command line of cleave run has a list of items. After -- and -i, -a is an
+ * option of the command that is run: mlr stats1 -a sum. */
 static bool has_items(const char *line)
 {
     static const char *const lists[] = { " -a ", " --arg-file" };
@@ -46,7 +404,7 @@ static bool has_items(const char *line)
     return strstr(line, " :::") != NULL || stands_before(line, " --each", " -- ");
 }
 
-/* What is counted in the load: a real run shares out bytes, or commands for items. */
+/* The unit of the load: a real run shares out bytes, or commands for items. */
 static const char *unit_of(const struct cv_report *report)
 {
     const char *command = facts_of(report)->command;
@@ -61,7 +419,7 @@ static void put_title(const struct cv_report *report, char *title, size_t size)
     const struct cv_trace_header *header = &report->measured->file->header;
     char number[CV_NUMBER_ROOM];
 
-    if (is_load(report))
+    if (is_load(report->measured))
         snprintf(title, size, "%s %s%s on %u worker%s",
                  cv_show_units(header->load, number), unit_of(report),
                  header->load == 1 ? "" : "s", header->nworkers,
@@ -76,30 +434,20 @@ static void put_head(const struct cv_report *report, const char *title, FILE *fi
     const struct cleave_trace_facts *facts = facts_of(report);
     const char *policy = report->measured->file->header.policy;
 
-    fputs("<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", file);
-    cv_page_text(file, title);
-    fputs("</h1>\n", file);
-    if (report->now != NULL) {
-        fputs("<p class=\"lead now num\" id=\"now\" role=\"status\">", file);
-        cv_page_text(file, report->now);
-        fputs("</p>\n", file);
-    }
-    if (is_real(report) && facts->command != NULL) {
-        fputs("<p class=\"lead\"><code>", file);
-        cv_page_text(file, facts->command);
-        fputs("</code></p>\n", file);
-    }
-    fputs("<p class=\"lead\">Policy <b>", file);
-    cv_page_text(file, facts->picked != NULL ? facts->picked : policy);
-    fputs("</b>", file);
-    if (facts->picked != NULL) {
-        fputs(", picked by ", file);
-        cv_page_text(file, policy);
-    }
-    if (facts->why != NULL) {
-        fputs(": ", file);
-        cv_page_text(file, facts->why);
-    }
+    cv_page_element(file, "<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", title,
+                    "</h1>\n");
+    if (report->now != NULL)
+        cv_page_element(file, "<p class=\"lead now num\" id=\"now\" role=\"status\">",
+                        report->now, "</p>\n");
+    if (is_real(report) && facts->command != NULL)
+        cv_page_element(file, "<p class=\"lead\"><code>", facts->command,
+                        "</code></p>\n");
+    cv_page_element(file, "<p class=\"lead\">Policy <b>",
+                    facts->picked != NULL ? facts->picked : policy, "</b>");
+    if (facts->picked != NULL)
+        cv_page_element(file, ", picked by ", policy, "");
+    if (facts->why != NULL)
+        cv_page_element(file, ": ", facts->why, "");
     fputs(".</p>\n</header>\n<main>\n", file);
 }
 
@@ -108,7 +456,7 @@ static void open_tile(FILE *file, const char *name)
     fprintf(file, "<div><dt>%s</dt><dd class=\"big num\">", name);
 }
 
-/* How the makespan compares with a time; both signs are shown. */
+/* The makespan relative to another time. */
 static void put_over(FILE *file, double value, double base, const char *than)
 {
     if (base > 0 && fabs(value / base - 1) < 1e-7)
@@ -129,13 +477,12 @@ static void put_bound_tile(const struct cv_report *report, FILE *file)
         fputs("\xe2\x80\x93</dd><dd class=\"sub\">not in the trace</dd></div>\n", file);
         return;
     }
-    fprintf(file, "%s%s</dd><dd class=\"sub\">", cv_show_number(bound->value_s, number),
-            lives ? "" : " s");
-    cv_page_text(file, bound->name);
+    fprintf(file, "%s%s", cv_show_number(bound->value_s, number), lives ? "" : " s");
     /* A prediction may be shorter than the bound of another speed. */
-    if (is_real(report))
-        fputs(" to the end, at the speeds that were measured", file);
-    fputs("</dd></div>\n", file);
+    cv_page_element(file, "</dd><dd class=\"sub\">", bound->name,
+                    is_real(report)
+                        ? " to the end, at the speeds that were measured</dd></div>\n"
+                        : "</dd></div>\n");
 }
 
 static void put_port_tile(const struct cv_report_data *data, FILE *file)
@@ -153,7 +500,7 @@ static void put_port_tile(const struct cv_report_data *data, FILE *file)
             header->port == CLEAVE_PORT_ONE ? "one message at a time" : "sending");
 }
 
-/* What a run has not done; nothing where that is all right. Its load is what it has begun. */
+/* Load that failed or was not reached. The load of a run is the part that was started. */
 static void put_undone_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cleave_trace_facts *facts = facts_of(report);
@@ -195,7 +542,7 @@ static void put_load_tiles(const struct cv_report *report, FILE *file)
     if (report->running)
         return;
     open_tile(file, "All end within");
-    /* What is left of adding up is no time. */
+    /* Smaller values are rounding errors. */
     cv_page_number(file, spread_s > 1e-9 * data->makespan_s ? spread_s : 0);
     fputs(" s</dd><dd class=\"sub\">first to last worker</dd></div>\n", file);
 }
@@ -207,7 +554,9 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     const bool lives = facts_of(report)->lifespan_s > 0;
 
     fputs("<dl class=\"tiles\">\n", file);
-    open_tile(file, report->running ? "So far" : is_load(report) ? "Makespan" : "Length");
+    open_tile(file, report->running             ? "So far"
+                    : is_load(report->measured) ? "Makespan"
+                                                : "Length");
     cv_page_number(file, data->makespan_s);
     fputs(" s</dd><dd class=\"sub\">", file);
     if (report->predicted != NULL)
@@ -218,19 +567,19 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     if (report->predicted != NULL) {
         open_tile(file, "Predicted");
         cv_page_number(file, report->predicted->makespan_s);
-        fputs(" s</dd><dd class=\"sub\">", file);
-        cv_page_text(file, report->predicted->file->header.policy);
-        if (is_real(report))
-            fputs(", at the speeds that were declared", file);
-        fputs("</dd></div>\n", file);
+        cv_page_element(file, " s</dd><dd class=\"sub\">",
+                        report->predicted->file->header.policy,
+                        is_real(report)
+                            ? ", at the speeds that were declared</dd></div>\n"
+                            : "</dd></div>\n");
     }
     if (!report->running)
         put_bound_tile(report, file);
     open_tile(file, "Utilisation");
     fprintf(file, "%.1f%%</dd><dd class=\"sub\">%u of %u %s used</dd></div>\n",
             100 * data->utilisation, data->used, data->nnodes,
-            is_load(report) ? "workers" : "nodes");
-    if (is_load(report)) {
+            is_load(report->measured) ? "workers" : "nodes");
+    if (is_load(report->measured)) {
         put_load_tiles(report, file);
     } else {
         open_tile(file, "Root");
@@ -240,7 +589,7 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     fputs("</dl>\n", file);
 }
 
-/* What the chart does not show as it was. */
+/* Simplifications of the chart. */
 static void put_chart_notes(const struct cv_report *report, FILE *file)
 {
     const struct cv_report_data *data = report->measured;
@@ -251,7 +600,7 @@ static void put_chart_notes(const struct cv_report *report, FILE *file)
             file,
             "<p class=\"note\">There are %u %s: each row of the chart stands for %u of "
             "them, and shows what part of the time they are busy.</p>\n",
-            data->nnodes, is_load(report) ? "workers" : "nodes", data->group);
+            data->nnodes, is_load(report->measured) ? "workers" : "nodes", data->group);
     else if (data->block_s > 0)
         fprintf(file,
                 "<p class=\"note\">There are more spans than a page should hold: those "
@@ -268,7 +617,7 @@ static void put_chart_notes(const struct cv_report *report, FILE *file)
 
 static void put_gantt(const struct cv_report *report, FILE *file)
 {
-    const bool load = is_load(report);
+    const bool load = is_load(report->measured);
 
     fprintf(file, "<section aria-labelledby=\"when\">\n<h2 id=\"when\">%s</h2>\n",
             load ? "Who did what when" : "Who combined what when");
@@ -317,32 +666,21 @@ static void put_fact(FILE *file, const char *name, const char *value)
 {
     if (value == NULL)
         return;
-    fprintf(file, "<dt>%s</dt><dd>", name);
-    cv_page_text(file, value);
-    fputs("</dd>\n", file);
+    fprintf(file, "<dt>%s</dt>", name);
+    cv_page_element(file, "<dd>", value, "</dd>\n");
 }
 
 static void put_again(const struct cv_report *report, FILE *file)
 {
     const struct cleave_trace_facts *facts = facts_of(report);
 
-    fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n",
-          file);
-    if (facts->command != NULL) {
-        fputs("<div class=\"again\"><pre><code>", file);
-        cv_page_text(file, facts->command);
-        fputs("</code></pre><button type=\"button\" class=\"copy live\">Copy</button>"
-              "</div>\n",
-              file);
-    } else {
-        fputs("<p>The trace does not say which command made it.</p>\n", file);
-    }
+    cv_page_again(file, facts->command);
     fputs("<dl class=\"facts\">\n", file);
     put_fact(file, "Policy", report->measured->file->header.policy);
     put_fact(file, "Picked", facts->picked);
     put_fact(file, "Engine", facts->engine);
     put_fact(file, "Noise", facts->noise);
-    if (is_load(report))
+    if (is_load(report->measured))
         put_fact(file, "Port", cleave_port_name(report->measured->file->header.port));
     put_fact(file, "Trace", report->measured_name);
     if (report->predicted != NULL) {
@@ -366,12 +704,12 @@ void cv_report_write(const struct cv_report *report, FILE *file)
     put_tiles(report, file);
     put_gantt(report, file);
     if (report->predicted != NULL)
-        cv_report_difference(report, file);
-    cv_report_nodes(report, file);
+        put_difference(report, file);
+    put_nodes(report, file);
     if (!report->running)
-        cv_report_left_out(report, file);
+        put_left_out(report, file);
     put_again(report, file);
-    cv_report_chunks(report, file);
+    put_spans(report, file);
     fputs("</main>\n", file);
     cv_page_spans(file, report->measured, report->predicted);
     cv_page_close(file, report->now != NULL);

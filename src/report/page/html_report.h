@@ -7,20 +7,12 @@
 struct cv_report {
     const struct cv_report_data *measured;
     const struct cv_report_data *predicted;     /* NULL: none */
-    const char *measured_name, *predicted_name; /* of the files */
-    /* Of a run that is looked at through a page that keeps itself new: how far it is; NULL:
-     * the page is a file. */
-    const char *now;
-    bool running; /* ... and it has not ended: there is more to come              */
+    const char *measured_name, *predicted_name; /* file names */
+    const char *now; /* progress of a run, for a served page; NULL: the page is a file */
+    bool running;    /* the run has not ended */
 };
 
-/* Whoever opened the file looks whether all was written. */
+/* The caller checks the file for errors. */
 void cv_report_write(const struct cv_report *report, FILE *file);
-
-/* Parts of it, in html_tables.c. */
-void cv_report_nodes(const struct cv_report *report, FILE *file);
-void cv_report_difference(const struct cv_report *report, FILE *file);
-void cv_report_left_out(const struct cv_report *report, FILE *file);
-void cv_report_chunks(const struct cv_report *report, FILE *file);
 
 #endif

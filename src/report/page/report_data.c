@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "report/page/html_page.h"
 
 bool cv_report_data_on_link(enum cv_span_kind kind)
 {
@@ -28,7 +29,7 @@ static void touch(struct cv_report_data_node *node, const struct cv_span *span)
         node->last_s = span->end_s;
 }
 
-/* A partial has gone from `peer` to `worker`. */
+/* A partial was sent from `peer` to `worker`. */
 static void add_partial(struct cv_report_data *data, const struct cv_span *span)
 {
     struct cv_report_data_node *sender = &data->nodes[span->peer];
@@ -77,7 +78,7 @@ static void add_span(struct cv_report_data *data, const struct cv_span *span)
         data->send_s += length_s;
         add_partial(data, span);
         break;
-    case CV_SPAN_FOLD: /* drawn; what a unit of the load takes is another matter */
+    case CV_SPAN_FOLD: /* does not count as computing the load */
     case CV_SPAN_LOST:
     case CV_SPAN_RECALL:
     case CV_SPAN_KINDS:
@@ -132,8 +133,8 @@ static void sum_up(struct cv_report_data *data)
         data->utilisation = busy_s / (data->makespan_s * data->nnodes);
 }
 
-static enum cleave_status open_sheet(const struct cv_trace_file *file, size_t max,
-                                     struct cv_report_data *out, struct cleave_error *err)
+static enum cleave_status open_data(const struct cv_trace_file *file, size_t max,
+                                    struct cv_report_data *out, struct cleave_error *err)
 {
     const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
 
@@ -164,21 +165,21 @@ enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
 }
 
 enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
-                                           const struct cv_span *under_way, size_t count,
+                                           const struct cv_span *running, size_t count,
                                            struct cv_report_data *out,
                                            struct cleave_error *err)
 {
     const size_t entries = cleave_trace_count(file->trace);
     struct cv_span span;
 
-    CV_TRY(open_sheet(file, entries + count, out, err));
+    CV_TRY(open_data(file, entries + count, out, err));
     for (size_t i = 0; i < entries + count; i++) {
         if (i >= entries)
-            span = under_way[i - entries];
+            span = running[i - entries];
         else if (!cv_span_at(file->trace, i, &span))
             continue;
         if (span.worker >= out->nnodes)
-            continue; /* of a run under way: came after it was counted who is there */
+            continue; /* it joined after the header of a running trace was made */
         add_span(out, &span);
         keep_span(out, &span);
     }
@@ -195,7 +196,7 @@ void cv_report_data_done(struct cv_report_data *data)
     memset(data, 0, sizeof *data);
 }
 
-/* --- putting spans together --------------------------------------------------------- */
+/* --- merging spans ------------------------------------------------------------------ */
 
 enum { MOST_SPANS = 300000, MOST_BLOCKS = 200000, MOST_ROWS = 4000 };
 enum { GROUPS = 1000, BINS = 96 };
@@ -234,7 +235,7 @@ static void merge(struct cv_report_data *data, double block_s)
     data->block_s = block_s;
 }
 
-/* One row per group of nodes: what part of the time in a bin they compute or transfer. */
+/* One row per group of nodes: the part of each bin in which they compute or transfer. */
 static enum cleave_status group_rows(struct cv_report_data *data,
                                      struct cleave_error *err)
 {
@@ -295,8 +296,6 @@ enum cleave_status cv_report_data_reduce(struct cv_report_data *data,
     return CLEAVE_OK;
 }
 
-/* --- two of them -------------------------------------------------------------------- */
-
 enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
                                         const struct cv_report_data *predicted,
                                         const char *predicted_name,
@@ -333,4 +332,179 @@ enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
                           "%.6g",
                           one->load, two->load);
     return CLEAVE_OK;
+}
+
+/* --- spans for the script ----------------------------------------------------------- */
+
+/* A column of numbers in base64, little-endian: 28 bytes of page for a span. Starts are
+ * doubles, hence exact; lengths and units are floats. */
+struct column {
+    FILE *file;
+    unsigned char waiting[3];
+    size_t count;
+};
+
+static void put_group(struct column *column)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *b = column->waiting;
+    char out[4] = { digits[b[0] >> 2], digits[(b[0] & 3) << 4 | b[1] >> 4], '=', '=' };
+
+    if (column->count > 1)
+        out[2] = digits[(b[1] & 15) << 2 | b[2] >> 6];
+    if (column->count > 2)
+        out[3] = digits[b[2] & 63];
+    fwrite(out, 1, sizeof out, column->file);
+    memset(column->waiting, 0, sizeof column->waiting);
+    column->count = 0;
+}
+
+static void put_bytes(struct column *column, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++) {
+        column->waiting[column->count++] = (unsigned char)(value >> 8 * i);
+        if (column->count == 3)
+            put_group(column);
+    }
+}
+
+static void put_float(struct column *column, double value)
+{
+    const float narrow = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &narrow, sizeof bits);
+    put_bytes(column, bits, sizeof bits);
+}
+
+enum field { KIND, START, LENGTH, UNITS, REF, BUSY, FIELDS };
+
+static void put_field(struct column *column, int field,
+                      const struct cv_report_data_span *span)
+{
+    uint64_t start;
+
+    memcpy(&start, &span->start_s, sizeof start);
+    if (field == KIND)
+        put_bytes(column, span->kind, 1);
+    else if (field == START)
+        put_bytes(column, start, sizeof start);
+    else if (field == REF)
+        put_bytes(column, span->ref, 4);
+    else
+        put_float(column, field == LENGTH  ? span->end_s - span->start_s
+                          : field == UNITS ? span->units
+                                           : span->busy_s);
+}
+
+static void close_column(struct column *column)
+{
+    if (column->count > 0)
+        put_group(column);
+    fputc('"', column->file);
+}
+
+/* Indices of the first spans of the link and the processor of each row, and of the
+ * end. */
+static void put_places(FILE *file, const struct cv_report_data *data, uint32_t rows)
+{
+    struct column column = { .file = file };
+    size_t at = 0;
+
+    fputs(",\n\"at\":\"", file);
+    for (uint32_t row = 0; row < rows; row++) {
+        put_bytes(&column, at, 4);
+        while (at < data->nspans && data->spans[at].row == row &&
+               cv_report_data_on_link((enum cv_span_kind)data->spans[at].kind))
+            at++;
+        put_bytes(&column, at, 4);
+        while (at < data->nspans && data->spans[at].row == row)
+            at++;
+    }
+    put_bytes(&column, at, 4);
+    close_column(&column);
+}
+
+static void put_trace(FILE *file, const struct cv_report_data *data, const char *label,
+                      uint32_t rows)
+{
+    static const char *const names[FIELDS] = { "kind",  "start", "length",
+                                               "units", "ref",   "busy" };
+
+    fprintf(file, "{\"label\":\"%s\",\"makespan\":", label);
+    cv_page_json_number(file, data->makespan_s);
+    fputs(",\"block\":", file);
+    cv_page_json_number(file, data->block_s);
+    put_places(file, data, rows);
+    for (int field = 0; field < FIELDS; field++) {
+        struct column column = { .file = file };
+
+        if (field == BUSY && !(data->block_s > 0))
+            continue;
+        fprintf(file, ",\n\"%s\":\"", names[field]);
+        for (size_t i = 0; i < data->nspans; i++)
+            put_field(&column, field, &data->spans[i]);
+        close_column(&column);
+    }
+    fputc('}', file);
+}
+
+static void put_rows(FILE *file, const struct cv_report_data *data, uint32_t rows)
+{
+    char number[CV_SHEET_NAME_ROOM], other[CV_SHEET_NAME_ROOM], label[600];
+
+    fputs(",\"rows\":[", file);
+    for (uint32_t row = 0; row < rows; row++) {
+        const uint32_t first = row * data->group;
+        const uint32_t last =
+            first + data->group < data->nnodes ? first + data->group : data->nnodes;
+
+        if (data->group == 1)
+            snprintf(label, sizeof label, "%s", cv_report_data_name(data, row, number));
+        else
+            snprintf(label, sizeof label, "%.250s \xe2\x80\x93 %.250s",
+                     cv_report_data_name(data, first, number),
+                     cv_report_data_name(data, last - 1, other));
+        fputs(row > 0 ? "," : "", file);
+        cv_page_json_text(file, label);
+    }
+    fputc(']', file);
+}
+
+void cv_page_spans(FILE *file, const struct cv_report_data *measured,
+                   const struct cv_report_data *predicted)
+{
+    const struct cv_trace_header *header = &measured->file->header;
+    const struct cleave_trace_facts *facts = cleave_trace_facts(measured->file->trace);
+    const uint32_t rows = (measured->nnodes + measured->group - 1) / measured->group;
+    const double end_s = predicted != NULL
+                             ? fmax(measured->makespan_s, predicted->makespan_s)
+                             : measured->makespan_s;
+
+    fprintf(file,
+            "<script type=\"application/json\" id=\"spans\">\n{\"task\":\"%s\","
+            "\"port\":\"%s\",\"group\":%u,\"joined\":%s,\"end\":",
+            header->task == CLEAVE_TASK_LOAD ? "load" : "reduce",
+            header->task == CLEAVE_TASK_LOAD ? cleave_port_name(header->port) : "",
+            measured->group, measured->joined ? "true" : "false");
+    cv_page_json_number(file, end_s);
+    fputs(",\"bound\":", file);
+    if (facts->bound.name != NULL && !(facts->lifespan_s > 0)) {
+        fputs("{\"name\":", file);
+        cv_page_json_text(file, facts->bound.name);
+        fputs(",\"value\":", file);
+        cv_page_json_number(file, facts->bound.value_s);
+        fputc('}', file);
+    } else {
+        fputs("null", file);
+    }
+    put_rows(file, measured, rows);
+    fputs(",\n\"traces\":[", file);
+    put_trace(file, measured, "measured", rows);
+    if (predicted != NULL) {
+        fputs(",\n", file);
+        put_trace(file, predicted, "predicted", rows);
+    }
+    fputs("]}\n</script>\n", file);
 }

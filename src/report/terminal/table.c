@@ -150,7 +150,7 @@ const char *cv_show_units(double value, char buffer[CV_NUMBER_ROOM])
     return buffer;
 }
 
-/* The format of a column; whole numbers need no decimals. */
+/* Integers need no decimals. */
 static struct format column_format(const struct cv_table *table, size_t column)
 {
     double max = 0;
@@ -202,12 +202,11 @@ void cv_wrap(struct cv_text *out, const char *words, size_t at, size_t indent,
     }
 }
 
-/* What is worked out for a table before it is written. */
 struct layout {
     struct format formats[CV_TABLE_COLUMNS];
     size_t widths[CV_TABLE_COLUMNS];
-    size_t last_at; /* where the last column begins */
-    size_t width;   /* of the screen                */
+    size_t last_at; /* first column of the last cell */
+    size_t width;   /* screen width                  */
 };
 
 static const char *cell_text(const struct cv_table *table, const struct layout *layout,

@@ -1,7 +1,7 @@
 /* table.h -- aligned tables in text. SPDX-License-Identifier: MIT
  *
- * Numbers of a column share their decimals, so that the points stand below each other;
- * the largest shows five significant digits. */
+ * Numbers of a column have the same number of decimals; the largest shows five
+ * significant digits. */
 #ifndef CV_TABLE_H
 #define CV_TABLE_H
 #include <stdbool.h>
@@ -11,9 +11,8 @@
 enum cv_column_kind {
     CV_COLUMN_TEXT,    /* left                                              */
     CV_COLUMN_NUMBER,  /* right, five digits                                */
-    CV_COLUMN_COUNT,   /* right; one decimal when not all are whole         */
-    CV_COLUMN_UNITS,   /* the same; a column that reaches a million is given
-                          in k, M, G or T                                   */
+    CV_COLUMN_COUNT,   /* right; at most one decimal                        */
+    CV_COLUMN_UNITS,   /* right; in M, G or T if a value reaches a million  */
     CV_COLUMN_PERCENT, /* right; 0.1234 is shown as 12.3%                   */
     CV_COLUMN_OVER,    /* right; 0.1234 is shown as 12.34%                  */
 };
@@ -55,8 +54,8 @@ enum { CV_NUMBER_ROOM = 32 };
 const char *cv_show_number(double value, char buffer[CV_NUMBER_ROOM]);
 const char *cv_show_units(double value, char buffer[CV_NUMBER_ROOM]);
 
-/* Add words from column `at` on, broken at `width`, later lines indented; '\n' among them
- * leaves a line empty. No newline at the end. */
+/* Add words starting at column `at`, broken at `width`, later lines indented. '\n'
+ * starts a new paragraph. No newline at the end. */
 void cv_wrap(struct cv_text *out, const char *words, size_t at, size_t indent,
              size_t width);
 

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/dev_null.h"
+#include "base/write_all.h"
 #include "base/heap.h"
 #include "run/common/process.h"
 #include "run/common/machine.h"

@@ -1,65 +1,40 @@
-/* blocks.h -- where a compressed file can be decoded from. SPDX-License-Identifier: MIT
- *
- * Blocks of BGZF, frames of zstd and lz4 that say how much they hold, or of which zstd has a
- * table, and blocks of xz, which has an index of them, are found without decoding anything. */
+/* blocks.h -- places where decoding of a compressed file can begin. SPDX-License-Identifier: MIT */
 #ifndef CV_BLOCKS_H
 #define CV_BLOCKS_H
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cleave/error.h>
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 
 struct cv_block {
-    uint64_t in, out; /* where it begins, in the file and decoded                      */
-    uint64_t head;    /* of xz: where the stream begins that it is in                  */
+    uint64_t in, out; /* offset of its first byte, in the file and decoded */
+    uint64_t head;    /* xz: offset of the header of its stream            */
 };
 
 /* For one thread at a time. */
 struct cv_blocks {
-    struct cv_block *items; /* owned: those with bytes, in order */
+    struct cv_block *items; /* owned: blocks that are not empty, in order */
     size_t count, capacity;
-    uint64_t out_end; /* bytes in all                            */
-    uint64_t grain;   /* least bytes of the file between them    */
-    /* Where the last one ends in the file, if a table of the file's own says all this: it may be
-     * wrong, so that decoding has to end each of them where the next begins. 0: none does. */
-    uint64_t told_end;
+    uint64_t out_end; /* decoded bytes of the file                             */
+    uint64_t grain;   /* blocks closer than this in the file are not listed    */
+    /* End of the last block in the file if a table in the file lists the blocks, else 0. The
+     * table may be wrong: each block must end where the next one begins. */
+    uint64_t table_end;
 };
 
 void cv_blocks_done(struct cv_blocks *blocks);
-/* Find the blocks of a file of `size` bytes. *whole is false if it has none, does not say
- * how much they hold, or is not as it should be; a decoder will say why. */
-enum cleave_status cv_blocks_find(struct cv_blocks *blocks, const struct cv_codec *codec,
-                                  int fd, uint64_t size, bool *whole,
-                                  struct cleave_error *err);
-/* The same of any file, by decoding it: members are blocks. Fails if it cannot be decoded. */
+bool cv_blocks_add(struct cv_blocks *blocks, struct cv_block block);
+/* List the blocks of a file of `size` bytes without decoding it: blocks of BGZF and xz, frames of
+ * zstd and lz4 that have their size in the header or in a table. False: the file has none or is
+ * damaged; the decoder will report the damage. */
+bool cv_blocks_find(struct cv_blocks *blocks, const struct cv_codec *codec, int fd,
+                    uint64_t size);
+/* List the members of any file by decoding it. */
 enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_codec *codec,
                                   int fd, const char *name, struct cleave_error *err);
-/* Whether those with the decoded bytes [begin, end) are as a table of the file says, if that is where
- * they are from; of frames that say their sizes themselves. */
-bool cv_blocks_proven(const struct cv_blocks *blocks, int fd, uint64_t begin,
-                      uint64_t end);
-/* The one that a decoded byte is in. */
+/* Whether the table of the file, if the blocks are from one, agrees with the headers of the blocks
+ * that hold the decoded bytes [begin, end). */
+bool cv_blocks_verify_table(const struct cv_blocks *blocks, int fd, uint64_t begin,
+                            uint64_t end);
+/* The index of the block that holds a decoded byte, and the decoded byte after a block. */
 size_t cv_blocks_at(const struct cv_blocks *blocks, uint64_t offset);
-
-/* --- forms, for blocks.c ------------------------------------------------------------------- */
-
-struct cv_block_walk {
-    int fd;
-    uint64_t size;
-    uint64_t grain; /* least bytes of the file between blocks that are noted */
-};
-
-bool cv_blocks_add(struct cv_blocks *blocks, struct cv_block block);
-/* All of so many bytes, or false. */
-bool cv_block_read(const struct cv_block_walk *walk, uint64_t at, uint8_t *to,
-                   size_t length);
-/* False: see `whole` above. */
-bool cv_blocks_of_bgzf(struct cv_blocks *blocks, const struct cv_block_walk *walk);
-bool cv_blocks_of_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk);
-bool cv_blocks_of_lz4(struct cv_blocks *blocks, const struct cv_block_walk *walk);
-/* One block, with the head of its stream before it. */
-extern const struct cv_codec cv_codec_xz_block;
-bool cv_blocks_of_xz(struct cv_blocks *blocks, const struct cv_block_walk *walk);
+uint64_t cv_block_out_end(const struct cv_blocks *blocks, size_t index);
 
 #endif

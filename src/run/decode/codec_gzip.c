@@ -1,21 +1,19 @@
 /* codec_gzip.c -- gzip (RFC 1952), and BGZF, which is gzip in small members.
  * SPDX-License-Identifier: MIT */
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/decode/codec_gzip.h"
-#include "run/inflate/crc32.h"
+#include "run/decode/formats.h"
 
 enum {
-    CHECKED = 2, /* bits of the flags */
+    HEAD_CHECK = 2, /* flags */
     EXTRA = 4,
     NAMED = 8,
     COMMENTED = 16,
     UNKNOWN = 0xE0,
-    FIXED = CV_GZIP_FIXED,
-    TAIL = 8,
-    BLOCK_MOST = 65536, /* bytes of a block of BGZF */
-    ROOM = CV_GZIP_ROOM,
+    TAIL = 8,         /* bytes after the body: checksum, size */
+    MAX_BGZF = 65536, /* decoded bytes of a BGZF block */
 };
 
 enum {
@@ -27,7 +25,7 @@ enum {
     CHECK,
     BODY = CV_GZIP_BODY,
     ENDING,
-    BROKEN, /* what is before that was given out */
+    BROKEN, /* damaged, and the output before was given out */
 };
 
 bool cv_gzip_begins(const uint8_t *bytes, size_t length)
@@ -59,7 +57,7 @@ bool cv_gzip_begin(void *state)
     return true;
 }
 
-/* Collect so many bytes of the input; false: they have not all come. */
+/* Collect `wanted` bytes; false: more input is needed. */
 static bool collect(struct cv_gzip *gzip, struct cv_codec_io *io, unsigned wanted)
 {
     while (gzip->got < wanted && io->length > 0) {
@@ -92,12 +90,12 @@ static bool skip_extra(struct cv_gzip *gzip, struct cv_codec_io *io)
     return gzip->extra == 0;
 }
 
-/* A part of the head; false: its bytes have not all come. */
-static bool pass_part(struct cv_gzip *gzip, struct cv_codec_io *io)
+/* Read a part of the header; false: more input is needed. */
+static bool read_part(struct cv_gzip *gzip, struct cv_codec_io *io)
 {
     switch (gzip->part) {
     case HEAD:
-        if (!collect(gzip, io, FIXED))
+        if (!collect(gzip, io, CV_GZIP_FIXED))
             return false;
         gzip->flags = gzip->bytes[3];
         return true;
@@ -115,7 +113,7 @@ static bool pass_part(struct cv_gzip *gzip, struct cv_codec_io *io)
     case COMMENT:
         return (gzip->flags & COMMENTED) == 0 || skip_text(io);
     default:
-        return (gzip->flags & CHECKED) == 0 || collect(gzip, io, 2);
+        return (gzip->flags & HEAD_CHECK) == 0 || collect(gzip, io, 2);
     }
 }
 
@@ -128,7 +126,7 @@ static enum cv_codec_step bad(struct cv_codec_io *io, const char *why)
 static enum cv_codec_step read_head(struct cv_gzip *gzip, struct cv_codec_io *io)
 {
     for (; gzip->part < BODY; gzip->part++) {
-        if (!pass_part(gzip, io))
+        if (!read_part(gzip, io))
             return CV_CODEC_MORE;
         if (gzip->part == HEAD &&
             (memcmp(gzip->bytes, "\x1f\x8b\x08", 3) != 0 || (gzip->flags & UNKNOWN) != 0))
@@ -142,7 +140,7 @@ static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io
     enum cv_inflate_state state;
     size_t before;
 
-    if (gzip->at > ROOM - CV_INFLATE_WINDOW) {
+    if (gzip->at > CV_GZIP_ROOM - CV_INFLATE_WINDOW) {
         const size_t kept = CV_INFLATE_WINDOW;
 
         memmove(gzip->window, gzip->window + gzip->at - kept, kept);
@@ -150,16 +148,16 @@ static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io
     }
     before = gzip->at;
     state = cv_inflate_run(&gzip->inflate, &io->in, &io->length, gzip->window, &gzip->at,
-                           ROOM);
+                           CV_GZIP_ROOM);
     io->out = gzip->window + before;
     io->made = gzip->at - before;
-    gzip->crc = cv_crc32(gzip->crc, io->out, io->made);
+    gzip->crc = libdeflate_crc32(gzip->crc, io->out, io->made);
     if (state == CV_INFLATE_BAD) {
         gzip->part = BROKEN;
         return io->made > 0 ? CV_CODEC_MADE : bad(io, gzip->inflate.why);
     }
     if (state == CV_INFLATE_END) {
-        /* What was read too much is less than the tail. */
+        /* Bytes that were read beyond the body are less than the tail. */
         gzip->inflate.bits >>= gzip->inflate.nbits % 8;
         for (; gzip->inflate.nbits >= 8; gzip->inflate.nbits -= 8) {
             gzip->bytes[gzip->got++] = (uint8_t)gzip->inflate.bits;
@@ -170,12 +168,6 @@ static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io
     return io->made > 0 || state == CV_INFLATE_END || state == CV_INFLATE_PAUSE
                ? CV_CODEC_MADE
                : CV_CODEC_MORE;
-}
-
-static uint32_t word_at(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
 }
 
 enum cv_codec_step cv_gzip_step(void *state, struct cv_codec_io *io)
@@ -194,14 +186,14 @@ enum cv_codec_step cv_gzip_step(void *state, struct cv_codec_io *io)
         return bad(io, gzip->inflate.why);
     if (!collect(gzip, io, TAIL))
         return CV_CODEC_MORE;
-    if (word_at(gzip->bytes) != gzip->crc)
+    if (cv_little_endian(gzip->bytes, 4) != gzip->crc)
         return bad(io, "bytes that do not fit their check");
-    if (word_at(gzip->bytes + 4) != (uint32_t)gzip->inflate.made)
+    if (cv_little_endian(gzip->bytes + 4, 4) != (uint32_t)gzip->inflate.made)
         return bad(io, "another number of bytes than it says");
-    return CV_CODEC_OVER;
+    return CV_CODEC_END;
 }
 
-/* Blocks are small: nothing of one is given out before its check has been seen to fit. */
+/* A block is small: it is given out after its checksum was verified. */
 static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 {
     struct cv_gzip *gzip = state;
@@ -209,15 +201,15 @@ static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 
     do
         step = cv_gzip_step(state, io);
-    while (step == CV_CODEC_MADE && gzip->inflate.made <= BLOCK_MOST);
+    while (step == CV_CODEC_MADE && gzip->inflate.made <= MAX_BGZF);
     io->made = 0;
-    if (gzip->inflate.made > BLOCK_MOST)
+    if (gzip->inflate.made > MAX_BGZF)
         return bad(io, "a block of more than 64 KiB");
-    if (step != CV_CODEC_OVER)
+    if (step != CV_CODEC_END)
         return step;
     io->out = gzip->window;
     io->made = gzip->at;
-    return CV_CODEC_OVER;
+    return CV_CODEC_END;
 }
 
 const struct cv_codec cv_codec_gzip = {

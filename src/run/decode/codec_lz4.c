@@ -1,47 +1,44 @@
 /* codec_lz4.c -- frames of lz4. SPDX-License-Identifier: MIT
  *
- * The library decodes blocks; frames are taken apart here. So a block that is damaged is told by itself, with
- * all that was made before, however the bytes come, and blocks can be decoded by several (parallel_lz4.c). */
-#include "run/decode/codec_lz4.h"
-
+ * The library decodes blocks; frames are parsed here. So the output before a damaged block does
+ * not depend on how the input arrives, and threads can decode blocks (parallel_frames.c). */
 #include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "run/decode/codec.h"
+#include "run/decode/formats.h"
 
 static const uint8_t MAGIC[] = { 0x04, 0x22, 0x4D, 0x18 };
 
-/* --- heads ---------------------------------------------------------------------------------- */
+/* --- frame headers -------------------------------------------------------------------------- */
 
 enum {
-    FLAGS = 4, /* where they are in a head, and the size of blocks behind them */
+    FLAGS = 4, /* offsets in a header */
     SIZES = 5,
-    VERSION = 0x40, /* bits of the flags */
-    APART = 0x20,
-    CHECKS = 0x10,
+    VERSION = 0x40, /* flags */
+    INDEPENDENT = 0x20,
+    BLOCK_CHECK = 0x10,
     SIZED = 8,
-    CHECKED = 4,
+    FRAME_CHECK = 4,
     RESERVED = 2,
-    NAMED = 1,       /* a dictionary */
-    SMALLEST = 4,    /* sizes of blocks are 4 to 7: 64 KiB to 4 MiB */
-    SMALL_BITS = 16, /* ... of the smallest */
+    DICTIONARY = 1,
+    SMALLEST = 4, /* block sizes are 4 (64 KiB) to 7 (4 MiB) */
+    SMALL_BITS = 16,
 };
 
-uint32_t cv_lz4_number(const uint8_t *bytes)
+static uint32_t number(const uint8_t *bytes)
 {
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
+    return (uint32_t)cv_little_endian(bytes, 4);
 }
 
 size_t cv_lz4_head_length(const uint8_t *bytes)
 {
     return CV_LZ4_LEAST + ((bytes[FLAGS] & SIZED) != 0 ? 8u : 0u) +
-           ((bytes[FLAGS] & NAMED) != 0 ? 4u : 0u);
+           ((bytes[FLAGS] & DICTIONARY) != 0 ? 4u : 0u);
 }
 
-/* The check of a head: a byte of that of what is between the magic number and it. */
+/* The checksum of a header, over the bytes after the magic number. */
 static uint8_t check_of(const uint8_t *bytes, size_t length)
 {
     return (uint8_t)(XXH32(bytes + FLAGS, length - FLAGS - 1, 0) >> 8);
@@ -57,14 +54,13 @@ bool cv_lz4_head_read(const uint8_t *bytes, struct cv_lz4_head *head)
         check_of(bytes, length) != bytes[length - 1])
         return false;
     *head =
-        (struct cv_lz4_head){ .apart = (flags & APART) != 0,
-                              .checks = (flags & CHECKS) != 0,
-                              .checked = (flags & CHECKED) != 0,
+        (struct cv_lz4_head){ .independent = (flags & INDEPENDENT) != 0,
+                              .block_check = (flags & BLOCK_CHECK) != 0,
+                              .frame_check = (flags & FRAME_CHECK) != 0,
                               .sized = (flags & SIZED) != 0,
                               .max = (size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) };
     if (head->sized)
-        head->size = cv_lz4_number(bytes + SIZES + 1) |
-                     (uint64_t)cv_lz4_number(bytes + SIZES + 5) << 32;
+        head->size = cv_little_endian(bytes + SIZES + 1, 8);
     return true;
 }
 
@@ -75,39 +71,37 @@ void cv_lz4_head_make(const struct cv_lz4_head *head, uint8_t *bytes)
     while ((size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) < head->max)
         size++;
     memcpy(bytes, MAGIC, sizeof MAGIC);
-    bytes[FLAGS] =
-        (uint8_t)(VERSION | (head->apart ? APART : 0) | (head->checks ? CHECKS : 0));
+    bytes[FLAGS] = (uint8_t)(VERSION | (head->independent ? INDEPENDENT : 0) |
+                             (head->block_check ? BLOCK_CHECK : 0));
     bytes[SIZES] = (uint8_t)(size << 4);
     bytes[SIZES + 1] = check_of(bytes, CV_LZ4_LEAST);
 }
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-enum { REACH = 64 * 1024 /* how far back a copy may go, if blocks are not apart */ };
+enum { REACH = 64 * 1024 /* largest distance of a copy into earlier blocks */ };
 
 enum part { HEAD, SKIPPING, BLOCK_HEAD, BLOCK, ENDING };
 
 struct frames {
     enum part part;
     struct cv_lz4_head head;
-    uint64_t skip;  /* bytes of a frame to be skipped                     */
-    uint32_t block; /* the head of the block                              */
-    size_t got;     /* bytes of what is read that are in one of these:    */
+    uint64_t skip;  /* bytes left of a skippable frame                      */
+    uint32_t block; /* the header of the block                              */
+    size_t got;     /* bytes of the part that are in `few` or `in`          */
     uint8_t few[CV_LZ4_LONGEST];
-    uint8_t *in;        /* owned: a block that did not come at once           */
-    uint8_t *out;       /* owned: what was decoded before, then a block       */
-    size_t room;        /* bytes of a block that these have                   */
-    size_t before;      /* bytes of what was decoded before                   */
-    uint64_t made;      /* of the frame                                       */
-    XXH32_state_t *sum; /* owned                                              */
+    uint8_t *in;        /* owned: a block that arrived in several pieces    */
+    uint8_t *out;       /* owned: REACH bytes of earlier output, then a block */
+    size_t room;        /* largest block that `in` and `out` can hold       */
+    size_t before;      /* bytes of earlier output                          */
+    uint64_t made;      /* decoded bytes of the frame                       */
+    XXH32_state_t *sum; /* owned                                            */
 };
 
-/* A frame, one to be skipped, or one of the form before; that is no more decoded, and said so. */
 static bool begins(const uint8_t *bytes, size_t length)
 {
     return length >= 4 &&
-           (memcmp(bytes, MAGIC, sizeof MAGIC) == 0 ||
-            ((bytes[0] & 0xF0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0));
+           (memcmp(bytes, MAGIC, sizeof MAGIC) == 0 || cv_frame_is_skippable(bytes));
 }
 
 static void close_frames(void *state)
@@ -151,7 +145,7 @@ static enum cv_codec_step bad(struct cv_codec_io *io, const char *why)
     return CV_CODEC_BAD;
 }
 
-/* Collect so many bytes of the input in all; false: they have not all come. */
+/* Collect `wanted` bytes in `to`; false: more input is needed. */
 static bool collect(struct frames *frames, struct cv_codec_io *io, uint8_t *to,
                     size_t wanted)
 {
@@ -166,9 +160,9 @@ static bool collect(struct frames *frames, struct cv_codec_io *io, uint8_t *to,
     return frames->got >= wanted;
 }
 
-/* --- a step of each part: CV_CODEC_MADE is on to the next -------------------------------------- */
+/* A step of each part. CV_CODEC_MADE without output: continue with the next part. */
 
-static bool grow_array(struct frames *frames)
+static bool grow_buffers(struct frames *frames)
 {
     if (frames->room >= frames->head.max)
         return true;
@@ -192,15 +186,15 @@ static enum cv_codec_step read_head(struct frames *frames, struct cv_codec_io *i
     if (frames->few[0] != 0x04) {
         if (!collect(frames, io, frames->few, SKIPPABLE))
             return CV_CODEC_MORE;
-        frames->skip = cv_lz4_number(frames->few + 4);
+        frames->skip = number(frames->few + 4);
         frames->part = SKIPPING;
     } else {
         if (!collect(frames, io, frames->few, cv_lz4_head_length(frames->few)))
             return CV_CODEC_MORE;
         if (!cv_lz4_head_read(frames->few, &frames->head))
             return bad(io, "a head that is not lz4's");
-        if (!grow_array(frames))
-            return CV_CODEC_FULL;
+        if (!grow_buffers(frames))
+            return CV_CODEC_MEMORY;
         frames->part = BLOCK_HEAD;
     }
     frames->got = 0;
@@ -214,7 +208,7 @@ static enum cv_codec_step skip(struct frames *frames, struct cv_codec_io *io)
     io->in += some;
     io->length -= some;
     frames->skip -= some;
-    return frames->skip > 0 ? CV_CODEC_MORE : CV_CODEC_OVER;
+    return frames->skip > 0 ? CV_CODEC_MORE : CV_CODEC_END;
 }
 
 static enum cv_codec_step read_block_head(struct frames *frames, struct cv_codec_io *io)
@@ -222,14 +216,14 @@ static enum cv_codec_step read_block_head(struct frames *frames, struct cv_codec
     if (!collect(frames, io, frames->few, CV_LZ4_BLOCK))
         return CV_CODEC_MORE;
     frames->got = 0;
-    frames->block = cv_lz4_number(frames->few);
+    frames->block = number(frames->few);
     frames->part = frames->block == 0 ? ENDING : BLOCK;
     return (frames->block & ~CV_LZ4_STORED) <= frames->head.max
                ? CV_CODEC_MADE
                : bad(io, "a block that is too long");
 }
 
-/* What later blocks may copy from is kept before the next one. */
+/* Keep the output that later blocks may copy from. */
 static void keep(struct frames *frames, size_t made)
 {
     const size_t all = frames->before + made, kept = all < REACH ? all : REACH;
@@ -247,7 +241,7 @@ static enum cv_codec_step decode(struct frames *frames, struct cv_codec_io *io,
     uint8_t *out = frames->out + REACH;
     int made;
 
-    if (frames->head.checks && XXH32(block, length, 0) != cv_lz4_number(block + length))
+    if (frames->head.block_check && XXH32(block, length, 0) != number(block + length))
         return bad(io, "a block that does not fit its check");
     if ((frames->block & CV_LZ4_STORED) != 0) {
         memcpy(out, block, length);
@@ -262,9 +256,9 @@ static enum cv_codec_step decode(struct frames *frames, struct cv_codec_io *io,
     }
     if (made < 0)
         return bad(io, "a block that cannot be decoded");
-    if (frames->head.checked)
+    if (frames->head.frame_check)
         XXH32_update(frames->sum, out, (size_t)made);
-    if (!frames->head.apart)
+    if (!frames->head.independent)
         keep(frames, (size_t)made);
     frames->made += (unsigned)made;
     io->out = out;
@@ -276,7 +270,7 @@ static enum cv_codec_step decode(struct frames *frames, struct cv_codec_io *io,
 static enum cv_codec_step read_block(struct frames *frames, struct cv_codec_io *io)
 {
     const size_t length = (frames->block & ~CV_LZ4_STORED) +
-                          (frames->head.checks ? (size_t)CV_LZ4_CHECK : 0);
+                          (frames->head.block_check ? (size_t)CV_LZ4_CHECK : 0);
     const uint8_t *block = frames->in;
 
     if (frames->got == 0 && io->length >= length) {
@@ -294,12 +288,12 @@ static enum cv_codec_step end(struct frames *frames, struct cv_codec_io *io)
 {
     if (frames->head.sized && frames->made != frames->head.size)
         return bad(io, "another number of bytes than it says");
-    if (!frames->head.checked)
-        return CV_CODEC_OVER;
+    if (!frames->head.frame_check)
+        return CV_CODEC_END;
     if (!collect(frames, io, frames->few, CV_LZ4_CHECK))
         return CV_CODEC_MORE;
-    return cv_lz4_number(frames->few) == XXH32_digest(frames->sum)
-               ? CV_CODEC_OVER
+    return number(frames->few) == XXH32_digest(frames->sum)
+               ? CV_CODEC_END
                : bad(io, "bytes that do not fit their check");
 }
 

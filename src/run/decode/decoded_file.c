@@ -1,4 +1,4 @@
-/* decoded_file.c -- a compressed file that is read as if it were not.
+/* decoded_file.c -- a compressed file, read at offsets of its decoded bytes.
  * SPDX-License-Identifier: MIT */
 #include "run/decode/decoded_file.h"
 
@@ -8,149 +8,118 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
-#include "run/decode/decoder.h"
 #include "run/common/pipe_writer.h"
+#include "run/decode/formats.h"
 
 enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 
-/* A decoder at some place of the file. */
-struct tap {
-    const struct cv_decoded_file *from;
-    struct cv_decoded_file *decoded; /* the same: for notes about damage */
-    struct cv_decoder *decoder; /* owned; NULL: none                                   */
-    uint64_t head, in;          /* of the file: what is read next                      */
-    unsigned head_left;
-    const uint8_t *head_bytes; /* it, where it is not in the file; NULL                */
-    const char *bytes; /* borrowed of the decoder                                      */
-    size_t length;
-    uint64_t out; /* offset of `bytes`                                                 */
-    uint64_t end; /* how far this decoder goes                                         */
-};
-
-struct cv_decoded_file {
-    struct cv_lazy_reader well;
-    const struct cv_codec *codec;
-    const char *name; /* borrowed */
-    struct cv_blocks blocks;
-    uint8_t (*heads)[XZ_HEAD]; /* owned: of each; NULL: they are in the file */
-    int fd;                    /* borrowed; -1: closed */
-    struct tap tap;
-    /* What the taps of all threads found that cannot be decoded. */
-    pthread_mutex_t lock;
-    uint64_t good_end; /* before that, nothing was found */
-    struct cleave_error damage;
-};
-
-struct decoding {
-    struct cv_writer_thread threaded;
-    struct tap tap;
+struct flow {
+    struct cv_writer_thread threaded; /* first */
+    struct cv_decode_cursor cursor;
     uint64_t begin, end;
 };
 
-/* --- decoders ------------------------------------------------------------------------------- */
+/* --- cursors -------------------------------------------------------------------------------- */
 
-/* Of a block of xz, the head of its stream comes first. */
-static ssize_t read_tap(void *context, void *to, size_t max)
+/* Read of the decoder: a block of xz is preceded by the header of its stream. */
+static ssize_t read_input(void *context, void *to, size_t max)
 {
-    struct tap *tap = context;
+    struct cv_decode_cursor *cursor = context;
     ssize_t got;
 
-    if (tap->head_left > 0 && tap->head_bytes != NULL) {
-        got = tap->head_left < max ? (ssize_t)tap->head_left : (ssize_t)max;
-        memcpy(to, tap->head_bytes + XZ_HEAD - tap->head_left, (size_t)got);
-        tap->head_left -= (unsigned)got;
+    if (cursor->head_left > 0) {
+        const size_t some = cursor->head_left < max ? cursor->head_left : max;
+        const unsigned done = XZ_HEAD - cursor->head_left;
+
+        got = (ssize_t)some;
+        if (cursor->head_bytes != NULL)
+            memcpy(to, cursor->head_bytes + done, some);
+        else
+            got = pread(cursor->file->fd, to, some, (off_t)(cursor->head + done));
+        cursor->head_left -= got > 0 ? (unsigned)got : 0;
         return got;
     }
-    if (tap->head_left > 0) {
-        got = pread(tap->from->fd, to, tap->head_left < max ? tap->head_left : max,
-                    (off_t)(tap->head + XZ_HEAD - tap->head_left));
-        tap->head_left -= got > 0 ? (unsigned)got : 0;
-        return got;
-    }
-    got = pread(tap->from->fd, to, max, (off_t)tap->in);
-    tap->in += got > 0 ? (uint64_t)got : 0;
+    got = pread(cursor->file->fd, to, max, (off_t)cursor->in);
+    cursor->in += got > 0 ? (uint64_t)got : 0;
     return got;
 }
 
-static void close_tap(struct tap *tap)
+static void close_cursor(struct cv_decode_cursor *cursor)
 {
-    cv_decoder_free(tap->decoder);
-    tap->decoder = NULL;
-    tap->length = 0;
+    cv_decoder_free(cursor->decoder);
+    cursor->decoder = NULL;
+    cursor->length = 0;
 }
 
-static enum cleave_status open_tap(struct tap *tap, size_t index,
-                                   struct cleave_error *err)
+static enum cleave_status open_cursor(struct cv_decode_cursor *cursor, size_t index,
+                                      struct cleave_error *err)
 {
-    const struct cv_decoded_file *from = tap->from;
-    const struct cv_block *block = &from->blocks.items[index];
-    const bool xz = from->codec == &cv_codec_xz && block->head != block->in;
-    const struct cv_decoder_input input = { .read = read_tap,
-                                            .context = tap,
-                                            .name = from->name,
+    const struct cv_decoded_file *file = cursor->file;
+    const struct cv_block *block = &file->blocks.items[index];
+    const bool xz = file->codec == &cv_codec_xz && block->head != block->in;
+    const struct cv_decoder_input input = { .read = read_input,
+                                            .context = cursor,
+                                            .name = file->name,
                                             .offset = block->in - (xz ? XZ_HEAD : 0),
                                             .made = block->out };
 
-    close_tap(tap);
-    tap->head = block->head;
-    tap->head_left = xz ? XZ_HEAD : 0;
-    tap->head_bytes = from->heads != NULL ? from->heads[index] : NULL;
-    tap->in = block->in;
-    tap->out = block->out;
-    tap->end = xz && index + 1 < from->blocks.count ? block[1].out : from->blocks.out_end;
-    return cv_decoder_open(xz ? &cv_codec_xz_block : from->codec, &input, &tap->decoder,
-                           err);
+    close_cursor(cursor);
+    cursor->head = block->head;
+    cursor->head_left = xz ? XZ_HEAD : 0;
+    cursor->head_bytes = file->heads != NULL ? file->heads[index] : NULL;
+    cursor->in = block->in;
+    cursor->out = block->out;
+    cursor->end = xz ? cv_block_out_end(&file->blocks, index) : file->blocks.out_end;
+    return cv_decoder_open(xz ? &cv_codec_xz_block : file->codec, &input,
+                           &cursor->decoder, err);
 }
 
-static uint64_t block_end(const struct cv_blocks *blocks, uint64_t offset)
+/* Whether a block has ended where the table of the file says, if there is one. */
+static bool agrees_with_table(const struct cv_decode_cursor *cursor, uint64_t end)
 {
-    const size_t index = cv_blocks_at(blocks, offset);
+    const struct cv_blocks *blocks = &cursor->file->blocks;
 
-    return index + 1 < blocks->count ? blocks->items[index + 1].out : blocks->out_end;
-}
-
-/* Whether a block has ended where the table of the file says, if it has one. */
-static bool as_told(const struct tap *tap, uint64_t end)
-{
-    const struct cv_blocks *blocks = &tap->from->blocks;
-
-    return blocks->told_end == 0 ||
-           cv_decoder_at(tap->decoder) ==
+    return blocks->table_end == 0 ||
+           cv_decoder_at(cursor->decoder) ==
                (end < blocks->out_end ? blocks->items[cv_blocks_at(blocks, end)].in
-                                      : blocks->told_end);
+                                      : blocks->table_end);
 }
 
-static enum cleave_status next_bytes(struct tap *tap, struct cleave_error *err)
+static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
+                                     struct cleave_error *err)
 {
-    const struct cv_place place = { tap->from->name, 0, 0, NULL };
+    const struct cv_blocks *blocks = &cursor->file->blocks;
+    const struct cv_place place = { cursor->file->name, 0, 0, NULL };
     const void *bytes;
     size_t length;
     uint64_t end;
 
-    tap->out += tap->length;
-    tap->length = 0;
-    if (tap->out == tap->end && tap->end < tap->from->blocks.out_end)
-        CV_TRY(open_tap(tap, cv_blocks_at(&tap->from->blocks, tap->out), err));
-    CV_TRY(cv_decoder_next(tap->decoder, &bytes, &length, err));
+    cursor->out += cursor->length;
+    cursor->length = 0;
+    if (cursor->out == cursor->end && cursor->end < blocks->out_end)
+        CV_TRY(open_cursor(cursor, cv_blocks_at(blocks, cursor->out), err));
+    CV_TRY(cv_decoder_next(cursor->decoder, &bytes, &length, err));
     if (length == 0)
         return cv_fail_at(err, &place,
                           "damaged: expected %" PRIu64 " decoded bytes, got %" PRIu64,
-                          tap->from->blocks.out_end, tap->out);
-    tap->bytes = bytes;
-    tap->length = length;
-    /* Nothing is given out of the end of a block before its check was seen to fit. */
-    end = block_end(&tap->from->blocks, tap->out);
-    if (tap->out + length == end) {
-        CV_TRY(cv_decoder_finish(tap->decoder, err));
-        if (!as_told(tap, end))
+                          blocks->out_end, cursor->out);
+    cursor->bytes = bytes;
+    cursor->length = length;
+    end = cv_block_out_end(blocks, cv_blocks_at(blocks, cursor->out));
+    /* The end of a block is given out after its checksum was verified. */
+    if (cursor->out + length == end) {
+        CV_TRY(cv_decoder_finish(cursor->decoder, err));
+        if (!agrees_with_table(cursor, end))
             return cv_fail_at(err, &place,
                               "damaged: the table of its frames does not fit them, at "
                               "%" PRIu64 " of the bytes that are decoded",
                               end);
     }
-    return tap->out + length <= end ||
-                   tap->from->blocks.grain > 0 /* not all of them are noted */
+    return cursor->out + length <= end ||
+                   blocks->grain > 0 /* not all blocks are listed */
                ? CLEAVE_OK
                : cv_fail_at(err, &place,
                             "damaged: a block holds more bytes than it says, at %" PRIu64
@@ -158,22 +127,22 @@ static enum cleave_status next_bytes(struct tap *tap, struct cleave_error *err)
                             end);
 }
 
-/* All before the block is good. */
-static void note_damage(const struct tap *tap, enum cleave_status status,
+/* All bytes before the block are good. */
+static void note_damage(const struct cv_decode_cursor *cursor, enum cleave_status status,
                         const struct cleave_error *err)
 {
-    struct cv_decoded_file *decoded = tap->decoded;
+    struct cv_decoded_file *file = cursor->file;
     const uint64_t begin =
-        decoded->blocks.items[cv_blocks_at(&decoded->blocks, tap->out)].out;
+        file->blocks.items[cv_blocks_at(&file->blocks, cursor->out)].out;
 
-    if (status != CLEAVE_EINPUT || err == NULL)
+    if (status != CLEAVE_EINPUT)
         return;
-    pthread_mutex_lock(&decoded->lock);
-    if (begin < decoded->good_end) {
-        decoded->good_end = begin;
-        decoded->damage = *err;
+    pthread_mutex_lock(&file->lock);
+    if (begin < file->good_end) {
+        file->good_end = begin;
+        file->damage = *err;
     }
-    pthread_mutex_unlock(&decoded->lock);
+    pthread_mutex_unlock(&file->lock);
 }
 
 bool cv_decoded_file_damaged(struct cv_decoded_file *decoded, uint64_t *good_end,
@@ -190,135 +159,114 @@ bool cv_decoded_file_damaged(struct cv_decoded_file *decoded, uint64_t *good_end
     return damaged;
 }
 
-/* Let the byte at `offset`, which is before the end, be among those of the tap. */
-static enum cleave_status seek(struct tap *tap, uint64_t offset, struct cleave_error *err)
+/* Decode until `bytes` include the byte at `offset`, which is before the end. */
+static enum cleave_status seek(struct cv_decode_cursor *cursor, uint64_t offset,
+                               struct cleave_error *err)
 {
-    const size_t index = cv_blocks_at(&tap->from->blocks, offset);
-    const uint64_t begin = tap->from->blocks.items[index].out;
+    const size_t index = cv_blocks_at(&cursor->file->blocks, offset);
+    const uint64_t begin = cursor->file->blocks.items[index].out;
 
-    if (tap->decoder == NULL || offset < tap->out || begin > tap->out + tap->length)
-        CV_TRY(open_tap(tap, index, err));
-    while (offset >= tap->out + tap->length) {
-        const enum cleave_status status = next_bytes(tap, err);
+    if (cursor->decoder == NULL || offset < cursor->out ||
+        begin > cursor->out + cursor->length)
+        CV_TRY(open_cursor(cursor, index, err));
+    while (offset >= cursor->out + cursor->length) {
+        struct cleave_error why;
+        const enum cleave_status status = next_bytes(cursor, &why);
 
         if (status != CLEAVE_OK) {
-            note_damage(tap, status, err);
-            close_tap(tap);
+            note_damage(cursor, status, &why);
+            close_cursor(cursor);
+            if (err != NULL)
+                *err = why;
             return status;
         }
     }
     return CLEAVE_OK;
 }
 
-static enum cleave_status read_well(struct cv_lazy_reader *well, uint64_t offset,
-                                    void *out, size_t max, size_t *got,
-                                    struct cleave_error *err)
+static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset,
+                                  void *out, size_t max, size_t *got,
+                                  struct cleave_error *err)
 {
-    struct cv_decoded_file *decoded = (struct cv_decoded_file *)well;
-    struct tap *tap = &decoded->tap;
-    struct cleave_error ignored;
+    struct cv_decoded_file *decoded = (struct cv_decoded_file *)reader;
+    const struct cv_decode_cursor *cursor = &decoded->cursor;
     size_t some;
 
     *got = 0;
     if (offset >= decoded->blocks.out_end || max == 0)
         return CLEAVE_OK;
-    CV_TRY(seek(tap, offset, err != NULL ? err : &ignored));
-    some = (size_t)(tap->out + tap->length - offset);
-    some = some < max ? some : max;
-    memcpy(out, tap->bytes + (offset - tap->out), some);
-    *got = some;
+    CV_TRY(seek(&decoded->cursor, offset, err));
+    some = (size_t)(cursor->out + cursor->length - offset);
+    *got = some < max ? some : max;
+    memcpy(out, cursor->bytes + (offset - cursor->out), *got);
     return CLEAVE_OK;
 }
 
 /* --- flows ---------------------------------------------------------------------------------- */
 
+/* Bytes of a flow without a thread (lazy_reader.h). */
+static enum cleave_status give(struct cv_writer_thread *threaded, uint64_t at,
+                               const char **bytes, size_t *length,
+                               struct cleave_error *err)
+{
+    struct cv_decode_cursor *cursor = &((struct flow *)threaded)->cursor;
+
+    CV_TRY(seek(cursor, at, err));
+    *bytes = cursor->bytes + (at - cursor->out);
+    *length = (size_t)(cursor->out + cursor->length - at);
+    return CLEAVE_OK;
+}
+
 static enum cleave_status work(struct cv_writer_thread *threaded,
                                struct cleave_error *err)
 {
-    struct decoding *decoding = (struct decoding *)threaded;
-    struct tap *tap = &decoding->tap;
-    const uint64_t end = decoding->end;
-    uint64_t at = decoding->begin;
+    const struct flow *flow = (const struct flow *)threaded;
+    uint64_t at = flow->begin;
 
-    while (at < end) {
-        size_t skipped, some;
+    while (at < flow->end) {
+        const char *bytes;
+        size_t some;
 
-        CV_TRY(seek(tap, at, err));
-        skipped = (size_t)(at - tap->out);
-        some = tap->length - skipped;
-        some = end - at < some ? (size_t)(end - at) : some;
-        if (!cv_writer_thread_write(threaded, tap->bytes + skipped, some))
+        CV_TRY(give(threaded, at, &bytes, &some, err));
+        some = flow->end - at < some ? (size_t)(flow->end - at) : some;
+        if (!cv_writer_thread_write(threaded, bytes, some))
             break;
         at += some;
     }
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_decoded_file_give(struct cv_writer_thread *threaded, uint64_t at,
-                                        const char **bytes, size_t *length,
-                                        struct cleave_error *err)
-{
-    struct tap *tap = &((struct decoding *)threaded)->tap;
-
-    CV_TRY(seek(tap, at, err));
-    *bytes = tap->bytes + (at - tap->out);
-    *length = (size_t)(tap->out + tap->length - at);
-    return CLEAVE_OK;
-}
-
 static void stop_flow(struct cv_writer_thread *threaded)
 {
-    struct decoding *decoding = (struct decoding *)threaded;
+    struct flow *flow = (struct flow *)threaded;
 
     cv_writer_thread_stop(threaded);
-    close_tap(&decoding->tap);
-    free(decoding);
+    close_cursor(&flow->cursor);
+    free(flow);
 }
 
-/* It decodes on behind `end`, as what comes next is often asked for. */
-static enum cleave_status start_flow(struct cv_lazy_reader *well, uint64_t begin,
+/* Decodes beyond `end` unless it is a limit: the bytes after it are often asked for next. */
+static enum cleave_status start_flow(struct cv_lazy_reader *reader, uint64_t begin,
                                      uint64_t end,
                                      const struct cv_writer_thread_into *into,
                                      struct cv_writer_thread **out,
                                      struct cleave_error *err)
 {
-    struct decoding *decoding = calloc(1, sizeof *decoding);
+    struct cv_decoded_file *decoded = (struct cv_decoded_file *)reader;
+    struct flow *flow = calloc(1, sizeof *flow);
     enum cleave_status status;
 
-    if (decoding == NULL)
+    if (flow == NULL)
         return cv_fail_memory(err, "a decoder");
-    decoding->tap.from = decoding->tap.decoded = (struct cv_decoded_file *)well;
-    decoding->begin = begin;
-    decoding->end = well->bounded ? end : decoding->tap.from->blocks.out_end;
-    status = cv_writer_thread_start(&decoding->threaded, work, "decodes", into, err);
+    flow->cursor.file = decoded;
+    flow->begin = begin;
+    flow->end = reader->bounded ? end : decoded->blocks.out_end;
+    status = cv_writer_thread_start(&flow->threaded, work, "decodes", into, err);
     if (status == CLEAVE_OK)
-        *out = &decoding->threaded;
+        *out = &flow->threaded;
     else
-        free(decoding);
+        free(flow);
     return status;
-}
-
-enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *decoded,
-                                              uint64_t begin, uint64_t end,
-                                              const struct cv_writer_thread_into *into,
-                                              struct cv_writer_thread **out,
-                                              struct cleave_error *err)
-{
-    enum cleave_status status;
-
-    decoded->well.bounded = true;
-    status = start_flow(&decoded->well, begin, end, into, out, err);
-    if (status != CLEAVE_OK)
-        cv_decoded_file_free(decoded);
-    return status;
-}
-
-void cv_decoded_file_stop_alone(struct cv_writer_thread *threaded)
-{
-    struct cv_decoded_file *decoded = ((struct decoding *)threaded)->tap.decoded;
-
-    stop_flow(threaded);
-    cv_decoded_file_free(decoded);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -332,16 +280,16 @@ enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char 
 
     if (decoded == NULL)
         return cv_fail_memory(err, "a decoder");
-    decoded->well = (struct cv_lazy_reader){ .read = read_well,
-                                             .threaded = start_flow,
-                                             .give = cv_decoded_file_give,
-                                             .stop = stop_flow,
-                                             .direct = true };
+    decoded->reader = (struct cv_lazy_reader){ .read = read_at,
+                                               .threaded = start_flow,
+                                               .give = give,
+                                               .stop = stop_flow,
+                                               .direct = true };
     decoded->codec = codec;
     decoded->name = name;
     decoded->fd = -1;
     decoded->blocks = *blocks;
-    decoded->tap.from = decoded->tap.decoded = decoded;
+    decoded->cursor.file = decoded;
     decoded->good_end = UINT64_MAX;
     pthread_mutex_init(&decoded->lock, NULL);
     *blocks = (struct cv_blocks){ .items = NULL };
@@ -353,7 +301,7 @@ void cv_decoded_file_free(struct cv_decoded_file *decoded)
 {
     if (decoded == NULL)
         return;
-    close_tap(&decoded->tap);
+    close_cursor(&decoded->cursor);
     cv_blocks_done(&decoded->blocks);
     free(decoded->heads);
     pthread_mutex_destroy(&decoded->lock);
@@ -362,49 +310,16 @@ void cv_decoded_file_free(struct cv_decoded_file *decoded)
 
 void cv_decoded_file_use(struct cv_decoded_file *decoded, int fd)
 {
-    close_tap(&decoded->tap);
+    close_cursor(&decoded->cursor);
     decoded->fd = fd;
-}
-
-void cv_decoded_file_behead(struct cv_decoded_file *decoded,
-                            uint8_t (*heads)[CV_PACKED_HEAD])
-{
-    decoded->heads = heads;
 }
 
 enum cleave_status cv_decoded_file_look(struct cv_decoded_file *decoded, uint64_t offset,
                                         uint64_t *in)
 {
-    struct cleave_error ignored;
-
-    CV_TRY(seek(&decoded->tap, offset, &ignored));
-    *in = decoded->tap.in;
+    CV_TRY(seek(&decoded->cursor, offset, NULL));
+    *in = decoded->cursor.in;
     return CLEAVE_OK;
-}
-
-const struct cv_blocks *cv_decoded_file_blocks(const struct cv_decoded_file *decoded)
-{
-    return &decoded->blocks;
-}
-
-const struct cv_codec *cv_decoded_file_codec(const struct cv_decoded_file *decoded)
-{
-    return decoded->codec;
-}
-
-int cv_decoded_file_fd(const struct cv_decoded_file *decoded)
-{
-    return decoded->fd;
-}
-
-struct cv_lazy_reader *cv_decoded_file_well(struct cv_decoded_file *decoded)
-{
-    return &decoded->well;
-}
-
-uint64_t cv_decoded_file_size(const struct cv_decoded_file *decoded)
-{
-    return decoded->blocks.out_end;
 }
 
 uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t offset)
@@ -417,9 +332,190 @@ uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t o
         return offset;
     index = cv_blocks_at(blocks, offset);
     begin = blocks->items[index].out;
-    end = block_end(blocks, offset);
+    end = cv_block_out_end(blocks, index);
     if (end - begin <= SMALL)
         return offset;
     near = (offset - begin <= NEAR ? begin : end) + NEAR;
     return near < blocks->out_end ? near : blocks->out_end;
+}
+
+/* --- blocks that arrive from another machine -------------------------------------------------- */
+
+struct cv_arriving_input {
+    struct cv_lazy_reader reader; /* first */
+    const struct cv_codec *codec;
+    struct cv_packed_block *blocks; /* owned */
+    size_t count, room;
+    uint64_t out_end;
+    int fd; /* borrowed */
+    uint64_t in, at;
+    struct cv_decoded_file *file; /* owned: for reads; NULL: not open */
+    uint64_t file_end;            /* out_end when it was opened       */
+};
+
+/* The last block that begins at or before a decoded byte. */
+static size_t block_at(const struct cv_arriving_input *arriving, uint64_t out)
+{
+    size_t n;
+
+    CV_BISECT(n, arriving->count, i, arriving->blocks[i].out <= out);
+    return n > 0 ? n - 1 : 0;
+}
+
+/* The blocks that hold [begin, end). */
+static enum cleave_status open_range(const struct cv_arriving_input *arriving,
+                                     uint64_t begin, uint64_t end,
+                                     struct cv_decoded_file **out,
+                                     struct cleave_error *err)
+{
+    const size_t first = block_at(arriving, begin);
+    const size_t last = end > begin ? block_at(arriving, end - 1) : first;
+    uint8_t(*heads)[XZ_HEAD] = calloc(last - first + 1, sizeof *heads);
+    struct cv_blocks blocks = { .grain = 1 }; /* not all blocks may be listed */
+    enum cleave_status status;
+    bool good = heads != NULL;
+
+    for (size_t i = first; good && i <= last; i++) {
+        const struct cv_packed_block *block = &arriving->blocks[i];
+        const uint64_t in = arriving->at + (block->in - arriving->in);
+
+        good = cv_blocks_add(&blocks, (struct cv_block){ in, block->out, UINT64_MAX });
+        memcpy(heads[i - first], block->head, sizeof *heads);
+    }
+    blocks.out_end =
+        last + 1 < arriving->count ? arriving->blocks[last + 1].out : arriving->out_end;
+    status = good ? cv_decoded_file_new(arriving->codec, "the piece", &blocks, out, err)
+                  : cv_fail_memory(err, "a decoder");
+    cv_blocks_done(&blocks);
+    if (status != CLEAVE_OK) {
+        free(heads);
+        return status;
+    }
+    (*out)->fd = arriving->fd;
+    (*out)->heads = heads;
+    (*out)->reader.bounded = true;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_arriving(struct cv_lazy_reader *reader, uint64_t offset,
+                                        void *out, size_t max, size_t *got,
+                                        struct cleave_error *err)
+{
+    struct cv_arriving_input *arriving = (struct cv_arriving_input *)reader;
+
+    if (arriving->file == NULL || arriving->file_end != arriving->out_end) {
+        cv_decoded_file_free(arriving->file);
+        arriving->file = NULL;
+        CV_TRY(open_range(arriving, arriving->blocks[0].out, arriving->out_end,
+                          &arriving->file, err));
+        arriving->file_end = arriving->out_end;
+    }
+    return read_at(&arriving->file->reader, offset, out, max, got, err);
+}
+
+/* The flow owns its file. */
+static enum cleave_status start_arriving(struct cv_lazy_reader *reader, uint64_t begin,
+                                         uint64_t end,
+                                         const struct cv_writer_thread_into *into,
+                                         struct cv_writer_thread **out,
+                                         struct cleave_error *err)
+{
+    struct cv_decoded_file *file;
+    enum cleave_status status;
+
+    CV_TRY(open_range((const struct cv_arriving_input *)reader, begin, end, &file, err));
+    status = start_flow(&file->reader, begin, end, into, out, err);
+    if (status != CLEAVE_OK)
+        cv_decoded_file_free(file);
+    return status;
+}
+
+static void stop_arriving(struct cv_writer_thread *threaded)
+{
+    struct cv_decoded_file *file = ((struct flow *)threaded)->cursor.file;
+
+    stop_flow(threaded);
+    cv_decoded_file_free(file);
+}
+
+enum cleave_status cv_arriving_input_new(const struct cv_codec *codec,
+                                         struct cv_arriving_input **out,
+                                         struct cleave_error *err)
+{
+    struct cv_arriving_input *arriving = calloc(1, sizeof *arriving);
+
+    if (arriving == NULL)
+        return cv_fail_memory(err, "a piece");
+    arriving->reader = (struct cv_lazy_reader){ .read = read_arriving,
+                                                .threaded = start_arriving,
+                                                .give = give,
+                                                .stop = stop_arriving,
+                                                .bounded = true,
+                                                .direct = true };
+    arriving->codec = codec;
+    arriving->fd = -1;
+    *out = arriving;
+    return CLEAVE_OK;
+}
+
+void cv_arriving_input_free(struct cv_arriving_input *arriving)
+{
+    if (arriving == NULL)
+        return;
+    cv_decoded_file_free(arriving->file);
+    free(arriving->blocks);
+    free(arriving);
+}
+
+enum cleave_status cv_arriving_input_add(struct cv_arriving_input *arriving,
+                                         const struct cv_packed_block *blocks,
+                                         size_t count, uint64_t out_end, bool *good,
+                                         struct cleave_error *err)
+{
+    const struct cv_packed_block *last =
+        arriving->count > 0 ? &arriving->blocks[arriving->count - 1] : NULL;
+
+    *good = false;
+    for (size_t i = 0; i < count; i++) {
+        if (last != NULL && (blocks[i].in <= last->in || blocks[i].out <= last->out))
+            return CLEAVE_OK;
+        last = &blocks[i];
+    }
+    if (last == NULL || out_end <= last->out)
+        return CLEAVE_OK;
+    if (!CV_ROOM(arriving->blocks, &arriving->room, arriving->count + count))
+        return cv_fail_memory(err, "a piece");
+    if (count > 0)
+        memcpy(arriving->blocks + arriving->count, blocks,
+               count * sizeof *arriving->blocks);
+    arriving->count += count;
+    arriving->out_end = out_end;
+    *good = true;
+    return CLEAVE_OK;
+}
+
+void cv_arriving_input_place(struct cv_arriving_input *arriving, int fd, uint64_t in,
+                             uint64_t at)
+{
+    arriving->fd = fd;
+    arriving->in = in;
+    arriving->at = at;
+}
+
+uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint64_t in)
+{
+    size_t n;
+
+    CV_BISECT(n, arriving->count, i, arriving->blocks[i].in <= in);
+    return arriving->blocks[n > 0 ? n - 1 : 0].out;
+}
+
+uint64_t cv_arriving_input_needs(const struct cv_arriving_input *arriving, uint64_t out)
+{
+    return arriving->blocks[block_at(arriving, out)].in;
+}
+
+struct cv_lazy_reader *cv_arriving_input_reader(struct cv_arriving_input *arriving)
+{
+    return &arriving->reader;
 }

@@ -1,51 +1,88 @@
-/* decoded_file.h -- a compressed file that is read as if it were not. SPDX-License-Identifier: MIT
+/* decoded_file.h -- a compressed file, read at offsets of its decoded bytes.
+ * SPDX-License-Identifier: MIT
  *
- * Offsets are those of the decoded bytes. Reading begins at the block that an offset is in;
- * each flow is a thread that decodes by itself. */
+ * A read begins at the block that holds the offset. Each flow is a thread with its own decoder. */
 #ifndef CV_DECODED_FILE_H
 #define CV_DECODED_FILE_H
-#include "run/decode/blocks.h"
+#include <pthread.h>
 #include "run/common/piece_part.h"
+#include "run/decode/blocks.h"
 
 struct cv_decoded_file;
 
-/* Of the blocks, which it takes over. `name` is borrowed. *out is owned by the caller. */
+/* A decoder at some place of the file; private. */
+struct cv_decode_cursor {
+    struct cv_decoded_file *file;
+    struct cv_decoder *decoder; /* owned; NULL: none                                */
+    uint64_t head, in;          /* offsets in the file to read next                 */
+    unsigned head_left;         /* bytes left of the header of an xz stream         */
+    const uint8_t *head_bytes;  /* borrowed: that header if it is not in the file   */
+    const char *bytes;          /* borrowed from the decoder                        */
+    size_t length;
+    uint64_t out; /* offset of `bytes`                   */
+    uint64_t end; /* last byte of this decoder, plus one */
+};
+
+/* To be changed only by the functions below. */
+struct cv_decoded_file {
+    struct cv_lazy_reader reader; /* first */
+    const struct cv_codec *codec;
+    struct cv_blocks blocks; /* blocks.out_end is the size */
+    int fd;                  /* borrowed; -1: closed       */
+    const char *name;        /* borrowed                   */
+    /* Private. */
+    uint8_t (*heads)
+        [CV_PACKED_HEAD]; /* owned: xz stream header of each block; NULL: in the file */
+    struct cv_decode_cursor cursor;
+    pthread_mutex_t lock; /* for the damage that the cursors of all threads have found */
+    uint64_t good_end;    /* none was found before it */
+    struct cleave_error damage;
+};
+
+/* Takes over the blocks. `name` is borrowed. *out is owned by the caller. */
 enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char *name,
                                        struct cv_blocks *blocks,
                                        struct cv_decoded_file **out,
                                        struct cleave_error *err);
 void cv_decoded_file_free(struct cv_decoded_file *decoded);
-/* The file was opened, and is as it was before; -1: it will be closed. */
+/* The descriptor to read from; -1: the file will be closed. */
 void cv_decoded_file_use(struct cv_decoded_file *decoded, int fd);
-struct cv_lazy_reader *cv_decoded_file_well(struct cv_decoded_file *decoded);
-uint64_t cv_decoded_file_size(const struct cv_decoded_file *decoded);
-/* Whether some of it was found that cannot be decoded; all before *good_end is good, as far as
- * it was looked at. */
+/* Whether damage was found by any thread; before *good_end none was found. */
 bool cv_decoded_file_damaged(struct cv_decoded_file *decoded, uint64_t *good_end,
                              struct cleave_error *err);
-/* Let bytes up to the one at `offset` be decoded: *in is how far the file was read for that. */
+/* Decode up to the byte at `offset`; *in: how far the file was read for it. */
 enum cleave_status cv_decoded_file_look(struct cv_decoded_file *decoded, uint64_t offset,
                                         uint64_t *in);
-const struct cv_blocks *cv_decoded_file_blocks(const struct cv_decoded_file *decoded);
-const struct cv_codec *cv_decoded_file_codec(const struct cv_decoded_file *decoded);
-int cv_decoded_file_fd(const struct cv_decoded_file *decoded);
-/* Of blocks that lie elsewhere than in their file (arriving_input.h): what stands before each of those of xz,
- * which it takes over. And a flow that ends with `end`; stopped, or not even begun, it takes the file with it. */
-void cv_decoded_file_behead(struct cv_decoded_file *decoded,
-                            uint8_t (*heads)[CV_PACKED_HEAD]);
-enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *decoded,
-                                              uint64_t begin, uint64_t end,
-                                              const struct cv_writer_thread_into *into,
-                                              struct cv_writer_thread **out,
-                                              struct cleave_error *err);
-void cv_decoded_file_stop_alone(struct cv_writer_thread *threaded);
-/* What a flow without a thread has (piece_part.h). */
-enum cleave_status cv_decoded_file_give(struct cv_writer_thread *threaded, uint64_t at,
-                                        const char **bytes, size_t *length,
-                                        struct cleave_error *err);
-/* Where to look for a cut at or after `offset`, if blocks are large: a bit behind the end of the block
- * that it is in. To find a record there some of the next block is decoded; at the end itself it
- * would be all of the one before, for its last bytes. */
+/* A good place to search for a cut at or after `offset`: if blocks are large, shortly after the
+ * start of a block. A search at the end of a block would decode all of it for its last bytes. */
 uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t offset);
+
+/* --- blocks that arrive from another machine -------------------------------------------------- */
+
+/* Blocks of a compressed file that are stored, with an offset, in another file. Offsets refer to the
+ * decoded original. Flows end at the end they were asked for, because the blocks after
+ * it may be missing; each has its own list of blocks, as more are added while it runs. */
+struct cv_arriving_input;
+
+/* *out is owned by the caller. */
+enum cleave_status cv_arriving_input_new(const struct cv_codec *codec,
+                                         struct cv_arriving_input **out,
+                                         struct cleave_error *err);
+/* All flows of its reader must have been stopped. */
+void cv_arriving_input_free(struct cv_arriving_input *arriving);
+/* Append blocks; the last one ends at the decoded byte `out_end`. With count 0, only that changes.
+ * *good is false if they are not in order. */
+enum cleave_status cv_arriving_input_add(struct cv_arriving_input *arriving,
+                                         const struct cv_packed_block *blocks,
+                                         size_t count, uint64_t out_end, bool *good,
+                                         struct cleave_error *err);
+/* Byte `in` of the original is byte `at` of the file `fd`. */
+void cv_arriving_input_place(struct cv_arriving_input *arriving, int fd, uint64_t in,
+                             uint64_t at);
+/* If the original has arrived up to byte `in`: the end of the decoded bytes of complete blocks. */
+uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint64_t in);
+/* The first byte of the original that is needed to decode from `out`. */
+uint64_t cv_arriving_input_needs(const struct cv_arriving_input *arriving, uint64_t out);
+struct cv_lazy_reader *cv_arriving_input_reader(struct cv_arriving_input *arriving);
 
 #endif

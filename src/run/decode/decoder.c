@@ -1,11 +1,10 @@
-/* decoder.c -- the bytes of a compressed input. SPDX-License-Identifier: MIT */
+/* decoder.c -- decoder of a compressed input. SPDX-License-Identifier: MIT */
 #include "run/decode/decoder.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/fail.h"
 
 enum { BLOCK = 128 * 1024 };
@@ -15,19 +14,19 @@ enum fault { NONE, DAMAGED, SHORT, STRANGE, LACKING };
 struct cv_decoder {
     const struct cv_codec *codec;
     struct cv_decoder_input input;
-    void *state;       /* owned: of the codec                                     */
-    uint64_t block_at; /* offset of the block in the file                         */
-    uint64_t member;   /* where the member begins                                 */
-    uint64_t made;     /* bytes in all                                            */
-    size_t at, held;   /* of the block: what is used, what there is               */
-    bool inside;       /* a member                                                */
-    bool ended;        /* there is no more input                                  */
-    enum fault fault;  /* what it failed by                                       */
-    const char *why;   /* what was met instead, or is lacking                     */
+    void *state;       /* owned: state of the codec                    */
+    uint64_t block_at; /* offset of `block` in the file                */
+    uint64_t member;   /* offset of the member in the file             */
+    uint64_t made;     /* decoded bytes                                */
+    size_t at, held;   /* used and available bytes of `block`          */
+    bool inside;       /* a member                                     */
+    bool ended;        /* the input has ended                          */
+    enum fault fault;  /* cause of a failure                           */
+    const char *why;   /* as in struct cv_codec_io                     */
     uint8_t block[BLOCK];
 };
 
-#define CV_CODEC_ROW(upper, lower) &cv_codec_##lower,
+#define CV_CODEC_ROW(name) &cv_codec_##name,
 static const struct cv_codec *const codecs[] = { CV_CODEC_MAP(CV_CODEC_ROW) };
 #undef CV_CODEC_ROW
 
@@ -39,7 +38,7 @@ const struct cv_codec *cv_codec_named(const char *name)
     return NULL;
 }
 
-static void put_on(struct cv_decoder *decoder, const struct cv_decoder_input *input)
+static void set_input(struct cv_decoder *decoder, const struct cv_decoder_input *input)
 {
     decoder->input = *input;
     decoder->block_at = input->offset;
@@ -69,14 +68,13 @@ enum cleave_status cv_decoder_open_with(const struct cv_codec *codec, void *stat
             codec->close(state);
         return cv_fail_memory(err, "a decoder");
     }
-    put_on(decoder, input);
+    set_input(decoder, input);
     decoder->codec = codec;
     decoder->state = state;
     *out = decoder;
     return CLEAVE_OK;
 }
 
-/* Let a member be decoded by another codec, which may be the same. */
 static enum cleave_status change_codec(struct cv_decoder *decoder,
                                        const struct cv_codec *codec,
                                        struct cleave_error *err)
@@ -99,7 +97,7 @@ enum cleave_status cv_decoder_reopen(struct cv_decoder *decoder,
                                      const struct cv_decoder_input *input,
                                      struct cleave_error *err)
 {
-    put_on(decoder, input);
+    set_input(decoder, input);
     return change_codec(decoder, codec, err);
 }
 
@@ -111,10 +109,9 @@ void cv_decoder_free(struct cv_decoder *decoder)
     free(decoder);
 }
 
-/* More input behind what is not used yet. */
+/* Read more input. */
 static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *err)
 {
-    const struct cv_place place = { decoder->input.name, 0, 0, NULL };
     ssize_t got;
 
     if (decoder->at > 0) {
@@ -129,16 +126,16 @@ static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *
                                   BLOCK - decoder->held);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
+        return cv_fail_at(err, &(struct cv_place){ .file = decoder->input.name },
+                          "cannot read at byte %" PRIu64 ": %s",
                           decoder->block_at + decoder->held, strerror(errno));
     decoder->held += (size_t)got;
     decoder->ended = got == 0;
     return CLEAVE_OK;
 }
 
-/* What is wrong with the input, if `made` bytes of it were decoded. */
-static enum cleave_status say(const struct cv_decoder *decoder, uint64_t made,
-                              struct cleave_error *err)
+static enum cleave_status report(const struct cv_decoder *decoder, uint64_t made,
+                                 struct cleave_error *err)
 {
     const struct cv_place place = { decoder->input.name, 0, 0, NULL };
     const uint64_t at = decoder->block_at + decoder->at;
@@ -172,7 +169,7 @@ static enum cleave_status fail(struct cv_decoder *decoder, enum fault fault,
 {
     decoder->fault = fault;
     decoder->why = why;
-    return say(decoder, decoder->made, err);
+    return report(decoder, decoder->made, err);
 }
 
 enum cleave_status cv_decoder_refuse(struct cv_decoder *decoder, uint64_t at,
@@ -184,16 +181,16 @@ enum cleave_status cv_decoder_refuse(struct cv_decoder *decoder, uint64_t at,
     return fail(decoder, why != NULL ? DAMAGED : SHORT, why, err);
 }
 
-void cv_decoder_complain(const struct cv_decoder *decoder, uint64_t made,
-                         struct cleave_error *err)
+void cv_decoder_restate(const struct cv_decoder *decoder, uint64_t made,
+                        struct cleave_error *err)
 {
     if (decoder->fault != NONE)
-        say(decoder, made, err);
+        report(decoder, made, err);
 }
 
-/* Frames that are to be skipped are the same for zstd and lz4; and what begins as BGZF may
- * go on as any gzip. */
-static enum cleave_status turn_over(struct cv_decoder *decoder, struct cleave_error *err)
+/* zstd and lz4 have the same skippable frames, and BGZF may continue as any gzip. */
+static enum cleave_status switch_codec(struct cv_decoder *decoder,
+                                       struct cleave_error *err)
 {
     const uint8_t *bytes = decoder->block + decoder->at;
     const size_t length = decoder->held - decoder->at;
@@ -208,8 +205,8 @@ static enum cleave_status turn_over(struct cv_decoder *decoder, struct cleave_er
     return change_codec(decoder, other, err);
 }
 
-/* What stands where a member was expected: files of two forms may have been joined. */
-static const char *name_of(const struct cv_decoder *decoder)
+/* The format found instead of a member: files of two formats may have been concatenated. */
+static const char *find_other(const struct cv_decoder *decoder)
 {
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
         if (codecs[i]->begins(decoder->block + decoder->at, decoder->held - decoder->at))
@@ -217,7 +214,7 @@ static const char *name_of(const struct cv_decoder *decoder)
     return "bytes that are neither";
 }
 
-/* Begin the next member; *over: there is none. */
+/* Begin the next member; *over: the input has ended. */
 static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
                                 struct cleave_error *err)
 {
@@ -235,10 +232,10 @@ static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
     *over = decoder->at == decoder->held;
     if (*over)
         return CLEAVE_OK;
-    CV_TRY(turn_over(decoder, err));
+    CV_TRY(switch_codec(decoder, err));
     codec = decoder->codec;
     if (!codec->begins(decoder->block + decoder->at, decoder->held - decoder->at))
-        return fail(decoder, STRANGE, name_of(decoder), err);
+        return fail(decoder, STRANGE, find_other(decoder), err);
     if (!codec->begin(decoder->state))
         return cv_fail_memory(err, "a decoder");
     decoder->member = decoder->block_at + decoder->at;
@@ -248,7 +245,7 @@ static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
     return CLEAVE_OK;
 }
 
-/* One step of the codec; its bytes may be none. */
+/* One step of the codec, which may give no bytes. */
 static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
                                size_t *length, struct cleave_error *err)
 {
@@ -260,12 +257,12 @@ static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
     decoder->at = decoder->held - io.length;
     if (got == CV_CODEC_BAD || got == CV_CODEC_LACK)
         return fail(decoder, got == CV_CODEC_BAD ? DAMAGED : LACKING, io.why, err);
-    if (got == CV_CODEC_FULL)
+    if (got == CV_CODEC_MEMORY)
         return cv_fail_memory(err, "a decoder");
     *bytes = io.out;
     *length = io.made;
     decoder->made += io.made;
-    if (got == CV_CODEC_OVER)
+    if (got == CV_CODEC_END)
         decoder->inside = false;
     if (got != CV_CODEC_MORE || io.made > 0)
         return CLEAVE_OK;

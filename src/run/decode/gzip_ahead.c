@@ -1,49 +1,554 @@
-/* gzip_ahead.c -- one big file of gzip, by several threads. SPDX-License-Identifier: MIT
+/* gzip_ahead.c -- one large gzip member, decoded by several threads. SPDX-License-Identifier: MIT
  *
- * There are two pools: threads of the first find and decode pieces, those of the second replace
- * marks in pieces whose window is known, which is before they are asked for. Of as many pieces as
- * there are threads of the first pool and one more, one is left to the thread in front, which decodes
- * it to bytes at once. */
+ * Two pools: threads of the first find and decode pieces; threads of the second replace the marks
+ * of pieces whose window is known. One piece of each row of `helpers` + 1 is left to the consumer,
+ * which decodes it directly to bytes. */
 #include "run/decode/gzip_ahead.h"
 
+#include <errno.h>
+#include <libdeflate.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "run/decode/codec_gzip.h"
-#include "run/inflate/crc32.h"
-#include "run/decode/gzip_piece.h"
-#include "run/inflate/inflate_internal.h"
+#include <unistd.h>
+#include "base/fail.h"
 #include "run/common/threads.h"
+#include "run/decode/formats.h"
+#include "run/inflate/inflate.h"
+#include "run/inflate/inflate_marks.h"
 
 enum {
-    MOST_HELPERS = 6, /* the pipe behind is not faster than so many */
-    MOST = 2 * MOST_HELPERS + 1,
-    SMALLEST = 4 * CV_GZIP_PIECE,
-    MISSES = 16, /* pieces in a row that were of no use, after which are left out: */
-    PAUSE = 32,  /* so many */
+    PIECE = 1 << 20, /* bytes of the file, except in tests     */
+    MAX_RATIO = 8,   /* cells for each byte: 16 MiB for PIECE   */
+};
+
+struct gzip_file {
+    struct cv_stream_reader *reader; /* borrowed: a stream; NULL: the file `fd`       */
+    int fd;                          /* borrowed                                      */
+    uint64_t offset;                 /* in the file, of byte 0                        */
+    size_t piece;                    /* bytes of a piece                              */
+    _Atomic uint64_t passed;         /* position of the consumer, in bits             */
+};
+
+/* Output that is decoded before the bytes in front of it are known. It begins with the first block
+ * that is found in [begin, end) and ends before the first block at or after `end`, or earlier: at
+ * the end of a member, at damage, or if there is too much output. `inflate` can continue at the end.
+ * The consumer verifies that a block really begins at `start`. */
+struct piece {
+    uint64_t begin, end; /* bytes of the file in which a block is searched */
+    bool found;
+    uint64_t start;            /* first bit of the first block                      */
+    uint64_t used;             /* bytes of the file that `inflate` has read         */
+    struct cv_inflate inflate; /* at the end of the piece                           */
+    size_t cells, bytes;       /* output: first cells, then bytes                   */
+    uint8_t window[CV_INFLATE_WINDOW]; /* the output before the piece */
+    uint8_t *place; /* borrowed: destination of the bytes; NULL: they stay in `out` */
+    uint32_t crc;   /* CRC of the output, once marks are replaced */
+    uint8_t *in;    /* owned */
+    uint16_t *out;  /* owned */
+};
+
+/* --- read-ahead of a stream ------------------------------------------------------------------- */
+
+/* A ring. The reader thread writes after `come` without the lock. */
+
+enum {
+    READ = 256 * 1024,
+    KEPT = 256 * 1024, /* bytes before `taken` that others can still see */
+};
+
+struct cv_stream_reader {
+    struct cv_decoder_input input;
+    pthread_t reader;
+    bool reading;
+    uint8_t *ring; /* owned; pages that are never written take no memory */
+    size_t room;
+    pthread_mutex_t lock; /* for the members below */
+    pthread_cond_t more, less;
+    uint64_t taken, come; /* bytes that the consumer has read, that have arrived */
+    bool whole;           /* no more will arrive                                 */
+    int error;            /* errno of a failed read; 0: the end                  */
+    bool stopped;
+};
+
+static void free_piece(struct piece *piece);
+
+/* The first byte in the ring; to be called with the lock. */
+static uint64_t oldest_byte(const struct cv_stream_reader *reader)
+{
+    return reader->taken > KEPT ? reader->taken - KEPT : 0;
+}
+
+/* Where to read the next bytes to; NULL: stopped. */
+static uint8_t *wait_for_room(struct cv_stream_reader *reader, size_t *room)
+{
+    uint8_t *to = NULL;
+
+    pthread_mutex_lock(&reader->lock);
+    while (reader->come - oldest_byte(reader) == reader->room && !reader->stopped)
+        pthread_cond_wait(&reader->less, &reader->lock);
+    if (!reader->stopped) {
+        const size_t at = (size_t)(reader->come % reader->room);
+        const size_t left = reader->room - (size_t)(reader->come - oldest_byte(reader));
+
+        *room = left < reader->room - at ? left : reader->room - at;
+        *room = *room < READ ? *room : READ;
+        to = reader->ring + at;
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return to;
+}
+
+static void *read_all(void *context)
+{
+    struct cv_stream_reader *reader = context;
+    ssize_t got = 1;
+    uint8_t *to;
+    size_t room;
+
+    while (got > 0 && (to = wait_for_room(reader, &room)) != NULL) {
+        do
+            got = reader->input.read(reader->input.context, to, room);
+        while (got < 0 && errno == EINTR);
+        pthread_mutex_lock(&reader->lock);
+        reader->error = got < 0 ? errno : 0;
+        reader->whole = got <= 0;
+        reader->come += got > 0 ? (uint64_t)got : 0;
+        pthread_cond_signal(&reader->more);
+        pthread_mutex_unlock(&reader->lock);
+    }
+    return NULL;
+}
+
+/* Copy bytes of the ring; to be called with the lock. */
+static void copy(const struct cv_stream_reader *reader, uint64_t at, void *to,
+                 size_t length)
+{
+    const size_t begin = (size_t)(at % reader->room);
+    const size_t first = length < reader->room - begin ? length : reader->room - begin;
+
+    memcpy(to, reader->ring + begin, first);
+    memcpy((uint8_t *)to + first, reader->ring, length - first);
+}
+
+ssize_t cv_stream_reader_read(void *context, void *to, size_t max)
+{
+    struct cv_stream_reader *reader = context;
+    size_t some;
+    int error;
+
+    pthread_mutex_lock(&reader->lock);
+    while (reader->taken == reader->come && !reader->whole)
+        pthread_cond_wait(&reader->more, &reader->lock);
+    error = reader->taken == reader->come ? reader->error : 0;
+    some = (size_t)(reader->come - reader->taken);
+    some = some < max ? some : max;
+    copy(reader, reader->taken, to, some);
+    reader->taken += some;
+    pthread_cond_signal(&reader->less);
+    pthread_mutex_unlock(&reader->lock);
+    errno = error;
+    return error != 0 ? -1 : (ssize_t)some;
+}
+
+/* Bytes of the ring from `at`, as many as there are; does not wait. Called by any thread. */
+static size_t stream_reader_look(struct cv_stream_reader *reader, uint64_t at, void *to,
+                                 size_t max)
+{
+    size_t some = 0;
+
+    pthread_mutex_lock(&reader->lock);
+    if (at >= oldest_byte(reader) && at < reader->come) {
+        some = (size_t)(reader->come - at);
+        some = some < max ? some : max;
+        copy(reader, at, to, some);
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return some;
+}
+
+/* Bytes that have arrived; *whole: no more will. */
+static uint64_t stream_reader_come(struct cv_stream_reader *reader, bool *whole)
+{
+    uint64_t come;
+
+    pthread_mutex_lock(&reader->lock);
+    come = reader->come;
+    *whole = reader->whole;
+    pthread_mutex_unlock(&reader->lock);
+    return come;
+}
+
+void cv_stream_reader_free(struct cv_stream_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    pthread_mutex_lock(&reader->lock);
+    reader->stopped = true;
+    pthread_cond_signal(&reader->less);
+    pthread_mutex_unlock(&reader->lock);
+    if (reader->reading)
+        pthread_join(reader->reader, NULL);
+    pthread_cond_destroy(&reader->more);
+    pthread_cond_destroy(&reader->less);
+    pthread_mutex_destroy(&reader->lock);
+    free(reader->ring);
+    free(reader);
+}
+
+enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
+                                         size_t room, struct cv_stream_reader **out,
+                                         struct cleave_error *err)
+{
+    struct cv_stream_reader *reader = calloc(1, sizeof *reader);
+    int error;
+
+    if (reader == NULL)
+        return cv_fail_memory(err, "a decoder");
+    reader->input = *input;
+    reader->room = room + KEPT;
+    pthread_mutex_init(&reader->lock, NULL);
+    pthread_cond_init(&reader->more, NULL);
+    pthread_cond_init(&reader->less, NULL);
+    reader->ring = malloc(reader->room);
+    error = reader->ring == NULL
+                ? ENOMEM
+                : cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader);
+    reader->reading = error == 0;
+    if (error == 0) {
+        *out = reader;
+        return CLEAVE_OK;
+    }
+    cv_stream_reader_free(reader);
+    return error == ENOMEM
+               ? cv_fail_memory(err, "a decoder")
+               : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that reads: %s",
+                         strerror(error));
+}
+
+/* --- pieces --------------------------------------------------------------------------------- */
+
+enum {
+    MORE = 128 * 1024,      /* bytes that are read after the piece, at a time        */
+    SEARCH = 8 * 16 * 1024, /* bits between tests whether a piece is obsolete        */
+    SLICE = 64 * 1024,      /* cells between such tests                              */
+    SPARE = 64,             /* cells that may be written beyond the end              */
+    CHECKED = 256 * 1024,   /* bytes whose checksum is computed while they are cached */
+};
+
+/* The state of decoding a piece. Output is cells until the last 32 KiB contain no marks, then
+ * bytes, which follow the cells and a copy of these 32 KiB as bytes. */
+struct progress {
+    struct piece *piece;
+    struct gzip_file *file;
+    const uint8_t *in;
+    size_t left;    /* bytes of input                                   */
+    uint64_t read;  /* offset in the file after them                    */
+    size_t at;      /* cells or bytes of output, with the window        */
+    uint8_t *bytes; /* output as bytes; NULL: there are only cells      */
+    bool again;     /* the first input was overwritten                  */
+    bool block;     /* the state at the last start of a block:          */
+    uint64_t block_bits, block_made, block_used;
+    unsigned block_nbits;
+    size_t block_cells, block_bytes;
+};
+
+/* Cells of a piece, with the window. */
+static size_t max_cells(const struct gzip_file *file)
+{
+    return CV_INFLATE_WINDOW + MAX_RATIO * file->piece;
+}
+
+static struct piece *new_piece(const struct gzip_file *file)
+{
+    struct piece *piece = malloc(sizeof *piece);
+
+    if (piece == NULL)
+        return NULL;
+    piece->in = malloc(file->piece + MORE);
+    /* Pages that are never written take no memory. */
+    piece->out = malloc(sizeof *piece->out * (max_cells(file) + SPARE));
+    if (piece->in != NULL && piece->out != NULL) {
+        cv_marks_fill(piece->out);
+        return piece;
+    }
+    free_piece(piece);
+    return NULL;
+}
+
+static void free_piece(struct piece *piece)
+{
+    if (piece == NULL)
+        return;
+    free(piece->in);
+    free(piece->out);
+    free(piece);
+}
+
+/* Returns less than `max` at the end of the file or of the bytes that have arrived. */
+static size_t read_at(const struct gzip_file *file, uint64_t at, uint8_t *to, size_t max)
+{
+    size_t got = 0;
+
+    if (file->reader != NULL)
+        return stream_reader_look(file->reader, at, to, max);
+    while (got < max) {
+        const ssize_t some =
+            pread(file->fd, to + got, max - got, (off_t)(file->offset + at + got));
+
+        if (some == 0 || (some < 0 && errno != EINTR))
+            break;
+        got += some > 0 ? (size_t)some : 0;
+    }
+    return got;
+}
+
+static bool read_more(struct progress *progress)
+{
+    struct piece *piece = progress->piece;
+
+    progress->again = true;
+    progress->in = piece->in;
+    progress->left = read_at(progress->file, progress->read, piece->in, MORE);
+    progress->read += progress->left;
+    return progress->left > 0;
+}
+
+static bool is_obsolete(struct gzip_file *file, uint64_t bit)
+{
+    return atomic_load_explicit(&file->passed, memory_order_relaxed) > bit;
+}
+
+static size_t room_of(const struct progress *progress)
+{
+    const size_t max = max_cells(progress->file);
+
+    return progress->bytes == NULL
+               ? max
+               : sizeof(uint16_t) * (max - CV_INFLATE_WINDOW - progress->piece->cells);
+}
+
+static void count(struct progress *progress)
+{
+    if (progress->bytes == NULL)
+        progress->piece->cells = progress->at - CV_INFLATE_WINDOW;
+    else
+        progress->piece->bytes = progress->at - CV_INFLATE_WINDOW;
+}
+
+static enum cv_inflate_state run(struct progress *progress)
+{
+    struct piece *piece = progress->piece;
+    const size_t room = room_of(progress);
+    const size_t some = progress->at + SLICE < room ? progress->at + SLICE : room;
+    const enum cv_inflate_state state =
+        progress->bytes == NULL
+            ? cv_inflate_marks_run(&piece->inflate, &progress->in, &progress->left,
+                                   piece->out, &progress->at, some)
+            : cv_inflate_run(&piece->inflate, &progress->in, &progress->left,
+                             progress->bytes, &progress->at, some);
+
+    count(progress);
+    return state;
+}
+
+/* Without a mark in the last 32 KiB, no more marks are possible. */
+static void switch_to_bytes(struct progress *progress)
+{
+    struct piece *piece = progress->piece;
+    const uint16_t *last = piece->out + progress->at - CV_INFLATE_WINDOW;
+    const size_t end = progress->at;
+
+    if (progress->bytes != NULL || piece->cells < CV_INFLATE_WINDOW ||
+        max_cells(progress->file) - end < CV_INFLATE_WINDOW ||
+        cv_marks_clean(last, CV_INFLATE_WINDOW) < CV_INFLATE_WINDOW)
+        return;
+    progress->bytes = (uint8_t *)(piece->out + end);
+    progress->at = CV_INFLATE_WINDOW;
+    cv_marks_narrow(last, CV_INFLATE_WINDOW, progress->bytes);
+}
+
+static void note_block(struct progress *progress)
+{
+    const struct piece *piece = progress->piece;
+
+    progress->block = true;
+    progress->block_bits = piece->inflate.bits;
+    progress->block_nbits = piece->inflate.nbits;
+    progress->block_made = piece->inflate.made;
+    progress->block_used = progress->read - progress->left;
+    progress->block_cells = piece->cells;
+    progress->block_bytes = piece->bytes;
+}
+
+/* Undo everything after the last start of a block. */
+static void undo_block(struct progress *progress)
+{
+    struct piece *piece = progress->piece;
+
+    piece->inflate.bits = progress->block_bits;
+    piece->inflate.nbits = progress->block_nbits;
+    piece->inflate.made = progress->block_made;
+    piece->inflate.step = CV_INFLATE_AT_HEAD;
+    piece->inflate.last = false;
+    piece->inflate.paused = true;
+    piece->inflate.length = 0;
+    piece->used = progress->block_used;
+    piece->cells = progress->block_cells;
+    piece->bytes = progress->block_bytes;
+}
+
+/* Decode from the start to the end of the piece; false: no block begins at the start. */
+static bool decode_blocks(struct progress *progress)
+{
+    struct piece *piece = progress->piece;
+    enum cv_inflate_state state;
+
+    for (;;) {
+        state = run(progress);
+        if (state == CV_INFLATE_PAUSE) {
+            note_block(progress);
+            if (8 * progress->block_used - progress->block_nbits >= 8 * piece->end)
+                break;
+        }
+        if (state == CV_INFLATE_BAD || state == CV_INFLATE_END ||
+            (state == CV_INFLATE_MORE && !read_more(progress)) ||
+            (state == CV_INFLATE_FULL && progress->at == room_of(progress)) ||
+            is_obsolete(progress->file, piece->start))
+            break;
+        switch_to_bytes(progress);
+    }
+    piece->used = progress->read - progress->left;
+    if (state == CV_INFLATE_BAD && progress->block)
+        undo_block(progress);
+    return state != CV_INFLATE_BAD || progress->block;
+}
+
+static bool decode_from(struct progress *progress, size_t held, uint64_t bit)
+{
+    struct piece *piece = progress->piece;
+
+    progress->in = piece->in + bit / 8;
+    progress->left = held - (size_t)(bit / 8);
+    progress->read = piece->begin + held;
+    progress->at = CV_INFLATE_WINDOW;
+    progress->bytes = NULL;
+    progress->block = false;
+    piece->start = 8 * piece->begin + bit;
+    piece->cells = piece->bytes = 0;
+    cv_inflate_marks_begin(&piece->inflate);
+    piece->inflate.pauses = true;
+    piece->inflate.loose = true;
+    cv_inflate_skip_bits(&piece->inflate, &progress->in, &progress->left, bit % 8);
+    return decode_blocks(progress);
+}
+
+/* Errors are left to the consumer: a piece then ends early, or is not found. */
+static void find_and_decode(struct piece *piece, struct gzip_file *file)
+{
+    struct progress progress = { .piece = piece, .file = file };
+    const uint64_t end = 8 * (piece->end - piece->begin);
+    const size_t held = read_at(file, piece->begin, piece->in,
+                                (size_t)(piece->end - piece->begin) + MORE);
+    uint64_t from = 0, bit;
+
+    piece->found = false;
+    while (!piece->found && !progress.again && from < end) {
+        const uint64_t to = from + SEARCH < end ? from + SEARCH : end;
+        const uint64_t passed = atomic_load(&file->passed);
+
+        if (passed > 8 * piece->begin + from)
+            from = passed - 8 * piece->begin;
+        if (from >= to)
+            continue;
+        if (!cv_inflate_find(piece->in, held, from, to, &piece->inflate, &bit)) {
+            from = to;
+            continue;
+        }
+        piece->found = decode_from(&progress, held, bit);
+        from = bit + 1;
+    }
+}
+
+/* The output in `out`: cells that have become bytes, and the bytes after them. */
+static const uint8_t *first_bytes(const struct piece *piece)
+{
+    return (const uint8_t *)(piece->out + CV_INFLATE_WINDOW);
+}
+
+static const uint8_t *rest_bytes(const struct piece *piece)
+{
+    return (const uint8_t *)(piece->out + CV_INFLATE_WINDOW + piece->cells) +
+           CV_INFLATE_WINDOW;
+}
+
+/* The last 32 KiB of a piece whose window is known. */
+static void tail_of_piece(const struct piece *piece, uint8_t *out)
+{
+    if (piece->bytes > 0)
+        memcpy(out, rest_bytes(piece) + piece->bytes - CV_INFLATE_WINDOW,
+               CV_INFLATE_WINDOW);
+    else
+        cv_marks_resolve(piece->out + piece->cells, CV_INFLATE_WINDOW, piece->window,
+                         out);
+}
+
+/* Replace the marks of a piece whose window is known, move the output to its place, and compute
+ * its checksum. */
+static void resolve_marks(struct piece *piece)
+{
+    const uint16_t *cells = piece->out + CV_INFLATE_WINDOW;
+    const uint8_t *rest = rest_bytes(piece);
+    uint8_t *to =
+        piece->place != NULL ? piece->place : (uint8_t *)(piece->out + CV_INFLATE_WINDOW);
+    size_t some;
+
+    piece->crc = 0;
+    for (size_t at = 0; at < piece->cells; at += some) {
+        some = piece->cells - at < CHECKED ? piece->cells - at : CHECKED;
+        cv_marks_resolve(cells + at, some, piece->window, to + at);
+        piece->crc = libdeflate_crc32(piece->crc, to + at, some);
+    }
+    for (size_t at = 0; at < piece->bytes; at += some) {
+        some = piece->bytes - at < CHECKED ? piece->bytes - at : CHECKED;
+        if (piece->place != NULL)
+            memcpy(piece->place + piece->cells + at, rest + at, some);
+        piece->crc = libdeflate_crc32(piece->crc, rest + at, some);
+    }
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+enum {
+    MAX_HELPERS = 6, /* more are faster than the pipe of a command */
+    MAX_PIECES = 2 * MAX_HELPERS + 1,
+    SMALLEST = 4 * PIECE,
+    MISSES = 16, /* useless pieces in a row before a pause */
+    PAUSE = 32,  /* pieces that are left out then          */
 };
 
 struct ahead {
-    struct cv_gzip gzip; /* first: what is in front */
-    struct cv_gzip_file file;
+    struct cv_gzip gzip; /* first: the decoder of the consumer */
+    struct gzip_file file;
     uint64_t size;
-    uint64_t at;   /* bytes of the file that are used        */
-    uint64_t over; /* of these: not taken from the input yet */
-    uint64_t next; /* where the next piece begins            */
-    uint64_t last; /* where the last that was given ends     */
+    uint64_t at;   /* bytes of the file that are used               */
+    uint64_t over; /* used bytes that are still in the input        */
+    uint64_t next; /* offset of the next piece                      */
+    uint64_t last; /* end of the last submitted piece               */
     unsigned helpers;
     unsigned misses;
-    uint64_t used;                                /* pieces */
+    uint64_t used;                                /* pieces that were given out */
     struct cv_ordered_jobs *decoding, *resolving; /* owned */
-    struct cv_gzip_piece *given[MOST];            /* a ring: borrowed from `decoding` */
+    struct piece *given[MAX_PIECES];              /* a ring, borrowed from `decoding` */
     unsigned first, ngiven;
     unsigned nresolving;
-    struct cv_handoff_buffer *buffer; /* borrowed: where all goes; NULL */
-    uint64_t arriving; /* bytes of pieces that were passed over and not given out */
-    struct cv_gzip_piece *held;  /* owned: taken, but it begins further on; NULL */
-    struct cv_gzip_piece *shown; /* owned: whose bytes are given out; NULL */
-    bool rest;                   /* of these, the rest is still to be given */
-    struct cv_gzip_piece *spare[2 * MOST]; /* owned */
+    struct cv_handoff_buffer *buffer; /* borrowed: destination of all output; NULL */
+    uint64_t arriving;   /* bytes of pieces that are resolved and not given out */
+    struct piece *held;  /* owned: decoded, but it begins later; NULL           */
+    struct piece *shown; /* owned: its bytes are given out; NULL                */
+    bool rest;           /* bytes after its cells are still to be given out     */
+    struct piece *spare[2 * MAX_PIECES]; /* owned */
     unsigned nspare;
 };
 
@@ -52,13 +557,11 @@ bool cv_gzip_ahead_pays(uint64_t size, unsigned cores)
     return size >= SMALLEST && cores >= 2;
 }
 
-/* --- threads -------------------------------------------------------------------------------- */
-
 static enum cleave_status decode_piece(void *context, unsigned thread, void *job,
                                        bool *more, struct cleave_error *err)
 {
     (void)thread, (void)more, (void)err;
-    cv_gzip_piece_decode(job, context);
+    find_and_decode(job, context);
     return CLEAVE_OK;
 }
 
@@ -66,13 +569,13 @@ static enum cleave_status resolve_piece(void *context, unsigned thread, void *jo
                                         bool *more, struct cleave_error *err)
 {
     (void)context, (void)thread, (void)more, (void)err;
-    cv_gzip_piece_resolve(job);
+    resolve_marks(job);
     return CLEAVE_OK;
 }
 
 static void drop_piece(void *job)
 {
-    cv_gzip_piece_free(job);
+    free_piece(job);
 }
 
 static bool start_threads(struct ahead *ahead)
@@ -99,23 +602,22 @@ static void close_ahead(void *state)
     atomic_store(&ahead->file.passed, UINT64_MAX);
     cv_ordered_free(ahead->decoding);
     cv_ordered_free(ahead->resolving);
-    cv_gzip_piece_free(ahead->held);
-    cv_gzip_piece_free(ahead->shown);
+    free_piece(ahead->held);
+    free_piece(ahead->shown);
     while (ahead->nspare > 0)
-        cv_gzip_piece_free(ahead->spare[--ahead->nspare]);
+        free_piece(ahead->spare[--ahead->nspare]);
     free(ahead);
 }
 
-static unsigned helpers_of(unsigned cores)
+static unsigned count_helpers(unsigned cores)
 {
-    return cores - 1 < MOST_HELPERS ? cores - 1 : MOST_HELPERS;
+    return cores - 1 < MAX_HELPERS ? cores - 1 : MAX_HELPERS;
 }
 
-/* Pieces that are passed over but not shown, that are given, that are left to the one in front, and two that
- * are still coming. */
+/* Room for pieces that are resolved, submitted, left to the consumer, and two that arrive. */
 size_t cv_gzip_ahead_room(unsigned cores, size_t piece)
 {
-    return (4 * (size_t)helpers_of(cores) + 4) * (piece > 0 ? piece : CV_GZIP_PIECE);
+    return (4 * (size_t)count_helpers(cores) + 4) * (piece > 0 ? piece : PIECE);
 }
 
 void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options)
@@ -127,9 +629,9 @@ void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options)
     ahead->file.reader = options->reader;
     ahead->file.fd = options->fd;
     ahead->file.offset = options->offset;
-    ahead->file.piece = options->piece > 0 ? options->piece : CV_GZIP_PIECE;
+    ahead->file.piece = options->piece > 0 ? options->piece : PIECE;
     ahead->size = options->size;
-    ahead->helpers = helpers_of(options->cores);
+    ahead->helpers = count_helpers(options->cores);
     ahead->buffer = options->buffer;
     if (start_threads(ahead))
         return ahead;
@@ -142,15 +644,15 @@ uint64_t cv_gzip_ahead_used(const void *state)
     return ((const struct ahead *)state)->used;
 }
 
-/* --- pieces --------------------------------------------------------------------------------- */
+/* --- submission of pieces --------------------------------------------------------------------- */
 
-static void put_back(struct ahead *ahead, struct cv_gzip_piece *piece)
+static void recycle(struct ahead *ahead, struct piece *piece)
 {
     ahead->spare[ahead->nspare++] = piece;
 }
 
-/* Where the last piece has to end that may be given. Of what comes, one is given when all of it has
- * come, and as much again, that a block may end in: nobody is to wait for more. */
+/* The end of the last piece that may be submitted. A piece of a stream must have arrived, and as
+ * much again for its last block: helpers do not wait for input. */
 static uint64_t known_end(const struct ahead *ahead)
 {
     uint64_t come;
@@ -158,7 +660,7 @@ static uint64_t known_end(const struct ahead *ahead)
 
     if (ahead->file.reader == NULL)
         return ahead->size;
-    come = cv_stream_reader_come(ahead->file.reader, &whole);
+    come = stream_reader_come(ahead->file.reader, &whole);
     if (whole)
         return come;
     return come > ahead->file.piece
@@ -166,8 +668,8 @@ static uint64_t known_end(const struct ahead *ahead)
                : 0;
 }
 
-/* Let pieces ahead be decoded, as many as may be. */
-static void give_pieces(struct ahead *ahead)
+/* Submit as many pieces as possible. */
+static void submit_pieces(struct ahead *ahead)
 {
     const uint64_t size = ahead->file.piece, turns = ahead->helpers + 1;
     const uint64_t end = known_end(ahead);
@@ -177,16 +679,16 @@ static void give_pieces(struct ahead *ahead)
     while (ahead->ngiven < 2 * ahead->helpers && ahead->next < end) {
         const uint64_t begin = ahead->next;
         const uint64_t left = end - begin;
-        struct cv_gzip_piece *piece;
+        struct piece *piece;
 
         if (begin / size % turns != 0 || ahead->misses == MISSES) {
             piece = ahead->nspare > 0 ? ahead->spare[--ahead->nspare]
-                                      : cv_gzip_piece_new(&ahead->file);
+                                      : new_piece(&ahead->file);
             if (piece == NULL)
                 return;
             piece->begin = begin;
             piece->end = begin + (left < size ? left : size);
-            ahead->given[(ahead->first + ahead->ngiven++) % MOST] = piece;
+            ahead->given[(ahead->first + ahead->ngiven++) % MAX_PIECES] = piece;
             ahead->last = begin + size;
             cv_ordered_jobs_submit(ahead->decoding, piece);
         }
@@ -194,36 +696,36 @@ static void give_pieces(struct ahead *ahead)
     }
 }
 
-static struct cv_gzip_piece *take_piece(struct ahead *ahead)
+static struct piece *take_piece(struct ahead *ahead)
 {
     void *job;
     bool more;
 
     cv_ordered_jobs_wait(ahead->decoding, &job, &more, NULL);
-    ahead->first = (ahead->first + 1) % MOST;
+    ahead->first = (ahead->first + 1) % MAX_PIECES;
     ahead->ngiven--;
     return job;
 }
 
-static void miss(struct ahead *ahead, struct cv_gzip_piece *piece)
+static void note_miss(struct ahead *ahead, struct piece *piece)
 {
     const uint64_t later = ahead->at + PAUSE * ahead->file.piece;
 
-    put_back(ahead, piece);
+    recycle(ahead, piece);
     ahead->misses += ahead->misses < MISSES ? 1 : 0;
     if (ahead->misses == MISSES && ahead->next < later)
         ahead->next = later / ahead->file.piece * ahead->file.piece;
 }
 
-/* Let the piece, which begins here, be given out, and go to its end. Where its bytes go is known now. */
-static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
+/* Skip to the end of a piece that begins here, and have its marks replaced. */
+static void skip_piece(struct ahead *ahead, struct piece *piece)
 {
     struct cv_gzip *gzip = &ahead->gzip;
     const size_t length = piece->cells + piece->bytes;
     const uint64_t made = gzip->inflate.made + length;
 
     memcpy(piece->window, gzip->window + gzip->at - CV_INFLATE_WINDOW, CV_INFLATE_WINDOW);
-    cv_gzip_piece_tail(piece, gzip->window);
+    tail_of_piece(piece, gzip->window);
     gzip->at = CV_INFLATE_WINDOW;
     gzip->inflate = piece->inflate;
     gzip->inflate.made = made;
@@ -241,40 +743,40 @@ static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
     cv_ordered_jobs_submit(ahead->resolving, piece);
 }
 
-/* --- the thread in front ---------------------------------------------------------------------- */
+/* --- the consumer --------------------------------------------------------------------------- */
 
-/* Whether it is before a block, of which the head was not read. */
+/* Whether the decoder is before the header of a block. */
 static bool is_at_block(const struct cv_gzip *gzip)
 {
     return gzip->part == CV_GZIP_BODY && gzip->inflate.step == CV_INFLATE_AT_HEAD &&
            gzip->inflate.paused && !gzip->inflate.last;
 }
 
-/* Whether it may be one that is looked for, as far as bits are there to tell. */
+/* Whether cv_inflate_find could have found this block, as far as the bits tell. */
 static bool is_likely(const struct cv_inflate *inflate)
 {
     return inflate->nbits < 3 || (inflate->bits & 7) == 4;
 }
 
-/* A piece that begins at `bit`, NULL: none does, or not yet. */
-static struct cv_gzip_piece *piece_at(struct ahead *ahead, uint64_t bit)
+/* The piece that begins at `bit`; NULL: none, or it is not decoded yet. */
+static struct piece *piece_at(struct ahead *ahead, uint64_t bit)
 {
-    struct cv_gzip_piece *piece;
+    struct piece *piece;
 
     while (ahead->held == NULL && ahead->ngiven > 0) {
-        const struct cv_gzip_piece *next = ahead->given[ahead->first];
+        const struct piece *next = ahead->given[ahead->first];
 
         if (8 * next->end > bit &&
             (8 * next->begin > bit || !is_likely(&ahead->gzip.inflate)))
             return NULL;
-        /* Rather than to wait for it, give out what can be. */
+        /* Give out other pieces instead of waiting. */
         if (ahead->nresolving > 0 && !cv_ordered_ready(ahead->decoding))
             return NULL;
         piece = take_piece(ahead);
         if (piece->found && piece->start >= bit)
             ahead->held = piece;
         else
-            miss(ahead, piece);
+            note_miss(ahead, piece);
     }
     piece = ahead->held;
     if (piece == NULL || piece->start > bit)
@@ -283,34 +785,61 @@ static struct cv_gzip_piece *piece_at(struct ahead *ahead, uint64_t bit)
     if (piece->start == bit && ahead->gzip.inflate.made >= CV_INFLATE_WINDOW &&
         piece->used >= ahead->at)
         return piece;
-    miss(ahead, piece);
+    note_miss(ahead, piece);
     return NULL;
 }
 
-/* Pass over as many pieces as there are. */
-static void go_on(struct ahead *ahead)
+/* Skip as many pieces as possible. */
+static void skip_pieces(struct ahead *ahead)
 {
-    struct cv_gzip_piece *piece;
+    struct piece *piece;
 
     while (is_at_block(&ahead->gzip) && ahead->nresolving <= ahead->helpers) {
         const uint64_t bit = 8 * ahead->at - ahead->gzip.inflate.nbits;
 
         atomic_store(&ahead->file.passed, bit);
-        give_pieces(ahead);
+        submit_pieces(ahead);
         piece = piece_at(ahead, bit);
         if (piece == NULL)
             break;
-        pass_over(ahead, piece);
+        skip_piece(ahead, piece);
     }
 }
 
-static enum cv_codec_step show(struct ahead *ahead, struct cv_codec_io *io)
+static const uint32_t POLYNOMIAL = 0xEDB88320u;
+
+/* Product of polynomials modulo the one of CRC-32, the highest power in the lowest bit. */
+static uint32_t times(uint32_t a, uint32_t b)
 {
-    struct cv_gzip_piece *piece = ahead->shown;
+    uint32_t product = 0;
+
+    for (; a != 0; a <<= 1) {
+        product ^= (a & 0x80000000u) != 0 ? b : 0;
+        b = b >> 1 ^ ((b & 1) != 0 ? POLYNOMIAL : 0);
+    }
+    return product;
+}
+
+/* Each byte that follows multiplies the remainder by x^8. */
+uint32_t cv_crc32_join(uint32_t before, uint32_t after, uint64_t length)
+{
+    uint32_t power = 0x00800000u;
+
+    for (; length > 0; length >>= 1) {
+        if ((length & 1) != 0)
+            before = times(before, power);
+        power = times(power, power);
+    }
+    return before ^ after;
+}
+
+static enum cv_codec_step give_out(struct ahead *ahead, struct cv_codec_io *io)
+{
+    struct piece *piece = ahead->shown;
 
     if (ahead->rest) {
         ahead->rest = false;
-        io->out = cv_gzip_piece_rest(piece);
+        io->out = rest_bytes(piece);
         io->made = piece->bytes;
     } else {
         void *job;
@@ -322,7 +851,7 @@ static enum cv_codec_step show(struct ahead *ahead, struct cv_codec_io *io)
         ahead->rest = piece->place == NULL && piece->bytes > 0;
         ahead->gzip.crc =
             cv_crc32_join(ahead->gzip.crc, piece->crc, piece->cells + piece->bytes);
-        io->out = piece->place != NULL ? piece->place : cv_gzip_piece_first(piece);
+        io->out = piece->place != NULL ? piece->place : first_bytes(piece);
         io->made = piece->cells + (piece->place != NULL ? piece->bytes : 0);
     }
     ahead->arriving -= io->made;
@@ -334,13 +863,13 @@ static enum cv_codec_step step_ahead(void *state, struct cv_codec_io *io)
     struct ahead *ahead = state;
 
     if (!ahead->rest && ahead->shown != NULL) {
-        put_back(ahead, ahead->shown);
+        recycle(ahead, ahead->shown);
         ahead->shown = NULL;
     }
     ahead->at = io->at + ahead->over;
-    go_on(ahead);
+    skip_pieces(ahead);
     if (ahead->rest || ahead->nresolving > 0)
-        return show(ahead, io);
+        return give_out(ahead, io);
     if (ahead->over > 0) {
         const size_t some = ahead->over < io->length ? (size_t)ahead->over : io->length;
 

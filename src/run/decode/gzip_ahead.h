@@ -1,43 +1,45 @@
-/* gzip_ahead.h -- one big file of gzip, decoded by several threads. SPDX-License-Identifier: MIT
+/* gzip_ahead.h -- one large gzip member, decoded by several threads. SPDX-License-Identifier: MIT
  *
- * One decodes as it always is done, from the front to the end. Others decode pieces that are ahead
- * of it (gzip_piece.h). When it comes to a block that a piece begins with, the piece is right, as
- * only then are the bytes in front of it known: it is given out and passed over. What else there is
- * (heads and checks of members, blocks that cannot be found, damage, the end) is met
- * by the one in front: so all is as if there were no others. */
+ * The consumer decodes from the front, as with one thread. Helpers decode pieces ahead of it. When
+ * the consumer reaches the block at which a piece begins, the piece is proven right: its output is
+ * given out and its input skipped. Everything else (headers, checksums, blocks that cannot be found,
+ * damage, the end) is left to the consumer, so output and errors are the same as with one thread. */
 #ifndef CV_GZIP_AHEAD_H
 #define CV_GZIP_AHEAD_H
-#include "run/decode/codec.h"
-#include "run/decode/stream_reader.h"
-#include "run/common/threads.h"
+#include "run/decode/decoder.h"
 
-/* As cv_codec_gzip, with a state for one file. */
+/* A stream that a thread reads ahead; offsets count from 0. *out is owned by the caller. */
+struct cv_stream_reader;
+enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
+                                         size_t room, struct cv_stream_reader **out,
+                                         struct cleave_error *err);
+/* read(2), for one thread. */
+ssize_t cv_stream_reader_read(void *reader, void *to, size_t max);
+/* A blocked read of the input must have been interrupted before. */
+void cv_stream_reader_free(struct cv_stream_reader *reader);
+
+/* cv_codec_gzip with threads; the state is for one input. */
 extern const struct cv_codec cv_codec_gzip_ahead;
 
 struct cv_gzip_ahead_options {
-    /* Borrowed: what comes once, whose bytes are the decoder's input; NULL: it is a file, */
-    struct cv_stream_reader *reader;
-    int fd; /* borrowed                                                         */
-    uint64_t
-        offset;     /* in it, of the first byte that is decoded                         */
-    uint64_t size;  /* bytes from there on                                              */
-    unsigned cores; /* at least 2                                                       */
-    size_t piece;   /* bytes of a piece; 0: CV_GZIP_PIECE                               */
-    struct cv_handoff_buffer
-        *buffer; /* borrowed: as that of the decoder's input; NULL                   */
+    struct cv_stream_reader *reader; /* borrowed: input of the decoder; NULL: a file */
+    int fd;          /* borrowed                                         */
+    uint64_t offset; /* where the input begins in the file               */
+    uint64_t size;   /* bytes of the input                               */
+    unsigned cores;  /* at least 2                                       */
+    size_t piece;    /* bytes of a piece; 0: the default                 */
+    struct cv_handoff_buffer *buffer; /* borrowed: that of the decoder's input; NULL */
 };
 
-/* NULL: it cannot be had; to decode by cv_codec_gzip does the same. */
+/* NULL: no memory, or no threads. */
 void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options);
-
-/* Bytes of a reel that are enough for so many cores. */
+/* Bytes that a stream reader should hold. */
 size_t cv_gzip_ahead_room(unsigned cores, size_t piece);
-
-/* How many pieces were of use so far: for tests, as nothing else tells a decoder that uses them from one that decodes all
- * by itself. */
-uint64_t cv_gzip_ahead_used(const void *state);
-
-/* Whether that is worth it, if so many cores have nothing else to do. */
+/* Whether threads are faster, given the number of idle cores. */
 bool cv_gzip_ahead_pays(uint64_t size, unsigned cores);
+/* Pieces that were given out, for tests: the output does not show it. */
+uint64_t cv_gzip_ahead_used(const void *state);
+/* CRC-32 of a concatenation, given the CRC of both parts and the length of the second. */
+uint32_t cv_crc32_join(uint32_t before, uint32_t after, uint64_t length);
 
 #endif

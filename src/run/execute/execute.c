@@ -1,10 +1,9 @@
-/* execute.c -- run a command over an input: the public call. SPDX-License-Identifier: MIT */
+/* execute.c -- cleave_execute. SPDX-License-Identifier: MIT */
 #include <cleave/execute.h>
-
 #include "base/fail.h"
 #include "run/execute/execution.h"
-#include "run/master/attempt_report.h"
 #include "run/execute/run_result.h"
+#include "run/master/exec_run.h"
 
 static enum cleave_status open_parts(struct cv_execution *execution,
                                      struct cleave_error *err)
@@ -19,7 +18,7 @@ static enum cleave_status open_parts(struct cv_execution *execution,
     return cv_execution_open_outlet(execution, err);
 }
 
-/* Folds are no affair of the policy's: they stand behind all else in the trace. */
+/* Folds are not events of the policy: they follow everything else in the trace. */
 static enum cleave_status note_folds(const struct cv_exec_run *run,
                                      enum cleave_status status, struct cleave_error *err)
 {

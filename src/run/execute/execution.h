@@ -1,54 +1,56 @@
-/* execution.h -- all that a run needs, from what was asked to its end. SPDX-License-Identifier: MIT */
+/* execution.h -- everything a run needs, from the request to its end.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_EXECUTION_H
 #define CV_EXECUTION_H
 #include <cleave/execute.h>
-
 #include "engine/driver.h"
-#include "run/master/worker_setup.h"
 #include "run/master/exec_run.h"
+#include "run/master/worker_setup.h"
 
-/* All that a run needs; closed in reverse. */
+/* Closed in reverse order. */
 struct cv_execution {
     const struct cleave_execution *request;
     struct cv_worker_setup setup;
     struct cv_splitter *splitter; /* owned               */
-    struct cv_splitter *outputs;  /* owned: of a header that each output has, or NULL */
-    struct cv_exec_run run;       /* its parts are owned */
-    const struct cleave_worker *declared; /* what the policy is told of workers       */
+    /* owned: of the header of each output; NULL: outputs have none */
+    struct cv_splitter *outputs;
+    struct cv_exec_run run;               /* its parts are owned */
+    const struct cleave_worker *declared; /* costs of workers as the policy gets them */
     struct cv_planned planned;
     bool is_planned;
     double began_s;
 };
 
-/* Fill in what was left open in `filled`, a copy of what was asked, and make everything ready to be
- * opened. */
+/* Fill in the defaults of `filled`, a copy of the request. */
 void cv_execution_prepare(struct cv_execution *execution,
                           struct cleave_execution *filled);
-/* What does not depend on the input; the input, and where outputs go; what is done with these, and
- * the journal. Between the last two, who works is called. */
+/* Open what does not depend on the input; then the input and the output; then the
+ * result sink and the journal. Workers are set up before the last one. */
 enum cleave_status cv_execution_open_base(struct cv_execution *execution,
                                           struct cleave_error *err);
 enum cleave_status cv_execution_open_input(struct cv_execution *execution,
                                            struct cleave_error *err);
 enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
                                             struct cleave_error *err);
-/* A signal that came while nobody waited for anything. */
+/* Check for a signal that came while nothing was polled. */
 enum cleave_status cv_execution_heed_signals(struct cv_exec_run *run,
                                              struct cleave_error *err);
-/* What has stopped the run, where that was seen by somebody who does not hear signals. Returns
- * `status`. */
+/* Take over the signal that stopped the worker setup. Returns `status`. */
 enum cleave_status cv_execution_name_signal(struct cv_exec_run *run,
                                             enum cleave_status status);
-/* What belongs to an input: hosts, and the poller, stay. Then all of it. */
+/* Close what belongs to the input; hosts and poller stay. Then everything. */
 void cv_execution_close_input(struct cv_execution *execution);
 void cv_execution_close(struct cv_execution *execution);
 
-/* Ask the policy for a plan of so many bytes (execution_plan.c). */
+/* Let the policy plan for `total` bytes. */
 enum cleave_status cv_execution_plan(struct cv_execution *execution, double total,
                                      struct cleave_error *err);
-/* Do all of the input, write the outputs and look whether that is all. A run that failed for several
- * reasons has one status (execution_run.c). */
+/* Process the whole input, write the outputs and check that they are complete. */
 enum cleave_status cv_execution_run(struct cv_execution *execution,
                                     struct cleave_error *err);
+
+/* Hand the outputs of an earlier run that are still valid to the ordered output.
+ * Changed input is reported and done again. */
+enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error *err);
 
 #endif

@@ -1,10 +1,101 @@
-/* execution_run.c -- a run from its plan until its outputs are written. SPDX-License-Identifier: MIT */
+/* execution_run.c -- a run from its plan until its outputs are written.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include "base/fail.h"
 #include "engine/driver.h"
+#include "run/common/poller.h"
 #include "run/execute/execution.h"
-#include "run/master/exec_engine.h"
-#include "run/execute/resume.h"
-#include "run/execute/short_stream.h"
+#include "run/input/source.h"
+#include "run/master/exec_run.h"
+#include "run/master/run_policy.h"
+
+/* --- is a stream a short one? ------------------------------------------------------ */
+
+/* The size of a stream is unknown, so the first command is given what a pipe holds. If
+ * records are few and slow, such as 4,000 names in a pipe, that can be most of the
+ * input. Such streams usually end at once, so wait for the end. */
+
+/* Longer than a writer needs to exit after its last write, and too short to be
+ * noticed. */
+#define SOON_S 0.01
+
+enum { MUCH = 256 * 1024 }; /* a stream with more bytes is not short */
+
+struct wait {
+    struct cv_exec_run *run;
+    double until_s; /* 0: nothing has arrived */
+};
+
+static void input_ready(void *context, unsigned events)
+{
+    struct wait *wait = context;
+    struct cleave_error err;
+
+    (void)events;
+    if (!(wait->until_s > 0))
+        wait->until_s = cv_clock_s() + SOON_S;
+    if (cv_source_pump(wait->run->queue.source, &err) != CLEAVE_OK)
+        cv_event_queue_fail(&wait->run->events, &err);
+}
+
+/* Whether the policy sizes chunks by the input, and workers can be fed small pieces. */
+static enum cleave_status is_worth_it(const struct cv_execution *execution, bool *out,
+                                      struct cleave_error *err)
+{
+    const struct cv_exec_run *run = &execution->run;
+    const struct cleave_policy *policy;
+
+    CV_TRY(cv_run_policy_find(&execution->request->policy, &policy, err));
+    *out = policy->opens_chunks && run->pool.hosts.count == 0 &&
+           execution->request->items.words == NULL && cv_source_flows(run->queue.source);
+    return CLEAVE_OK;
+}
+
+/* Whether waiting is still useful. Signals and closed outputs are left to the run. A
+ * compressed stream is read by its decoder. */
+static bool may_be_short(struct wait *wait, int fd)
+{
+    struct cv_exec_run *run = wait->run;
+    const struct cv_source *source = run->queue.source;
+
+    return !run->events.broken && run->stopped_by == 0 &&
+           cv_exec_run_written(run, NULL) == CLEAVE_OK && cv_source_wants(source) &&
+           cv_source_poll_fd(source) == fd && cv_source_extent(source) < MUCH &&
+           !(wait->until_s > 0 && cv_clock_s() >= wait->until_s);
+}
+
+/* Before the plan: wait for the first bytes of a stream, and a moment longer for its
+ * end while it is small. Its size is then known like that of a file. This delays
+ * nothing, because no command starts before input arrives. */
+static enum cleave_status short_stream_await(struct cv_execution *execution,
+                                             struct cleave_error *err)
+{
+    struct cv_exec_run *run = &execution->run;
+    const int fd = cv_source_poll_fd(run->queue.source);
+    const double look_s = run->request->listener.progress != NULL ? CV_LOOK_S : -1;
+    struct wait wait = { .run = run };
+    struct cv_watch watch = { 0 };
+    double shown_s = 0;
+    enum cleave_status status;
+    bool worth_it;
+
+    CV_TRY(is_worth_it(execution, &worth_it, err));
+    if (!worth_it)
+        return CLEAVE_OK;
+    run->events.began_s = execution->began_s;
+    status = cv_poller_add(run->poller, &watch, fd, CV_READABLE, input_ready, &wait, err);
+    while (status == CLEAVE_OK && may_be_short(&wait, fd)) {
+        cv_progress_look(run, &shown_s);
+        status = cv_poller_wait(run->poller,
+                                wait.until_s > 0 ? fmax(0, wait.until_s - cv_clock_s())
+                                                 : look_s,
+                                err);
+    }
+    cv_poller_remove(run->poller, &watch);
+    return status;
+}
+
+/* --- a run from its plan until its outputs are written ----------------------------- */
 
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {
@@ -21,8 +112,8 @@ static enum cleave_status drive(struct cv_execution *execution, struct cleave_er
     return cv_execution_name_signal(&execution->run, status);
 }
 
-/* Write what is still to be written. After a halt, what comes behind a chunk that was not
- * done never will be. */
+/* Write the remaining outputs. After a halt, outputs after a missing chunk are not
+ * written. */
 static enum cleave_status flush(struct cv_execution *execution, struct cleave_error *err)
 {
     struct cv_exec_run *run = &execution->run;
@@ -41,8 +132,7 @@ static enum cleave_status flush(struct cv_execution *execution, struct cleave_er
     }
 }
 
-/* Items do not hang together: after a halt, outputs behind those that are left are wanted all
- * the same. */
+/* Items are independent: after a halt, outputs after missing ones are written. */
 static enum cleave_status pass_over_left(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
@@ -64,8 +154,8 @@ static enum cleave_status pass_over_left(struct cv_execution *execution,
     return status;
 }
 
-/* A record that the end of the input cuts short: something is missing there, and though all
- * that came was done, the result is not that of whole records. */
+/* The input ends within a record: it is probably truncated, so the run fails although
+ * everything was processed. */
 static enum cleave_status check_torn(const struct cv_execution *execution,
                                      struct cleave_error *err)
 {
@@ -80,7 +170,7 @@ static enum cleave_status check_torn(const struct cv_execution *execution,
     return note.status;
 }
 
-/* What was done twice is worth a word whatever else has failed. */
+/* Report bytes that were processed twice, whatever else has failed. */
 static void note_fault(const struct cv_execution *execution)
 {
     const struct cv_order_queue *queue = &execution->run.queue;
@@ -92,7 +182,7 @@ static void note_fault(const struct cv_execution *execution)
         execution->request->listener.note(execution->request->listener.context, err.text);
 }
 
-/* A file that is decoded is damaged: do what is left of all that is before. */
+/* A compressed file is damaged: process what precedes the damage. */
 static bool begin_again(struct cv_execution *execution)
 {
     struct cv_exec_run *run = &execution->run;
@@ -124,7 +214,7 @@ static enum cleave_status drive_all(struct cv_execution *execution,
     enum cleave_status status = CLEAVE_OK;
     double left;
 
-    CV_TRY(cv_short_stream_await(execution, err));
+    CV_TRY(short_stream_await(execution, err));
     left = cv_source_left(execution->run.queue.source);
     while (left > 0) {
         CV_TRY(cv_execution_plan(execution, left, err));
@@ -162,7 +252,7 @@ static enum cleave_status run_all(struct cv_execution *execution,
     return status == CLEAVE_OK ? check_torn(execution, err) : status;
 }
 
-/* A run that failed for several reasons has one status: that of the first of these. */
+/* The status of a run that failed for several reasons is the first of these. */
 static enum cleave_status name_failure(const struct cv_exec_run *run,
                                        enum cleave_status status,
                                        struct cleave_error *err)

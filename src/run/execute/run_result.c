@@ -1,4 +1,4 @@
-/* run_result.c -- what came of a run. SPDX-License-Identifier: MIT */
+/* run_result.c -- the result of a run. SPDX-License-Identifier: MIT */
 #include "run/execute/run_result.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 #include "base/compare.h"
 #include "run/split/format_guess.h"
 
-/* What users are given, and what it is made of. */
+/* The public result and the memory it points to. */
 struct owned {
     struct cleave_execution_result
-        result; /* first, so that one can be found by the other */
+        result; /* first, so that one can be found from the other */
     struct cv_arena arena;
 };
 
@@ -23,8 +23,8 @@ static const char *keep(struct cleave_execution_result *result, const char *text
     return kept != NULL ? kept : "";
 }
 
-/* What starting its commands took: as it was seen of some or all, else by the line through what chunks of
- * different sizes took. That says nothing of a command that stays; NAN: nothing does. */
+/* Seconds that starts of commands took: as seen, else from the fit of chunk sizes and
+ * times. NAN: unknown, as with persistent commands. */
 static double starts_of(const struct cv_worker_stats *tally,
                         const struct cleave_worker_result *worker, bool stays)
 {
@@ -56,13 +56,13 @@ static void sum_worker(const struct cv_exec_run *run, uint32_t place,
     cv_time_fit_line(&worker->compute, &out->latency_s, &out->speed_ups);
     cv_time_fit_line(&worker->link, &out->link_latency_s, &out->bandwidth_ups);
     cv_time_fit_line(&worker->back, &out->return_latency_s, &out->return_bandwidth_ups);
-    /* What is small comes in one go, and says nothing about the way back. */
+    /* Small outputs arrive at once and do not show the bandwidth of the way back. */
     if (out->return_bandwidth_ups > out->bandwidth_ups) {
         out->return_bandwidth_ups = out->bandwidth_ups;
         out->return_latency_s = out->link_latency_s;
     }
     out->starts_s = starts_of(worker, out, run->request->persistent);
-    /* What was seen is better than a line; but no work takes no time. */
+    /* Seen starts are better than the fit, but no work takes no time. */
     if (worker->starts > 0 && out->units > 0) {
         out->latency_s = worker->starts_s / (double)worker->starts;
         out->speed_ups =
@@ -70,7 +70,7 @@ static void sum_worker(const struct cv_exec_run *run, uint32_t place,
     }
 }
 
-/* Bytes in a second, if its processor or its link, whatever is slower, had never waited. */
+/* Bytes per second if the slower of CPU and link had never waited. */
 static double rate_of(const struct cleave_worker_result *worker, double link_s)
 {
     const double slower_s = fmax(worker->busy_s, link_s);
@@ -89,10 +89,10 @@ static void note_absent(struct cleave_execution_result *result, const char *name
     at->reason = keep(result, reason);
 }
 
-/* What was on its way for less says nothing of a link: the run was over, or a processor busy. */
+/* A shorter transfer does not show a slow link: the run was over, or a core was busy. */
 static const double SLOW_S = 0.5;
 
-/* Whether all that was sent to a host had to be taken back: it costs more than it gives. */
+/* Whether everything sent to a host had to be taken back. */
 static bool is_too_slow(const struct cv_exec_run *run, const struct cv_host *host,
                         char *reason, size_t size)
 {
@@ -152,7 +152,7 @@ static enum cleave_status list_absent(const struct cv_exec_run *run,
 
 /* --- what became of the input ------------------------------------------------------------- */
 
-/* How many ranges of files a set of addresses is; they are put where `out` is not NULL. */
+/* Count the file ranges of a set of addresses, and store them if `out` is not NULL. */
 static size_t put_ranges(const struct cv_source *source, const struct cv_range_set *set,
                          struct cleave_execution_result *result,
                          struct cleave_input_range *out)
@@ -258,8 +258,8 @@ static uint32_t count_there(const struct cv_exec_run *run,
     return count;
 }
 
-/* The workers are summed up. Where only of some is known what starts took, the others are
- * thought to be like them. */
+/* Sum over the workers. If starts are known for some only, the others are assumed to
+ * be like them. */
 static void sum_time(struct cleave_execution_result *result, double folds_s)
 {
     const double whole_s = result->there * fmax(0, result->seconds - result->connect_s);
@@ -279,8 +279,8 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
     result->work_s = busy_s - (seen > 0 ? result->starts_s : 0);
     result->folds_s = fmin(folds_s, fmax(0, whole_s - busy_s));
     result->waiting_s = fmax(0, whole_s - busy_s - result->folds_s);
-    /* Nobody works before there is something to work on, nor is done before all of the
-     * input has come and the output is taken. */
+    /* No worker starts before the input, and none ends before all input has arrived
+     * and the output is taken. */
     result->alone_s = chunks > 0 ? result->input_first_s + result->work_s +
                                        (seen > 0 ? seen_s / seen : 0)
                                  : NAN;
@@ -288,7 +288,7 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
         result->alone_s = fmax(result->input_s, result->blocked_s);
 }
 
-/* What the master took itself, and its port if hosts share it. */
+/* CPU time of the master, and time of a shared port. */
 static void sum_master(const struct cv_exec_run *run,
                        struct cleave_execution_result *result)
 {
@@ -300,7 +300,6 @@ static void sum_master(const struct cv_exec_run *run,
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-/* What was counted as it went. */
 static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_counts *folds,
                         struct cleave_execution_result *result)
 {
@@ -334,7 +333,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
     }
 }
 
-/* What the input looks like, and when it came. */
+/* Format and arrival time of the input. */
 static void note_input(const struct cv_source *source, double began_s,
                        struct cleave_execution_result *result)
 {
@@ -352,7 +351,7 @@ static void note_input(const struct cv_source *source, double began_s,
         result->input_first_s = fmax(0, cv_source_first_s(source) - began_s);
 }
 
-/* Each worker, and when all could have been done if nobody had ever waited. */
+/* Each worker, and the time if none had ever waited. */
 static void sum_workers(const struct cv_exec_run *run,
                         struct cleave_execution_result *result)
 {

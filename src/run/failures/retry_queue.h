@@ -1,58 +1,134 @@
-/* retry_queue.h -- pieces that are to be done again, before all that is new.
- * SPDX-License-Identifier: MIT
+/* retry_queue.h -- pieces to run again, before new orders. SPDX-License-Identifier: MIT
  *
- * They are taken from the source and under way, as far as others know, but nobody does
- * them at the moment. */
+ * Such a piece was taken from the source and counts as running, but no worker has it. */
 #ifndef CV_RETRY_QUEUE_H
 #define CV_RETRY_QUEUE_H
-#include "run/failures/failure_history.h"
+#include <cleave/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "run/failures/worker_health.h"
 #include "run/input/source.h"
 
-struct cv_retry {
-    struct cv_piece piece;
-    struct cv_failure_history past;
-    uint64_t chunk;
-    uint32_t owner;
-    uint32_t attempt; /* the next one, from 1                                          */
-    double began_s;   /* its first attempt                                             */
-    bool told, quiet;
-    bool hurried; /* by whoever is free, be it the one that it failed with           */
-    bool alone;   /* only when nobody does anything else                             */
+/* The last step of a chunk that the policy was told of. */
+enum cv_reported {
+    CV_REPORTED_ORDER, /* it only knows that it ordered the chunk                       */
+    CV_REPORTED_SENT,
+    CV_UNREPORTED, /* it did not order the chunk, or believes that it has ended         */
 };
 
-/* All zero: none. */
+/* A chunk, over all its attempts. */
+struct cv_chunk {
+    uint64_t number;
+    uint32_t owner;   /* the worker that the policy ordered it for                      */
+    uint32_t attempt; /* number of the current or next attempt, from 1                  */
+    double began_s;   /* start of the first attempt                                     */
+    enum cv_reported reported;
+    bool runs_alone; /* it was lost together with others, and is retried without them   */
+    struct cv_failure_history past;
+};
+
+struct cv_retry {
+    struct cv_chunk chunk;
+    struct cv_piece piece;
+};
+
+/* All zero: empty. */
 struct cv_retry_queue {
     struct cv_retry *items; /* owned: the first is the next                            */
     size_t count, room;
 };
 
 void cv_retry_queue_done(struct cv_retry_queue *agains);
-/* Before all others, or behind them. */
+/* A part of a piece that failed goes before all others, any other piece after them. */
 enum cleave_status cv_retry_queue_push(struct cv_retry_queue *agains,
-                                       const struct cv_retry *again, bool first,
+                                       const struct cv_retry *again,
                                        struct cleave_error *err);
 struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index);
-/* Whether one of them failed with this party. */
+/* Whether one of them failed in this domain. */
 bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain);
 
-/* What is known of a party that could do it. */
+/* Whether a worker can retry a piece. */
 enum cv_availability {
-    CV_CAN_NOT,   /* it is not there                                                */
-    CV_CAN_LATER, /* it is there, but busy                                          */
+    CV_CAN_NOT,   /* absent */
+    CV_CAN_LATER, /* busy */
     CV_CAN_NOW,
 };
 struct cv_candidate {
     uint32_t domain;
     enum cv_availability can;
-    bool proven;  /* it has succeeded before                                           */
-    bool suspect; /* it waits for others to try what it failed with itself             */
+    bool proven;  /* it has succeeded before */
+    bool suspect; /* it waits until others have tried the pieces it failed with */
 };
 
-/* Who is to do it: the index of a candidate, or SIZE_MAX for nobody as yet. First one that
- * it has not failed with and that is no suspect, then any that it has not failed with, then
- * any but the last one, then that. Whoever is better and only busy is waited for, unless it
- * is hurried. */
+/* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain
+ * that it has not failed with and that is not suspect; one that it has not failed with; any
+ * but the last one; the last one. A better candidate that is only busy is waited for, except
+ * for parts of a piece that failed. */
 size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
                                   const struct cv_candidate *among, size_t count);
+
+enum {
+    CV_FAMILY_BAD = 16, /* single records that fail before one succeeds: stop splitting */
+    CV_FAMILY_MOST = 2000 /* limit of parts of one piece */
+};
+
+/* All parts of a piece that failed. */
+struct cv_bisect_group {
+    struct cv_bisect_group *next; /* list of all groups */
+    uint32_t made, bad;           /* parts in all; single records that failed */
+    bool any_good; /* a part has succeeded                                         */
+    bool isolates; /* split to single records */
+};
+
+/* Split a piece near its middle. *tail is empty if it is a single record. */
+enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cv_piece *head, struct cv_piece *tail,
+                                   struct cleave_error *err);
+
+/* All groups of a run; all zero: none. */
+struct cv_bisect_groups {
+    struct cv_bisect_group
+        *first; /* owned                                                   */
+};
+
+void cv_families_done(struct cv_bisect_groups *families);
+/* A piece was split in two. Makes a group if *family is NULL. */
+enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
+                                         struct cv_bisect_group **family, bool isolates,
+                                         struct cleave_error *err);
+/* Whether splitting pieces of the group further is useless. */
+bool cv_bisect_group_hopeless(const struct cv_bisect_group *family);
+/* A part has ended; `family` may be NULL. */
+void cv_bisect_group_over(struct cv_bisect_group *family, bool good, bool single);
+
+enum { CV_BLAME_LOSSES = 3 };
+
+struct cv_poison_suspect {
+    uint64_t begin, end; /* addresses                                                  */
+    uint32_t losses;
+    uint32_t nhosts;
+    const void *hosts[CV_BLAME_LOSSES]; /* different hosts, by address */
+};
+
+/* All zero: no suspects. */
+struct cv_poison_tracker {
+    struct cv_poison_suspect
+        *suspects; /* owned; no two overlap                              */
+    size_t count, room;
+};
+
+void cv_poison_tracker_done(struct cv_poison_tracker *poison);
+
+/* A host was lost while it ran [begin, end); `machines` take part in the run.
+ * *out_hosts is the number of hosts lost with this range if it is poison, else 0. */
+enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *poison,
+                                          uint64_t begin, uint64_t end, const void *host,
+                                          uint32_t machines, uint32_t *out_hosts,
+                                          struct cleave_error *err);
+/* The range is done or was given up. */
+enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *poison,
+                                           uint64_t begin, uint64_t end,
+                                           struct cleave_error *err);
 
 #endif

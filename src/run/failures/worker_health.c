@@ -1,17 +1,18 @@
-/* worker_health.c -- whether a chunk failed because of the chunk or because of who did it.
+/* worker_health.c -- whether a chunk or the worker is the cause of a failure.
  * SPDX-License-Identifier: MIT */
 #include "run/failures/worker_health.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include <unistd.h>
 #include "base/fail.h"
 
-/* The first rest; every other is twice the one before. */
+/* The first back-off; each one is twice as long as the one before. */
 static const double REST_S = 1;
 
-/* No more failures in a row are believed than this. */
+/* Limit of failures in a row that are accepted. */
 enum { PATIENCE_MOST = 1 << 20 };
 
 enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
@@ -40,7 +41,7 @@ void cv_worker_health_close(struct cv_worker_health *health)
     health->count = health->nresting = 0;
 }
 
-/* The number of that way to fail. */
+/* The number of a kind of failure. */
 static uint8_t number_way(struct cv_health_record *at, const char *how)
 {
     uint8_t way = 0;
@@ -80,8 +81,8 @@ static void rest_over(void *context)
     end_backoff(context);
 }
 
-/* Somebody else has done what it failed with. If it has succeeded since, nothing is wrong
- * with it; and one rest stands for all that it had failed with before. */
+/* Another domain succeeded with a piece that this one failed with. A success since
+ * then clears it, and one back-off covers all earlier failures. */
 static enum cleave_status refute(struct cv_health_record *at, uint8_t way,
                                  struct cleave_error *err)
 {
@@ -183,4 +184,61 @@ void cv_worker_health_reason(const struct cv_health_record *standing, char *out,
     else
         snprintf(out, size, "a command that failed there, as it %s, succeeded elsewhere",
                  standing->ways[way - 1]);
+}
+
+/* --- whether the system has killed something for want of memory -------------------- */
+
+enum { ROOM = 4096 };
+
+/* The first bytes of a file as a string; empty if it cannot be read. */
+static void read_text(const char *path, char out[ROOM])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, out, ROOM - 1) : 0;
+
+    out[got > 0 ? got : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The rest of the line that begins with `word`; NULL: there is none. */
+static const char *behind(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+
+    while (text != NULL && strncmp(text, word, length) != 0) {
+        text = strchr(text, '\n');
+        text = text != NULL ? text + 1 : NULL;
+    }
+    return text != NULL ? text + length : NULL;
+}
+
+uint64_t cv_memory_kills_in(const char *text)
+{
+    const char *number = behind(text, "oom_kill ");
+
+    return number != NULL ? strtoull(number, NULL, 10) : 0;
+}
+
+void cv_memory_kills_file(const char *groups, char *out, size_t size)
+{
+    const char *old = strstr(groups, ":memory:");
+    const char *group = old != NULL ? old + strlen(":memory:") : behind(groups, "0::");
+
+    out[0] = '\0';
+    if (group == NULL)
+        return;
+    snprintf(out, size, "/sys/fs/cgroup%s%.*s%s", old != NULL ? "/memory" : "",
+             (int)strcspn(group, "\n"), group,
+             old != NULL ? "/memory.oom_control" : "/memory.events");
+}
+
+uint64_t cv_memory_kills(void)
+{
+    char text[ROOM], path[ROOM];
+
+    read_text("/proc/self/cgroup", text);
+    cv_memory_kills_file(text, path, sizeof path);
+    read_text(path, text);
+    return cv_memory_kills_in(text);
 }

@@ -5,23 +5,168 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include <unistd.h>
+#include <cleave/trace.h>
+#include "base/arena.h"
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
-#include "run/fold/fold_log.h"
+#include "base/text.h"
 #include "run/fold/fold_set.h"
 #include "run/slot/slot.h"
 
-/* From this many on, workers fold before they make more: enough for two full calls, few
- * enough for a descriptor each. */
+/* --- the command -------------------------------------------------------------------------- */
+
+bool cv_fold_takes_files(const char *command)
+{
+    return strstr(command, "{1}") != NULL && strstr(command, "{2}") != NULL;
+}
+
+enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err)
+{
+    char shown[128];
+
+    if (command[0] == '\0')
+        return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces, got ''");
+    if ((strstr(command, "{1}") == NULL) == (strstr(command, "{2}") == NULL))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected {1} and {2} or none of them in the command that reduces, "
+                   "got '%s'",
+                   cv_shown(command, strlen(command), shown, sizeof shown));
+}
+
+/* Replace {1} and {2} by names of this process's descriptors, as the files have no other name. */
+static bool name_files(const char *command, const struct cv_taken partials[2],
+                       struct cv_text *out)
+{
+    for (const char *rest = command; *rest != '\0';) {
+        const size_t length = strcspn(rest, "{");
+
+        cv_text_add(out, "%.*s", (int)length, rest);
+        rest += length;
+        if (strncmp(rest, "{1}", 3) == 0 || strncmp(rest, "{2}", 3) == 0) {
+            cv_text_add(out, "/proc/%ld/fd/%d", (long)getpid(),
+                        partials[rest[1] - '1'].fd);
+            rest += 3;
+        } else if (*rest != '\0') {
+            cv_text_add(out, "%c", *rest++);
+        }
+    }
+    return !out->failed;
+}
+
+static enum cleave_status set_command(struct cv_fold_call *call, const char *text,
+                                      struct cleave_error *err)
+{
+    const char *const words[] = { "/bin/sh", "-c", text, NULL };
+
+    cv_fold_call_done(call);
+    CV_TRY(cv_command_init(&call->command, call->prefix, words, err));
+    call->has_command = true;
+    return cv_command_set(&call->command, "CLEAVE_WORKER", call->worker, err);
+}
+
+enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
+                                        struct cleave_error *err)
+{
+    return call->has_command ? CLEAVE_OK : set_command(call, call->text, err);
+}
+
+static enum cleave_status start_on_files(struct cv_fold_call *call, struct cv_slot *slot,
+                                         const struct cv_taken partials[2],
+                                         struct cleave_error *err)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    enum cleave_status status = name_files(call->text, partials, &text)
+                                    ? set_command(call, text.bytes, err)
+                                    : cv_fail_memory(err, "a command");
+
+    cv_text_done(&text);
+    CV_TRY(status);
+    slot->command = &call->command;
+    return cv_slot_start_parts(slot, NULL, 0, err);
+}
+
+enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot *slot,
+                                      const struct cv_taken *partials, size_t count,
+                                      struct cleave_error *err)
+{
+    struct cv_part parts[CV_FOLD_MOST];
+
+    if (cv_fold_takes_files(call->text))
+        return start_on_files(call, slot, partials, err);
+    CV_TRY(cv_fold_call_prepare(call, err));
+    for (size_t i = 0; i < count; i++)
+        parts[i] = (struct cv_part){ .fd = partials[i].fd,
+                                     .begin = partials[i].begin,
+                                     .end = partials[i].end,
+                                     .name = "a partial result" };
+    slot->command = &call->command;
+    return cv_slot_start_parts(slot, parts, count, err);
+}
+
+void cv_fold_call_done(struct cv_fold_call *call)
+{
+    if (call->has_command)
+        cv_command_done(&call->command);
+    call->has_command = false;
+}
+
+/* --- the log ------------------------------------------------------------------------------ */
+
+struct cv_fold_note {
+    double start_s, end_s;
+    size_t count;
+    uint32_t worker;
+};
+
+void cv_fold_log_add(struct cv_fold_log *log, uint32_t worker, double start_s,
+                     double end_s, size_t count)
+{
+    if (log == NULL)
+        return;
+    if (!CV_ROOM(log->notes, &log->room, log->count + 1)) {
+        log->short_of_memory = true;
+        return;
+    }
+    log->notes[log->count++] = (struct cv_fold_note){ start_s, end_s, count, worker };
+}
+
+enum cleave_status cv_fold_log_write(const struct cv_fold_log *log, double began_s,
+                                     struct cleave_trace *trace, struct cleave_error *err)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        const struct cv_fold_note *note = &log->notes[i];
+        const double start_s = fmax(0, note->start_s - began_s);
+        const struct cleave_entry entry = {
+            .as.event = { .kind = CLEAVE_FOLDED,
+                          .worker = note->worker,
+                          .units = (double)note->count,
+                          .start_s = start_s,
+                          .time_s = fmax(start_s, note->end_s - began_s) }
+        };
+
+        CV_TRY(cleave_trace_add(trace, &entry, err));
+    }
+    return log->short_of_memory ? cv_fail_memory(err, "the folds of a trace") : CLEAVE_OK;
+}
+
+void cv_fold_log_done(struct cv_fold_log *log)
+{
+    free(log->notes);
+    *log = (struct cv_fold_log){ 0 };
+}
+
+/* --- one fold ----------------------------------------------------------------------------- */
+
+/* With this many ready partials, workers fold before they make more: enough for two full calls,
+ * few enough for a descriptor each. */
 enum { CROWD = 2 * CV_FOLD_MOST };
 
-/* One worker's command, and what it folds. */
 struct job {
     struct cv_slot slot;
     struct cv_fold_call call;
     struct cv_partial partials[CV_FOLD_MOST];
-    size_t npartials; /* whose stores are the job's                                 */
+    size_t npartials; /* stores are owned                                           */
     uint32_t attempt; /* from 1                                                     */
 };
 
@@ -31,14 +176,12 @@ struct cv_fold {
     struct cv_fold_set set; /* the stores in it are owned                           */
     struct job *jobs;       /* owned: per worker                                    */
     uint32_t running;
-    size_t crowd; /* so many results that workers should fold before they make more   */
+    size_t crowd; /* see cv_fold_crowded                                              */
     uint64_t skipped, covered; /* bytes of the input: see cv_fold_covered           */
     bool stopped, failed, by_command;
     struct cleave_error err; /* once failed                                         */
     struct cv_fold_counts counts;
 };
-
-/* --- one fold ----------------------------------------------------------------------------- */
 
 static void drop_partials(struct job *job)
 {
@@ -60,23 +203,19 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
 
     for (size_t i = 0; i < job->npartials; i++)
         CV_TRY(cv_ordered_output_take(job->partials[i].store, &taken[i], err));
-    if (fold->options.limiter != NULL)
-        CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
+    CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
     CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
-    if (fold->options.limiter != NULL)
-        cv_start_limiter_begun(fold->options.limiter);
+    cv_start_limiter_begun(fold->options.limiter);
     fold->counts.calls++;
     return CLEAVE_OK;
 }
 
-/* The command of the job was not started, as `why` says: if there was no room for it, its partials
- * wait with the others. */
+/* The command was not started: if resources were short, its partials return to the set. */
 static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
                                   const struct cleave_error *why,
                                   struct cleave_error *err)
 {
-    if (fold->options.limiter == NULL ||
-        !cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why)) {
+    if (!cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why)) {
         if (err != NULL)
             *err = *why;
         return why->status;
@@ -88,7 +227,6 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
     return CLEAVE_OK;
 }
 
-/* It has been tried often enough. */
 static void give_up(struct cv_fold *fold, const struct job *job)
 {
     struct cleave_error err;
@@ -101,12 +239,12 @@ static void give_up(struct cv_fold *fold, const struct job *job)
     fail_fold(fold, &err);
 }
 
-/* The store is complete, and the fold's from here on. */
+/* Takes over the store, which is complete. */
 static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial partial,
                                       struct cleave_error *err)
 {
     struct cv_taken taken;
-    /* The place behind it is free for others. */
+    /* The descriptor of the output becomes free for another one. */
     enum cleave_status status = cv_ordered_output_take(partial.store, &taken, err);
 
     partial.bytes = cv_chunk_output_size(partial.store);
@@ -117,7 +255,6 @@ static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial pa
     return status;
 }
 
-/* What was folded is one partial now. */
 static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
                                         struct cleave_error *err)
 {
@@ -137,40 +274,36 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_fold *fold = context;
     struct job *job = &fold->jobs[slot->worker];
+    const bool stopping = fold->stopped || fold->failed;
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err, why;
 
-    if (fold->options.limiter != NULL)
-        cv_start_limiter_ended(fold->options.limiter);
+    cv_start_limiter_ended(fold->options.limiter);
+    fold->running--;
     fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
         cv_chunk_output_drop(slot->store);
         slot->store = NULL;
     }
     if (end == CV_SLOT_DONE) {
-        fold->running--;
         cv_fold_log_add(fold->options.log, slot->worker, slot->start_s, cv_clock_s(),
                         job->npartials);
         fold->counts.gone += job->npartials - 1;
         status = accept_result(fold, job, &err);
-    } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 &&
-               !fold->stopped && !fold->failed &&
+    } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 && !stopping &&
                cv_command_fail_start(slot->command, slot->process.start_error, &why) ==
                    CLEAVE_ERESOURCES) {
-        fold->running--;
         status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
-               !fold->stopped && !fold->failed) {
+               !stopping) {
         job->attempt++;
         fold->counts.retries++;
-        if (launch(fold, job, &why) != CLEAVE_OK) {
-            fold->running--;
+        if (launch(fold, job, &why) == CLEAVE_OK)
+            fold->running++;
+        else
             status = put_off(fold, job, &why, &err);
-        }
-    } else {
-        fold->running--;
-        if (end != CV_SLOT_STOPPED)
-            give_up(fold, job);
+    } else if (end != CV_SLOT_STOPPED) {
+        give_up(fold, job);
     }
     if (status != CLEAVE_OK)
         fail_fold(fold, &err);
@@ -193,8 +326,7 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 
     assert(!job->slot.busy && among > 0);
     if (fold->stopped || fold->failed || fold->set.ready == 0 ||
-        (fold->options.limiter != NULL &&
-         cv_start_limiter_is_crowded(fold->options.limiter)))
+        cv_start_limiter_is_crowded(fold->options.limiter))
         return CLEAVE_OK;
     if (!fold->takes_files) {
         max = (fold->set.ready + among - 1) / among;
@@ -208,13 +340,12 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
     return CLEAVE_OK;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
+/* --- all folds -------------------------------------------------------------------------- */
 
-/* Where each result is a file that takes a descriptor, and these are few, they are folded sooner. */
+/* If each partial is a file with a descriptor and descriptors are few, fold sooner. */
 static size_t crowd_of(const struct cv_fold *fold)
 {
-    const struct cv_start_limiter *limiter = fold->options.limiter;
-    const uint64_t files = limiter != NULL ? limiter->most_files : 0;
+    const uint64_t files = fold->options.limiter->most_files;
 
     if (!fold->takes_files || files == 0 || files / 4 >= CROWD)
         return CROWD;
@@ -233,7 +364,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
     fold->options = *options;
     fold->takes_files = cv_fold_takes_files(options->command);
     fold->crowd = crowd_of(fold);
-    cv_fold_set_init(&fold->set, options->commutative);
+    fold->set.commutative = options->commutative;
     fold->jobs = calloc(options->nworkers, sizeof *fold->jobs);
     if (fold->jobs == NULL) {
         cv_fold_free(fold);
@@ -291,7 +422,7 @@ enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *sto
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
                                 struct cleave_error *err)
 {
-    if (fold->set.commutative) /* it is not kept there */
+    if (fold->set.commutative) /* the set does not keep it */
         fold->skipped += end - begin;
     return cv_fold_set_add(&fold->set,
                            &(struct cv_partial){

@@ -9,19 +9,14 @@
 #include "base/bisect.h"
 #include "base/fail.h"
 
-void cv_fold_set_init(struct cv_fold_set *set, bool commutative)
-{
-    *set = (struct cv_fold_set){ .commutative = commutative };
-}
-
 void cv_fold_set_done(struct cv_fold_set *set)
 {
     free(set->items);
     *set = (struct cv_fold_set){ 0 };
 }
 
-/* Whether item `index` and the one after it can be folded. One without a result never
- * touches another, as it would have joined it. */
+/* Whether items `index` and `index` + 1 can be folded. An item without a result has joined its
+ * neighbours, so it is not adjacent to any. */
 static bool linked(const struct cv_fold_set *set, size_t index)
 {
     return index + 1 < set->count &&
@@ -42,7 +37,7 @@ static void remove_items(struct cv_fold_set *set, size_t index, size_t count)
     set->count -= count;
 }
 
-/* The first item that comes after the partial. */
+/* The index of the first item after the partial. */
 static size_t place(const struct cv_fold_set *set, const struct cv_partial *partial)
 {
     const struct cv_partial *items = set->items;
@@ -55,7 +50,7 @@ static size_t place(const struct cv_fold_set *set, const struct cv_partial *part
     return at;
 }
 
-/* Where nothing was found, one interval takes in the other. */
+/* Join two adjacent intervals if one has no result. */
 static bool join(struct cv_partial *before, const struct cv_partial *after)
 {
     if (before->end != after->begin || (before->store != NULL && after->store != NULL))
@@ -99,8 +94,8 @@ enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
     return CLEAVE_OK;
 }
 
-/* Of `length` items from `first` on, which can all be folded, the `count` neighbours that
- * are smallest together. */
+/* The first of the `count` adjacent items with the smallest sum, among `length` items from
+ * `first` that can be folded. */
 static size_t smallest(const struct cv_fold_set *set, size_t first, size_t length,
                        size_t count, double *out_mean)
 {

@@ -1,11 +1,10 @@
-/* copies.c -- copies of cleave for the processors that hosts have.
- * SPDX-License-Identifier: MIT */
+/* copies.c -- copies of cleave for the processors of hosts. SPDX-License-Identifier:
+ * MIT */
 #include "run/hosts/copies.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,8 +15,7 @@
 #include "base/helper_program.h"
 #include "base/fail.h"
 
-/* What a program for Linux begins with: its kind, 64 bits, the order of bytes, and at byte 18
- * the number of its processor. */
+/* Bytes of an ELF header: class, byte order and machine. */
 enum { HEAD = 20, CLASS = 4, ORDER = 5, MACHINE = 18, BITS_64 = 2, LITTLE = 1, BIG = 2 };
 
 static const struct {
@@ -34,7 +32,7 @@ const char *cv_processor_name(size_t processor)
     return processors[processor].name;
 }
 
-/* Which one this machine has; CV_PROCESSORS: one that there are no copies for. */
+/* CV_PROCESSORS: another one. */
 static size_t processor_here(void)
 {
     struct utsname name;
@@ -47,7 +45,7 @@ static size_t processor_here(void)
     return i;
 }
 
-/* Which one the program is for. CLEAVE_EINPUT: it is no program for one that is known. */
+/* The processor that the program is for. EINPUT: unknown, or not a program. */
 static enum cleave_status processor_of(const char *file, size_t *out,
                                        struct cleave_error *err)
 {
@@ -80,32 +78,30 @@ static enum cleave_status processor_of(const char *file, size_t *out,
                                            : "");
 }
 
-/* --- where they are ----------------------------------------------------------------------- */
-
-/* A copy for `processor` lies in this file. */
-static enum cleave_status keep(const char *file, size_t processor, struct cv_arena *arena,
+/* The file is the copy for its processor, which has to be `expected` unless that is
+ * CV_PROCESSORS. */
+static enum cleave_status take(const char *file, size_t expected, struct cv_arena *arena,
                                struct cv_copies *out, struct cleave_error *err)
 {
-    out->of[processor].file = cv_arena_text(arena, file);
-    return out->of[processor].file != NULL ? CLEAVE_OK
-                                           : cv_fail_memory(err, "the copies of cleave");
-}
-
-/* The same, if it is a program for that and no other. */
-static enum cleave_status take(const char *file, size_t processor, struct cv_arena *arena,
-                               struct cv_copies *out, struct cleave_error *err)
-{
-    size_t is;
+    struct cv_copy *copy;
+    size_t is = 0;
 
     CV_TRY(processor_of(file, &is, err));
-    if (is != processor)
+    copy = &out->of[is];
+    if (expected != CV_PROCESSORS && is != expected)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected %s to be a program for %s, it is for %s", file,
-                       processors[processor].name, processors[is].name);
-    return keep(file, processor, arena, out, err);
+                       processors[expected].name, processors[is].name);
+    if (copy->file != NULL)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected one program for each processor, got %s and %s, both for %s",
+            copy->file, file, processors[is].name);
+    copy->file = cv_arena_text(arena, file);
+    return copy->file != NULL ? CLEAVE_OK : cv_fail_memory(err, "the copies of cleave");
 }
 
-/* FOLDER/NAME, if it is there. Nothing is taken where there is a copy already. */
+/* FOLDER/NAME, if it exists and no copy for that processor was found. */
 static enum cleave_status look(const char *folder, const char *name, size_t processor,
                                struct cv_arena *arena, struct cv_copies *out,
                                struct cleave_error *err)
@@ -119,7 +115,7 @@ static enum cleave_status look(const char *folder, const char *name, size_t proc
     return take(path, processor, arena, out, err);
 }
 
-/* A folder in which they have names, or as `make release` leaves it. */
+/* A directory with names by processor, or the output of `make release`. */
 static enum cleave_status take_folder(const char *folder, struct cv_arena *arena,
                                       struct cv_copies *out, struct cleave_error *err)
 {
@@ -149,20 +145,13 @@ static enum cleave_status take_named(const char *name, struct cv_arena *arena,
                                      struct cv_copies *out, struct cleave_error *err)
 {
     struct stat info;
-    size_t processor;
 
-    if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
-        return take_folder(name, arena, out, err);
-    CV_TRY(processor_of(name, &processor, err));
-    if (out->of[processor].file != NULL)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected one program for each processor, got %s and %s, both for %s",
-            out->of[processor].file, name, processors[processor].name);
-    return keep(name, processor, arena, out, err);
+    return stat(name, &info) == 0 && S_ISDIR(info.st_mode)
+               ? take_folder(name, arena, out, err)
+               : take(name, CV_PROCESSORS, arena, out, err);
 }
 
-/* What lies beside this program, one that needs no libraries first; else itself. */
+/* Files next to this program, a static one first; else the program itself. */
 static enum cleave_status look_beside(struct cv_arena *arena, struct cv_copies *out,
                                       struct cleave_error *err)
 {
@@ -185,8 +174,6 @@ static enum cleave_status look_beside(struct cv_arena *arena, struct cv_copies *
     CV_TRY(look(folder, name, here, arena, out, err));
     return out->of[here].file == NULL ? take(self, here, arena, out, err) : CLEAVE_OK;
 }
-
-/* --- what they are ------------------------------------------------------------------------ */
 
 static enum cleave_status measure(struct cv_copy *copy, struct cleave_error *err)
 {

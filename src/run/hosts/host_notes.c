@@ -1,11 +1,13 @@
-/* host_notes.c -- what is said of other machines. SPDX-License-Identifier: MIT */
+/* host_notes.c -- messages to the user about hosts, logins and copies of cleave.
+ * SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/signal_name.h"
 #include "base/text.h"
-#include "run/hosts/remote_host.h"
+#include "run/hosts/hosts_internal.h"
 
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
 {
@@ -41,15 +43,99 @@ void cv_host_tell_rest(const struct cv_host *host)
                           host->notes[note] - 1, host->notes[note] > 2 ? "s" : "");
 }
 
-/* --- those who do not come ----------------------------------------------------------------- */
+/* --- hosts that are not ready --------------------------------------------------------------- */
+
+const struct cleave_copy *cv_host_wanted_copy(const struct cv_host *host)
+{
+    const int exit_code = host->process.exit_code;
+
+    if (exit_code < CLEAVE_HOST_LACKS ||
+        (size_t)(exit_code - CLEAVE_HOST_LACKS) >= host->ncopies)
+        return NULL;
+    return &host->copies[exit_code - CLEAVE_HOST_LACKS];
+}
+
+/* "; ssh exited with status 255", or "". */
+static void describe_exit(const struct cv_host *host, char *out, size_t size)
+{
+    const struct cv_process *process = &host->process;
+    char name[CV_SIGNAL_ROOM];
+
+    out[0] = '\0';
+    if (process->signal != 0)
+        snprintf(out, size, "; '%s' was ended by %s", host->words[0],
+                 cv_signal_text(process->signal, name));
+    else if (host->pushed && process->exit_code >= 126)
+        snprintf(out, size,
+                 "; the copy of cleave does not run there: it needs the same kind of "
+                 "machine and libraries, or to be linked statically");
+    else if (cv_host_wanted_copy(host) != NULL || process->exit_code == CLEAVE_HOST_LACKS)
+        snprintf(out, size, "; there is no cleave that could be used");
+    else if (process->exit_code == 127)
+        snprintf(
+            out, size,
+            "; '%s' exited with status 127: is there a cleave? hosts.push brings one",
+            host->words[0]);
+    else if (process->exit_code != 0)
+        snprintf(out, size, "; '%s' exited with status %d", host->words[0],
+                 process->exit_code);
+}
+
+/* A login script may have ended the connection, or read standard input; NULL: neither. */
+static const char *explain_login_failure(const struct cv_host *host,
+                                         const struct cleave_error *err)
+{
+    enum { OF_SHELLS = 126 };
+
+    if (host->was_ready || host->words == NULL || strstr(host->words[0], "ssh") == NULL)
+        return NULL;
+    if (err->status == CLEAVE_ECLOSED && host->process.exit_code >= 0 &&
+        host->process.exit_code < OF_SHELLS)
+        return "; nothing was said: does a login script there end it?";
+    return err->status == CLEAVE_EREFUSED && cv_is_no_frame(err->text)
+               ? "; does a login script there read standard input? It must not"
+               : NULL;
+}
+
+static void quote_login(const struct cv_host *host, const struct cleave_error *err,
+                        char *out, size_t size)
+{
+    const char *doubt = explain_login_failure(host, err);
+    char line[330];
+
+    out[0] = '\0';
+    if (cv_connect_stderr_key_changed(&host->login, line, sizeof line))
+        snprintf(out, size,
+                 "; its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in "
+                 "between%s%s",
+                 line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
+                                 : "",
+                 line);
+    else if (cv_connect_stderr_last(&host->login, line, sizeof line))
+        snprintf(out, size, ": %s", line);
+    else if (doubt != NULL)
+        snprintf(out, size, "%s", doubt);
+}
+
+void cv_host_explain(struct cv_host *host, const struct cleave_error *err,
+                     const char *words, bool exited)
+{
+    char how[200] = "", said[480];
+
+    if (exited)
+        describe_exit(host, how, sizeof how);
+    quote_login(host, err, said, sizeof said);
+    snprintf(host->reason, sizeof host->reason, "%.250s%.110s%.140s%.290s", err->text,
+             words, how, said);
+}
 
 void cv_host_tell_absent(const struct cv_host *host, const char *reason)
 {
     struct cv_hosts *hosts = host->hosts;
     char forget[200];
-    /* Somebody may stand in between: that is not to be found among fifty that are switched off. */
+    /* A changed key may be an attack: it must not hide among fifty hosts that are switched off. */
     const bool alarms =
-        cv_connect_stderr_key_changed(&host->login_stderr, forget, sizeof forget) &&
+        cv_connect_stderr_key_changed(&host->login, forget, sizeof forget) &&
         ++hosts->nchanged <= CV_TOLD_MOST;
 
     if (alarms || ++hosts->nabsent <= CV_TOLD_MOST)
@@ -59,7 +145,22 @@ void cv_host_tell_absent(const struct cv_host *host, const char *reason)
                  host->name, reason);
 }
 
-/* How many of them were counted only; they are not any more. */
+void cv_host_tell_why(struct cv_host *host, bool was_ready)
+{
+    if (host->state == CV_HOST_OUT && !was_ready && !host->was_ready && !host->stuck)
+        cv_host_tell_absent(host, host->reason);
+    else if (was_ready
+                 ? cv_host_tells(host, CV_NOTE_LOST)
+                 : host->state != CV_HOST_DOWN || cv_host_tells(host, CV_NOTE_ABSENT))
+        cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
+                      host->state == CV_HOST_OUT && (host->stuck || !was_ready)
+                          ? "left out"
+                      : was_ready ? "lost, its chunks go elsewhere"
+                                  : "still not there",
+                      host->reason);
+}
+
+/* The number of hosts that were only counted, which is removed from *count. */
 static size_t take_counted(size_t *count)
 {
     const size_t more = *count > CV_TOLD_MOST ? *count - CV_TOLD_MOST : 0;
@@ -81,43 +182,7 @@ void cv_hosts_tell_rest(struct cv_hosts *hosts)
                       words > 1 ? "s" : "", words > 1 ? "they were" : "it was");
 }
 
-/* --- what they say first ------------------------------------------------------------------ */
-
-/* Whether a login script may have ended, or read what was not for it: NULL if not. */
-static const char *explain_login_failure(const struct cv_host *host,
-                                         const struct cleave_error *err)
-{
-    enum { OF_SHELLS = 126 };
-
-    if (host->was_ready || host->words == NULL || strstr(host->words[0], "ssh") == NULL)
-        return NULL;
-    if (err->status == CLEAVE_ECLOSED && host->process.exit_code >= 0 &&
-        host->process.exit_code < OF_SHELLS)
-        return "; nothing was said: does a login script there end it?";
-    return err->status == CLEAVE_EREFUSED && cv_is_no_frame(err->text)
-               ? "; does a login script there read standard input? It must not"
-               : NULL;
-}
-
-void cv_host_quote_words(const struct cv_host *host, const struct cleave_error *err,
-                         char *out, size_t size)
-{
-    const char *doubt = explain_login_failure(host, err);
-    char line[330];
-
-    out[0] = '\0';
-    if (cv_connect_stderr_key_changed(&host->login_stderr, line, sizeof line))
-        snprintf(out, size,
-                 "; its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in "
-                 "between%s%s",
-                 line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
-                                 : "",
-                 line);
-    else if (cv_connect_stderr_last(&host->login_stderr, line, sizeof line))
-        snprintf(out, size, ": %s", line);
-    else if (doubt != NULL)
-        snprintf(out, size, "%s", doubt);
-}
+/* --- hosts that are ready ----------------------------------------------------------- */
 
 static bool was_told(const struct cv_hosts *hosts, const char *words)
 {
@@ -134,12 +199,12 @@ static void tell_words(void *context)
     char line[sizeof hosts->words[0]], forget[200], more[40] = "";
     size_t others;
 
-    if (cv_connect_stderr_key_changed(&host->login_stderr, forget, sizeof forget)) {
+    if (cv_connect_stderr_key_changed(&host->login, forget, sizeof forget)) {
         cv_hosts_note(hosts,
                       "%s: its HOST KEY HAS CHANGED, and ssh went on as it is told to: "
                       "somebody may stand in between",
                       host->name);
-    } else if (cv_connect_stderr_first(&host->login_stderr, line, sizeof line, &others) &&
+    } else if (cv_connect_stderr_first(&host->login, line, sizeof line, &others) &&
                !was_told(hosts, line) && ++hosts->nwords <= CV_TOLD_MOST) {
         memcpy(hosts->words[hosts->nwords - 1], line, sizeof line);
         if (others > 0)
@@ -152,12 +217,10 @@ static void tell_words(void *context)
 
 void cv_host_tell_words(struct cv_host *host)
 {
-    cv_connect_stderr_ready(&host->login_stderr, host->marks, tell_words, host);
+    cv_connect_stderr_ready(&host->login, host->marks, tell_words, host);
 }
 
-/* --- those who come twice ------------------------------------------------------------------ */
-
-/* What this machine calls itself is what a worker on it would say. */
+/* A worker on this machine would send the name of this machine. */
 static bool is_here(const struct cv_host *host)
 {
     char name[sizeof host->machine] = "", shown[sizeof host->machine];
@@ -169,7 +232,7 @@ static bool is_here(const struct cv_host *host)
 void cv_host_doubt_machine(const struct cv_host *host)
 {
     struct cv_hosts *hosts = host->hosts;
-    const char *other = hosts->beside && is_here(host) ? "this machine" : NULL;
+    const char *other = hosts->local_workers && is_here(host) ? "this machine" : NULL;
 
     if (!host->asks || host->machine[0] == '\0' || hosts->doubted)
         return;

@@ -1,8 +1,6 @@
-/* host_range.c -- many names in one word. SPDX-License-Identifier: MIT */
+/* host_range.c -- many host names in one word. SPDX-License-Identifier: MIT */
 #include "run/hosts/host_range.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -12,7 +10,7 @@ enum {
     SHOWN = 80, /* bytes of a word in a message */
 };
 
-/* A word while its names are made: they share `name`, of which the rest is not there yet. */
+/* A word that is expanded; `name` is the beginning of the next name. */
 struct making {
     const char *word;
     size_t length;
@@ -23,7 +21,7 @@ struct making {
     struct cleave_error *err;
 };
 
-/* The numbers of one range of a pair of brackets. */
+/* A range in brackets. */
 struct numbers {
     uint32_t first, last;
     size_t width;
@@ -46,7 +44,7 @@ static enum cleave_status add_name(struct making *making)
     if (out->count >= CV_HOST_NAMES_MOST)
         return cv_fail(making->err, CLEAVE_EINPUT, "more than %d hosts",
                        (int)CV_HOST_NAMES_MOST);
-    if (out->count == out->room) /* or a copy is made of all, where realloc is checked */
+    if (out->count == out->room) /* cv_grow may copy all items in checked builds */
         grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
     if (grown == NULL)
         return cv_fail_memory(making->err, "the hosts");
@@ -68,7 +66,7 @@ static enum cleave_status add_bytes(struct making *making, const char *bytes,
     return CLEAVE_OK;
 }
 
-/* Digits at `*at`, which are passed. */
+/* Reads digits at *at, and moves it. */
 static bool read_number(const struct making *making, size_t *at, uint32_t *out,
                         size_t *digits)
 {
@@ -119,8 +117,8 @@ static void put_number(struct making *making, uint32_t number, size_t width)
         making->name[making->used++] = digits[--n];
 }
 
-/* All names whose rest begins at `at`. Nested as deep as there are brackets, which a name of
- * 255 bytes limits: each pair adds a digit at least. */
+/* Adds all names whose rest begins at `at`. The recursion is limited by the length of
+ * a name: each pair of brackets adds a digit. */
 static enum cleave_status expand_from(struct making *making, size_t at)
 {
     const char *open = memchr(making->word + at, '[', making->length - at);

@@ -1,8 +1,8 @@
-/* host_range.h -- many names in one word. SPDX-License-Identifier: MIT
+/* host_range.h -- many host names in one word. SPDX-License-Identifier: MIT
  *
- * As Slurm writes them: node[01-03,07] is node01, node02, node03 and node07, in that order and
- * as wide as the first number of each range; r[1-2]n[1-4] is eight names, the last brackets
- * counting fastest. A comma outside of brackets separates words. */
+ * As Slurm writes them: node[01-03,07] is node01, node02, node03 and node07. Numbers are as wide as
+ * the first one of their range; in r[1-2]n[1-4] the last brackets count fastest. A comma outside
+ * of brackets separates words. */
 #ifndef CV_HOST_RANGE_H
 #define CV_HOST_RANGE_H
 #include <stddef.h>
@@ -10,26 +10,22 @@
 #include "base/fail.h"
 
 enum {
-    CV_HOST_NAMES_MOST = 65536, /* names that a list may have  */
-    CV_HOST_NAME_MOST = 255,    /* bytes of each               */
+    CV_HOST_NAMES_MOST = 65536, /* names in a list  */
+    CV_HOST_NAME_MOST = 255,    /* bytes in a name  */
 };
 
-/* Names in a heap array, each of the arena that they were made with. */
 struct cv_host_names {
-    const char **items; /* owned: free() it */
+    const char **items; /* owned: free() it; the names are in an arena */
     size_t count, room;
 };
 
-/* The length of the first word of a list: up to a comma outside of brackets, or the end. */
+/* The length of the first word of a list. */
 size_t cv_host_word_length(const char *list);
-
-/* Append the names that the first `length` bytes stand for, one word without a comma outside
- * of its brackets. CLEAVE_EINPUT: what is wrong, without saying where it stood. */
+/* Append the names of one word. EINPUT: the message does not say where the word is. */
 enum cleave_status cv_host_range_expand(const char *word, size_t length,
                                         struct cv_arena *arena, struct cv_host_names *out,
                                         struct cleave_error *err);
-
-/* The same of a whole list, "node[01-16],login,x[1-2]y"; empty words are refused. */
+/* Append the names of a list such as "node[01-16],login"; an empty word is an error. */
 enum cleave_status cv_host_list_expand(const char *list, struct cv_arena *arena,
                                        struct cv_host_names *out,
                                        struct cleave_error *err);

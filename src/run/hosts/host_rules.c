@@ -1,82 +1,14 @@
-/* host_rules.c -- what a host may say, and when. SPDX-License-Identifier: MIT */
-#include "run/hosts/host_rules.h"
+/* host_rules.c -- the stage of the object that a frame of a host is about.
+ * SPDX-License-Identifier: MIT
+ *
+ * A frame that is not allowed in its stage (frame.c) closes the connection, and the
+ * pieces of the host go to others. */
+#include <stdarg.h>
+#include <stdio.h>
 
-#include "run/hosts/remote_host.h"
-#include "run/wire/fold_frames.h"
+#include "run/hosts/hosts_internal.h"
 
-enum { OWED_MOST = 1 << 16 }; /* answers that may be due */
-
-/* --- the table ---------------------------------------------------------------------------- */
-
-#define IN(stage) (1u << CV_STAGE_##stage)
-
-_Static_assert(CV_STAGES <= 32, "a stage is a bit");
-
-/* Frames that are not here may not come at all. */
-static const uint32_t rules[256] = {
-    [CV_FRAME_REFUSED] = ~(uint32_t)0,
-    [CV_FRAME_HELLO] = IN(CONNECTING),
-    [CV_FRAME_READY] = IN(GREETED),
-    [CV_FRAME_NOTICE] = IN(SERVES),
-    [CV_FRAME_BACK] = IN(ARRIVED) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_GOT] = IN(SENDING) | IN(SENT) | IN(OPEN) | IN(GIVEN_UP),
-    [CV_FRAME_STARTED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_FED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_DRAINED] = IN(OPEN) | IN(GIVEN_UP),
-    [CV_FRAME_SEEN] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_COMPUTED] = IN(ARRIVED) | IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_LINES] = IN(ARRIVED) | IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_OUTPUT] = IN(COMPUTED) | IN(GIVEN_UP),
-    [CV_FRAME_END] = IN(COMPUTED) | IN(KEEPING) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_CUT_DONE] = IN(CUT_DUE),
-    [CV_FRAME_LEFT] = IN(STAYS) | IN(TOLD) | IN(LEAVING),
-    [CV_FRAME_SILENT] = IN(STAYS) | IN(LEAVING),
-    [CV_FRAME_HAS_LEFT] = IN(LEAVING),
-    [CV_FRAME_FOLDED] = IN(FOLDING) | IN(OFF),
-    [CV_FRAME_FOLD_FAILED] = IN(FOLDING) | IN(OFF),
-    [CV_FRAME_PARTIAL] = IN(FETCHING),
-    [CV_FRAME_HEADWAY] = IN(HOLDS),
-};
-
-static const char *const texts[CV_STAGES] = {
-    [CV_STAGE_CONNECTING] = "before its hello",
-    [CV_STAGE_GREETED] = "before it was ready",
-    [CV_STAGE_SERVES] = "while it serves",
-    [CV_STAGE_NO_PIECE] = "while it has no such piece",
-    [CV_STAGE_SENDING] = "while the piece is being sent",
-    [CV_STAGE_SENT] = "while the piece is on its way",
-    [CV_STAGE_ARRIVED] = "while its command is at work",
-    [CV_STAGE_OPEN] = "while the piece is open",
-    [CV_STAGE_SHUT] = "while the piece has been closed",
-    [CV_STAGE_STOPPING] = "while its command is being stopped",
-    [CV_STAGE_COMPUTED] = "while its output is coming",
-    [CV_STAGE_KEEPING] = "while it keeps its output",
-    [CV_STAGE_GIVEN_UP] = "while the piece has been given up",
-    [CV_STAGE_CUT_DUE] = "while it was asked for a cut",
-    [CV_STAGE_NO_SEAT] = "while it has no such slot",
-    [CV_STAGE_PLAIN] = "while its commands do not stay",
-    [CV_STAGE_STAYS] = "while its command stays",
-    [CV_STAGE_TOLD] = "while it has said so already",
-    [CV_STAGE_IDLE] = "while its slot has no command",
-    [CV_STAGE_LEAVING] = "while its command is leaving",
-    [CV_STAGE_NO_FOLD] = "while nothing of the kind was asked of it",
-    [CV_STAGE_FOLDING] = "while it reduces",
-    [CV_STAGE_OFF] = "while the reduction was called off",
-    [CV_STAGE_FETCHING] = "while its result is coming",
-    [CV_STAGE_HOLDS] = "while it keeps its outputs",
-};
-
-bool cv_host_may(enum cv_stage stage, uint8_t type)
-{
-    return (rules[type] >> stage & 1) != 0;
-}
-
-const char *cv_stage_text(enum cv_stage stage)
-{
-    return texts[stage];
-}
-
-/* --- where things stand ------------------------------------------------------------------- */
+enum { OWED_MOST = 1 << 16 }; /* frames that may be expected */
 
 static struct cv_expected_frame *find_owed(const struct cv_host *host,
                                            const struct cv_frame_head *head)
@@ -92,10 +24,10 @@ static struct cv_slot *find_slot(const struct cv_host *host,
 {
     struct cv_slot *slot = host->first_slot;
 
-    while (slot != NULL &&
-           (!slot->busy || !slot->remote.announced ||
-            slot->remote.number != head->chunk || slot->remote.seat != head->peer))
-        slot = slot->remote.next_slot;
+    while (slot != NULL && (!slot->busy || !cv_is_announced(&slot->remote->facts) ||
+                            slot->remote->facts.number != head->chunk ||
+                            slot->remote->seat != head->peer))
+        slot = slot->remote->next_slot;
     return slot;
 }
 
@@ -107,15 +39,15 @@ static enum cv_stage piece_stage(const struct cv_host *host,
     const struct cv_slot *slot = *out_slot = find_slot(host, head);
 
     if (head->type == CV_FRAME_CUT_DONE &&
-        ((slot != NULL && slot->remote.cutting) || (owed != NULL && owed->cut)))
+        ((slot != NULL && slot->remote->cutting) || (owed != NULL && owed->cut)))
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
-    if (slot->open.on && !slot->remote.computed && !slot->stopping)
-        return slot->remote.arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
-    if (!slot->remote.arrived && !slot->open.on)
-        return slot->remote.queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
-    if (slot->remote.computed)
+    if (slot->open.on && !cv_is_computed(&slot->remote->facts) && !slot->stopping)
+        return cv_has_arrived(&slot->remote->facts) ? CV_STAGE_SHUT : CV_STAGE_OPEN;
+    if (!cv_has_arrived(&slot->remote->facts) && !slot->open.on)
+        return slot->remote->queue != NULL ? CV_STAGE_SENDING : CV_STAGE_SENT;
+    if (cv_is_computed(&slot->remote->facts))
         return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
     return slot->stopping ? CV_STAGE_STOPPING : CV_STAGE_ARRIVED;
 }
@@ -125,7 +57,7 @@ static enum cv_stage seat_stage(const struct cv_host *host,
 {
     const struct cv_host_seat *seat = &host->seats[head->peer];
 
-    if (head->type == CV_FRAME_HAS_LEFT && seat->leaving)
+    if (head->type == CV_FRAME_HAS_LEFT && seat->command == CV_SEAT_LEAVING)
         return CV_STAGE_LEAVING;
     if (!host->hosts->terms.persistent)
         return CV_STAGE_PLAIN;
@@ -133,7 +65,7 @@ static enum cv_stage seat_stage(const struct cv_host *host,
         return CV_STAGE_IDLE;
     if (seat->silent >= seat->given)
         return CV_STAGE_TOLD;
-    return seat->leaving ? CV_STAGE_LEAVING : CV_STAGE_STAYS;
+    return seat->command == CV_SEAT_LEAVING ? CV_STAGE_LEAVING : CV_STAGE_STAYS;
 }
 
 enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_head *head,
@@ -156,8 +88,6 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
     return piece_stage(host, head, out_slot);
 }
 
-/* --- what is owed ------------------------------------------------------------------------- */
-
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
 {
     struct cv_expected_frame *grown = host->owed;
@@ -168,11 +98,13 @@ void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bo
         grown =
             cv_grow(host->owed, &host->owed_room, host->nowed + 1, sizeof *host->owed);
     if (grown == NULL)
-        return; /* it will be taken for a liar when it says so */
+        return; /* the host will be lost when the frame arrives */
     host->owed = grown;
-    host->owed[host->nowed++] = (struct cv_expected_frame){
-        .number = slot->remote.number, .seat = slot->remote.seat, .end = end, .cut = cut
-    };
+    host->owed[host->nowed++] =
+        (struct cv_expected_frame){ .number = slot->remote->facts.number,
+                                    .seat = slot->remote->seat,
+                                    .end = end,
+                                    .cut = cut };
 }
 
 void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)
@@ -187,4 +119,27 @@ void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)
         owed->end = false;
     if (!owed->cut && !owed->end)
         *owed = host->owed[--host->nowed];
+}
+
+void cv_host_accuse(struct cv_host *host, const char *format, ...)
+{
+    struct cleave_error err;
+    char text[300];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cv_fail(&err, CLEAVE_EINPUT, "broke the protocol: %s", text);
+    cv_link_break(&host->link, &err);
+}
+
+bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
+                   const struct cv_frame_head *head)
+{
+    const char *refused = cv_frame_refused_by_host(stage, head->type);
+
+    if (refused != NULL)
+        cv_host_accuse(host, "%s %s", cv_frame_name(head->type), refused);
+    return refused == NULL;
 }

@@ -1,30 +1,26 @@
-/* hosts.c -- all other machines of a run. SPDX-License-Identifier: MIT */
-#include "run/hosts/hosts.h"
+/* hosts.c -- the list of hosts of a run, and how long a run waits for them.
+ * SPDX-License-Identifier: MIT */
+#include "run/hosts/hosts_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/fail.h"
-#include "run/hosts/remote_item.h"
-#include "run/hosts/remote_slot.h"
+#include "model/platform/generate.h"
 #include "run/input/source.h"
 
-enum { GOODBYE_MS = 1000 }; /* until commands that connect have ended by themselves */
+enum { GOODBYE_MS = 1000 }; /* for commands that connect to end by themselves */
 
 void cv_hosts_init(struct cv_hosts *hosts)
 {
-    hosts->waiting_end = &hosts->waiting;
-    hosts->piece_frame = cv_remote_frame;
-    hosts->pieces_lost = cv_remote_lose;
-    hosts->settled = cv_hosts_settled;
+    hosts->waiting.end = &hosts->waiting.first;
     cv_arena_init(&hosts->arena);
 }
 
-/* Let workers see the end of their input and go; all at the same time. */
+/* Close all links at the same time, so that workers end. */
 static void close_worker_inputs(struct cv_hosts *hosts)
 {
     const double until_s = cv_clock_s() + GOODBYE_MS / 1000.0;
@@ -45,8 +41,7 @@ void cv_hosts_done(struct cv_hosts *hosts)
 {
     if (hosts->count > 0)
         close_worker_inputs(hosts);
-    if (hosts->told_s > 0)
-        cv_poller_cancel(hosts->poller, &hosts->hush);
+    cv_poller_cancel(hosts->poller, &hosts->hush);
     cv_hosts_connect_no_more(hosts);
     cv_hosts_tell_rest(hosts);
     for (size_t i = 0; i < hosts->count; i++) {
@@ -86,7 +81,7 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
     const size_t count = cv_source_inputs(hosts->source);
     bool wanted = false;
 
-    if (hosts->terms.items) /* their files are looked at one by one */
+    if (hosts->terms.items) /* their files are described one by one */
         return cv_hosts_base(hosts, err);
 
     for (size_t i = 0; i < hosts->count; i++)
@@ -94,7 +89,7 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
     for (size_t i = 0; i < count; i++) {
         const struct cv_input input = cv_source_input(hosts->source, i);
 
-        /* Standard input is seen by nobody else. */
+        /* Only this process reads its standard input. */
         wanted = wanted && input.size >= 0 && strcmp(input.path, "-") != 0;
         hosts->packed = hosts->packed || input.packed;
     }
@@ -125,9 +120,8 @@ static const char **copy_words(struct cv_arena *arena, const char *const *words)
     return copy;
 }
 
-/* The copies of cleave that it may ask for. */
 static bool keep_copies(struct cv_arena *arena, const struct cleave_host *request,
-                        struct cv_push *out)
+                        struct cv_host *out)
 {
     struct cleave_copy *copies = cv_array(arena, request->ncopies, sizeof *copies);
 
@@ -164,7 +158,6 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->name = cv_arena_text(&hosts->arena, request->name);
     host->words =
         request->connect != NULL ? copy_words(&hosts->arena, request->connect) : NULL;
-    host->push.process.pidfd = -1;
     host->channel = request->connect != NULL ? NULL : request->channel;
     host->given =
         request->connect != NULL || request->channel != NULL ? -1 : request->link;
@@ -184,8 +177,41 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     hosts->items[hosts->count++] = host;
     if (host->name == NULL || (request->slots > 0 && host->seats == NULL) ||
         (request->connect != NULL && host->words == NULL) ||
-        !keep_copies(&hosts->arena, request, &host->push))
+        !keep_copies(&hosts->arena, request, host))
         return cv_fail_memory(err, "the hosts");
     *out = host;
     return CLEAVE_OK;
+}
+
+/* --- the wait for hosts ------------------------------------------------------------- */
+
+/* A policy that does not take joiners waits for all hosts. Other policies begin with
+ * the hosts that are ready: at once if the policy counts hosts that are about to join,
+ * else after a second, so that the first host does not get everything. */
+
+/* Time in all, and since the last host was ready. */
+static const struct cv_patience LONG = { 1, INFINITY }, SHORT = { 0.5, 0.2 };
+
+/* No costs are known. If they are, plans are made for all hosts. */
+static bool is_nominal(const struct cleave_platform *platform)
+{
+    const struct cleave_worker *workers = cleave_platform_workers(platform);
+
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        if (!cv_is_nominal(&workers[w]))
+            return false;
+    return true;
+}
+
+struct cv_patience cv_connect_wait_of(const struct cleave_platform *platform,
+                                      const struct cleave_policy *policy, bool opens)
+{
+    if (!policy->takes_joiners)
+        return (struct cv_patience){ INFINITY, INFINITY };
+    return policy->opens_chunks && opens && is_nominal(platform) ? SHORT : LONG;
+}
+
+bool cv_connect_wait_is_short(const struct cv_patience *patience)
+{
+    return isfinite(patience->gap_s);
 }

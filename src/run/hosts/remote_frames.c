@@ -1,25 +1,270 @@
-/* remote_frames.c -- what hosts say of their pieces and slots. SPDX-License-Identifier: MIT */
+/* remote_frames.c -- frames of ready hosts about their pieces and slots.
+ * SPDX-License-Identifier: MIT */
+#include "run/hosts/hosts_internal.h"
+
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "run/hosts/remote_end.h"
-#include "run/hosts/remote_host.h"
-#include "run/hosts/remote_item.h"
-#include "run/hosts/remote_open.h"
-#include "run/hosts/remote_packed.h"
-#include "run/hosts/remote_slot.h"
+#include "run/input/source.h"
 #include "run/slot/slot.h"
 
-/* --- of pieces ---------------------------------------------------------------------------- */
+/* --- the end of a piece ------------------------------------------------------------- */
+
+/* The numbers in END agree with the bytes that were sent and received. Else the host
+ * is lost. */
+static bool check_end(struct cv_host *host, const struct cv_slot *slot,
+                      const struct cv_remote_end *end)
+{
+    const struct cv_remote *remote = slot->remote;
+    const uint64_t whole =
+        cv_is_packed(remote) ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
+    /* The command of an open piece may end before it has read all of it. */
+    const bool cut_short = remote->facts.progress == CV_PIECE_CUT_SHORT;
+
+    if (!cv_is_computed(&remote->facts) && (end->flags & CV_END_STOPPED) != 0)
+        return true;
+    if (!cv_is_computed(&remote->facts))
+        cv_host_accuse(host, "END of a command that has not ended");
+    else if (!(cut_short && end->come < remote->sent) &&
+             (end->come != remote->sent || end->come_sum != remote->sent_sum))
+        cv_host_accuse(host,
+                       "%llu bytes of a piece were sent there, and %llu%s have come",
+                       (unsigned long long)remote->sent, (unsigned long long)end->come,
+                       end->come == remote->sent ? " others" : "");
+    else if (cut_short ? end->given > whole : end->given != whole)
+        cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
+                       (unsigned long long)whole, (unsigned long long)end->given);
+    else if (!host->hosts->keeps &&
+             (end->output != remote->heard || end->output_sum != remote->output_sum))
+        cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have come",
+                       (unsigned long long)end->output, (unsigned long long)remote->heard,
+                       end->output == remote->heard ? " others" : "");
+    else
+        return true;
+    return false;
+}
+
+/* The host does not see a file of an item: this item and all others are sent with
+ * their files. */
+static void send_again(struct cv_host *host, struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!host->blind)
+        cv_hosts_note(host->hosts,
+                      "%s: does not see the files of items, which are sent: %s",
+                      host->name, host->fault);
+    host->blind = true;
+    host->based = false;
+    cv_limit_over(slot);
+    cv_item_forget(slot);
+    cv_remote_drop_store(slot);
+    if (slot->stopping) {
+        slot->busy = false;
+        slot->events->ended(slot->context, slot, CV_SLOT_STOPPED);
+    } else if (cv_remote_start(slot, &err) != CLEAVE_OK) {
+        slot->events->broke(slot->context, &err);
+    }
+}
+
+/* Output of a lost piece is dropped, unless some was written: then its complete lines
+ * are kept, or all of it if the next attempt compares it. */
+static void lose_output(struct cv_slot *slot)
+{
+    if (cv_slot_passed(slot) == 0)
+        cv_remote_drop_store(slot);
+    else if (slot->remote->host->hosts->terms.lines)
+        cv_chunk_output_keep_lines(slot->store);
+}
+
+/* Without blame: the piece was not started, or the host was told to end. */
+static void give_back(struct cv_slot *slot)
+{
+    slot->remote->facts.was_running = false;
+    lose_output(slot);
+    slot->fault = "was given back";
+    slot->events->ended(slot->context, slot,
+                        slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+}
+
+static void take_back(struct cv_host *host, struct cv_slot *slot)
+{
+    if (!host->noticed) {
+        cv_host_accuse(host, "BACK of a host that stays");
+        return;
+    }
+    cv_host_owes(host, slot, false, slot->remote->cutting);
+    cv_remote_cut_answered(slot, false);
+    cv_item_forget(slot);
+    slot->busy = false;
+    cv_limit_over(slot);
+    give_back(slot);
+}
+
+/* The rest of the output follows the lines that were written before. */
+static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *err)
+{
+    unsigned char room[16 * 1024];
+    size_t length = 1;
+
+    while (length > 0) {
+        const void *bytes = NULL;
+
+        CV_TRY(
+            cv_chunk_output_read(slot->store, room, sizeof room, &bytes, &length, err));
+        CV_TRY(cv_line_output_take(slot, bytes, length, err));
+    }
+    return cv_line_output_end(slot, err);
+}
+
+static void apply_end(struct cv_host *host, struct cv_slot *slot,
+                      const struct cv_remote_end *end)
+{
+    const bool stopped = (end->flags & CV_END_STOPPED) != 0;
+    struct cv_remote *remote = slot->remote;
+    enum cv_slot_end how = CV_SLOT_DONE;
+    struct cleave_error err;
+
+    cv_shown(end->fault, strlen(end->fault), host->fault, sizeof host->fault);
+    slot->process.exit_code = (int)end->exit_code;
+    slot->process.signal = (int)end->signal;
+    slot->timed_out = (end->flags & CV_END_TIMED_OUT) != 0;
+    if ((end->flags & CV_END_UNSEEN) != 0) {
+        send_again(host, slot);
+        return;
+    }
+    if (slot->items != NULL &&
+        !cv_item_unpack(slot, end->flags == 0, host->fault, sizeof host->fault)) {
+        cv_host_accuse(host, "files that were not asked for, or not all of them");
+        return;
+    }
+    cv_item_forget(slot);
+    slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
+    remote->facts.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
+    remote->facts.kept = host->hosts->keeps ? end->output : 0;
+    remote->facts.hash = end->hash;
+    /* Less than the whole piece, if the command of an open piece ended early. */
+    remote->facts.given = end->given;
+    remote->facts.hashed = (host->shares || cv_is_packed(remote)) &&
+                           end->given == cv_slot_whole(&slot->piece);
+    if (slot->open.on && end->after_s > 0)
+        slot->open.read_s = fmax(slot->start_s, remote->facts.computed_s - end->after_s);
+    cv_host_owes(host, slot, false, remote->cutting);
+    cv_remote_cut_answered(slot, false);
+    if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
+        slot->events->broke(slot->context, &err);
+    slot->busy = false;
+    if (!cv_has_arrived(&remote->facts)) /* of an open piece, bytes may be on their way */
+        cv_send_over(slot);
+    cv_limit_over(slot);
+    if (!stopped)
+        host->tries = 0; /* it is useful */
+    if (stopped)
+        how = CV_SLOT_STOPPED;
+    else if (slot->timed_out)
+        how = CV_SLOT_TIMED_OUT;
+    else if (end->flags != 0 || (slot->items != NULL && slot->fault != NULL))
+        how = CV_SLOT_FAILED;
+    if (how == CV_SLOT_FAILED && host->noticed)
+        give_back(slot); /* the signal for the host may have ended its command, too */
+    else
+        slot->events->ended(slot->context, slot, how);
+}
+
+/* If the body cannot be decoded here either, the file is damaged, and the run fails.
+ * Else the host is lost. Always false. */
+static bool judge_spoiled(struct cv_host *host, struct cv_slot *slot,
+                          const struct cv_remote_end *end)
+{
+    char shown[160];
+    struct cleave_error err;
+
+    if (cv_source_try(host->hosts->source, &slot->piece, &err) != CLEAVE_OK)
+        slot->events->broke(slot->context, &err);
+    else
+        cv_host_accuse(host, "a chunk that can be decoded here cannot be there: %s",
+                       cv_shown(end->fault, strlen(end->fault), shown, sizeof shown));
+    return false;
+}
+
+static void take_end(struct cv_host *host, struct cv_slot *slot,
+                     const unsigned char *payload, size_t length)
+{
+    struct cv_arena arena;
+    struct cv_remote_end end;
+
+    cv_arena_init(&arena);
+    if (!cv_unpack_end(payload, length, &arena, &end) ||
+        ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)) ||
+        ((end.flags & CV_END_SPOILED) != 0 &&
+         (!cv_is_packed(slot->remote) || slot->remote->packed.source == CV_BODY_FETCHED)))
+        cv_host_accuse(host, "END that says what cannot be");
+    else if (check_end(host, slot, &end) &&
+             ((end.flags & CV_END_SPOILED) == 0 || slot->stopping ||
+              judge_spoiled(host, slot, &end)))
+        apply_end(host, slot, &end);
+    cv_arena_done(&arena);
+}
+
+/* --- the loss of a host ------------------------------------------------------------- */
+
+/* The piece has a command, or waits for its turn. */
+static bool is_there(const struct cv_slot *slot)
+{
+    return slot->busy && !cv_is_computed(&slot->remote->facts) &&
+           (cv_has_arrived(&slot->remote->facts) ||
+            (slot->open.on && cv_is_announced(&slot->remote->facts)));
+}
+
+/* Each seat runs one command; other pieces wait. */
+static bool is_at_work(const struct cv_slot *slot)
+{
+    const struct cv_slot *other = slot->remote->host->first_slot;
+
+    if (!is_there(slot))
+        return false;
+    for (; other != NULL; other = other->remote->next_slot)
+        if (is_there(other) && other->remote->seat == slot->remote->seat &&
+            other->remote->facts.number < slot->remote->facts.number)
+            return false;
+    return true;
+}
+
+void cv_remote_lose(struct cv_host *host)
+{
+    for (struct cv_slot *slot = host->first_slot; slot != NULL;
+         slot = slot->remote->next_slot)
+        slot->remote->facts.was_running =
+            !host->leaving && !host->stuck && is_at_work(slot);
+    host->nowed = 0;
+    memset(host->seats, 0, host->slots * sizeof *host->seats);
+    for (struct cv_slot *slot = host->first_slot; slot != NULL;
+         slot = slot->remote->next_slot) {
+        cv_limit_over(slot);
+        if (!slot->busy)
+            continue;
+        cv_send_over(slot);
+        lose_output(slot);
+        cv_remote_cut_answered(slot, false);
+        slot->busy = false;
+        cv_item_forget(slot);
+        slot->fault = "was on a host that is gone";
+        slot->events->ended(slot->context, slot,
+                            slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+    }
+}
+
+/* --- frames ------------------------------------------------------------------------- */
 
 static void take_got(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)
 {
     const bool last = (head->flags & CV_FRAME_LAST) != 0;
-    const struct cv_remote *remote = &slot->remote;
+    struct cv_remote *remote = slot->remote;
 
     if (head->value > remote->sent || head->value < remote->acked ||
-        (last && (remote->queued || head->value != remote->sent ||
+        (last && (remote->queue != NULL || head->value != remote->sent ||
                   (slot->open.on && !remote->last_sent)))) {
         cv_host_accuse(host, "GOT of %llu bytes where %llu were sent",
                        (unsigned long long)head->value, (unsigned long long)remote->sent);
@@ -29,30 +274,33 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
     if (slot->open.on && remote->bound_s <= 0) {
-        slot->remote.bound_s = cv_clock_s();
+        remote->bound_s = cv_clock_s();
         cv_limit_set(slot);
     }
-    if (!last && slot->open.on && !remote->queued && !remote->waiting &&
-        head->value == remote->sent)
-        cv_send_over(slot); /* others may use the port until there is more */
+    if (!last && slot->open.on && remote->queue == NULL && head->value == remote->sent)
+        cv_send_over(slot); /* other pieces may use the port until there is more */
     if (!last)
         return;
-    slot->remote.arrived = true;
+    remote->facts.progress = CV_PIECE_ARRIVED;
     cv_send_over(slot);
     slot->events->arrived(slot->context, slot);
-    slot->remote.arrived_s = cv_clock_s();
+    remote->facts.arrived_s = cv_clock_s();
     cv_limit_set(slot);
 }
 
-/* Bytes of its output, or of what comes behind it. They are kept until its end has said that they
- * are all. */
+static void count_output(struct cv_remote *remote, const struct cv_frame_head *head)
+{
+    remote->output_sum = cv_frame_sum(remote->output_sum, head);
+    remote->heard += head->length;
+}
+
+/* Output, or files of an item. Kept until END confirms that this is all. */
 static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
                         const unsigned char *payload)
 {
     struct cleave_error err;
 
-    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
-    slot->remote.heard += head->length;
+    count_output(slot->remote, head);
     if ((head->value != 0 && slot->items != NULL
              ? cv_item_take_back(slot, payload, head->length, &err)
              : cv_chunk_output_write(slot->store, payload, head->length, &err)) !=
@@ -60,43 +308,38 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
         slot->events->broke(slot->context, &err);
 }
 
-/* While its command runs. They are gone before it is compared what was sent and has come, so
- * each says how many there were before; and one that has been given nothing has nothing to
- * say. */
+/* Lines of a running command are written before END can be compared, so each frame has
+ * the number of bytes before it. A command without input has no output to show. */
 static void take_lines(struct cv_host *host, struct cv_slot *slot,
                        const struct cv_frame_head *head, const unsigned char *payload)
 {
     struct cleave_error err;
 
-    if (!(host->hosts->terms.lines || slot->remote.wanted) ||
+    if (!(host->hosts->terms.lines || slot->remote->wanted) ||
         (slot->open.on && !slot->open.bound)) {
         cv_host_accuse(host, "LINES that nobody asked for");
         return;
     }
-    if (head->value != slot->remote.heard) {
+    if (head->value != slot->remote->heard) {
         cv_host_accuse(host, "LINES behind %llu bytes where %llu have come",
                        (unsigned long long)head->value,
-                       (unsigned long long)slot->remote.heard);
+                       (unsigned long long)slot->remote->heard);
         return;
     }
-    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
-    slot->remote.heard += head->length;
-    slot->remote.early += head->length;
+    count_output(slot->remote, head);
+    slot->remote->facts.early += head->length;
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
                         : cv_chunk_output_write_lines(slot->store, payload, head->length,
                                                       &err)) != CLEAVE_OK)
         slot->events->broke(slot->context, &err);
 }
 
-/* --- of slots rather than pieces ---------------------------------------------------------- */
-
-/* Any slot that stands for the seat. */
 static struct cv_slot *find_seat(const struct cv_host *host, uint32_t seat)
 {
     struct cv_slot *slot = host->first_slot;
 
-    while (slot != NULL && slot->remote.seat != seat)
-        slot = slot->remote.next_slot;
+    while (slot != NULL && slot->remote->seat != seat)
+        slot = slot->remote->next_slot;
     return slot;
 }
 
@@ -113,7 +356,7 @@ static void take_left(struct cv_host *host, const struct cv_frame_head *head,
     if (!cv_unpack_end(payload, head->length, &arena, &end)) {
         cv_host_accuse(host, "LEFT that says what cannot be");
     } else if (slot != NULL) {
-        struct cv_slot shown = *slot; /* it may have a piece already */
+        struct cv_slot shown = *slot; /* the slot may have another piece */
 
         cv_shown(end.fault, strlen(end.fault), fault, sizeof fault);
         shown.process.exit_code = (int)end.exit_code;
@@ -136,57 +379,53 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
             slot->events->silent(slot->context, slot);
         return;
     }
-    seat->leaving = false;
-    for (; slot != NULL; slot = slot->remote.next_slot)
-        if (slot->remote.seat == head->peer) {
-            slot->remote.has_left = true;
+    seat->command = CV_SEAT_EMPTY;
+    for (; slot != NULL; slot = slot->remote->next_slot)
+        if (slot->remote->seat == head->peer)
             cv_limit_over(slot);
-        }
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head)
 {
     if (head->value != 0)
-        slot->piece = slot->remote.shorter;
+        slot->piece = slot->remote->shorter;
     if (head->value != 0 && slot->open.on)
         cv_packed_changed(slot);
     cv_remote_cut_answered(slot, head->value != 0);
-    if (slot->busy && slot->open.on && !slot->remote.computed)
+    if (slot->busy && slot->open.on && !cv_is_computed(&slot->remote->facts))
         cv_remote_open_cut(slot, head->value != 0);
 }
 
 void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head, const unsigned char *payload)
 {
-    if (head->type == CV_FRAME_NOTICE) {
-        cv_host_notice(host);
-    } else if (head->type == CV_FRAME_LEFT) {
+    const double now_s = cv_clock_s();
+
+    if (slot != NULL && head->type != CV_FRAME_GOT && head->type != CV_FRAME_BACK &&
+        head->type != CV_FRAME_CUT_DONE)
+        host->progress_s = now_s;
+    if (head->type == CV_FRAME_LEFT) {
         take_left(host, head, payload);
     } else if (head->type == CV_FRAME_SILENT || head->type == CV_FRAME_HAS_LEFT) {
         take_seat_word(host, head);
-    } else if (slot == NULL) { /* it was given up, or is over */
+    } else if (slot == NULL) { /* the piece was given up */
         if (head->type == CV_FRAME_END || head->type == CV_FRAME_BACK)
-            host->seats[head->peer].free_s = host->progress_s = cv_clock_s();
+            host->seats[head->peer].free_s = host->progress_s = now_s;
         cv_host_paid(host, head);
     } else if (head->type == CV_FRAME_GOT) {
         take_got(host, slot, head);
     } else if (head->type == CV_FRAME_COMPUTED) {
-        slot->remote.computed = true;
-        slot->remote.computed_s = host->seats[head->peer].free_s = cv_clock_s();
-        host->progress_s = slot->remote.computed_s;
+        slot->remote->facts.progress =
+            cv_has_arrived(&slot->remote->facts) ? CV_PIECE_COMPUTED : CV_PIECE_CUT_SHORT;
+        slot->remote->facts.computed_s = host->seats[head->peer].free_s = now_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
-        host->progress_s = cv_clock_s();
         take_output(slot, head, payload);
     } else if (head->type == CV_FRAME_LINES) {
-        host->progress_s = cv_clock_s();
         take_lines(host, slot, head, payload);
     } else if (head->type == CV_FRAME_END) {
-        host->progress_s = cv_clock_s();
-        cv_remote_take_end(host, slot, payload, head->length);
+        take_end(host, slot, payload, head->length);
     } else if (head->type == CV_FRAME_BACK) {
-        cv_remote_take_back(host, slot);
+        take_back(host, slot);
     } else if (head->type == CV_FRAME_CUT_DONE) {
         take_cut_done(slot, head);
     } else {

@@ -1,6 +1,6 @@
-/* remote_item.c -- an item for another machine: its command and its files there.
+/* remote_item.c -- items on hosts: the message with the command, and the files.
  * SPDX-License-Identifier: MIT */
-#include "run/hosts/remote_item.h"
+#include "run/hosts/hosts_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,28 +10,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cleave/execute.h>
-
-#include "base/fail.h"
-#include "run/hosts/remote_host.h"
+#include "base/write_all.h"
 #include "run/common/transfer.h"
-#include "run/wire/item_message.h"
 
 struct cv_item_message_out {
     struct cv_packer head;
-    char **sends, **returns; /* owned: blocks of names as they are here             */
-    struct cv_item_message_file
-        *files;        /* owned                                               */
-    const char **here; /* owned: their names here                             */
+    char **sends, **returns;            /* owned: blocks of local names */
+    struct cv_item_message_file *files; /* owned */
+    const char **here;                  /* owned: local names of `files` */
     uint64_t nfiles, nbase, body;
     char fault[300];
-    size_t
-        open; /* which of them is open, + 1                                           */
-    int fd;   /* owned: it; -1                                                        */
-    bool bad; /* one of them was not what it was when it was announced                */
+    size_t open;                  /* 1 + index of the open file; 0: none */
+    int fd;                       /* owned; -1 */
+    bool bad;                     /* a file was not as announced */
+    struct cv_chunk_output *back; /* owned: files that return; or NULL */
 };
-
-/* --- what goes there ---------------------------------------------------------------------- */
 
 static size_t count(char *const *names)
 {
@@ -60,8 +53,7 @@ static enum cleave_status look(const char *here, bool shared,
     if (status == CLEAVE_OK) {
         out->size = (uint64_t)facts.st_size;
         out->mode = facts.st_mode & 0777;
-        out->mtime_ns =
-            (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+        out->mtime_ns = cv_stat_mtime_ns(&facts);
         out->travels = !shared;
         if (shared)
             status = cv_remote_ends(fd, out->size, here, &out->ends, err);
@@ -81,12 +73,12 @@ enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *er
     return CLEAVE_OK;
 }
 
-/* What is wrong with a file is said by the host as the fault of the item, like any other. */
+/* A problem with a file is a fault of the item, which the host reports as any other. */
 static enum cleave_status look_at_files(const struct cv_slot *slot,
                                         struct cv_item_message_out *message,
                                         struct cleave_error *err)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     const char *const *base = host->hosts->terms.base_files;
     const size_t nsends = count(message->sends);
     struct cleave_error why;
@@ -117,9 +109,9 @@ static enum cleave_status look_at_files(const struct cv_slot *slot,
             snprintf(message->fault, sizeof message->fault, "%.290s", why.text);
     message->nbase = nbase;
     message->nfiles = nbase + nsends;
-    if (message->fault[0] != '\0') /* nothing is sent then */
+    if (message->fault[0] != '\0') /* nothing is sent */
         message->nbase = message->nfiles = message->body = 0;
-    message->body++; /* the byte behind them */
+    message->body++; /* the byte after the files */
     return CLEAVE_OK;
 }
 
@@ -131,7 +123,7 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     const char **there = calloc(nreturns + 1, sizeof *there);
     char chunk[40], place[40];
     const char *told[] = { chunk, place, NULL };
-    /* The words are only read. */
+    /* Only read. */
     union {
         char **in;
         const char **out;
@@ -141,22 +133,22 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     if (there == NULL)
         return cv_fail_memory(err, "the files of an item");
     for (size_t i = 0; i < nreturns; i++) {
-        there[i] = ""; /* of one with a fault */
+        there[i] = ""; /* for an item with a fault */
         (void)cv_item_transfer_name(message->returns[i], &there[i], &ignored);
     }
     snprintf(chunk, sizeof chunk, "CLEAVE_CHUNK=%llu",
              (unsigned long long)slot->piece.begin + 1);
     snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
-    cv_pack_parcel(&message->head,
-                   &(struct cv_item_message){ .item = slot->piece.begin,
-                                              .words = said.out,
-                                              .told = told,
-                                              .returns = there,
-                                              .files = message->files,
-                                              .nfiles = message->nfiles,
-                                              .nbase = message->nbase,
-                                              .errors = items->errors != NULL,
-                                              .fault = message->fault });
+    cv_pack_item(&message->head,
+                 &(struct cv_item_message){ .item = slot->piece.begin,
+                                            .words = said.out,
+                                            .told = told,
+                                            .returns = there,
+                                            .files = message->files,
+                                            .nfiles = message->nfiles,
+                                            .nbase = message->nbase,
+                                            .errors = items->errors != NULL,
+                                            .fault = message->fault });
     free(there);
     return message->head.failed ? cv_fail_memory(err, "the words of an item") : CLEAVE_OK;
 }
@@ -171,7 +163,7 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
     char **words = NULL;
 
     cv_item_forget(slot);
-    slot->remote.message = message;
+    slot->remote->message = message;
     if (message == NULL)
         return cv_fail_memory(err, "an item");
     message->fd = -1;
@@ -187,23 +179,23 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
         status = pack(slot, message, words, err);
     free(words);
     if (status == CLEAVE_OK && message->fault[0] == '\0')
-        slot->remote.host->based = true;
+        slot->remote->host->based = true;
     return status;
 }
 
 uint64_t cv_item_head(const struct cv_slot *slot)
 {
-    return slot->remote.message != NULL ? slot->remote.message->head.length : 0;
+    return slot->remote->message != NULL ? slot->remote->message->head.length : 0;
 }
 
 uint64_t cv_item_body(const struct cv_slot *slot)
 {
-    return slot->remote.message != NULL ? slot->remote.message->body : 0;
+    return slot->remote->message != NULL ? slot->remote->message->body : 0;
 }
 
 bool cv_item_is_shared(const struct cv_slot *slot)
 {
-    const struct cv_item_message_out *message = slot->remote.message;
+    const struct cv_item_message_out *message = slot->remote->message;
 
     for (size_t i = 0; message != NULL && i < message->nfiles; i++)
         if (!message->files[i].travels)
@@ -211,7 +203,7 @@ bool cv_item_is_shared(const struct cv_slot *slot)
     return false;
 }
 
-/* Zeros are sent in the place of what is not there any more: so much was announced. */
+/* If bytes are missing, zeros are sent instead: their number was announced. */
 static size_t read_file(struct cv_item_message_out *message, size_t which,
                         uint64_t offset, void *out, size_t max)
 {
@@ -238,7 +230,7 @@ static size_t read_file(struct cv_item_message_out *message, size_t which,
 
 size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
 {
-    struct cv_item_message_out *message = slot->remote.message;
+    struct cv_item_message_out *message = slot->remote->message;
     unsigned char end;
 
     if (at < message->head.length) {
@@ -257,52 +249,44 @@ size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
         at -= size;
     }
     cv_close(&message->fd);
-    end = message->bad ? CV_PARCEL_BAD : CV_PARCEL_GOOD;
+    end = message->bad ? CV_ITEM_BAD : CV_ITEM_GOOD;
     memcpy(out, &end, 1);
     return 1;
 }
 
-/* --- what comes back ---------------------------------------------------------------------- */
+/* --- files that return -------------------------------------------------------------- */
 
 enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err)
 {
-    if (slot->remote.back == NULL)
-        CV_TRY(cv_chunk_output_open(slot->outputs, &slot->remote.back, err));
-    return cv_chunk_output_write(slot->remote.back, bytes, length, err);
+    struct cv_item_message_out *message = slot->remote->message;
+
+    if (message->back == NULL)
+        CV_TRY(cv_chunk_output_open(slot->outputs, &message->back, err));
+    return cv_chunk_output_write(message->back, bytes, length, err);
 }
 
-/* Standard error goes where it is asked for. */
+/* To the descriptor for standard error of the item. */
 static enum cleave_status put_errors(const struct cv_slot *slot, int fd, uint64_t at,
                                      uint64_t size, struct cleave_error *err)
 {
     const struct cleave_items *items = slot->items;
-    char bytes[16 * 1024];
-    int to = -1;
-    bool good = true;
+    int to = -1, reason;
 
     CV_TRY(items->errors(items->context, slot->piece.begin, &to, err));
-    while (good && size > 0) {
-        const ssize_t got =
-            pread(fd, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes,
-                  (off_t)at);
-
-        good = got > 0 && write(to, bytes, (size_t)got) == got;
-        at += good ? (uint64_t)got : 0;
-        size -= good ? (uint64_t)got : 0;
-    }
+    reason = cv_copy_range(fd, at, at + size, to);
     close(to);
-    return good ? CLEAVE_OK
-                : cv_fail(err, CLEAVE_EENGINE, "cannot keep its standard error: %s",
-                          strerror(errno));
+    return reason == 0 ? CLEAVE_OK
+                       : cv_fail(err, CLEAVE_EENGINE,
+                                 "cannot keep its standard error: %s", strerror(reason));
 }
 
-/* The files, one after the other; the first fault is kept. */
+/* The first fault is kept. */
 static void put_files(const struct cv_slot *slot, const struct cv_item_message_back *back,
                       const struct cv_taken *taken, uint64_t at, bool done, char *fault,
                       size_t size)
 {
-    char *const *names = slot->remote.message->returns;
+    char *const *names = slot->remote->message->returns;
     const size_t first = slot->items->errors != NULL;
 
     for (size_t i = 0; i < back->nfiles; i++) {
@@ -330,7 +314,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_item_message_b
     }
 }
 
-/* The head of what came, if it is about what was asked for and its files are all there. */
+/* The header is valid and fits the request, and all bytes of the files are there. */
 static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
                       struct cv_arena *arena, struct cv_item_message_back *out,
                       uint64_t *out_at)
@@ -346,7 +330,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
         pread(taken->fd, number, sizeof number, (off_t)taken->begin) != sizeof number)
         return false;
     length = cv_unpack_number(&unpacker);
-    if (length > all - sizeof number || length > CV_PARCEL_HEAD_MOST)
+    if (length > all - sizeof number || length > CV_ITEM_HEAD_MOST)
         return false;
     *out_at = taken->begin + sizeof number + length;
     head = cv_array(arena, (size_t)length + 1, 1);
@@ -354,7 +338,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
            pread(taken->fd, head, (size_t)length, (off_t)(*out_at - length)) ==
                (ssize_t)length &&
            cv_unpack_back(head, (size_t)length, arena, out) &&
-           out->nfiles == count(slot->remote.message->returns) +
+           out->nfiles == count(slot->remote->message->returns) +
                               (slot->items->errors != NULL ? 1 : 0);
     for (uint64_t i = 0; good && i < out->nfiles; i++)
         files += out->files[i].travels ? out->files[i].size : 0;
@@ -363,7 +347,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
 
 bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 {
-    struct cv_chunk_output *store = slot->remote.back;
+    struct cv_chunk_output *store = slot->remote->message->back;
     struct cv_item_message_back back;
     struct cv_arena arena;
     struct cv_taken taken;
@@ -372,8 +356,8 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
     bool good;
 
     if (store == NULL)
-        return !done ||
-               (count(slot->remote.message->returns) == 0 && slot->items->errors == NULL);
+        return !done || (count(slot->remote->message->returns) == 0 &&
+                         slot->items->errors == NULL);
     if (cv_ordered_output_take(store, &taken, &err) != CLEAVE_OK) {
         slot->events->broke(slot->context, &err);
         return true;
@@ -386,21 +370,17 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
     return good;
 }
 
-/* --- the end ------------------------------------------------------------------------------ */
-
 void cv_item_forget(struct cv_slot *slot)
 {
-    struct cv_item_message_out *message = slot->remote.message;
+    struct cv_item_message_out *message = slot->remote->message;
 
-    if (slot->remote.back != NULL)
-        cv_chunk_output_drop(slot->remote.back);
-    slot->remote.back = NULL;
-    slot->remote.message = NULL;
+    slot->remote->message = NULL;
     if (message == NULL)
         return;
-    if (message->nbase > 0 && !slot->remote.arrived)
-        slot->remote.host->based = false; /* they may not have come */
+    if (message->nbase > 0 && !cv_has_arrived(&slot->remote->facts))
+        slot->remote->host->based = false; /* they may not have arrived */
     cv_close(&message->fd);
+    cv_chunk_output_drop(message->back);
     cv_pack_done(&message->head);
     free(message->sends);
     free(message->returns);

@@ -1,24 +1,124 @@
-/* inflate_cells.h -- the bytes of blocks of deflate. SPDX-License-Identifier: MIT
+/* inflate_cells.h -- decoder of the symbols in a deflate block, a template.
+ * SPDX-License-Identifier: MIT
  *
- * Included by what defines CELL, the type that a byte is kept in. */
-#include "run/inflate/inflate_internal.h"
+ * The including file defines CELL, the type of one output byte. */
+#include <string.h>
+
+#include "run/inflate/inflate.h"
 
 enum {
-    SAFE_IN = 16,       /* bytes of input that a turn of the fast loop may look at */
-    SAFE_OUT = 4 + 288, /* cells that it may write: two pairs, a copy              */
+    LIT_BITS = 11,
+    DIST_BITS = 8,
+    CODE_BITS = 7,
 };
 
-static enum cv_inflate_state copy_stored(struct cv_inflate *inflate,
-                                         struct cv_inflate_input *in, CELL *base,
-                                         size_t *at, size_t room)
+/* A table entry. Bits 0 to 7: bits of the code and its extra bits. Bits 8 to 11: bits of the
+ * code. Bits 12 to 15: flags. Bits 16 and above: a literal, the base of a length or distance,
+ * or the index of a subtable. An entry with FLAG_PAIR has a second literal in bits 24 to 31,
+ * and bits 0 to 7 count both codes. */
+#define FLAG_LITERAL 0x4000u
+#define FLAG_PAIR 0x2000u
+#define FLAG_SPECIAL 0x8000u  /* one of the next two, or an invalid code */
+#define FLAG_SUBTABLE 0x2000u /* of 2 ^ (bits 8 to 11) entries           */
+#define FLAG_END 0x1000u      /* end of block                            */
+enum { PAIR_BIT = 13 };
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+/* Leaves 56 to 63 bits, or all that the input has. */
+static inline void fill_bits(struct cv_inflate *inflate, struct input *in)
+{
+    while (inflate->nbits < 56 && in->at < in->end) {
+        inflate->bits |= (uint64_t)*in->at++ << inflate->nbits;
+        inflate->nbits += 8;
+    }
+}
+
+static inline unsigned take_bits(struct cv_inflate *inflate, unsigned count)
+{
+    const unsigned value = (unsigned)(inflate->bits & ((1u << count) - 1));
+
+    inflate->bits >>= count;
+    inflate->nbits -= count;
+    return value;
+}
+
+static inline enum cv_inflate_state fail(struct cv_inflate *inflate, const char *why)
+{
+    inflate->why = why;
+    return CV_INFLATE_BAD;
+}
+
+/* False: too few bits for a whole code. */
+static inline bool look_up(struct cv_inflate *inflate, const uint32_t *table,
+                           unsigned bits, uint32_t *out)
+{
+    uint32_t entry = table[inflate->bits & ((1u << bits) - 1)];
+
+    if ((entry & FLAG_SPECIAL) != 0 && (entry & FLAG_SUBTABLE) != 0) {
+        if (inflate->nbits < bits)
+            return false;
+        take_bits(inflate, bits);
+        entry = table[(entry >> 16) + (inflate->bits & ((1u << (entry >> 8 & 15)) - 1))];
+    }
+    *out = entry;
+    return inflate->nbits >=
+           ((entry & FLAG_LITERAL) != 0 ? entry >> 8 & 15 : entry & 0xFF);
+}
+
+/* The base of the entry plus its extra bits. */
+static inline unsigned take_value(struct cv_inflate *inflate, uint32_t entry)
+{
+    const unsigned code = entry >> 8 & 15, extra = (entry & 0xFF) - code;
+
+    take_bits(inflate, code);
+    return (entry >> 16) + take_bits(inflate, extra);
+}
+
+static inline bool is_special(uint32_t entry)
+{
+    return (entry & FLAG_SPECIAL) != 0;
+}
+
+static inline uint64_t load_word(const uint8_t *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline void store_word(uint8_t *at, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(at, &word, sizeof word);
+}
+
+/* One step of a block header (inflate.c). CV_INFLATE_FULL: take the next step. */
+enum cv_inflate_state cv_inflate_head(struct cv_inflate *inflate, struct input *in);
+
+enum {
+    SAFE_IN = 16,       /* bytes that one turn of the fast loop may read          */
+    SAFE_OUT = 4 + 288, /* cells that it may write: two pairs of literals, a copy */
+};
+
+static enum cv_inflate_state copy_stored(struct cv_inflate *inflate, struct input *in,
+                                         CELL *base, size_t *at, size_t room)
 {
     while (inflate->stored > 0) {
         size_t some = inflate->stored;
 
         if (*at == room)
             return CV_INFLATE_FULL;
-        if (inflate->nbits >= 8) { /* whole bytes, as the head ends at one */
-            base[(*at)++] = (uint8_t)cv_inflate_take(inflate, 8);
+        if (inflate->nbits >= 8) { /* a multiple of 8: the header ends at a byte */
+            base[(*at)++] = (uint8_t)take_bits(inflate, 8);
             inflate->stored--;
             inflate->made++;
             continue;
@@ -29,7 +129,7 @@ static enum cv_inflate_state copy_stored(struct cv_inflate *inflate,
             some = (size_t)(in->end - in->at);
         if (some == 0)
             return CV_INFLATE_MORE;
-        inflate->bits = 0; /* the fast loop leaves there what it has not counted */
+        inflate->bits = 0; /* the fast loop may leave bits above nbits */
         for (size_t i = 0; i < some; i++)
             base[*at + i] = in->at[i];
         in->at += some;
@@ -41,7 +141,7 @@ static enum cv_inflate_state copy_stored(struct cv_inflate *inflate,
     return CV_INFLATE_FULL;
 }
 
-/* What is left of a copy, as far as there is room; false: there was not enough. */
+/* Continue a copy that did not fit. False: it still does not. */
 static bool copy_on(struct cv_inflate *inflate, CELL *base, size_t *at, size_t room)
 {
     while (inflate->length > 0 && *at < room) {
@@ -53,32 +153,31 @@ static bool copy_on(struct cv_inflate *inflate, CELL *base, size_t *at, size_t r
     return inflate->length == 0;
 }
 
-/* One symbol, with as much care as it takes at the ends of input and room. */
+/* Decode one symbol near the end of the input or output. */
 static enum cv_inflate_state one_symbol(struct cv_inflate *inflate, CELL *base,
                                         size_t *at)
 {
     const uint64_t bits = inflate->bits;
     const unsigned nbits = inflate->nbits;
     uint32_t entry;
-    bool enough = cv_inflate_look_up(inflate, inflate->lits, CV_INFLATE_LIT_BITS, &entry);
+    bool enough = look_up(inflate, inflate->lits, LIT_BITS, &entry);
 
-    if (enough && (entry & CV_INFLATE_LITERAL) != 0) {
-        cv_inflate_take(inflate, entry >> 8 & 15);
+    if (enough && (entry & FLAG_LITERAL) != 0) {
+        take_bits(inflate, entry >> 8 & 15);
         base[(*at)++] = (uint8_t)(entry >> 16);
         inflate->made++;
         return CV_INFLATE_FULL;
     }
-    if (enough && cv_inflate_is_special(entry)) {
-        if ((entry & CV_INFLATE_STOP) == 0)
-            return cv_inflate_fail(inflate, "a code that is none");
-        cv_inflate_take(inflate, entry & 0xFF);
+    if (enough && is_special(entry)) {
+        if ((entry & FLAG_END) == 0)
+            return fail(inflate, "an invalid code");
+        take_bits(inflate, entry & 0xFF);
         inflate->step = CV_INFLATE_AT_HEAD;
         return CV_INFLATE_FULL;
     }
     if (enough) {
-        inflate->length = cv_inflate_take_value(inflate, entry);
-        enough =
-            cv_inflate_look_up(inflate, inflate->dists, CV_INFLATE_DIST_BITS, &entry);
+        inflate->length = take_value(inflate, entry);
+        enough = look_up(inflate, inflate->dists, DIST_BITS, &entry);
     }
     if (!enough) {
         inflate->bits = bits;
@@ -86,15 +185,15 @@ static enum cv_inflate_state one_symbol(struct cv_inflate *inflate, CELL *base,
         inflate->length = 0;
         return CV_INFLATE_MORE;
     }
-    if (cv_inflate_is_special(entry))
-        return cv_inflate_fail(inflate, "a distance that is none");
-    inflate->distance = cv_inflate_take_value(inflate, entry);
+    if (is_special(entry))
+        return fail(inflate, "an invalid distance");
+    inflate->distance = take_value(inflate, entry);
     return inflate->distance > inflate->made
-               ? cv_inflate_fail(inflate, "a copy from before the start")
+               ? fail(inflate, "a copy from before the start")
                : CV_INFLATE_FULL;
 }
 
-/* The first eight bytes of what repeats the `back` bytes, less than eight, at `from`. */
+/* The `back` bytes at `from`, less than 8, repeated to 8 bytes. */
 static inline uint64_t repeated(const uint8_t *from, size_t back)
 {
     static const uint64_t times[] = {
@@ -108,10 +207,10 @@ static inline uint64_t repeated(const uint8_t *from, size_t back)
         0x0100000000000001u,
     };
 
-    return (cv_inflate_load(from) & ((1ull << 8 * back) - 1)) * times[back];
+    return (load_word(from) & ((1ull << 8 * back) - 1)) * times[back];
 }
 
-/* By eight, as the bytes may have been written just now, and by as many at a time. */
+/* Copy words of 8 bytes: a wider load of bytes that were just stored as words would wait. */
 static inline void copy_32(uint8_t *to, const uint8_t *from)
 {
     memcpy(to, from, 8);
@@ -120,9 +219,8 @@ static inline void copy_32(uint8_t *to, const uint8_t *from)
     memcpy(to + 24, from + 24, 8);
 }
 
-/* Up to 32 bytes too many are written behind: most copies are short, and of these no branch
- * has to be guessed. What repeats less than eight bytes is not read again and again, as that would wait for them to be
- * written. */
+/* Writes up to 32 bytes too many: most copies are short, and then no branch is mispredicted.
+ * A pattern of less than 8 bytes stays in a register: reading it back would wait for stores. */
 static inline void copy_match(CELL *to, unsigned distance, unsigned length)
 {
     static const uint8_t steps[] = { 8, 8, 8, 6, 8, 5, 6, 7 };
@@ -139,30 +237,30 @@ static inline void copy_match(CELL *to, unsigned distance, unsigned length)
         const uint64_t word = repeated(from, back);
 
         for (; at < end; at += steps[back])
-            cv_inflate_store(at, word);
+            store_word(at, word);
     }
 }
 
-/* The fast loop counts bits in the lowest byte of `nbits`: what is above it may be anything, as
- * entries are taken off as they are. A refill makes all 64 bits right, though only 56 or some more count. */
-#define REFILL()                                                                       \
-    (bits |= cv_inflate_load(from) << (nbits & 63), from += 7, from -= nbits >> 3 & 7, \
+/* The fast loop subtracts whole entries from nbits, so only its lowest byte is a count. A refill
+ * makes all 64 bits valid, though it counts only 56 to 63. */
+#define REFILL()                                                                 \
+    (bits |= load_word(from) << (nbits & 63), from += 7, from -= nbits >> 3 & 7, \
      nbits |= 56)
 #define NBITS() (nbits & 0xFF)
-/* Take an entry off, and keep what was before: its extra bits are there. */
+/* `saved` keeps the extra bits of the entry. */
 #define TAKE() (saved = bits, bits >>= entry & 63, nbits -= entry)
 #define GO_BACK() (from = from_first, bits = first, nbits = nfirst)
-/* An entry's value, with its extra bits, which are behind its code. */
+
 #define VALUE_OF()   \
     ((entry >> 16) + \
      (unsigned)((saved & ((1ull << (entry & 63)) - 1)) >> (entry >> 8 & 63)))
 #define SUB_OF(table) (table)[(entry >> 16) + (bits & ((1u << (entry >> 8 & 15)) - 1))]
-/* One literal or two: both places are written in any case. */
+/* Writes two literals; the second one counts if the entry has FLAG_PAIR. */
 #define WRITE(entry)                                                     \
     (to[0] = (uint8_t)((entry) >> 16), to[1] = (uint8_t)((entry) >> 24), \
-     to += 1 + ((entry) >> CV_INFLATE_PAIR_AT & 1))
-/* They are written after the next entry was looked up, which takes longest. */
-#define LITERAL()                      \
+     to += 1 + ((entry) >> PAIR_BIT & 1))
+/* Looks up the next entry, which takes longest, before it writes. */
+#define NEXT_LITERAL()                 \
     do {                               \
         literal = entry;               \
         entry = lits[bits & lit_mask]; \
@@ -170,21 +268,17 @@ static inline void copy_match(CELL *to, unsigned distance, unsigned length)
         WRITE(literal);                \
     } while (0)
 
-/* As long as there is much of both input and room. It stops before a symbol that takes more
- * care: an end, a mistake. Of the 64 bits after a refill three looks at literals take 33 at most, two and a length 42: the
- * next entry can be looked up in any case, which does not have to wait for the refill then; but for what a distance takes
- * and another look there may be too few. */
-static inline __attribute__((always_inline)) void turns(struct cv_inflate *inflate,
-                                                        struct cv_inflate_input *in,
-                                                        CELL *base, size_t *at,
-                                                        size_t room)
+/* The fast loop. It stops before an end of block, an invalid code, or the last SAFE_IN bytes of
+ * input or SAFE_OUT cells of output. Of the 64 bits after a refill, three lookups of literals use
+ * at most 33 and two with a length 42: enough are left to look up the next entry before the next
+ * refill. Only a distance and a further lookup may need more. */
+static inline __attribute__((always_inline)) void
+turns(struct cv_inflate *inflate, struct input *in, CELL *base, size_t *at, size_t room)
 {
     enum {
-        LIT_BITS = CV_INFLATE_LIT_BITS,
-        DIST_BITS = CV_INFLATE_DIST_BITS,
-        BEYOND = 1, /* bits at least that are there and do not count */
-        SHORT = DIST_BITS + 13 + LIT_BITS - BEYOND, /* for a distance and a look   */
-        LONG = 15 + 13 + LIT_BITS - BEYOND,
+        UNCOUNTED = 1, /* valid bits above nbits, at least */
+        SHORT = DIST_BITS + 13 + LIT_BITS - UNCOUNTED, /* a distance and a lookup */
+        LONG = 15 + 13 + LIT_BITS - UNCOUNTED,
     };
     const uint32_t lit_mask = (1u << LIT_BITS) - 1, dist_mask = (1u << DIST_BITS) - 1;
     const uint32_t *const lits = inflate->lits, *const dists = inflate->dists;
@@ -205,11 +299,11 @@ static inline __attribute__((always_inline)) void turns(struct cv_inflate *infla
         CELL *copy;
 
         TAKE();
-        if ((entry & CV_INFLATE_LITERAL) != 0) {
-            LITERAL();
-            if ((entry & CV_INFLATE_LITERAL) != 0) {
-                LITERAL();
-                if ((entry & CV_INFLATE_LITERAL) != 0) {
+        if ((entry & FLAG_LITERAL) != 0) {
+            NEXT_LITERAL();
+            if ((entry & FLAG_LITERAL) != 0) {
+                NEXT_LITERAL();
+                if ((entry & FLAG_LITERAL) != 0) {
                     literal = entry;
                     entry = lits[bits & lit_mask];
                     REFILL();
@@ -221,28 +315,28 @@ static inline __attribute__((always_inline)) void turns(struct cv_inflate *infla
         from_first = from;
         first = saved;
         nfirst = nbits + entry;
-        if ((entry & CV_INFLATE_SPECIAL) != 0) {
-            if ((entry & CV_INFLATE_SUB) == 0) {
+        if ((entry & FLAG_SPECIAL) != 0) {
+            if ((entry & FLAG_SUBTABLE) == 0) {
                 GO_BACK();
                 break;
             }
             entry = SUB_OF(lits);
             TAKE();
-            if ((entry & CV_INFLATE_LITERAL) != 0) {
+            if ((entry & FLAG_LITERAL) != 0) {
                 literal = entry;
                 entry = lits[bits & lit_mask];
                 REFILL();
                 WRITE(literal);
                 continue;
             }
-            if ((entry & CV_INFLATE_SPECIAL) != 0) {
+            if ((entry & FLAG_SPECIAL) != 0) {
                 GO_BACK();
                 break;
             }
         }
         length = VALUE_OF();
         entry = dists[bits & dist_mask];
-        if ((entry & CV_INFLATE_SPECIAL) != 0 && (entry & CV_INFLATE_SUB) != 0) {
+        if ((entry & FLAG_SPECIAL) != 0 && (entry & FLAG_SUBTABLE) != 0) {
             if (NBITS() < LONG)
                 REFILL();
             TAKE();
@@ -252,8 +346,7 @@ static inline __attribute__((always_inline)) void turns(struct cv_inflate *infla
         }
         TAKE();
         distance = VALUE_OF();
-        if ((entry & CV_INFLATE_SPECIAL) != 0 ||
-            distance > made + (uint64_t)(to - start)) {
+        if ((entry & FLAG_SPECIAL) != 0 || distance > made + (uint64_t)(to - start)) {
             GO_BACK();
             break;
         }
@@ -263,7 +356,7 @@ static inline __attribute__((always_inline)) void turns(struct cv_inflate *infla
         to += length;
         copy_match(copy, distance, length);
     }
-    /* Bits above those that count were read ahead and will be read again. */
+    /* Bits above nbits will be read again. */
     nbits = NBITS();
     inflate->bits = nbits < 64 ? bits & ((1ull << nbits) - 1) : bits;
     inflate->nbits = nbits;
@@ -273,10 +366,9 @@ static inline __attribute__((always_inline)) void turns(struct cv_inflate *infla
 }
 
 #ifdef __x86_64__
-/* Most of it are shifts by a number of bits that is only known when it is done. Processors since 2013 have
- * instructions for that which need no certain register for the number, and leave flags alone. */
+/* BMI2 (processors since 2013) shifts by any register and leaves the flags alone. */
 __attribute__((target("bmi,bmi2"))) static void turns_by_bmi2(struct cv_inflate *inflate,
-                                                              struct cv_inflate_input *in,
+                                                              struct input *in,
                                                               CELL *base, size_t *at,
                                                               size_t room)
 {
@@ -284,7 +376,7 @@ __attribute__((target("bmi,bmi2"))) static void turns_by_bmi2(struct cv_inflate 
 }
 #endif
 
-static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, CELL *base,
+static void fast_loop(struct cv_inflate *inflate, struct input *in, CELL *base,
                       size_t *at, size_t room)
 {
 #ifdef __x86_64__
@@ -296,9 +388,8 @@ static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, C
     turns(inflate, in, base, at, room);
 }
 
-static enum cv_inflate_state symbols(struct cv_inflate *inflate,
-                                     struct cv_inflate_input *in, CELL *base, size_t *at,
-                                     size_t room)
+static enum cv_inflate_state symbols(struct cv_inflate *inflate, struct input *in,
+                                     CELL *base, size_t *at, size_t room)
 {
     const size_t before = *at;
 
@@ -311,7 +402,7 @@ static enum cv_inflate_state symbols(struct cv_inflate *inflate,
             fast_loop(inflate, in, base, at, room);
         if (inflate->loose && room - *at <= SAFE_OUT && *at > before)
             return CV_INFLATE_FULL;
-        cv_inflate_fill(inflate, in);
+        fill_bits(inflate, in);
         if (*at == room)
             return CV_INFLATE_FULL;
         state = one_symbol(inflate, base, at);
@@ -324,12 +415,12 @@ static enum cv_inflate_state symbols(struct cv_inflate *inflate,
 static enum cv_inflate_state run(struct cv_inflate *inflate, const uint8_t **in,
                                  size_t *length, CELL *base, size_t *at, size_t room)
 {
-    struct cv_inflate_input input = { *in, *in + *length };
+    struct input input = { *in, *in + *length };
     enum cv_inflate_state state = CV_INFLATE_FULL;
     bool blocked = false;
 
     while (state == CV_INFLATE_FULL && !blocked) {
-        cv_inflate_fill(inflate, &input);
+        fill_bits(inflate, &input);
         switch (inflate->step) {
         case CV_INFLATE_AT_STORING:
             state = copy_stored(inflate, &input, base, at, room);

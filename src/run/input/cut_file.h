@@ -1,88 +1,91 @@
-/* cut_file.h -- cut a file at record boundaries. SPDX-License-Identifier: MIT
+/* cut_file.h -- record boundaries of a file. SPDX-License-Identifier: MIT
  *
- * For most splitters only the bytes near the cut are read: a few kilobytes, or as many as
- * it takes to reach the next record. fastq looks back over the last eight records
- * (cut_near.c). csv needs all bytes up to the cut; they are read once, whatever the number
- * of cuts and their order, as the boundaries found on the way are remembered. */
+ * Most splitters need only the bytes near a cut: some kilobytes, or up to the next record. fastq
+ * looks back over eight records. csv and groups of N records need all bytes before the cut: they are
+ * read once for all cuts in any order, because boundaries on the way are kept in slots. */
 #ifndef CV_CUT_FILE_H
 #define CV_CUT_FILE_H
-#include "run/split/split.h"
 #include "run/common/piece_part.h"
+#include "run/split/split.h"
 
-struct cv_walk;
+enum { CV_CUT_NEAR = 4096 }; /* bytes that are read first around a cut */
 
-enum { CV_CUT_NEAR = 4096 }; /* bytes read at first around a cut */
-
-/* For one thread at a time. The fields are for the functions of this header. */
+/* For one thread at a time. The second group of members is set by the caller after _init. */
 struct cv_cut_file {
-    const struct cv_splitter *splitter; /* borrowed                            */
-    const char *name;                   /* borrowed: for messages              */
-    int fd;                             /* borrowed: any file that can pread   */
-    struct cv_lazy_reader
-        *well; /* borrowed: in its place; NULL. To be set behind _init */
+    const struct cv_splitter *splitter; /* borrowed               */
+    const char *name;                   /* borrowed: for messages */
+    int fd;                             /* borrowed               */
     uint64_t size;
-    uint64_t lead; /* bytes of header that are no records, once `led`              */
+    uint64_t torn; /* start of an incomplete last record, once found; UINT64_MAX: none */
+    struct cv_lazy_reader *reader; /* borrowed: to be read instead of fd; NULL    */
+    uint64_t longest;              /* give up a search for a longer record; 0: never */
+    /* Private. */
+    uint64_t lead; /* bytes of header that are not records, once `led`             */
     bool led;
-    uint64_t floor; /* least offset past 0 that can be a boundary; 0 = not known yet */
-    uint64_t torn;  /* see cv_cut_file_incomplete_record */
-    int form;       /* of walks, once one has begun behind the start */
-    size_t near;    /* bytes read at first around a cut */
-    uint64_t
-        longest; /* of a record, if a search is to give up; 0: it is not. To be set, too */
-    /* The bytes read last. */
-    char *block; /* owned */
+    uint64_t floor; /* smallest offset above 0 that can be a boundary; 0: not known */
+    int form;       /* of walks (struct cv_split_kind), once one has begun after 0  */
+    size_t near;    /* bytes that are read first around a cut                       */
+    char *block;    /* owned: the bytes read last */
     size_t capacity, held;
     uint64_t block_at;
-    /* csv, groups of so many records: slots[k] is the first boundary at or after k * grain. */
-    uint64_t *slots; /* owned */
+    uint64_t *slots; /* owned: slots[k] is the first boundary at or after k * grain */
     size_t nslots, slots_capacity;
     uint64_t grain;
 };
 
-/* The first `size` bytes of `fd` are the input. Reads nothing. */
+/* Reads nothing. */
 void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitter,
                       const char *name, int fd, uint64_t size);
 void cv_cut_file_done(struct cv_cut_file *file);
 
-/* The first boundary at or after `offset`; the size when there is none before. */
+/* The first boundary at or after `offset`, or the size. */
 enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
                                   uint64_t *out, struct cleave_error *err);
-/* The same for records, be they in groups or not. */
+/* The first start of a record, even within a group. */
 enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
                                     uint64_t *out, struct cleave_error *err);
-/* The end of the header to be repeated: of the first record, unless told. */
+/* The end of the header. */
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err);
-/* What the last record lacks of its end; nothing of a file without bytes. */
+/* What is missing at the end of the last record. */
 enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing *out,
                                        struct cleave_error *err);
-/* How many records are between two boundaries. Reads the bytes between them. */
+/* The number of records between two boundaries. Reads the bytes between them. */
 enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, uint64_t to,
                                      uint64_t *out, struct cleave_error *err);
-/* Where a last record begins that the end of the file cuts short, as by a quote that is
- * never closed; UINT64_MAX as long as no cut or count came upon one. */
-uint64_t cv_cut_file_incomplete_record(const struct cv_cut_file *file);
-
-/* Below the search, in cut_read.c: the bytes from `offset` on, at least `least` of them
- * if the file has them, borrowed until the next call; `block` are read at a time. And a
- * walk over the file, up to `limit` or as the walk says. */
+/* At least `min` bytes at `offset`, or up to the end of the file, borrowed until the next call of
+ * this header; `block` bytes are read at a time. */
 enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset, size_t min,
                                     size_t block, const char **bytes, size_t *length,
                                     struct cleave_error *err);
-enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
-                                    uint64_t limit, struct cleave_error *err);
-/* The first boundary at or after `offset` where `find` finds the first at or after `until`
- * from one before on: its answers are remembered. */
-typedef enum cleave_status cv_cut_find(struct cv_cut_file *file, uint64_t boundary,
-                                       uint64_t until, uint64_t *out,
-                                       struct cleave_error *err);
-enum cleave_status cv_cut_file_indexed(struct cv_cut_file *file, uint64_t offset,
-                                       cv_cut_find *find, uint64_t *out,
-                                       struct cleave_error *err);
-/* Know the lead: lines of a header that are no records, if there may be some. */
-enum cleave_status cv_cut_file_lead(struct cv_cut_file *file, struct cleave_error *err);
-/* cv_cut_file_at for fastq; 0 < offset < size. */
-enum cleave_status cv_cut_near(struct cv_cut_file *file, uint64_t offset, uint64_t *out,
-                               struct cleave_error *err);
+/* The error of a record that is longer than `max`. `offset` is its start, or `inside` it. */
+enum cleave_status cv_cut_fail_long(const char *name, bool inside, uint64_t offset,
+                                    uint64_t max, struct cleave_error *err);
+
+/* --- pairs: two files, cut after the same number of records ------------------------------------ */
+
+struct cv_pair_cut {
+    uint64_t first, second; /* boundaries of the two files   */
+    uint64_t records;       /* before either of them         */
+};
+
+/* For one thread at a time. Both files are read up to the cut, once for all cuts. */
+struct cv_cut_pairs {
+    struct cv_cut_file *first, *second; /* borrowed               */
+    struct cv_pair_cut *cuts;           /* owned: known, in order */
+    size_t ncuts, capacity;
+    uint64_t grain; /* bytes of the first file between known cuts */
+};
+
+/* Both files have the same splitter, which must allow pairs. */
+enum cleave_status cv_cut_pairs_init(struct cv_cut_pairs *pairs,
+                                     struct cv_cut_file *first,
+                                     struct cv_cut_file *second,
+                                     struct cleave_error *err);
+void cv_cut_pairs_done(struct cv_cut_pairs *pairs);
+/* The first boundary of the first file at or after `offset`, and that of the same record in the
+ * second file. Fails if one file has fewer records. */
+enum cleave_status cv_cut_pairs_at(struct cv_cut_pairs *pairs, uint64_t offset,
+                                   struct cv_pair_cut *out, struct cleave_error *err);
 
 #endif

@@ -9,7 +9,7 @@ void cv_cut_window_init(struct cv_cut_window *window, const struct cv_splitter *
     cv_walk_init(&window->walk, 0);
 }
 
-/* The first byte of the window that is of a record. */
+/* The first byte of the window that belongs to a record. */
 static uint64_t first_byte(const struct cv_cut_window *window)
 {
     return window->offset > window->lead ? window->offset : window->lead;
@@ -33,22 +33,17 @@ void cv_cut_window_again(struct cv_cut_window *window, const struct cv_cut_windo
     cv_cut_window_lead(window, first->lead);
 }
 
-uint64_t cv_cut_window_torn(const struct cv_cut_window *window)
-{
-    return window->torn;
-}
-
 static void move(struct cv_cut_window *window, size_t cut)
 {
     window->offset += cut;
     window->started = true;
     window->clear = 1;
-    /* A walk that is further on found no boundary there, and need not begin again. */
+    /* A walk that is further has found no boundary there, and continues. */
     if (window->walk.boundary != window->offset)
         cv_walk_again(&window->walk, window->offset);
 }
 
-/* Look at records from the start of the window on again. */
+/* Begin again at the start of the window. */
 static void look_again(struct cv_cut_window *window)
 {
     window->offset = window->group.start;
@@ -63,7 +58,7 @@ void cv_cut_window_take(struct cv_cut_window *window, size_t cut)
 {
     if (cut == 0)
         return;
-    if (!cv_splitter_groups(window->splitter)) {
+    if (window->splitter->group == NULL) {
         move(window, cut);
         return;
     }
@@ -72,7 +67,7 @@ void cv_cut_window_take(struct cv_cut_window *window, size_t cut)
         look_again(window);
 }
 
-/* What stands before the first record start of the stream belongs to the first record. */
+/* Bytes before the first record start of the stream belong to the first record. */
 static bool start(struct cv_cut_window *window, const struct cv_view *view)
 {
     if (window->started)
@@ -83,7 +78,7 @@ static bool start(struct cv_cut_window *window, const struct cv_view *view)
     return window->started;
 }
 
-/* The cut for a local splitter, 0 when none is known. */
+/* For a local splitter; 0: no boundary is known. */
 static size_t find_local(struct cv_cut_window *window, const struct cv_view *view,
                          size_t wanted)
 {
@@ -104,7 +99,6 @@ static size_t find_local(struct cv_cut_window *window, const struct cv_view *vie
     return 0;
 }
 
-/* Let the walk see the window up to `end`. */
 static enum cleave_status walk_to(struct cv_cut_window *window, const char *bytes,
                                   size_t end, struct cleave_error *err)
 {
@@ -164,7 +158,7 @@ static enum cleave_status find_record(struct cv_cut_window *window, const char *
     return CLEAVE_OK;
 }
 
-/* The same for groups of records: look at one after the other. */
+/* A boundary between groups: look at each record. */
 static enum cleave_status find_group(struct cv_cut_window *window, const char *bytes,
                                      size_t length, bool ended, size_t wanted,
                                      size_t *out, struct cleave_error *err)
@@ -193,7 +187,7 @@ static enum cleave_status find_group(struct cv_cut_window *window, const char *b
 
             if (!far || window->group.best == start)
                 window->group.best = window->offset;
-            if (far) { /* it is looked at again when more is wanted */
+            if (far) { /* this record is looked at again when more is wanted */
                 window->group.state = before;
                 break;
             }
@@ -210,7 +204,7 @@ enum cleave_status cv_cut_window_find(struct cv_cut_window *window, const char *
                                       size_t length, bool ended, size_t wanted,
                                       size_t *out, struct cleave_error *err)
 {
-    return cv_splitter_groups(window->splitter)
+    return window->splitter->group != NULL
                ? find_group(window, bytes, length, ended, wanted, out, err)
                : find_record(window, bytes, length, ended, wanted, out, err);
 }

@@ -1,251 +1,248 @@
 /* source.c -- the input of a run, handed out in pieces. SPDX-License-Identifier: MIT */
 #include "run/input/source.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cleave/execute.h>
 
+#include "base/arena.h"
 #include "base/fail.h"
-#include "run/fetch/fetch_command.h"
-#include "run/input/source_internal.h"
-#include "run/split/split_group.h"
-
-/* --- opening ---------------------------------------------------------------------------- */
-
-static enum cleave_status open_mate(struct cv_source *source,
-                                    const struct cv_source_options *options,
-                                    struct cleave_error *err)
-{
-    const char *path = options->pairs;
-    struct cv_source_file *first = source->files;
-    const struct cv_place place = { path, 0, 0, NULL };
-    bool is_stream;
-
-    if (source->stream != NULL || source->nfiles != 1)
-        return cv_fail_at(err, &place,
-                          "expected pairs of one regular file and another, got %s",
-                          source->stream != NULL ? "a stream" : "several files");
-    if (source->header)
-        return cv_fail_at(err, &place, "expected pairs or a header, got both");
-    if (cv_splitter_groups(source->splitter))
-        return cv_fail_at(err, &place,
-                          "expected pairs or records that stay together, got both");
-    source->mate = calloc(1, sizeof *source->mate);
-    if (source->mate == NULL)
-        return cv_fail_memory(err, "an input");
-    CV_TRY(cv_source_file_init(source->mate, path, &is_stream, err));
-    if (is_stream)
-        return cv_fail_at(err, &place, "expected a regular file for pairs, got a stream");
-    CV_TRY(cv_source_file_unpack(source->mate, options, false, &is_stream, err));
-    CV_TRY(cv_source_file_use(first, source->splitter, err));
-    CV_TRY(cv_source_file_use(source->mate, source->splitter, err));
-    source->current = 0;
-    CV_TRY(cv_cut_pairs_init(&source->pairs, &first->cut, &source->mate->cut, err));
-    /* Without this nobody would notice that only the second one has records. */
-    return first->size > 0 ? CLEAVE_OK
-                           : cv_cut_pairs_at(&source->pairs, 0, &source->pair_cut, err);
-}
-
-/* Inputs that a command gives by ranges. */
-static enum cleave_status open_fetched(struct cv_source *source, const char *const *names,
-                                       size_t nnames,
-                                       const struct cv_source_options *options,
-                                       struct cleave_error *err)
-{
-    CV_TRY(cv_fetch_check(options->fetch, err));
-    if (options->size == NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--fetch: expected --size BYTES, or --size with a command that "
-                       "writes it, as 'curl -sI URL'");
-    if (options->pairs != NULL || options->codec != NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--fetch: expected neither --pairs nor --decode: what is fetched "
-                       "is not decoded, and has no mates");
-    if (nnames > 1 && cv_fetch_is_number(options->size))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--size: expected a command that writes the size of each of "
-                       "several inputs, as 'curl -sI {}', got '%s'",
-                       options->size);
-    source->files = calloc(nnames, sizeof *source->files);
-    if (source->files == NULL)
-        return cv_fail_memory(err, "a list of inputs");
-    for (size_t i = 0; i < nnames; i++) {
-        struct cv_source_file *file = &source->files[i];
-
-        source->nfiles = i + 1;
-        CV_TRY(cv_source_file_fetch(file, names[i], options, err));
-        file->base = source->total;
-        source->total += file->size;
-    }
-    source->current = nnames;
-    return cv_range_set_put(&source->pending, 0, source->total, err);
-}
-
-static enum cleave_status open_files(struct cv_source *source, const char *const *paths,
-                                     size_t npaths,
-                                     const struct cv_source_options *options,
-                                     struct cleave_error *err)
-{
-    source->files = calloc(npaths, sizeof *source->files);
-    if (source->files == NULL)
-        return cv_fail_memory(err, "a list of inputs");
-    for (size_t i = 0; i < npaths; i++) {
-        struct cv_source_file *file = &source->files[i];
-        const struct cv_place place = { paths[i], 0, 0, NULL };
-        bool is_stream = false;
-
-        source->nfiles = i + 1;
-        CV_TRY(cv_source_file_init(file, paths[i], &is_stream, err));
-        file->ignores = options->no_index;
-        if (!is_stream)
-            CV_TRY(cv_source_file_unpack(file, options,
-                                         npaths == 1 && options->pairs == NULL,
-                                         &is_stream, err));
-        if (is_stream && npaths > 1)
-            return cv_fail_at(err, &place,
-                              "expected regular files or one stream, got %zu inputs of "
-                              "which this is no regular file: 'cat A B | cleave ...' "
-                              "makes one stream of them",
-                              npaths);
-        if (is_stream) {
-            source->lone = file->lone;
-            source->unended = file->unended;
-            source->foretold = file->foretold;
-            source->foretold_bytes = file->foretold_bytes;
-            cv_source_file_done(file);
-            source->nfiles = 0;
-            return cv_stream_new(paths[i], options, &source->stream, err);
-        }
-        file->base = source->total;
-        source->total += file->size;
-    }
-    source->current = npaths;
-    return cv_range_set_put(&source->pending, 0, source->total, err);
-}
-
-enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
-                                  const struct cv_source_options *options,
-                                  struct cv_source **out, struct cleave_error *err)
-{
-    static const char *const standard[] = { "-" };
-    struct cv_source *source = calloc(1, sizeof *source);
-    enum cleave_status status;
-
-    if (source == NULL)
-        return cv_fail_memory(err, "an input");
-    source->splitter = options->splitter;
-    source->header = options->header || cv_splitter_frames(options->splitter);
-    source->max_record = options->max_record;
-    source->raw =
-        options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
-    cv_range_set_init(&source->pending);
-    if (options->fetch != NULL)
-        status = open_fetched(source, npaths > 0 ? paths : &options->fetch,
-                              npaths > 0 ? npaths : 1, options, err);
-    else
-        status = open_files(source, npaths > 0 ? paths : standard,
-                            npaths > 0 ? npaths : 1, options, err);
-    if (status == CLEAVE_OK && options->pairs != NULL)
-        status = open_mate(source, options, err);
-    if (status == CLEAVE_OK)
-        *out = source;
-    else
-        cv_source_free(source);
-    return status;
-}
+#include "base/file_target.h"
+#include "run/input/source_kind.h"
+#include "run/split/split_kind.h"
 
 void cv_source_free(struct cv_source *source)
 {
     if (source == NULL)
         return;
-    cv_cut_pairs_done(&source->pairs);
-    for (size_t i = 0; i < source->nfiles; i++)
-        cv_source_file_done(&source->files[i]);
-    if (source->mate != NULL)
-        cv_source_file_done(source->mate);
-    cv_stream_free(source->stream);
+    source->kind->free(source);
     cv_range_set_done(&source->pending);
     cv_content_hasher_free(source->hasher);
-    free(source->files);
-    free(source->mate);
     free(source->known);
     free(source);
 }
 
+/* --- pieces ------------------------------------------------------------------------------- */
+
+static enum cleave_status find_header(struct cv_source *source, size_t file,
+                                      uint64_t *out, struct cleave_error *err)
+{
+    *out = 0;
+    return source->header ? source->kind->find_header(source, file, out, err) : CLEAVE_OK;
+}
+
+enum cleave_status cv_source_cut(struct cv_source *source, size_t file, uint64_t begin,
+                                 uint64_t end, uint64_t target, uint64_t *out,
+                                 struct cleave_error *err)
+{
+    uint64_t header;
+
+    CV_TRY(find_header(source, file, &header, err));
+    if (begin == 0 && target <= header)
+        target = header + 1;
+    if (target < end)
+        return source->kind->cut(source, file, begin, end, target, out, err);
+    *out = end;
+    return CLEAVE_OK;
+}
+
+/* Make a piece a whole document: an array, or elements in their root. */
+static enum cleave_status frame(struct cv_source *source, uint64_t header,
+                                struct cv_piece *piece, struct cleave_error *err)
+{
+    const bool last = source->kind->is_last(source, piece);
+
+    if (source->splitter->kind->bare)
+        return CLEAVE_OK;
+    if (cv_splitter_has_tail(source->splitter)) {
+        CV_TRY(source->kind->find_tail(source, piece->file, header, &piece->closing_text,
+                                       err));
+        if (!last)
+            piece->closing = CV_CLOSING_TEXT;
+        return CLEAVE_OK;
+    }
+    piece->skip = piece->body.begin > 0;
+    piece->body.begin += piece->skip;
+    if (piece->body_bytes != NULL)
+        piece->body_bytes += piece->skip;
+    if (!last)
+        piece->closing = CV_CLOSING_ARRAY;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_make(struct cv_source *source, size_t file,
+                                  struct cv_range body, struct cv_piece *out,
+                                  struct cleave_error *err)
+{
+    struct cv_piece piece = { .file = file, .body = body, .fd = -1, .mate_fd = -1 };
+    uint64_t header;
+
+    CV_TRY(find_header(source, file, &header, err));
+    if (body.begin > 0)
+        piece.header.end = header;
+    CV_TRY(source->kind->fill(source, body, &piece, err));
+    piece.end = piece.begin + (body.end - body.begin);
+    if (header > 0 && cv_splitter_frames(source->splitter))
+        CV_TRY(frame(source, header, &piece, err));
+    *out = piece;
+    return CLEAVE_OK;
+}
+
+struct cv_part cv_piece_header(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->header_bytes,
+                             .fd = piece->fd,
+                             .well = piece->header_bytes == NULL ? piece->well : NULL,
+                             .begin = piece->header.begin,
+                             .end = piece->header.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_body(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->body_bytes,
+                             .lasting = true,
+                             .fd = piece->fd,
+                             .well = piece->well,
+                             .begin = piece->body.begin,
+                             .end = piece->body.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_closing(const struct cv_piece *piece)
+{
+    if (piece->closing == CV_CLOSING_TEXT)
+        return (struct cv_part){ .bytes = piece->closing_text,
+                                 .fd = -1,
+                                 .end = strlen(piece->closing_text) };
+    return cv_closing_part(piece->closing);
+}
+
+struct cv_part cv_piece_mate(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .fd = piece->mate_fd,
+                             .well = piece->mate_well,
+                             .begin = piece->mate.begin,
+                             .end = piece->mate.end,
+                             .name = "the file of the mates" };
+}
+
+struct cv_piece cv_source_blank(const struct cv_source *source)
+{
+    const struct cv_source_file *mate = source->mate;
+
+    return (struct cv_piece){ .fd = -1,
+                              .mate_fd = mate != NULL ? mate->fd : -1,
+                              .mate_well = mate != NULL ? mate->cut.reader : NULL };
+}
+
 /* --- taking ----------------------------------------------------------------------------- */
 
-/* The range to take from, and how much of it; state is WAIT or END if there is none. */
+static bool arrives(const struct cv_source *source, uint64_t address)
+{
+    return source->kind->arrives != NULL && source->kind->arrives(source, address);
+}
+
+static void note_use(struct cv_source *source, const struct cv_piece *piece, bool begins)
+{
+    if (source->kind->in_use != NULL)
+        source->kind->in_use(source, piece, begins);
+}
+
+enum cleave_status cv_source_remove(struct cv_source *source,
+                                    const struct cv_piece *piece,
+                                    struct cleave_error *err)
+{
+    CV_TRY(cv_range_set_remove(&source->pending, piece->begin, piece->end, err));
+    note_use(source, piece, true);
+    return CLEAVE_OK;
+}
+
+/* The range to take from. Without one, *state is WAIT or END. */
 static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
                                  enum cv_take *state, struct cv_range *range,
                                  struct cleave_error *err)
 {
-    struct cv_stream *stream = source->stream;
     const bool known = source->next_known < source->nknown;
-    uint64_t stretch_end;
-    bool more;
+    uint64_t header, end;
 
     if (*wanted == 0)
         *wanted = 1;
-    if (stream != NULL && *wanted > stream->piece_most)
-        *wanted = stream->piece_most;
-    while ((stream != NULL || source->items_come) && cv_source_poll_fd(source) < 0 &&
-           cv_source_wants(source) && cv_range_set_total(&source->pending) < *wanted)
+    if (source->max_piece > 0 && *wanted > source->max_piece)
+        *wanted = source->max_piece;
+    while (cv_source_wants(source) && cv_source_poll_fd(source) < 0 &&
+           cv_range_set_total(&source->pending) < *wanted)
         CV_TRY(cv_source_pump(source, err));
-    more = stream != NULL && !stream->ended;
-    *state = more || source->items_come || known ? CV_TAKE_WAIT : CV_TAKE_END;
-    if ((stream == NULL && known) || !cv_range_set_find(&source->pending, 0, range))
+    *state = source->open || known ? CV_TAKE_WAIT : CV_TAKE_END;
+    if ((known && source->kind->known_first) ||
+        !cv_range_set_find(&source->pending, 0, range))
         return CLEAVE_OK;
-    if (stream != NULL) {
-        cv_spool_at(&stream->spool, range->begin, &stretch_end);
-        if (range->end > stretch_end)
-            range->end = stretch_end;
+    end = source->kind->end_at(source, range->begin);
+    if (range->end > end)
+        range->end = end;
+    if (arrives(source, range->end)) {
+        CV_TRY(find_header(source, 0, &header, err));
+        if (range->end - range->begin < *wanted || range->end <= header)
+            return CLEAVE_OK;
     }
-    if (more && range->end == stream->settled && !cv_stream_full(stream) &&
-        (range->end - range->begin < *wanted || range->end <= stream->header_end))
-        return CLEAVE_OK;
     *state = CV_TAKE_PIECE;
     return CLEAVE_OK;
+}
+
+/* Take a piece of about `wanted` units from the start of a pending range. */
+static enum cleave_status take_from(struct cv_source *source, struct cv_range range,
+                                    uint64_t wanted, struct cv_piece *out,
+                                    struct cleave_error *err)
+{
+    uint64_t base;
+    size_t file;
+
+    CV_TRY(source->kind->locate(source, range.begin, &file, &base, err));
+    range.begin -= base;
+    range.end -= base;
+    if (wanted < range.end - range.begin)
+        CV_TRY(cv_source_cut(source, file, range.begin, range.end,
+                             range.begin + (wanted > 0 ? wanted : 1), &range.end, err));
+    CV_TRY(cv_source_make(source, file, range, out, err));
+    if (source->kind->limit != NULL)
+        CV_TRY(source->kind->limit(source, out, err));
+    return cv_source_remove(source, out, err);
 }
 
 enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err)
 {
-    enum cv_take found;
-    struct cv_range range, taken;
+    struct cv_range range;
     struct cv_piece piece;
-    uint64_t base = 0;
-    size_t index = 0;
 
-    CV_TRY(choose(source, &wanted, &found, &range, err));
-    if (found != CV_TAKE_PIECE) {
-        *state = found;
+    CV_TRY(choose(source, &wanted, state, &range, err));
+    if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
-    }
-    if (source->stream == NULL) {
-        const struct cv_source_file *file;
-
-        index = cv_source_file_at(source, range.begin);
-        CV_TRY(cv_source_use(source, index, err));
-        file = &source->files[index];
-        base = file->base;
-        if (range.end > base + file->size)
-            range.end = base + file->size;
-    }
     if (wanted > range.end - range.begin)
         wanted = range.end - range.begin;
-    if (source->items != NULL && source->items->fits != NULL && wanted > 1)
-        CV_TRY(source->items->fits(source->items->context, range.begin, wanted, &wanted,
-                                   err));
-    range.begin -= base;
-    range.end -= base;
-    CV_TRY(cv_source_cut(source, index, range.begin, range.end, range.begin + wanted,
-                         &range.end, err));
-    CV_TRY(cv_source_make(source, index, range, &piece, err));
-    CV_TRY(cv_source_limit(source, &piece, err));
-    cv_range_set_take(&source->pending, piece.end - piece.begin, &taken);
-    cv_source_at_work(source, &piece, true);
-    *state = found;
+    if (source->kind->fit != NULL && wanted > 1)
+        CV_TRY(source->kind->fit(source, range.begin, &wanted, err));
+    CV_TRY(take_from(source, range, wanted, &piece, err));
+    *out = piece;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err)
+{
+    struct cv_range waiting;
+    struct cv_piece piece;
+
+    *state = CV_TAKE_END;
+    if (!cv_range_set_find(&source->pending, item, &waiting) || waiting.begin > item)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_make(source, 0, (struct cv_range){ item, item + 1 }, &piece, err));
+    CV_TRY(cv_source_remove(source, &piece, err));
+    *state = CV_TAKE_PIECE;
     *out = piece;
     return CLEAVE_OK;
 }
@@ -257,28 +254,13 @@ uint64_t cv_source_ready(const struct cv_source *source)
     return cv_range_set_find(&source->pending, 0, &first) ? first.end - first.begin : 0;
 }
 
-struct cv_piece cv_source_blank(const struct cv_source *source)
+/* The pending range directly after a piece that could be joined to it. */
+static enum cv_take find_after(const struct cv_source *source,
+                               const struct cv_piece *piece, struct cv_range *out)
 {
-    const struct cv_source_file *mate = source->mate;
+    const uint64_t max = source->kind->end_at(source, piece->begin);
 
-    return (struct cv_piece){ .fd = -1,
-                              .mate_fd = mate != NULL ? mate->fd : -1,
-                              .mate_well = mate != NULL ? mate->cut.well : NULL };
-}
-
-/* What waits directly behind a piece and could be one with it. */
-static enum cv_take find_behind(const struct cv_source *source,
-                                const struct cv_piece *piece, struct cv_range *out)
-{
-    const struct cv_stream *stream = source->stream;
-    uint64_t max;
-
-    if (stream != NULL)
-        cv_spool_at(&stream->spool, piece->begin, &max);
-    else
-        max = source->files[piece->file].base + source->files[piece->file].size;
-    if (stream != NULL && !stream->ended && piece->end == stream->settled &&
-        piece->end < max && !cv_stream_full(stream))
+    if (piece->end < max && arrives(source, piece->end))
         return CV_TAKE_WAIT;
     if (piece->end >= max || !cv_range_set_find(&source->pending, piece->end, out) ||
         out->begin != piece->end)
@@ -292,27 +274,15 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
                                          enum cv_take *state, struct cv_piece *out,
                                          struct cleave_error *err)
 {
-    const uint64_t base = piece->begin + piece->skip - piece->body.begin;
     struct cv_piece longer = *piece, added;
     struct cv_range range;
 
-    while (source->stream != NULL && !source->stream->polls && cv_source_wants(source) &&
-           piece->end == source->stream->settled)
+    while (arrives(source, piece->end) && cv_source_poll_fd(source) < 0)
         CV_TRY(cv_source_pump(source, err));
-    *state = find_behind(source, piece, &range);
+    *state = find_after(source, piece, &range);
     if (*state != CV_TAKE_PIECE)
         return CLEAVE_OK;
-    if (source->stream == NULL)
-        CV_TRY(cv_source_use(source, piece->file, err));
-    range.begin -= base;
-    range.end -= base;
-    if (wanted < range.end - range.begin)
-        CV_TRY(cv_source_cut(source, piece->file, range.begin, range.end,
-                             range.begin + (wanted > 0 ? wanted : 1), &range.end, err));
-    CV_TRY(cv_source_make(source, piece->file, range, &added, err));
-    CV_TRY(cv_source_limit(source, &added, err));
-    CV_TRY(cv_range_set_remove(&source->pending, added.begin, added.end, err));
-    cv_source_at_work(source, &added, true);
+    CV_TRY(take_from(source, range, wanted, &added, err));
     longer.end = added.end;
     longer.body.end = added.body.end;
     longer.mate.end = added.mate.end;
@@ -356,7 +326,7 @@ enum cleave_status cv_source_put_back(struct cv_source *source,
                                       struct cleave_error *err)
 {
     CV_TRY(cv_range_set_put(&source->pending, piece->begin, piece->end, err));
-    cv_source_at_work(source, piece, false);
+    note_use(source, piece, false);
     return CLEAVE_OK;
 }
 
@@ -364,43 +334,222 @@ enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err)
 {
-    if (source->stream != NULL && piece->begin < piece->end)
-        return cv_stream_finish(source->stream, piece->begin, piece->end, err);
-    cv_source_at_work(source, piece, false);
-    if (source->items != NULL && source->items->over != NULL)
-        for (uint64_t item = piece->begin; item < piece->end; item++)
-            source->items->over(source->items->context, item);
+    return source->kind->finish(source, piece, err);
+}
+
+/* --- ranges that an earlier run has finished --------------------------------------------------- */
+
+enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_t begin,
+                                  uint64_t end, uint64_t tag, struct cleave_error *err)
+{
+    const size_t nfiles = source->nfiles > 0 ? source->nfiles : 1;
+    const struct cv_source_known *last =
+        source->nknown > 0 ? &source->known[source->nknown - 1] : NULL;
+
+    if (file >= nfiles || begin >= end ||
+        (last != NULL &&
+         (file < last->file || (file == last->file && begin < last->end))))
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "expected finished ranges of the %zu inputs in order, got one of "
+                       "input %zu that is not",
+                       nfiles, file + 1);
+    if (!CV_ROOM(source->known, &source->known_capacity, source->nknown + 1))
+        return cv_fail_memory(err, "a list of finished ranges");
+    source->known[source->nknown++] =
+        (struct cv_source_known){ .file = file, .begin = begin, .end = end, .tag = tag };
     return CLEAVE_OK;
 }
 
-/* --- streams ------------------------------------------------------------------------------ */
+enum cleave_status cv_source_known(struct cv_source *source, enum cv_known *state,
+                                   struct cv_piece *piece, uint64_t *tag,
+                                   struct cleave_error *err)
+{
+    const struct cv_source_known *known;
+    struct cv_piece found = { .fd = -1, .mate_fd = -1 };
+    bool ready, whole;
+
+    if (source->next_known == source->nknown) {
+        *state = CV_KNOWN_END;
+        return CLEAVE_OK;
+    }
+    known = &source->known[source->next_known];
+    CV_TRY(source->kind->judge(source, known, &ready, &whole, &found, err));
+    if (!ready) {
+        *state = CV_KNOWN_WAIT;
+        return CLEAVE_OK;
+    }
+    if (!whole) {
+        found.file = known->file;
+        found.name = source->nfiles > 0 ? source->files[known->file].name
+                                        : cv_source_span_at(source, 0).name;
+        found.body = (struct cv_range){ known->begin, known->end };
+    }
+    *state = whole ? CV_KNOWN_PIECE : CV_KNOWN_BROKEN;
+    *piece = found;
+    *tag = known->tag;
+    source->next_known++;
+    return CLEAVE_OK;
+}
+
+/* --- input that arrives ------------------------------------------------------------------ */
 
 int cv_source_poll_fd(const struct cv_source *source)
 {
-    if (source->items_come)
-        return source->items->comes(source->items->context);
-    return source->stream != NULL && source->stream->polls ? source->stream->fd : -1;
+    return source->kind->poll_fd != NULL ? source->kind->poll_fd(source) : -1;
 }
 
 bool cv_source_wants(const struct cv_source *source)
 {
-    if (source->items_come)
-        return cv_range_set_total(&source->pending) < source->items_hold;
-    return source->stream != NULL && !source->stream->ended &&
-           !cv_stream_full(source->stream);
+    return source->open && source->kind->has_room(source);
 }
 
 bool cv_source_flows(const struct cv_source *source)
 {
-    return source->stream != NULL && source->stream->polls && cv_source_wants(source);
+    return source->stream != NULL && cv_source_poll_fd(source) >= 0 &&
+           cv_source_wants(source);
 }
 
 enum cleave_status cv_source_pump(struct cv_source *source, struct cleave_error *err)
 {
-    if (!cv_source_wants(source))
-        return CLEAVE_OK;
-    if (source->items_come)
-        return cv_source_items_pump(source, err);
-    CV_TRY(cv_stream_read(source->stream, err));
-    return cv_stream_settle(source, err);
+    return cv_source_wants(source) ? source->kind->pump(source, err) : CLEAVE_OK;
+}
+
+/* --- facts ------------------------------------------------------------------------------ */
+
+double cv_source_total(const struct cv_source *source)
+{
+    return source->open ? INFINITY : (double)source->total;
+}
+
+double cv_source_left(const struct cv_source *source)
+{
+    return source->open ? INFINITY : (double)cv_range_set_total(&source->pending);
+}
+
+uint64_t cv_source_extent(const struct cv_source *source)
+{
+    return source->total;
+}
+
+double cv_source_first_s(const struct cv_source *source)
+{
+    return source->first_s;
+}
+
+double cv_source_ended_s(const struct cv_source *source)
+{
+    return source->open ? 0 : source->ended_s;
+}
+
+double cv_source_hold(const struct cv_source *source)
+{
+    return (double)source->hold;
+}
+
+struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t address)
+{
+    return source->kind->span_at(source, address);
+}
+
+enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cleave_error *err)
+{
+    return source->kind->check != NULL ? source->kind->check(source, piece, err)
+                                       : CLEAVE_OK;
+}
+
+const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
+{
+    return source->kind->modified != NULL ? source->kind->modified(source, piece) : NULL;
+}
+
+enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
+                                  struct cv_content_hash *out, struct cleave_error *err)
+{
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece), cv_piece_mate(piece) };
+
+    if (source->hasher == NULL)
+        CV_TRY(cv_content_hasher_new(&source->hasher, err));
+    cv_content_hasher_reset(source->hasher);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CV_TRY(cv_content_hasher_add_part(source->hasher, &parts[i], err));
+    *out = cv_content_hasher_finish(source->hasher);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_records(struct cv_source *source,
+                                     const struct cv_piece *piece, uint64_t *first,
+                                     uint64_t *count, struct cleave_error *err)
+{
+    return source->kind->count(source, piece, first, count, err);
+}
+
+enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err)
+{
+    return cv_fail_at(err, &(struct cv_place){ .file = name }, "cannot read: %s",
+                      strerror(errno));
+}
+
+enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
+                                       struct cleave_error *err)
+{
+    return cv_fail_at(err, &(struct cv_place){ .file = name },
+                      "the last record, from byte %" PRIu64
+                      " on, is cut short by the end",
+                      offset);
+}
+
+enum cleave_status cv_source_ends_in_record(struct cv_source *source, bool *out,
+                                            struct cleave_error *note,
+                                            struct cleave_error *err)
+{
+    *out = source->shortened;
+    if (!*out)
+        return source->kind->find_torn(source, out, note, err);
+    *note = source->damage;
+    return CLEAVE_OK;
+}
+
+bool cv_source_is_short(const struct cv_source *source)
+{
+    return source->shortened;
+}
+
+const struct cv_format_guess *cv_source_like(const struct cv_source *source)
+{
+    return source->splitter->kind == &cv_split_lines ? source->like : NULL;
+}
+
+bool cv_source_foretold(const struct cv_source *source, uint64_t *bytes)
+{
+    *bytes = source->foretold_bytes;
+    return source->foretold;
+}
+
+size_t cv_source_inputs(const struct cv_source *source)
+{
+    return source->nfiles == 0 ? 1 : source->nfiles + (source->mate != NULL);
+}
+
+struct cv_input cv_source_input(const struct cv_source *source, size_t index)
+{
+    return source->kind->input(source, index);
+}
+
+bool cv_source_has(const struct cv_source *source, const char *path)
+{
+    struct cv_file_identity identity = { .known = false };
+
+    cv_file_identify(path, &identity);
+    if (!identity.known || identity.name[0] != '\0')
+        return false;
+    for (size_t i = 0; i < cv_source_inputs(source); i++) {
+        const struct cv_input input = cv_source_input(source, i);
+
+        if ((uint64_t)identity.device == input.device &&
+            (uint64_t)identity.number == input.inode)
+            return true;
+    }
+    return false;
 }

@@ -1,11 +1,9 @@
-/* source_index.c -- boundaries that are found once and kept beside a file.
+/* source_index.c -- FILE.cleave-index: boundaries of a file that are found once.
  * SPDX-License-Identifier: MIT
  *
- * FILE.cleave-index is lines of text: what it is of, then the first boundary at or after each
- * multiple of a number of bytes, and at the end a hash of all that. A run that would have to read
- * the file from its start to find a boundary takes them from there. */
-#include "run/input/source_internal.h"
-
+ * Lines of text: splitter and identity of the file, then the first boundary at or after each
+ * multiple of a number of bytes, then a hash of all that. For splitters that would have to read
+ * the file from its start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,21 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "base/text.h"
-#include "run/split/split_group.h"
+#include "base/write_all.h"
+#include "run/input/source_kind.h"
+#include "run/split/split_kind.h"
 
 enum { MOST_BYTES = 8 << 20, HASH_LINE = 21 }; /* "end 0123456789abcdef\n" */
 
-bool cv_index_is_useful(const struct cv_splitter *splitter)
+bool cv_source_index_helps(const struct cv_splitter *splitter)
 {
     return splitter->kind->needs_pass ||
-           (cv_splitter_groups(splitter) && cv_group_records(splitter) > 0);
+           (splitter->group != NULL && cv_group_records(splitter) > 0);
 }
 
-void cv_index_add_head(struct cv_text *out, const struct cv_source_file *file)
+static void add_head(struct cv_text *out, const struct cv_source_file *file)
 {
     const uint64_t bytes = file->decoded != NULL ? file->packed_size : file->size;
 
@@ -37,7 +37,7 @@ void cv_index_add_head(struct cv_text *out, const struct cv_source_file *file)
     cv_text_add(out, "file %" PRIu64 " %" PRId64 "\n", bytes, file->mtime_ns);
 }
 
-char *cv_index_name(const struct cv_source_file *file)
+char *cv_source_index_name(const struct cv_source_file *file)
 {
     char *name = NULL;
 
@@ -47,10 +47,9 @@ char *cv_index_name(const struct cv_source_file *file)
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
-    return cv_fail_at(err, &place,
-                      "%s: make it again by cleave split --index --force, or remove it",
+    return cv_fail_at(err, &(struct cv_place){ .file = name },
+                      "%s: make it again by cleave split with pieces.index and "
+                      "pieces.replace, or remove it",
                       why);
 }
 
@@ -92,7 +91,6 @@ static bool read_slots(struct cv_cut_file *cut, const char *at)
     return strncmp(at, "end ", 4) == 0;
 }
 
-/* Of a text that ends in its hash. */
 static enum cleave_status read_index(struct cv_source_file *file, const char *name,
                                      const char *text, size_t length,
                                      struct cleave_error *err)
@@ -102,7 +100,7 @@ static enum cleave_status read_index(struct cv_source_file *file, const char *na
     bool ours, same, good;
     char hash[HASH_LINE + 1];
 
-    cv_index_add_head(&head, file);
+    add_head(&head, file);
     if (head.failed)
         return cv_fail_memory(err, "an index of the input");
     of = strstr(head.bytes, "\nfile ") + 1;
@@ -126,7 +124,6 @@ static enum cleave_status read_index(struct cv_source_file *file, const char *na
                          : CLEAVE_OK;
 }
 
-/* All of an open file, with a zero behind it. */
 static enum cleave_status read_file(struct cv_source_file *file, const char *name, int fd,
                                     struct cleave_error *err)
 {
@@ -155,16 +152,80 @@ enum cleave_status cv_source_file_index(struct cv_source_file *file,
     int fd;
 
     if (file->borrowed || file->fetched != NULL ||
-        !cv_index_is_useful(file->cut.splitter))
+        !cv_source_index_helps(file->cut.splitter))
         return CLEAVE_OK;
-    name = cv_index_name(file);
+    name = cv_source_index_name(file);
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
-    fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* whatever it is, nobody waits */
+    fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* even if it is a FIFO */
     if (fd >= 0) {
         status = read_file(file, name, fd, err);
         close(fd);
     }
+    free(name);
+    return status;
+}
+
+/* --- writing -------------------------------------------------------------------------------- */
+
+static enum cleave_status write_text(const char *name, const struct cv_text *text,
+                                     bool force, struct cleave_error *err)
+{
+    struct cv_new_file out;
+    struct cleave_error why;
+    char shown[200];
+    enum cleave_status status =
+        cv_new_file_open(name, force ? 0 : CV_NEW_FILE_ONLY, &out, &why);
+    const bool opened = status == CLEAVE_OK;
+
+    if (opened) {
+        const int error = cv_write_all(out.fd, text->bytes, text->length);
+
+        if (error != 0)
+            status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(error));
+    }
+    if (status == CLEAVE_OK)
+        status = cv_new_file_place(&out, &why);
+    if (opened)
+        cv_new_file_drop(&out);
+    if (status == CLEAVE_OK)
+        return CLEAVE_OK;
+    return cv_fail(err, status == CLEAVE_EREFUSED ? CLEAVE_EINPUT : status,
+                   "cannot write '%s': %s",
+                   cv_shown(name, strlen(name), shown, sizeof shown),
+                   status == CLEAVE_EREFUSED
+                       ? "it exists; use pieces.replace to replace it"
+                       : why.text);
+}
+
+enum cleave_status cv_source_file_make_index(struct cv_source_file *file, bool force,
+                                             uint64_t *slots, struct cleave_error *err)
+{
+    struct cv_text text = { .bytes = NULL };
+    char *name = cv_source_index_name(file);
+    enum cleave_status status = CLEAVE_OK;
+    uint64_t cut;
+
+    if (file->size > 1)
+        status = cv_cut_file_at(&file->cut, file->size - 1, &cut, err);
+    if (status == CLEAVE_OK && file->cut.torn != UINT64_MAX)
+        status = cv_source_fail_torn(file->name, file->cut.torn, err);
+    add_head(&text, file);
+    cv_text_add(&text, "slots %" PRIu64 " %zu\n", file->cut.grain,
+                file->cut.nslots > 0 ? file->cut.nslots : 1);
+    for (size_t i = 0; i < file->cut.nslots; i++)
+        cv_text_add(&text, "%" PRIu64 "\n", file->cut.slots[i]);
+    if (file->cut.nslots == 0)
+        cv_text_add(&text, "0\n");
+    if (!text.failed)
+        cv_text_add(&text, "end %016" PRIx64 "\n",
+                    (uint64_t)XXH3_64bits(text.bytes, text.length));
+    *slots += file->cut.nslots;
+    if (status == CLEAVE_OK && (name == NULL || text.failed))
+        status = cv_fail_memory(err, "an index of the input");
+    if (status == CLEAVE_OK)
+        status = write_text(name, &text, force, err);
+    cv_text_done(&text);
     free(name);
     return status;
 }

@@ -1,52 +1,88 @@
-/* item_placeholder.h -- places for items in a command: what "{.}" and its like stand for.
- * SPDX-License-Identifier: MIT */
+/* item_placeholder.h -- placeholders for items, and the substitutions of Perl that define them.
+ * SPDX-License-Identifier: MIT
+ *
+ * GNU parallel takes Perl code. An expression here is a list of substitutions
+ * s/REGEX/TEXT/FLAGS, separated by ';', or by '||' if the next one applies only where the one
+ * before found nothing. Perl's other delimiters work: s|a|b|, s{a}{b}. FLAGS are g, i, m, s, x.
+ * TEXT may have $1, \1, ${1}, $&, $+{name}, \U, \L, \u, \l, \E, \n and \t. A dot, \w and their
+ * like match bytes, as in GNU parallel.
+ *
+ * A match that takes more than a million steps is an error, so no expression can hang a run. */
 #ifndef CV_ITEM_PLACEHOLDER_H
 #define CV_ITEM_PLACEHOLDER_H
 #include <stdbool.h>
 #include "base/text.h"
+#include <cleave/error.h>
 
-/* What is put in a place; of a/b.c.d for instance. */
-#define CV_ITEM_PART_MAP(ROW)                                                    \
-    ROW(WHOLE, "")               /* a/b.c.d */                                   \
-    ROW(NO_ENDING, ".")          /* a/b.c   */                                   \
-    ROW(NO_TWO_ENDINGS, "..")    /* a/b     */                                   \
-    ROW(NO_THREE_ENDINGS, "...") /* a/b.c.d: there are not as many */            \
-    ROW(FILE, "/")               /* b.c.d   */                                   \
-    ROW(FOLDER, "//")            /* a       */                                   \
-    ROW(STEM, "/.")              /* b.c     */                                   \
-    ROW(STEM_OF_TWO, "/..")      /* b       */                                   \
-    ROW(STEM_OF_THREE, "/...")   /* b.c.d   */                                   \
-    ROW(BEFORE_FILE, "+/")       /* a, but nothing where there is no slash */    \
-    ROW(ENDING, "+.")            /* d       */                                   \
-    ROW(TWO_ENDINGS, "+..")      /* c.d     */                                   \
-    ROW(THREE_ENDINGS, "+...")   /* nothing */                                   \
-    ROW(NUMBER, "#")             /* of the command, from 1 */                    \
-    ROW(SLOT, "%")               /* of the worker, from 1  */                    \
-    ROW(TOTAL, "##")             /* of commands: with --plus, as what follows */ \
-    ROW(PADDED, "0#")            /* the number, with zeros before it */          \
-    ROW(SLOT_NAMED, "slot")
+struct cv_item_regex;
+struct cv_item_expression;
+
+/* Parts of a text that a regular expression has matched: all of it, then the groups. */
+struct cv_item_match {
+    struct {
+        const char *bytes; /* borrowed from the text */
+        size_t length;
+    } groups[10];
+    size_t count; /* 0: no match */
+};
+
+/* `flags` are options of PCRE2. Errors begin with `field`, a string literal, and quote `shown`. */
+enum cleave_status cv_item_regex_new(const char *text, uint32_t flags, const char *field,
+                                     const char *shown, struct cv_item_regex **out,
+                                     struct cleave_error *err);
+void cv_item_regex_free(struct cv_item_regex *regex);
+/* Find the first match in text[from...], but no empty one at `from`. */
+enum cleave_status cv_item_regex_find(const struct cv_item_regex *regex, const char *text,
+                                      size_t from, struct cv_item_match *out,
+                                      struct cleave_error *err);
+
+/* Read "s/a/b/; s/c/d/g". $$1 in it is group 1 of `name`, which may be NULL. $$?1 is the same
+ * group with quantifiers that match as little as possible. */
+enum cleave_status cv_item_expression_new(const char *text,
+                                          const struct cv_item_match *name,
+                                          const char *field, const char *shown,
+                                          struct cv_item_expression **out,
+                                          struct cleave_error *err);
+void cv_item_expression_free(struct cv_item_expression *expression);
+/* The value after all substitutions: `value`, or borrowed until the next call. */
+enum cleave_status cv_item_expression_apply(struct cv_item_expression *expression,
+                                            const char *value, const char **out,
+                                            struct cleave_error *err);
 
 enum cv_item_part {
-#define CV_ITEM_PART_NAME(name, text) CV_ITEM_##name,
-    CV_ITEM_PART_MAP(CV_ITEM_PART_NAME)
-#undef CV_ITEM_PART_NAME
-        CV_ITEM_PARTS
+    CV_ITEM_VALUE,
+    CV_ITEM_NUMBER, /* command number */
+    CV_ITEM_SLOT,   /* worker slot    */
+    CV_ITEM_TOTAL,  /* commands       */
+    CV_ITEM_PADDED_NUMBER,
+    CV_ITEM_UNKNOWN, /* known to GNU parallel only */
 };
 
-/* A place at the beginning of `text`: "{}", "{3/.}", "{-1}", "{#}". */
 struct cv_item_placeholder {
-    size_t length; /* of what stands for it; 0: there is none */
-    int position;  /* of the argument, from 1, or from -1 backwards; 0: all */
+    size_t length; /* in the command; 0: none */
+    int position;  /* value number from 1, or from -1 backwards; 0: all values  */
     enum cv_item_part part;
+    struct cv_item_expression *expression; /* owned; NULL: the value stays */
 };
-struct cv_item_placeholder cv_item_place_at(const char *text);
-/* The same for "{NAME.}", with the position of that name. */
-struct cv_item_placeholder cv_item_place_named(const char *text, const char *name,
-                                               int position);
 
-/* Whether it is the same for all arguments: NUMBER, SLOT and their like. */
-bool cv_item_part_is_number(enum cv_item_part part);
-/* Add the part of a value; not for those. */
-void cv_item_part_add(struct cv_text *out, enum cv_item_part part, const char *value);
+/* Which placeholders there are, besides "{}", "{.}", "{1}", "{#}" and their like. Borrowed. */
+struct cv_item_replacements {
+    bool optional;            /* a command without placeholders gets no values */
+    bool plus;                /* {##}, {%RE} and more                          */
+    const char *whole;        /* instead of "{}"; NULL: "{}"                   */
+    const char *const *names; /* "{NAME}" for values 1, 2, ...                 */
+    size_t nnames;
+    const char *const *definitions; /* "{NAME} s/REGEX/TEXT/"                  */
+    size_t ndefinitions;
+};
+
+enum cleave_status cv_item_replacements_check(const struct cv_item_replacements *from,
+                                              struct cleave_error *err);
+/* Read the placeholder that `text` begins with, if there is one. `later` are the words after
+ * this word, and NULL. */
+enum cleave_status cv_item_placeholder_find(const char *text, const char *const *later,
+                                            const struct cv_item_replacements *from,
+                                            struct cv_item_placeholder *out,
+                                            struct cleave_error *err);
 
 #endif

@@ -1,118 +1,306 @@
-/* item_template.c -- a command with places for items. SPDX-License-Identifier: MIT */
+/* item_template.c -- a command with placeholders for items. SPDX-License-Identifier: MIT */
 #include "run/items/item_template.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/items/item_plus.h"
-#include "run/items/item_quote.h"
 
-/* --- reading ------------------------------------------------------------------------------ */
+/* --- words -------------------------------------------------------------------------------- */
 
-static enum cleave_status add_piece(struct cv_item_template *template,
-                                    struct cv_item_piece piece, struct cleave_error *err)
+void cv_item_words_done(struct cv_item_words *words)
 {
-    if (!CV_ROOM(template->pieces, &template->room, template->count + 1))
-        return cv_fail_memory(err, "the command");
-    template->pieces[template->count++] = piece;
-    template->places = template->places || piece.kind == CV_ITEM_PLACE;
-    return CLEAVE_OK;
+    free(words->bytes);
+    *words = (struct cv_item_words){ .bytes = NULL };
 }
 
-/* The place that `text` begins with; 0: none. */
-static size_t find_place(const char *text, const struct cv_item_replacements *signs,
-                         struct cv_item_piece *out)
+void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length)
 {
-    struct cv_item_placeholder place = { .length = 0 };
+    words->failed =
+        words->failed || !CV_ROOM(words->bytes, &words->room, words->length + length + 1);
+    if (words->failed)
+        return;
+    words->count += !words->open;
+    words->open = true;
+    if (length > 0)
+        memcpy(words->bytes + words->length, bytes, length);
+    words->length += length;
+}
 
-    *out = (struct cv_item_piece){ .kind = CV_ITEM_PLACE, .part = CV_ITEM_WHOLE };
-    for (size_t i = 0; i < signs->nrules; i++) {
-        const size_t length = strlen(signs->rules[i].sign);
+void cv_item_words_break(struct cv_item_words *words)
+{
+    if (!words->open || words->failed)
+        return;
+    words->bytes[words->length++] = '\0'; /* cv_item_words_put has left room */
+    words->open = false;
+}
 
-        out->rule = &signs->rules[i];
-        out->position = signs->rules[i].position;
-        if (strncmp(text, signs->rules[i].sign, length) == 0)
-            return length;
+char **cv_item_words_take(struct cv_item_words *words)
+{
+    const size_t heads = (words->count + 1) * sizeof(char *);
+    char **block, *at;
+
+    cv_item_words_break(words);
+    block = words->failed ? NULL : malloc(heads + words->length + 1);
+    if (block == NULL)
+        return NULL;
+    at = (char *)block + heads;
+    if (words->length > 0)
+        memcpy(at, words->bytes, words->length);
+    for (size_t i = 0; i < words->count; i++) {
+        block[i] = at;
+        at += strlen(at) + 1;
     }
-    out->rule = NULL;
-    out->position = 0;
-    if (signs->whole != NULL && strncmp(text, signs->whole, strlen(signs->whole)) == 0)
-        return strlen(signs->whole);
-    for (size_t i = 0; i < signs->nnames && place.length == 0; i++)
-        place = cv_item_place_named(text, signs->names[i], (int)i + 1);
-    if (place.length == 0)
-        place = cv_item_place_at(text);
-    if (place.part >= CV_ITEM_TOTAL && !signs->plus)
-        return 0;
-    out->position = place.position;
-    out->part = place.part;
-    if (signs->whole != NULL && place.part == CV_ITEM_WHOLE && place.position == 0)
-        return 0;
-    return place.length;
+    block[words->count] = NULL;
+    return block;
 }
 
-static enum cleave_status read_word(struct cv_item_template *template, const char *word,
-                                    const struct cv_item_replacements *signs,
+/* --- quotes ------------------------------------------------------------------------------- */
+
+enum quotes { UNQUOTED, SINGLE /* '...' */, DOUBLE /* "..." */, DOLLAR /* $'...' */ };
+
+/* The state of a shell that has read a part of a line. '{}' and "{}" are typed by habit: a value
+ * with its own quotes would split there at a blank, and text after a semicolon in it would run. */
+struct shell_state {
+    char open[32]; /* first bytes of open quotes and brackets: one of ' " $ ( ` */
+    size_t depth;
+    char before;    /* the last byte; 'x' after an escaped one                  */
+    int less_thans; /* directly before, outside of quotes                       */
+    bool escaped;   /* the next byte is, by a backslash                         */
+    bool comment;
+    bool unknown; /* the line has something that only a complete shell can read */
+};
+
+static struct shell_state begin_line(const char *const *words)
+{
+    struct shell_state state = { .depth = 0 };
+
+    /* A pattern of `case` has a bracket that closes nothing. */
+    for (size_t i = 0; words[i] != NULL; i++)
+        state.unknown = state.unknown || strstr(words[i], "esac") != NULL;
+    return state;
+}
+
+static char innermost(const struct shell_state *state)
+{
+    return state->depth > 0 ? state->open[state->depth - 1] : '\0';
+}
+
+static void open_quote(struct shell_state *state, char first)
+{
+    if (state->depth == sizeof state->open)
+        state->unknown = true;
+    else
+        state->open[state->depth++] = first;
+}
+
+/* A byte outside of quotes, which may be inside of $(...) or `...`. */
+static void read_unquoted(struct shell_state *state, char byte)
+{
+    const char inside = innermost(state), before = state->before;
+
+    /* Quotes mean nothing in a here-document (<<), but quote after <<<. */
+    state->unknown = state->less_thans == 2 && byte != '<';
+    state->less_thans = byte == '<' ? state->less_thans + 1 : 0;
+    if (byte == '\\')
+        state->escaped = true;
+    else if ((byte == ')' && inside == '(') || (byte == '`' && inside == '`'))
+        state->depth--;
+    else if (byte == '\'' && before == '$')
+        open_quote(state, '$');
+    else if (byte == '\'' || byte == '"' || byte == '(' || byte == '`')
+        open_quote(state, byte);
+    else if (byte == '#' && (before == '\0' || strchr(" \t\n;&|(`", before) != NULL))
+        state->comment = true;
+}
+
+static void read_byte(struct shell_state *state, char byte)
+{
+    const char inside = innermost(state);
+
+    if (state->comment)
+        state->comment = byte != '\n';
+    else if (inside == '\0' || inside == '(' || inside == '`')
+        read_unquoted(state, byte);
+    else if (byte == (inside == '"' ? '"' : '\''))
+        state->depth--;
+    else if (inside != '\'' && byte == '\\')
+        state->escaped = true;
+    else if (inside == '"' && (byte == '`' || (byte == '(' && state->before == '$')))
+        open_quote(state, byte);
+}
+
+static void read_text(struct shell_state *state, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length && !state->unknown; i++) {
+        if (state->escaped) {
+            state->escaped = false;
+            state->before = 'x';
+            continue;
+        }
+        read_byte(state, text[i]);
+        state->before = text[i];
+    }
+}
+
+static enum quotes current_quotes(const struct shell_state *state)
+{
+    const char inside = state->unknown ? '\0' : innermost(state);
+
+    return inside == '\''  ? SINGLE
+           : inside == '"' ? DOUBLE
+           : inside == '$' ? DOLLAR
+                           : UNQUOTED;
+}
+
+static bool is_plain(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_' || byte == '.' ||
+           byte == '+' || byte == '/';
+}
+
+/* Append a value that a Bourne shell reads unchanged: without quotes if it has only letters,
+ * digits and -_.+/, else in '...', with "'" for each '. GNU parallel writes the same. */
+static void quote(struct cv_text *out, const char *bytes, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length && is_plain(bytes[at]))
+        at++;
+    if (length == 0 || at == length) {
+        cv_text_add(out, "%.*s", length > 0 ? (int)length : 2, length > 0 ? bytes : "''");
+        return;
+    }
+    for (at = 0; at < length;) {
+        size_t end = at;
+
+        if (bytes[at] == '\'') { /* empty quotes only between two of them */
+            cv_text_add(out, "%s\"'\"", at > 0 && bytes[at - 1] == '\'' ? "''" : "");
+            at++;
+            continue;
+        }
+        while (end < length && bytes[end] != '\'')
+            end++;
+        cv_text_add(out, "'%.*s'", (int)(end - at), bytes + at);
+        at = end;
+    }
+}
+
+/* The replacement of a byte in open quotes; NULL: the byte stays. A shell without $'...' reads it as '...',
+ * which \047 does not end. */
+static const char *escape(enum quotes quotes, char byte)
+{
+    if (quotes == SINGLE)
+        return byte == '\'' ? "'\\''" : NULL;
+    if (byte == '\\')
+        return "\\\\";
+    if (quotes == DOLLAR)
+        return byte == '\'' ? "\\047" : NULL;
+    return byte == '"' ? "\\\"" : byte == '$' ? "\\$" : byte == '`' ? "\\`" : NULL;
+}
+
+static void quote_within(struct cv_text *out, enum quotes quotes, const char *bytes,
+                         size_t length)
+{
+    size_t from = 0;
+
+    for (size_t at = 0; at < length; at++) {
+        const char *text = escape(quotes, bytes[at]);
+
+        if (text == NULL)
+            continue;
+        cv_text_add(out, "%.*s%s", (int)(at - from), bytes + from, text);
+        from = at + 1;
+    }
+    cv_text_add(out, "%.*s", (int)(length - from), bytes + from);
+}
+
+/* --- reading words ------------------------------------------------------------------------ */
+
+enum piece_kind {
+    TEXT,
+    BLANK, /* one, inside of a word */
+    SPACE, /* between two words     */
+    PLACEHOLDER,
+};
+
+struct cv_item_piece {
+    enum piece_kind kind;
+    const char *text; /* borrowed from the words; not of a placeholder */
+    size_t length;
+    struct cv_item_placeholder value;
+    enum quotes quotes; /* around a placeholder */
+};
+
+/* Make room for `count` pieces more. */
+static enum cleave_status reserve(struct cv_item_template *template, size_t count,
+                                  struct cleave_error *err)
+{
+    return CV_ROOM(template->pieces, &template->room, template->count + count)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the command");
+}
+
+static void add_piece(struct cv_item_template *template, struct cv_item_piece piece)
+{
+    template->pieces[template->count++] = piece;
+    template->has_placeholder = template->has_placeholder || piece.kind == PLACEHOLDER;
+}
+
+static void add_text(struct cv_item_template *template, const char *from, const char *to)
+{
+    add_piece(template,
+              (struct cv_item_piece){ .text = from, .length = (size_t)(to - from) });
+}
+
+/* Read words[0]. */
+static enum cleave_status read_word(struct cv_item_template *template,
+                                    const char *const *words,
+                                    const struct cv_item_replacements *from,
                                     struct cleave_error *err)
 {
-    const char *from = word, *at = word;
-    struct cv_item_piece piece;
+    const char *begin = words[0], *at = begin;
 
-    if (*word == '\0') /* text without bytes: it counts with --quote */
-        return add_piece(template, (struct cv_item_piece){ .text = word }, err);
     while (*at != '\0') {
-        const bool blank = *at == ' ' || *at == '\t';
-        const size_t length = blank ? 1 : find_place(at, signs, &piece);
+        struct cv_item_piece piece = { .kind = BLANK, .text = at, .length = 1 };
+        size_t length = 1;
 
-        if (length == 0 && cv_item_rule_inline_end(at) != NULL)
-            return cv_fail(
-                err, CLEAVE_EINPUT,
-                "'{= s/REGEX/TEXT/ =}' is known in the command only: expected a "
-                "place of --rpl '{SIGN} s/REGEX/TEXT/' in '%s'",
-                word);
-        if (length == 0 && signs->plus) {
-            CV_TRY(cv_item_plus_check(at, err));
-            if (cv_item_plus_end(at) != NULL)
-                return cv_fail(err, CLEAVE_EINPUT,
-                               "'%.*s' is known in the command only: expected a place of "
-                               "--rpl '{SIGN} s/REGEX/TEXT/' in '%s'",
-                               (int)(cv_item_plus_end(at) - at), at, word);
+        CV_TRY(reserve(template, 3, err));
+        if (*at != ' ' && *at != '\t') {
+            piece = (struct cv_item_piece){ .kind = PLACEHOLDER };
+            CV_TRY(cv_item_placeholder_find(at, words + 1, from, &piece.value, err));
+            length = piece.value.length;
         }
         if (length == 0) {
             at++;
             continue;
         }
-        if (at > from)
-            CV_TRY(add_piece(template,
-                             (struct cv_item_piece){ .text = from,
-                                                     .length = (size_t)(at - from) },
-                             err));
-        if (blank)
-            piece =
-                (struct cv_item_piece){ .kind = CV_ITEM_BLANK, .text = at, .length = 1 };
-        CV_TRY(add_piece(template, piece, err));
-        from = at += length;
+        if (at > begin)
+            add_text(template, begin, at);
+        add_piece(template, piece);
+        begin = at += length;
     }
-    if (at == from)
-        return CLEAVE_OK;
-    return add_piece(template,
-                     (struct cv_item_piece){ .text = from,
-                                             .length = (size_t)(at - from) },
-                     err);
+    CV_TRY(reserve(template, 1, err));
+    if (at > begin ||
+        at == words[0]) /* an empty word counts if the template is literal */
+        add_text(template, begin, at);
+    return CLEAVE_OK;
 }
 
-/* Whether the command itself, or a part of its name, is a value: then it is taken as it
- * is, so that items may be whole commands. A value behind '=' is none. */
+/* If the command itself, or a part of its name, is a value, items may be commands. A
+ * value after '=' is not part of the name. */
 static bool is_bare(const struct cv_item_template *template)
 {
     for (size_t i = 0; i < template->count; i++) {
         const struct cv_item_piece *piece = &template->pieces[i];
 
-        if (piece->kind != CV_ITEM_TEXT)
-            return piece->kind == CV_ITEM_PLACE;
+        if (piece->kind != TEXT)
+            return piece->kind == PLACEHOLDER;
         if (memchr(piece->text, '=', piece->length) != NULL ||
             memchr(piece->text, '\n', piece->length) != NULL)
             return false;
@@ -120,44 +308,45 @@ static bool is_bare(const struct cv_item_template *template)
     return false;
 }
 
-/* See in which quotes places stand. */
 static void find_quotes(struct cv_item_template *template, const char *const *words)
 {
-    struct cv_item_within within = cv_item_within_begin(words);
+    struct shell_state state = begin_line(words);
 
     for (size_t i = 0; i < template->count; i++) {
         struct cv_item_piece *piece = &template->pieces[i];
 
-        piece->quotes = cv_item_within_now(&within);
-        if (piece->kind == CV_ITEM_PLACE)
-            cv_item_within_read(&within, "x", 1);
-        else if (piece->kind == CV_ITEM_SPACE)
-            cv_item_within_read(&within, " ", 1);
+        piece->quotes = current_quotes(&state);
+        if (piece->kind == PLACEHOLDER)
+            read_text(&state, "x", 1);
+        else if (piece->kind == SPACE)
+            read_text(&state, " ", 1);
         else
-            cv_item_within_read(&within, piece->text, piece->length);
+            read_text(&state, piece->text, piece->length);
     }
 }
 
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          const char *const *words,
-                                         const struct cv_item_replacements *signs,
+                                         const struct cv_item_replacements *replacements,
                                          struct cleave_error *err)
 {
-    const struct cv_item_piece space = { .kind = CV_ITEM_SPACE };
-    enum cleave_status status = CLEAVE_OK;
+    const struct cv_item_piece space = { .kind = SPACE }, all = { .kind = PLACEHOLDER };
+    enum cleave_status status = cv_item_replacements_check(replacements, err);
 
     *out = (struct cv_item_template){ .count = 0 };
     for (size_t i = 0; status == CLEAVE_OK && words[i] != NULL; i++) {
-        if (i > 0)
-            status = add_piece(out, space, err);
+        status = reserve(out, 1, err);
+        if (status == CLEAVE_OK && i > 0)
+            add_piece(out, space);
         if (status == CLEAVE_OK)
-            status = read_word(out, words[i], signs, err);
+            status = read_word(out, words + i, replacements, err);
     }
-    if (status == CLEAVE_OK && !out->places && !signs->optional) {
+    if (status == CLEAVE_OK)
+        status = reserve(out, 2, err);
+    if (status == CLEAVE_OK && !out->has_placeholder && !replacements->optional) {
         if (out->count > 0)
-            status = add_piece(out, space, err);
-        if (status == CLEAVE_OK)
-            status = add_piece(out, (struct cv_item_piece){ .kind = CV_ITEM_PLACE }, err);
+            add_piece(out, space);
+        add_piece(out, all);
     }
     out->bare = is_bare(out);
     find_quotes(out, words);
@@ -168,13 +357,15 @@ enum cleave_status cv_item_template_init(struct cv_item_template *out,
 
 void cv_item_template_done(struct cv_item_template *template)
 {
+    for (size_t i = 0; i < template->count; i++)
+        cv_item_expression_free(template->pieces[i].value.expression);
     free(template->pieces);
     *template = (struct cv_item_template){ .count = 0 };
 }
 
-/* --- what a shell would make of it -------------------------------------------------------- */
+/* --- what a shell would do ---------------------------------------------------------------- */
 
-/* Text in which no shell sees anything but itself. */
+/* Whether no byte of a text is special to a shell. */
 static bool is_plain_text(const struct cv_item_piece *piece, bool first_word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -195,13 +386,13 @@ bool cv_item_template_is_plain(const struct cv_item_template *template)
         return false;
     for (size_t i = 0; i < template->count; i++) {
         const struct cv_item_piece *piece = &template->pieces[i];
-        const bool gap = piece->kind == CV_ITEM_BLANK || piece->kind == CV_ITEM_SPACE;
+        const bool gap = piece->kind == BLANK || piece->kind == SPACE;
 
         first_word = first_word && !(gap && begun);
         begun = begun || !gap;
-        if (piece->kind == CV_ITEM_TEXT && !is_plain_text(piece, first_word))
+        if (piece->kind == TEXT && !is_plain_text(piece, first_word))
             return false;
-        if (piece->kind == CV_ITEM_PLACE && first_word)
+        if (piece->kind == PLACEHOLDER && first_word)
             return false;
     }
     return true;
@@ -212,28 +403,30 @@ char *cv_item_template_program(const struct cv_item_template *template)
     const struct cv_item_piece *pieces = template->pieces;
     size_t at = 0;
 
-    while (at < template->count && !template->as_words &&
-           (pieces[at].kind == CV_ITEM_BLANK || pieces[at].kind == CV_ITEM_SPACE))
+    while (at < template->count && !template->literal &&
+           (pieces[at].kind == BLANK || pieces[at].kind == SPACE))
         at++;
-    if (at == template->count || pieces[at].kind != CV_ITEM_TEXT ||
+    if (at == template->count || pieces[at].kind != TEXT ||
         (at + 1 < template->count &&
-         (pieces[at + 1].kind == CV_ITEM_PLACE ||
-          (template->as_words && pieces[at + 1].kind != CV_ITEM_SPACE))))
+         (pieces[at + 1].kind == PLACEHOLDER ||
+          (template->literal && pieces[at + 1].kind != SPACE))))
         return NULL;
     return strndup(pieces[at].text, pieces[at].length);
 }
 
 /* --- filling in --------------------------------------------------------------------------- */
 
-/* Where pieces go: one of the two. */
+/* The line or the words that pieces are added to. */
 struct target {
     const struct cv_item_template *template;
     const struct cv_item_values *values;
     struct cv_text *line;
     struct cv_item_words *words;
+    enum cleave_status status; /* first failure of an expression */
+    struct cleave_error *err;
 };
 
-static void put_text(const struct target *to, const char *text, size_t length)
+static void put_text(struct target *to, const char *text, size_t length)
 {
     if (to->words != NULL)
         cv_item_words_put(to->words, text, length);
@@ -241,7 +434,7 @@ static void put_text(const struct target *to, const char *text, size_t length)
         cv_text_add(to->line, "%.*s", (int)length, text);
 }
 
-static void put_gap(const struct target *to)
+static void put_gap(struct target *to)
 {
     if (to->words != NULL)
         cv_item_words_break(to->words);
@@ -249,75 +442,59 @@ static void put_gap(const struct target *to)
         cv_text_add(to->line, " ");
 }
 
-static void put_value(const struct target *to, const struct cv_item_piece *piece,
+static void put_value(struct target *to, const struct cv_item_piece *piece,
                       const char *bytes, size_t length)
 {
     if (to->words != NULL || to->template->bare)
         put_text(to, bytes, length);
+    else if (piece->quotes == UNQUOTED)
+        quote(to->line, bytes, length);
     else
-        cv_item_quote_within(to->line, piece->quotes, bytes, length);
+        quote_within(to->line, piece->quotes, bytes, length);
 }
 
-/* What is put in place of one argument; NULL: nothing at all, as there is none. */
-static void put_one(const struct target *to, const struct cv_item_piece *piece,
+/* `argument` is NULL if there is no such value. */
+static void put_one(struct target *to, const struct cv_item_piece *piece,
                     const char *argument)
 {
-    struct cv_text text = { NULL, 0, 0, false };
-
     if (argument == NULL) {
-        if (to->template->as_words)
+        if (to->template->literal)
             put_text(to, "", 0);
         return;
     }
-    if (piece->rule == NULL && piece->part == CV_ITEM_WHOLE) {
+    if (to->status == CLEAVE_OK && piece->value.expression != NULL)
+        to->status = cv_item_expression_apply(piece->value.expression, argument,
+                                              &argument, to->err);
+    if (to->status == CLEAVE_OK)
         put_value(to, piece, argument, strlen(argument));
-        return;
-    }
-    if (piece->rule != NULL)
-        cv_item_rule_add(&text, piece->rule, argument);
-    else
-        cv_item_part_add(&text, piece->part, argument);
-    put_value(to, piece, text.bytes != NULL ? text.bytes : "", text.length);
-    if (to->words != NULL)
-        to->words->failed = to->words->failed || text.failed;
-    else
-        to->line->failed = to->line->failed || text.failed;
-    cv_text_done(&text);
 }
 
-/* With as many digits as the last one has, if that is given. */
-static void put_number(const struct target *to, uint64_t number, uint64_t last)
+static void put_number(struct target *to, enum cv_item_part part)
 {
-    char text[48];
+    const struct cv_item_values *values = to->values;
     int digits = 1, length;
+    char text[48];
 
-    for (; last >= 10; last /= 10)
+    for (uint64_t last = values->total; part == CV_ITEM_PADDED_NUMBER && last >= 10;
+         last /= 10)
         digits++;
-    length = snprintf(text, sizeof text, "%0*llu", digits, (unsigned long long)number);
+    length = snprintf(text, sizeof text, "%0*llu", digits,
+                      (unsigned long long)(part == CV_ITEM_TOTAL  ? values->total
+                                           : part == CV_ITEM_SLOT ? values->slot
+                                                                  : values->number));
     put_text(to, text, (size_t)length);
 }
 
-/* A number that is the same for all arguments. */
-static void put_common(const struct target *to, enum cv_item_part part)
+/* Fill a placeholder that stands for one text; false: it stands for all values. */
+static bool put_single(struct target *to, const struct cv_item_piece *piece)
 {
     const struct cv_item_values *values = to->values;
+    const int at = piece->value.position > 0 ? piece->value.position - 1
+                                             : (int)values->count + piece->value.position;
 
-    if (part == CV_ITEM_NUMBER || part == CV_ITEM_PADDED)
-        put_number(to, values->number, part == CV_ITEM_PADDED ? values->total : 0);
-    else
-        put_number(to, part == CV_ITEM_TOTAL ? values->total : values->slot, 0);
-}
-
-/* Whether a place is filled once, and with what. */
-static bool put_single(const struct target *to, const struct cv_item_piece *piece)
-{
-    const struct cv_item_values *values = to->values;
-    const int at =
-        piece->position > 0 ? piece->position - 1 : (int)values->count + piece->position;
-
-    if (piece->rule == NULL && cv_item_part_is_number(piece->part))
-        put_common(to, piece->part);
-    else if (piece->position != 0)
+    if (piece->value.part != CV_ITEM_VALUE)
+        put_number(to, piece->value.part);
+    else if (piece->value.position != 0)
         put_one(to, piece,
                 at >= 0 && (size_t)at < values->count ? values->arguments[at] : NULL);
     else
@@ -325,60 +502,55 @@ static bool put_single(const struct target *to, const struct cv_item_piece *piec
     return true;
 }
 
-static void put_place(const struct target *to, const struct cv_item_piece *piece)
-{
-    if (put_single(to, piece))
-        return;
-    for (size_t i = 0; i < to->values->count; i++) {
-        if (i > 0)
-            put_gap(to);
-        put_one(to, piece, to->values->arguments[i]);
-    }
-}
-
-static void put_piece(const struct target *to, const struct cv_item_piece *piece)
+static void put_piece(struct target *to, const struct cv_item_piece *piece)
 {
     switch (piece->kind) {
-    case CV_ITEM_SPACE:
+    case SPACE:
         put_gap(to);
         break;
-    case CV_ITEM_BLANK:
-        if (to->words != NULL && !to->template->as_words)
+    case BLANK:
+        if (to->words != NULL && !to->template->literal)
             cv_item_words_break(to->words);
         else
             put_text(to, piece->text, 1);
         break;
-    case CV_ITEM_PLACE:
-        put_place(to, piece);
+    case PLACEHOLDER:
+        if (put_single(to, piece))
+            break;
+        for (size_t i = 0; i < to->values->count; i++) {
+            if (i > 0)
+                put_gap(to);
+            put_one(to, piece, to->values->arguments[i]);
+        }
         break;
     default:
-        if (piece->length > 0 || to->template->as_words)
+        if (piece->length > 0 || to->template->literal)
             put_text(to, piece->text, piece->length);
     }
 }
 
-/* The pieces of a word, once for each argument if one of them is a place for all. */
-static void put_context(const struct target *to, const struct cv_item_piece *pieces,
-                        size_t count)
+/* A word, once for each value if it has a placeholder for all of them. */
+static void put_repeated(struct target *to, const struct cv_item_piece *pieces,
+                         size_t count)
 {
     bool repeats = false;
 
     for (size_t i = 0; i < count; i++)
-        repeats = repeats ||
-                  (pieces[i].kind == CV_ITEM_PLACE && pieces[i].position == 0 &&
-                   (pieces[i].rule != NULL || !cv_item_part_is_number(pieces[i].part)));
+        repeats =
+            repeats || (pieces[i].kind == PLACEHOLDER && pieces[i].value.position == 0 &&
+                        pieces[i].value.part == CV_ITEM_VALUE);
     for (size_t a = 0; a < to->values->count && (a == 0 || repeats); a++) {
         if (a > 0)
             put_gap(to);
         for (size_t i = 0; i < count; i++)
-            if (pieces[i].kind != CV_ITEM_PLACE)
+            if (pieces[i].kind != PLACEHOLDER)
                 put_piece(to, &pieces[i]);
             else if (!put_single(to, &pieces[i]))
                 put_one(to, &pieces[i], to->values->arguments[a]);
     }
 }
 
-static void put_all(const struct target *to)
+static void put_all(struct target *to)
 {
     const struct cv_item_template *template = to->template;
     const struct cv_item_piece *pieces = template->pieces;
@@ -386,11 +558,11 @@ static void put_all(const struct target *to)
     for (size_t i = 0; i < template->count; i++) {
         size_t end = i;
 
-        while (template->contexts && end < template->count &&
-               pieces[end].kind != CV_ITEM_BLANK && pieces[end].kind != CV_ITEM_SPACE)
+        while (template->repeats && end < template->count && pieces[end].kind != BLANK &&
+               pieces[end].kind != SPACE)
             end++;
         if (end > i) {
-            put_context(to, &pieces[i], end - i);
+            put_repeated(to, &pieces[i], end - i);
             i = end - 1;
             continue;
         }
@@ -398,38 +570,53 @@ static void put_all(const struct target *to)
     }
 }
 
-void cv_item_template_words(const struct cv_item_template *template,
-                            const struct cv_item_values *values,
-                            struct cv_item_words *out)
+enum cleave_status cv_item_template_words(const struct cv_item_template *template,
+                                          const struct cv_item_values *values,
+                                          struct cv_item_words *out,
+                                          struct cleave_error *err)
 {
-    put_all(&(struct target){ template, values, NULL, out });
+    struct target to = {
+        .template = template, .values = values, .words = out, .err = err
+    };
+
+    put_all(&to);
+    return to.status == CLEAVE_OK && out->failed ? cv_fail_memory(err, "a command")
+                                                 : to.status;
 }
 
-/* Where words are what they are, the line is all of them, quoted. */
-static void quote_words(const struct cv_item_template *template,
-                        const struct cv_item_values *values, struct cv_text *out)
+static enum cleave_status quote_words(const struct cv_item_template *template,
+                                      const struct cv_item_values *values,
+                                      struct cv_text *out, struct cleave_error *err)
 {
     struct cv_item_words words = { .bytes = NULL };
+    const enum cleave_status status =
+        cv_item_template_words(template, values, &words, err);
     const char *at;
 
-    cv_item_template_words(template, values, &words);
     cv_item_words_break(&words);
-    out->failed = out->failed || words.failed;
     at = words.bytes;
-    for (size_t i = 0; i < words.count && !words.failed; i++) {
+    for (size_t i = 0; i < words.count && status == CLEAVE_OK; i++) {
         if (i > 0)
             cv_text_add(out, " ");
-        cv_item_quote(out, at, strlen(at));
+        quote(out, at, strlen(at));
         at += strlen(at) + 1;
     }
     cv_item_words_done(&words);
+    return status;
 }
 
-void cv_item_template_line(const struct cv_item_template *template,
-                           const struct cv_item_values *values, struct cv_text *out)
+enum cleave_status cv_item_template_line(const struct cv_item_template *template,
+                                         const struct cv_item_values *values,
+                                         struct cv_text *out, struct cleave_error *err)
 {
-    if (template->as_words)
-        quote_words(template, values, out);
+    struct target to = {
+        .template = template, .values = values, .line = out, .err = err
+    };
+
+    if (template->literal)
+        to.status = quote_words(template, values, out, err);
     else
-        put_all(&(struct target){ template, values, out, NULL });
+        put_all(&to);
+    return to.status == CLEAVE_OK && out->failed ? cv_fail_memory(err, "a command")
+                                                 : to.status;
 }

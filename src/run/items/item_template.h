@@ -1,81 +1,70 @@
-/* item_template.h -- a command with places for items. SPDX-License-Identifier: MIT
+/* item_template.h -- a command with placeholders for items. SPDX-License-Identifier: MIT
  *
- * The words of a command are read once into pieces: text, blanks and places. For each item
- * they make a line for a shell, in which values are quoted and text is not, or, where a
- * shell would do nothing to the text but part it at blanks, the words themselves. Both are
- * the same command; that is what GNU parallel's command lines mean. */
+ * The words of a command are read once into pieces: text, blanks and placeholders. For each
+ * item they make a line for a shell, in which values are quoted and text is not. If a shell
+ * would do nothing to the text but split it at blanks, they also make the words themselves.
+ * Both are the same command, as in GNU parallel. */
 #ifndef CV_ITEM_TEMPLATE_H
 #define CV_ITEM_TEMPLATE_H
+#include <stdbool.h>
 #include <stdint.h>
 #include "run/items/item_placeholder.h"
-#include "run/items/item_rule.h"
-#include "run/items/quote_context.h"
-#include "run/items/item_words.h"
-
-enum cv_item_piece_kind {
-    CV_ITEM_TEXT,
-    CV_ITEM_BLANK, /* one, inside of a word */
-    CV_ITEM_SPACE, /* between two words     */
-    CV_ITEM_PLACE,
-};
-
-struct cv_item_piece {
-    enum cv_item_piece_kind kind;
-    const char *text; /* borrowed from the words; not of a place */
-    size_t length;
-    int position;
-    enum cv_item_part part;
-    const struct cv_item_rule *rule; /* borrowed: instead of a part; NULL: none */
-    enum cv_item_quotes quotes;      /* in which a place stands                 */
-};
 
 struct cv_item_template {
     struct cv_item_piece *pieces; /* owned */
     size_t count, room;
-    bool places;   /* there is one at all                                             */
-    bool as_words; /* words are what they are: no shell reads them (--quote)          */
-    bool bare;     /* values are not quoted: they are, or are part of, the command    */
-    bool contexts; /* a word with a place for all is repeated for each (-X)           */
+    bool has_placeholder;
+    bool literal; /* words go to the command unchanged, without a shell          */
+    bool bare;    /* values are not quoted: they are the command, or part of it  */
+    bool repeats; /* a word with a placeholder for all values is repeated for each */
 };
 
-/* What else stands for items. */
-struct cv_item_replacements {
-    bool optional;     /* no place has to be there                                     */
-    bool plus;         /* those of --plus are known, too                               */
-    const char *whole; /* instead of "{}"; NULL: that                                 */
-    const char *const *names; /* of arguments 1, 2, ...: "{NAME}"                     */
-    size_t nnames;
-    const struct cv_item_rule *rules; /* --rpl                                         */
-    size_t nrules;
-};
-
-/* The words, ended by NULL, are borrowed as long as the template is used, and so are rules.
- * Without any place, one for all is added at the end. */
+/* Read words, which end with NULL and are borrowed until the template is released. If they have
+ * no placeholder, one for all values is added at the end. */
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          const char *const *words,
-                                         const struct cv_item_replacements *signs,
+                                         const struct cv_item_replacements *replacements,
                                          struct cleave_error *err);
 void cv_item_template_done(struct cv_item_template *template);
 
-/* What is put into places. */
+/* Replacements of placeholders. */
 struct cv_item_values {
     const char *const *arguments;
     size_t count;
-    uint64_t number; /* of the command, from 1 */
+    uint64_t number; /* command number, from 1 */
     uint32_t slot;   /* from 1                 */
-    uint64_t total;  /* of commands            */
+    uint64_t total;  /* commands               */
 };
 
-/* The first word, if it is text alone; NULL: it is not. For free(). */
+/* The first word, for free(); NULL if it is not only text, or memory is short. */
 char *cv_item_template_program(const struct cv_item_template *template);
-/* Whether a shell would do nothing but part the text at blanks. */
+/* Whether a shell would do nothing but split the text at blanks. */
 bool cv_item_template_is_plain(const struct cv_item_template *template);
-/* The line for a shell. */
-void cv_item_template_line(const struct cv_item_template *template,
-                           const struct cv_item_values *values, struct cv_text *out);
-/* The words without one; only if it is plain, or words are what they are. */
-void cv_item_template_words(const struct cv_item_template *template,
-                            const struct cv_item_values *values,
-                            struct cv_item_words *out);
+/* Append the line for a shell. */
+enum cleave_status cv_item_template_line(const struct cv_item_template *template,
+                                         const struct cv_item_values *values,
+                                         struct cv_text *out, struct cleave_error *err);
+
+/* Words that grow. Once memory runs out `failed` is set and appending does nothing. */
+struct cv_item_words {
+    char *bytes; /* owned: words, each with a NUL at its end */
+    size_t length, room;
+    size_t count;
+    bool open; /* the last word may grow */
+    bool failed;
+};
+
+void cv_item_words_done(struct cv_item_words *words);
+/* Append to the open word, or begin one; `length` may be 0. */
+void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length);
+/* The next bytes begin a new word. */
+void cv_item_words_break(struct cv_item_words *words);
+/* All words in one block for free(), and NULL at their end; or NULL if memory is short. */
+char **cv_item_words_take(struct cv_item_words *words);
+/* Append the words of a template that is plain or literal. */
+enum cleave_status cv_item_template_words(const struct cv_item_template *template,
+                                          const struct cv_item_values *values,
+                                          struct cv_item_words *out,
+                                          struct cleave_error *err);
 
 #endif

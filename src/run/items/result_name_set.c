@@ -1,4 +1,4 @@
-/* result_name_set.c -- names of files that items write to: one item each, and none that an item is.
+/* result_name_set.c -- result files of items: each belongs to one item and is not an item itself.
  * SPDX-License-Identifier: MIT */
 #include "run/items/result_name_set.h"
 
@@ -7,22 +7,24 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
-#include "base/text.h"
 
-/* Of a name that is shown, so much. */
-enum { SHOWN = 80 };
+enum { SHOWN = 80 }; /* bytes of a name in messages */
 
-void cv_item_taken_done(struct cv_item_taken *taken)
+struct cv_hashed_item {
+    uint64_t hash; /* 0: the slot is free */
+    uint64_t item;
+};
+
+void cv_result_names_done(struct cv_result_names *results)
 {
-    free(taken->names.list);
-    free(taken->files.list);
-    *taken = (struct cv_item_taken){ .files_known = false };
+    free(results->names.slots);
+    free(results->files.slots);
+    *results = (struct cv_result_names){ .files_complete = false };
 }
 
-/* --- sets --------------------------------------------------------------------------------- */
+/* --- hashes ------------------------------------------------------------------------------- */
 
-/* Write to `out`, which has room for as many bytes, a path without parts that lead nowhere: items
- * may be called '', '.' and '..', and then one file has several names. */
+/* Remove '.' and '..' from a path, as items may be called so. `out` has room for the path. */
 static void normalize_path(const char *path, char *out)
 {
     const size_t root = path[0] == '/';
@@ -49,6 +51,7 @@ static void normalize_path(const char *path, char *out)
     out[used] = '\0';
 }
 
+/* FNV-1a. */
 static enum cleave_status hash_name(const char *path, uint64_t *out,
                                     struct cleave_error *err)
 {
@@ -56,7 +59,7 @@ static enum cleave_status hash_name(const char *path, uint64_t *out,
     char *text = malloc(strlen(path) + 1);
 
     if (text == NULL)
-        return cv_fail_memory(err, "--results");
+        return cv_fail_memory(err, "items.results");
     normalize_path(path, text);
     for (const char *at = text; *at != '\0'; at++)
         hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
@@ -73,126 +76,111 @@ static uint64_t hash_file(const struct stat *info)
     return hash != 0 ? hash : 1;
 }
 
-/* The place of it, or the free one where it belongs. */
-static struct cv_item_owner *find(const struct cv_item_owners *owners, uint64_t hash)
+/* The slot of a hash, or the free one for it. */
+static struct cv_hashed_item *find(const struct cv_hashed_items *items, uint64_t hash)
 {
-    size_t i = (size_t)(hash ^ hash >> 32) & (owners->room - 1);
+    size_t i = (size_t)(hash ^ hash >> 32) & (items->room - 1);
 
-    while (owners->list[i].hash != 0 && owners->list[i].hash != hash)
-        i = (i + 1) & (owners->room - 1);
-    return &owners->list[i];
+    while (items->slots[i].hash != 0 && items->slots[i].hash != hash)
+        i = (i + 1) & (items->room - 1);
+    return &items->slots[i];
 }
 
-static enum cleave_status grow_array(struct cv_item_owners *owners,
-                                     struct cleave_error *err)
+static bool contains(const struct cv_hashed_items *items, uint64_t hash)
 {
-    struct cv_item_owners larger = { .room = owners->room > 0 ? 2 * owners->room : 256 };
+    return items->count > 0 && find(items, hash)->hash != 0;
+}
 
-    if (2 * owners->count < owners->room)
-        return CLEAVE_OK;
-    larger.list = calloc(larger.room, sizeof *larger.list);
-    if (larger.list == NULL)
-        return cv_fail_memory(err, "--results");
-    for (size_t i = 0; i < owners->room; i++)
-        if (owners->list[i].hash != 0)
-            *find(&larger, owners->list[i].hash) = owners->list[i];
-    larger.count = owners->count;
-    free(owners->list);
-    *owners = larger;
+/* *out is the item that has the hash: this one, unless an earlier one has it. */
+static enum cleave_status put(struct cv_hashed_items *items, uint64_t hash, uint64_t item,
+                              uint64_t *out, struct cleave_error *err)
+{
+    struct cv_hashed_item *slot;
+
+    if (2 * items->count >= items->room) {
+        struct cv_hashed_items larger = { .count = items->count,
+                                          .room =
+                                              items->room > 0 ? 2 * items->room : 256 };
+
+        larger.slots = calloc(larger.room, sizeof *larger.slots);
+        if (larger.slots == NULL)
+            return cv_fail_memory(err, "items.results");
+        for (size_t i = 0; i < items->room; i++)
+            if (items->slots[i].hash != 0)
+                *find(&larger, items->slots[i].hash) = items->slots[i];
+        free(items->slots);
+        *items = larger;
+    }
+    slot = find(items, hash);
+    items->count += slot->hash == 0;
+    if (slot->hash == 0)
+        *slot = (struct cv_hashed_item){ hash, item };
+    *out = slot->item;
     return CLEAVE_OK;
 }
 
-/* Whose it is: this item's, unless it is somebody's. */
-static enum cleave_status put(struct cv_item_owners *owners, uint64_t hash, uint64_t item,
-                              uint64_t *out_owner, struct cleave_error *err)
-{
-    struct cv_item_owner *owner;
+/* --- files of items ----------------------------------------------------------------------- */
 
-    CV_TRY(grow_array(owners, err));
-    owner = find(owners, hash);
-    owners->count += owner->hash == 0;
-    if (owner->hash == 0)
-        *owner = (struct cv_item_owner){ hash, item };
-    *out_owner = owner->item;
-    return CLEAVE_OK;
-}
-
-static bool is_known(const struct cv_item_owners *owners, uint64_t hash)
-{
-    return owners->count > 0 && find(owners, hash)->hash != 0;
-}
-
-/* --- files that items are ----------------------------------------------------------------- */
-
-/* Those that the item names. */
-static enum cleave_status note_item(struct cv_item_taken *taken,
-                                    const struct cv_item_commands *commands,
-                                    uint64_t item, struct cleave_error *err)
+static enum cleave_status note_files(struct cv_result_names *results,
+                                     const struct cv_item_commands *commands,
+                                     uint64_t item, struct cleave_error *err)
 {
     struct cv_item_arguments arguments = { .items = NULL };
     enum cleave_status status = cv_item_arguments_get(commands, item, &arguments, err);
-    uint64_t owner;
+    uint64_t ignored;
     struct stat info;
 
     for (size_t i = 0; status == CLEAVE_OK && i < arguments.count; i++)
         if (stat(arguments.items[i], &info) == 0 && S_ISREG(info.st_mode))
-            status = put(&taken->files, hash_file(&info), item, &owner, err);
+            status = put(&results->files, hash_file(&info), item, &ignored, err);
     cv_item_arguments_done(&arguments);
     return status;
 }
 
-/* Of a list that comes, those that have had their turn can be known. */
-static enum cleave_status note_items(struct cv_item_taken *taken,
-                                     const struct cv_item_commands *commands,
-                                     uint64_t item, struct cleave_error *err)
-{
-    if (commands->stream != NULL)
-        return note_item(taken, commands, item, err);
-    for (uint64_t i = 0; !taken->files_known && i < commands->count; i++)
-        CV_TRY(note_item(taken, commands, i, err));
-    taken->files_known = true;
-    return CLEAVE_OK;
-}
-
-/* What an item is must not be lost for what is made of one. */
-static enum cleave_status spare_items(struct cv_item_taken *taken,
+/* Refuse to overwrite a file of an item. For a stream, only this and earlier items are known. */
+static enum cleave_status spare_items(struct cv_result_names *results,
                                       const struct cv_item_commands *commands,
                                       uint64_t item, const char *path,
                                       struct cleave_error *err)
 {
+    const bool streamed = commands->stream != NULL;
     char shown[SHOWN];
     struct stat info;
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return CLEAVE_OK;
-    CV_TRY(note_items(taken, commands, item, err));
-    if (!is_known(&taken->files, hash_file(&info)))
+    if (streamed)
+        CV_TRY(note_files(results, commands, item, err));
+    for (uint64_t i = 0; !streamed && !results->files_complete && i < commands->count;
+         i++)
+        CV_TRY(note_files(results, commands, i, err));
+    results->files_complete = !streamed;
+    if (!contains(&results->files, hash_file(&info)))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
-                   "--results: '%s' would be overwritten, which is item %llu: expected "
-                   "another name, as with '{}.out'",
+                   "items.results: '%s' would be overwritten, which is item %llu: "
+                   "expected another name, as with '{}.out'",
                    cv_shown(path, strlen(path), shown, sizeof shown),
-                   (unsigned long long)find(&taken->files, hash_file(&info))->item + 1);
+                   (unsigned long long)find(&results->files, hash_file(&info))->item + 1);
 }
 
-enum cleave_status cv_item_taken_claim(struct cv_item_taken *taken,
-                                       const struct cv_item_commands *commands,
-                                       uint64_t item, const char *path, bool any,
-                                       struct cleave_error *err)
+enum cleave_status cv_result_names_claim(struct cv_result_names *results,
+                                         const struct cv_item_commands *commands,
+                                         uint64_t item, const char *path, bool made,
+                                         struct cleave_error *err)
 {
     char shown[SHOWN];
     uint64_t hash = 0, owner;
 
     CV_TRY(hash_name(path, &hash, err));
-    if (any && !is_known(&taken->names, hash))
-        CV_TRY(spare_items(taken, commands, item, path, err));
-    CV_TRY(put(&taken->names, hash, item, &owner, err));
+    if (made && !contains(&results->names, hash))
+        CV_TRY(spare_items(results, commands, item, path, err));
+    CV_TRY(put(&results->names, hash, item, &owner, err));
     if (owner == item)
         return CLEAVE_OK;
-    return cv_fail(
-        err, CLEAVE_EINPUT,
-        "--results: items %llu and %llu both have the name '%s': expected one that "
-        "tells them apart, as with {#}",
-        (unsigned long long)owner + 1, (unsigned long long)item + 1,
-        cv_shown(path, strlen(path), shown, sizeof shown));
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "items.results: items %llu and %llu both have the name '%s': expected "
+                   "one that tells them apart, as with {#}",
+                   (unsigned long long)owner + 1, (unsigned long long)item + 1,
+                   cv_shown(path, strlen(path), shown, sizeof shown));
 }

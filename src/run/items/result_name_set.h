@@ -1,33 +1,28 @@
-/* result_name_set.h -- names of files that items write to: one item each, and none that an item is.
+/* result_name_set.h -- result files of items: each belongs to one item and is not an item itself.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RESULT_NAME_SET_H
 #define CV_RESULT_NAME_SET_H
 #include "run/items/item_commands.h"
 
-/* Whose a name or a file is, by its hash; 0: nobody's. */
-struct cv_item_owner {
-    uint64_t hash, item;
-};
-
-struct cv_item_owners {
-    struct cv_item_owner *list; /* owned */
+/* A hash table of items by hashes of names or files. */
+struct cv_hashed_items {
+    struct cv_hashed_item *slots; /* owned */
     size_t count, room;
 };
 
-/* All zero: none is taken. */
-struct cv_item_taken {
-    struct cv_item_owners names; /* of what was written                                 */
-    struct cv_item_owners files; /* that items are, by device and number                */
-    bool files_known;            /* ... all of them                                     */
+/* Empty if all is zero. */
+struct cv_result_names {
+    struct cv_hashed_items names; /* names of results                  */
+    struct cv_hashed_items files; /* that items name, by device and inode */
+    bool files_complete;          /* all of them                       */
 };
 
-/* The item is to write a file of that name. It may have done so before, but nobody else may.
- * `any`: names are made of items, and so could be those of files that items are: what is there
- * under that name is none of them. Texts of errors begin with "--results". */
-enum cleave_status cv_item_taken_claim(struct cv_item_taken *taken,
-                                       const struct cv_item_commands *commands,
-                                       uint64_t item, const char *path, bool any,
-                                       struct cleave_error *err);
-void cv_item_taken_done(struct cv_item_taken *taken);
+/* Note that `item` writes the file `path`, as it may have done before; an error if another item
+ * does. `made`: the name is made of an item, so a file of an item is refused as well. */
+enum cleave_status cv_result_names_claim(struct cv_result_names *results,
+                                         const struct cv_item_commands *commands,
+                                         uint64_t item, const char *path, bool made,
+                                         struct cleave_error *err);
+void cv_result_names_done(struct cv_result_names *results);
 
 #endif

@@ -1,18 +1,20 @@
-/* journal_chunks.c -- finished chunks are added to a journal. SPDX-License-Identifier: MIT */
+/* journal_chunks.c -- finished chunks in a journal. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/fail.h"
+#include "base/arena.h"
 #include "base/bisect.h"
+#include "base/compare.h"
+#include "base/fail.h"
 #include "run/journal/journal.h"
 #include "run/journal/journal_internal.h"
 
+enum { PART_BYTES = 1 << 20 }; /* most bytes of an output in a row */
+
 static const char *const texts[CV_SQL_STATEMENTS] = {
-    [CV_SQL_BEGIN] = "BEGIN IMMEDIATE",
-    [CV_SQL_COMMIT] = "COMMIT",
     [CV_SQL_ADD_CHUNK] = "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
     [CV_SQL_ADD_PART] = "INSERT INTO output VALUES (?,?,?)",
     [CV_SQL_FORGET_PARTS] = "DELETE FROM output WHERE chunk = ?",
@@ -21,9 +23,10 @@ static const char *const texts[CV_SQL_STATEMENTS] = {
     [CV_SQL_PARTS] = "SELECT part, bytes FROM output WHERE chunk = ? ORDER BY part",
 };
 
-enum cleave_status cv_journal_prepare(struct cv_journal *journal,
-                                      enum cv_journal_statement which, sqlite3_stmt **out,
-                                      struct cleave_error *err)
+/* A statement to bind and step, made at first use; to be reset after use. */
+static enum cleave_status prepare(struct cv_journal *journal,
+                                  enum cv_journal_statement which, sqlite3_stmt **out,
+                                  struct cleave_error *err)
 {
     sqlite3_stmt **statement = &journal->statements[which];
 
@@ -35,7 +38,7 @@ enum cleave_status cv_journal_prepare(struct cv_journal *journal,
     return CLEAVE_OK;
 }
 
-/* Run a statement that gives no rows. */
+/* Run a statement that returns no rows. */
 static enum cleave_status perform(struct cv_journal *journal, sqlite3_stmt *statement,
                                   struct cleave_error *err)
 {
@@ -48,20 +51,11 @@ static enum cleave_status perform(struct cv_journal *journal, sqlite3_stmt *stat
     return status;
 }
 
-static enum cleave_status perform_plain(struct cv_journal *journal,
-                                        enum cv_journal_statement which,
-                                        struct cleave_error *err)
-{
-    sqlite3_stmt *statement = NULL;
-
-    CV_TRY(cv_journal_prepare(journal, which, &statement, err));
-    return perform(journal, statement, err);
-}
-
 /* --- adding ----------------------------------------------------------------------------- */
 
-enum cleave_status cv_journal_forget(struct cv_journal *journal, int64_t row,
-                                     struct cleave_error *err)
+/* Delete a chunk and its output. */
+static enum cleave_status forget(struct cv_journal *journal, int64_t row,
+                                 struct cleave_error *err)
 {
     static const enum cv_journal_statement both[] = { CV_SQL_FORGET_PARTS,
                                                       CV_SQL_FORGET_CHUNK };
@@ -69,14 +63,14 @@ enum cleave_status cv_journal_forget(struct cv_journal *journal, int64_t row,
     for (size_t i = 0; i < 2; i++) {
         sqlite3_stmt *statement = NULL;
 
-        CV_TRY(cv_journal_prepare(journal, both[i], &statement, err));
+        CV_TRY(prepare(journal, both[i], &statement, err));
         sqlite3_bind_int64(statement, 1, row);
         CV_TRY(perform(journal, statement, err));
     }
     return CLEAVE_OK;
 }
 
-/* What was found to have changed and is done again now. */
+/* Delete chunks that were found changed, if their bytes are added again. */
 static enum cleave_status forget_stale(struct cv_journal *journal,
                                        const struct cv_journal_chunk *chunk,
                                        struct cleave_error *err)
@@ -84,7 +78,7 @@ static enum cleave_status forget_stale(struct cv_journal *journal,
     const struct cv_journal_row *rows = journal->rows;
     size_t low;
 
-    /* The first that ends behind where this one begins. */
+    /* The first row that ends after the chunk begins. */
     CV_BISECT(low, journal->nrows, i,
               rows[i].chunk.file < chunk->file || (rows[i].chunk.file == chunk->file &&
                                                    rows[i].chunk.end <= chunk->begin));
@@ -94,9 +88,32 @@ static enum cleave_status forget_stale(struct cv_journal *journal,
         if (old->chunk.file != chunk->file || old->chunk.begin >= chunk->end)
             break;
         if (old->stale)
-            CV_TRY(cv_journal_forget(journal, old->row, err));
+            CV_TRY(forget(journal, old->row, err));
     }
     return CLEAVE_OK;
+}
+
+static enum cleave_status seal_chunk(struct cv_journal *journal, int64_t row,
+                                     const struct cv_journal_chunk *chunk,
+                                     char out[CV_CONTENT_HASH_TEXT],
+                                     struct cleave_error *err)
+{
+    struct cv_packer columns = { NULL, 0, 0, false };
+
+    cv_pack_number(&columns, (uint64_t)row);
+    cv_pack_number(&columns, chunk->file);
+    cv_pack_number(&columns, chunk->begin);
+    cv_pack_number(&columns, chunk->end);
+    cv_pack_number(&columns, chunk->hash.high);
+    cv_pack_number(&columns, chunk->hash.low);
+    cv_pack_number(&columns, (uint64_t)chunk->status);
+    cv_pack_real(&columns, chunk->seconds);
+    cv_pack_real(&columns, chunk->start_s);
+    cv_pack_text(&columns, chunk->worker);
+    cv_pack_number(&columns, chunk->output_bytes);
+    cv_pack_number(&columns, chunk->output_hash.high);
+    cv_pack_number(&columns, chunk->output_hash.low);
+    return cv_journal_seal(journal, "chunk", &columns, out, err);
 }
 
 static enum cleave_status add_chunk(struct cv_journal *journal,
@@ -107,10 +124,10 @@ static enum cleave_status add_chunk(struct cv_journal *journal,
     sqlite3_stmt *add = NULL;
     bool bound;
 
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_ADD_CHUNK, &add, err));
+    CV_TRY(prepare(journal, CV_SQL_ADD_CHUNK, &add, err));
     cv_content_hash_text(chunk->hash, hashes[0]);
     cv_content_hash_text(chunk->output_hash, hashes[1]);
-    CV_TRY(cv_journal_seal_chunk(journal, journal->next_row, chunk, hashes[2], err));
+    CV_TRY(seal_chunk(journal, journal->next_row, chunk, hashes[2], err));
     bound = sqlite3_bind_int64(add, 1, journal->next_row) == SQLITE_OK &&
             sqlite3_bind_int64(add, 2, (int64_t)chunk->file) == SQLITE_OK &&
             sqlite3_bind_int64(add, 3, (int64_t)chunk->begin) == SQLITE_OK &&
@@ -145,22 +162,21 @@ static enum cleave_status read_part(struct cv_journal *journal, int fd, uint64_t
     return CLEAVE_OK;
 }
 
-/* Returns the hash of what was added, too. */
 static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_t begin,
                                      uint64_t end, struct cv_content_hash *hash,
                                      struct cleave_error *err)
 {
     sqlite3_stmt *add = NULL;
 
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_ADD_PART, &add, err));
+    CV_TRY(prepare(journal, CV_SQL_ADD_PART, &add, err));
     if (journal->part == NULL)
-        journal->part = malloc(CV_JOURNAL_PART);
+        journal->part = malloc(PART_BYTES);
     if (journal->part == NULL)
         return cv_fail_memory(err, "a part of an output");
     cv_content_hasher_reset(journal->hasher);
     for (int part = 0; begin < end; part++) {
         const size_t length =
-            end - begin < CV_JOURNAL_PART ? (size_t)(end - begin) : CV_JOURNAL_PART;
+            end - begin < PART_BYTES ? (size_t)(end - begin) : PART_BYTES;
         const struct cv_part bytes = { .bytes = journal->part, .fd = -1, .end = length };
 
         CV_TRY(read_part(journal, fd, begin, length, err));
@@ -184,23 +200,385 @@ static enum cleave_status add_all(struct cv_journal *journal,
     struct cv_journal_chunk added = *chunk;
 
     added.output_bytes = end - begin;
-    CV_TRY(perform_plain(journal, CV_SQL_BEGIN, err));
     if (journal->stale)
         CV_TRY(forget_stale(journal, chunk, err));
     CV_TRY(add_output(journal, fd, begin, end, &added.output_hash, err));
-    CV_TRY(add_chunk(journal, &added, err));
-    CV_TRY(perform_plain(journal, CV_SQL_COMMIT, err));
-    journal->next_row++;
-    return CLEAVE_OK;
+    return add_chunk(journal, &added, err);
 }
 
 enum cleave_status cv_journal_add(struct cv_journal *journal,
                                   const struct cv_journal_chunk *chunk, int fd,
                                   uint64_t begin, uint64_t end, struct cleave_error *err)
 {
-    const enum cleave_status status = add_all(journal, chunk, fd, begin, end, err);
+    enum cleave_status status;
 
-    if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
-        sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
+    CV_TRY(cv_journal_execute(journal, "BEGIN IMMEDIATE", err));
+    status = cv_journal_end(journal, add_all(journal, chunk, fd, begin, end, err), err);
+    journal->next_row += status == CLEAVE_OK;
     return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* *good is false if the row is damaged. */
+static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *query,
+                                   struct cv_journal_row *out, bool *good,
+                                   struct cleave_error *err)
+{
+    struct cv_journal_chunk *chunk = &out->chunk;
+    char seal[CV_CONTENT_HASH_TEXT];
+    const char *worker;
+
+    *out = (struct cv_journal_row){ .row = sqlite3_column_int64(query, 0) };
+    *good = cv_journal_types(query, "iiiitirrtitt") &&
+            cv_content_hash_parse(cv_journal_text(query, 4), &chunk->hash) &&
+            cv_content_hash_parse(cv_journal_text(query, 10), &chunk->output_hash);
+    if (!*good)
+        return CLEAVE_OK;
+    chunk->file = (size_t)sqlite3_column_int64(query, 1);
+    chunk->begin = (uint64_t)sqlite3_column_int64(query, 2);
+    chunk->end = (uint64_t)sqlite3_column_int64(query, 3);
+    chunk->status = sqlite3_column_int(query, 5);
+    chunk->seconds = sqlite3_column_double(query, 6);
+    chunk->start_s = sqlite3_column_double(query, 7);
+    chunk->output_bytes = (uint64_t)sqlite3_column_int64(query, 9);
+    worker = cv_journal_text(query, 8);
+    *good = strlen(worker) < sizeof chunk->worker && chunk->begin < chunk->end &&
+            chunk->end <= INT64_MAX && chunk->output_bytes <= INT64_MAX &&
+            sqlite3_column_int64(query, 5) == chunk->status;
+    if (!*good)
+        return CLEAVE_OK;
+    strcpy(chunk->worker, worker);
+    CV_TRY(seal_chunk(journal, out->row, chunk, seal, err));
+    *good = cv_journal_is(query, 11, seal);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status keep_row(struct cv_journal *journal,
+                                   const struct cv_journal_row *row,
+                                   struct cleave_error *err)
+{
+    if (!CV_ROOM(journal->rows, &journal->row_room, journal->nrows + 1))
+        return cv_fail_memory(err, "the finished chunks of a journal");
+    journal->rows[journal->nrows++] = *row;
+    return CLEAVE_OK;
+}
+
+/* Read all rows; damaged ones are marked as stale. */
+static enum cleave_status read_rows(struct cv_journal *journal, struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+    sqlite3_stmt *query = NULL;
+    int step;
+
+    CV_TRY(prepare(journal, CV_SQL_CHUNKS, &query, err));
+    while (status == CLEAVE_OK && (step = sqlite3_step(query)) != SQLITE_DONE) {
+        struct cv_journal_row row;
+        bool good = false;
+
+        status = step == SQLITE_ROW ? read_row(journal, query, &row, &good, err)
+                                    : cv_journal_fail(journal, "read the journal", err);
+        if (status != CLEAVE_OK)
+            break;
+        row.stale = !good;
+        status = keep_row(journal, &row, err);
+    }
+    sqlite3_reset(query);
+    return status;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct cv_journal_row *first = a, *second = b;
+    const struct cv_journal_chunk *x = &first->chunk, *y = &second->chunk;
+
+    if (x->file != y->file)
+        return CV_COMPARE(x->file, y->file);
+    return x->begin != y->begin ? CV_COMPARE(x->begin, y->begin)
+                                : CV_COMPARE(first->row, second->row);
+}
+
+/* Two chunks that share a byte are both damaged. */
+static void find_overlaps(struct cv_journal_row *rows, size_t n)
+{
+    size_t longest = 0; /* row with the highest end so far */
+
+    for (size_t i = 1; i < n; i++) {
+        const struct cv_journal_chunk *last = &rows[longest].chunk;
+
+        if (rows[i].chunk.file == last->file && rows[i].chunk.begin < last->end)
+            rows[i].stale = rows[longest].stale = true;
+        if (rows[i].chunk.file != last->file || rows[i].chunk.end > last->end)
+            longest = i;
+    }
+}
+
+/* Remove stale rows from the list and from the database. */
+static enum cleave_status drop_damaged(struct cv_journal *journal,
+                                       struct cleave_error *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < journal->nrows; i++) {
+        if (journal->rows[i].stale) {
+            CV_TRY(forget(journal, journal->rows[i].row, err));
+            journal->damaged++;
+        } else {
+            journal->rows[kept] = journal->rows[i];
+            journal->rows[kept].chunk.id = kept;
+            kept++;
+        }
+    }
+    journal->nrows = kept;
+    return CLEAVE_OK;
+}
+
+/* Move damaged rows, whose offsets mean nothing, to the end; returns the number of others. */
+static size_t partition(struct cv_journal_row *rows, size_t n)
+{
+    size_t good = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct cv_journal_row row = rows[i];
+
+        if (row.stale)
+            continue;
+        rows[i] = rows[good];
+        rows[good++] = row;
+    }
+    return good;
+}
+
+enum cleave_status cv_journal_load(struct cv_journal *journal, size_t *out_count,
+                                   struct cleave_error *err)
+{
+    size_t good;
+
+    journal->nrows = 0;
+    journal->stale = false;
+    CV_TRY(read_rows(journal, err));
+    journal->total = journal->nrows;
+    good = partition(journal->rows, journal->nrows);
+    if (good > 1)
+        qsort(journal->rows, good, sizeof *journal->rows, by_place);
+    find_overlaps(journal->rows, good);
+    CV_TRY(cv_journal_execute(journal, "BEGIN IMMEDIATE", err));
+    CV_TRY(cv_journal_end(journal, drop_damaged(journal, err), err));
+    *out_count = journal->nrows;
+    return CLEAVE_OK;
+}
+
+const struct cv_journal_chunk *cv_journal_chunk_at(const struct cv_journal *journal,
+                                                   uint64_t id)
+{
+    return &journal->rows[id].chunk;
+}
+
+uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of)
+{
+    *of = journal->total;
+    return journal->damaged;
+}
+
+/* --- outputs ---------------------------------------------------------------------------- */
+
+static void mark_stale(struct cv_journal *journal, uint64_t id)
+{
+    journal->rows[id].stale = true;
+    journal->stale = true;
+}
+
+/* Whether a row is the next part of an output that has `left` more bytes. */
+static bool next_part(sqlite3_stmt *row, int64_t number, uint64_t left)
+{
+    const size_t length = (size_t)sqlite3_column_bytes(row, 1);
+
+    return cv_journal_types(row, "ib") && sqlite3_column_int64(row, 0) == number &&
+           length > 0 && length <= PART_BYTES && length <= left;
+}
+
+enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
+                                     cv_journal_sink *sink, void *context, bool *whole,
+                                     struct cleave_error *err)
+{
+    const struct cv_journal_row *row = &journal->rows[id];
+    uint64_t left = row->chunk.output_bytes;
+    enum cleave_status status = CLEAVE_OK;
+    sqlite3_stmt *parts = NULL;
+    int step = SQLITE_DONE;
+
+    *whole = true;
+    CV_TRY(prepare(journal, CV_SQL_PARTS, &parts, err));
+    sqlite3_bind_int64(parts, 1, row->row);
+    cv_content_hasher_reset(journal->hasher);
+    for (int64_t number = 0; status == CLEAVE_OK && *whole; number++) {
+        struct cv_part part = { .fd = -1 };
+
+        step = sqlite3_step(parts);
+        if (step != SQLITE_ROW)
+            break;
+        *whole = next_part(parts, number, left);
+        if (!*whole)
+            break;
+        part.bytes = sqlite3_column_blob(parts, 1);
+        part.end = (uint64_t)sqlite3_column_bytes(parts, 1);
+        left -= part.end;
+        status = part.bytes == NULL
+                     ? cv_fail_memory(err, "a part of an output")
+                     : cv_content_hasher_add_part(journal->hasher, &part, err);
+        if (status == CLEAVE_OK)
+            status = sink(context, part.bytes, (size_t)part.end, err);
+    }
+    if (status == CLEAVE_OK && *whole && step != SQLITE_DONE)
+        status = cv_journal_fail(journal, "read the journal", err);
+    sqlite3_reset(parts);
+    CV_TRY(status);
+    *whole = *whole && left == 0 &&
+             cv_content_hash_equal(cv_content_hasher_finish(journal->hasher),
+                                   row->chunk.output_hash);
+    if (!*whole) {
+        mark_stale(journal, id);
+        journal->damaged++;
+    }
+    return CLEAVE_OK;
+}
+
+/* --- resuming --------------------------------------------------------------------------- */
+
+enum cleave_status cv_journal_tell(struct cv_journal *journal, struct cv_source *source,
+                                   struct cleave_error *err)
+{
+    size_t count;
+
+    CV_TRY(cv_journal_load(journal, &count, err));
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_journal_chunk *chunk = &journal->rows[i].chunk;
+
+        CV_TRY(cv_source_know(source, chunk->file, chunk->begin, chunk->end, i, err));
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_journal_confirm(struct cv_journal *journal,
+                                      struct cv_source *source, enum cv_known state,
+                                      const struct cv_piece *piece, uint64_t id,
+                                      bool *same, struct cleave_error *note,
+                                      struct cleave_error *err)
+{
+    const struct cv_place place = { piece->name, 0, 0, NULL };
+    const struct cv_content_hash then = journal->rows[id].chunk.hash;
+    const struct cv_range was = piece->body;
+    struct cv_content_hash now;
+
+    if (state == CV_KNOWN_PIECE) {
+        CV_TRY(cv_source_hash(source, piece, &now, err));
+        *same = cv_content_hash_equal(then, now);
+        if (!*same)
+            cv_fail_at(note, &place,
+                       "bytes %" PRIu64 " to %" PRIu64 " have changed since they were "
+                       "done: expected hash %016" PRIx64 "%016" PRIx64 ", got %016" PRIx64
+                       "%016" PRIx64,
+                       was.begin, was.end, then.high, then.low, now.high, now.low);
+    } else {
+        *same = false;
+        cv_fail_at(note, &place,
+                   "bytes %" PRIu64 " to %" PRIu64 " were done, but no longer begin and "
+                   "end with a record: the file has changed or, after an incomplete "
+                   "last record, grown",
+                   was.begin, was.end);
+    }
+    if (!*same)
+        mark_stale(journal, id);
+    return CLEAVE_OK;
+}
+
+/* --- speeds of workers ----------------------------------------------------------------------
+ *
+ * A chunk takes a start, and its bytes divided by the speed of its worker. Open chunks have
+ * measured starts. A start that was not measured is at most the time of the shortest chunk, and
+ * hardly less, because the first chunks of a run are small. Speeds decide which worker gets
+ * which first chunk; measurements of the new run replace them. */
+
+/* Speeds that differ by less are equal, as far as a journal can tell. */
+static const double ALIKE = 1.25;
+
+/* Bytes of a worker and their time without starts; measured starts and their time. */
+struct sum {
+    double bytes, time_s;
+    double starts_s, starts;
+};
+
+static struct sum *find(const char *const *names, uint32_t count, struct sum *sums,
+                        const char *name)
+{
+    for (uint32_t w = 0; w < count; w++)
+        if (names[w] != NULL && strcmp(names[w], name) == 0)
+            return &sums[w];
+    return NULL;
+}
+
+static void add_up(const struct cv_journal *journal, const char *const *names,
+                   uint32_t count, struct sum *sums)
+{
+    double shortest_s = INFINITY;
+
+    for (size_t i = 0; i < journal->nrows; i++)
+        shortest_s = fmin(shortest_s, journal->rows[i].chunk.seconds);
+    for (size_t i = 0; i < journal->nrows; i++) {
+        const struct cv_journal_chunk *chunk = &journal->rows[i].chunk;
+        struct sum *sum = find(names, count, sums, chunk->worker);
+        const double start_s = chunk->start_s > 0 ? chunk->start_s : shortest_s;
+
+        if (sum == NULL)
+            continue;
+        sum->starts += chunk->start_s > 0;
+        sum->starts_s += chunk->start_s;
+        if (!(chunk->seconds > start_s))
+            continue;
+        sum->bytes += (double)(chunk->end - chunk->begin);
+        sum->time_s += chunk->seconds - start_s;
+    }
+}
+
+/* Workers without measured starts get the mean of all. */
+static void find_starts(const struct sum *sums, uint32_t count,
+                        struct cv_journal_costs *out)
+{
+    double starts_s = 0, starts = 0;
+
+    for (uint32_t w = 0; w < count; w++) {
+        starts_s += sums[w].starts_s;
+        starts += sums[w].starts;
+    }
+    out->starts_known = starts > 0;
+    for (uint32_t w = 0; w < count; w++)
+        out->start_s[w] = sums[w].starts > 0 ? sums[w].starts_s / sums[w].starts
+                          : starts > 0       ? starts_s / starts
+                                             : 0;
+}
+
+enum cleave_status cv_journal_speeds(const struct cv_journal *journal,
+                                     const char *const *names, uint32_t count,
+                                     struct cv_journal_costs *out,
+                                     struct cleave_error *err)
+{
+    struct sum *sums = calloc(count, sizeof *sums);
+    double min = INFINITY, max = 0, sum = 0;
+
+    if (sums == NULL)
+        return cv_fail_memory(err, "the journal");
+    add_up(journal, names, count, sums);
+    for (uint32_t w = 0; w < count; w++) {
+        out->speed_ups[w] = sums[w].time_s > 0 ? sums[w].bytes / sums[w].time_s : 0;
+        min = fmin(min, out->speed_ups[w]);
+        max = fmax(max, out->speed_ups[w]);
+        sum += out->speed_ups[w];
+    }
+    find_starts(sums, count, out);
+    free(sums);
+    out->known = min > 0 && isfinite(max);
+    out->differ = max >= ALIKE * min;
+    for (uint32_t w = 0; out->known && !out->differ && w < count; w++)
+        out->speed_ups[w] = sum / count;
+    return CLEAVE_OK;
 }

@@ -1,42 +1,264 @@
-/* journal_file.c -- the file of a journal, and what it may hold. SPDX-License-Identifier: MIT
+/* journal_file.c -- the file of a journal, and its tables. SPDX-License-Identifier: MIT
  *
- * SQLite's own locks are held for moments only, so that others can read. That a journal
- * belongs to one run at a time is seen to by a lock on a byte far behind the file's end.
- * It is bound to the open file, not to the process: another open of the same file in this
- * process is refused as well. The descriptor must outlive the database, as closing it
- * takes away the locks of SQLite.
+ * SQLite holds its own locks for moments only, so that other processes can read. A lock on a
+ * byte far after the end of the file keeps other runs out. It belongs to the open file, not to
+ * the process, so a second open in this process is refused as well. Its descriptor must outlive
+ * the database, because close() would release the locks of SQLite.
  *
- * What a journal says is done is not done again, so nobody else may have a say in it. It
- * is made for its owner alone (0600; SQLite gives the files beside it the same mode). One
- * that others own or may write to is refused, and so are links, which may lead anywhere;
- * whoever trusts such a file can copy it. Before a row is read, the schema must be ours to
- * the letter: no views, triggers, generated columns or indices that would run or lie.
+ * Chunks in a journal are not run again, so other users must not be able to change it. It is
+ * made with mode 0600, and SQLite gives its companion files the same mode. A journal that others
+ * own or may write to is refused, and so are links; users who trust such a file can copy it. The
+ * schema must be ours to the letter before a row is read: no views, triggers, generated columns
+ * or indices.
  *
- * What is lost when: a commit is in the page cache, so it survives the death of the process
- * (kill -9). In WAL mode with synchronous = NORMAL the disk is waited for only when the log
- * is taken over into the database: after a loss of power the last commits may be missing,
- * and their chunks are done again, but the order of the rest is kept. Where no memory can
- * be shared, as on some network file systems, there is no WAL; then each commit waits for
- * the disk (FULL), as the rollback journal could not be trusted otherwise. What a disk
- * loses or mixes up in spite of that shows in the seals. */
+ * A commit is in the page cache, so it survives kill -9. In WAL mode with synchronous = NORMAL
+ * SQLite waits for the disk only when it copies the log into the database. After a loss of power
+ * the last commits may be missing, and their chunks run again; earlier ones are intact. Without
+ * shared memory, as on some network file systems, there is no WAL. Then each commit waits for
+ * the disk (FULL), because the rollback journal would not be safe otherwise. Seals detect data
+ * that a disk has lost or mixed up in spite of that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
+#include <cleave/error.h>
 #include "base/fail.h"
 #include "run/journal/journal_internal.h"
-#include "run/journal/journal_trust.h"
 
-enum { APPLICATION = 0x636c766a /* "clvj" */, BUSY_MS = 10000 };
-enum { MOST_BYTES = 64 << 20 }; /* of a value: long command lines are the largest */
+/* --- owners and companion files ----------------------------------------------------------- */
+
+enum { MAGIC = 4, FORMS = 3 };
+
+/* Files that SQLite keeps next to a database, by their first bytes (fileformat2.html and
+ * walformat.html of SQLite). A file that was incomplete at a crash may begin with zeros. */
+static const struct companion {
+    const char *suffix;
+    unsigned char magic[FORMS][MAGIC];
+} companions[] = {
+    { "-wal", { { 0x37, 0x7f, 0x06, 0x82 }, { 0x37, 0x7f, 0x06, 0x83 }, { 0 } } },
+    /* The version, in the byte order of the machine. */
+    { "-shm", { { 0x18, 0xe2, 0x2d, 0x00 }, { 0x00, 0x2d, 0xe2, 0x18 }, { 0 } } },
+    { "-journal", { { 0xd9, 0xd5, 0x05, 0xf9 }, { 0 }, { 0 } } },
+};
+
+static enum cleave_status trust_file(const char *path, const char *suffix,
+                                     const struct stat *facts, struct cleave_error *err)
+{
+    const struct cv_place place = { path, 0, 0, NULL };
+
+    if (!S_ISREG(facts->st_mode))
+        return cv_fail_at(err, &place,
+                          "expected a journal or a new file, got one%s%s that is not "
+                          "a regular file",
+                          *suffix != '\0' ? " with " : "", suffix);
+    if (facts->st_uid != geteuid())
+        return cv_fail_at(err, &place,
+                          "the journal%s%s belongs to user %lu, not to you: if you trust "
+                          "what it holds, copy it to your own file",
+                          *suffix != '\0' ? "'s file " : "", suffix,
+                          (unsigned long)facts->st_uid);
+    if (facts->st_size > 0 && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return cv_fail_at(err, &place,
+                          "others may write to the journal%s%s (mode %03o): if you trust "
+                          "what it holds, take that away with chmod go-w",
+                          *suffix != '\0' ? "'s file " : "", suffix,
+                          (unsigned)(facts->st_mode & 0777));
+    return CLEAVE_OK;
+}
+
+/* Whether SQLite may have made the file. If it cannot be read, SQLite will report that. */
+static bool is_companion(const char *path, const struct companion *companion)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    unsigned char head[MAGIC];
+    const ssize_t got = fd >= 0 ? pread(fd, head, sizeof head, 0) : 0;
+    static const unsigned char blank[MAGIC];
+    /* A process may be killed after it has truncated -shm to three bytes. */
+    bool known = got <= 0 || (got < MAGIC && memcmp(head, blank, (size_t)got) == 0);
+
+    if (fd >= 0)
+        close(fd);
+    for (size_t i = 0; i < FORMS; i++)
+        known = known ||
+                (got == MAGIC && memcmp(head, companion->magic[i], sizeof head) == 0);
+    return known;
+}
+
+static enum cleave_status trust_companion(const char *path, char *beside,
+                                          const struct companion *companion,
+                                          struct cleave_error *err)
+{
+    const struct cv_place place = { path, 0, 0, NULL };
+    struct stat facts;
+
+    if (lstat(beside, &facts) != 0)
+        return CLEAVE_OK;
+    CV_TRY(trust_file(path, companion->suffix, &facts, err));
+    if (is_companion(beside, companion))
+        return CLEAVE_OK;
+    return cv_fail_at(err, &place,
+                      "a file with this name and the suffix %s exists, is not part of a "
+                      "journal and would be lost: use another journal",
+                      companion->suffix);
+}
+
+/* Check that only this user can have written the file and its companions, which SQLite reads as
+ * part of the journal and removes, and that SQLite has made the companions. */
+static enum cleave_status check_owner(const char *path, const struct stat *facts,
+                                      struct cleave_error *err)
+{
+    const size_t room = strlen(path) + sizeof "-journal";
+    char *beside = malloc(room);
+    enum cleave_status status = trust_file(path, "", facts, err);
+
+    if (beside == NULL && status == CLEAVE_OK)
+        status = cv_fail_memory(err, "a journal");
+    for (size_t i = 0; status == CLEAVE_OK && i < sizeof companions / sizeof *companions;
+         i++) {
+        snprintf(beside, room, "%s%s", path, companions[i].suffix);
+        status = trust_companion(path, beside, &companions[i], err);
+    }
+    free(beside);
+    return status;
+}
+
+/* --- SQLite ------------------------------------------------------------------------------- */
+
+static const char what_to_do[] = "use journal.overwrite or another journal";
+
+enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char *what,
+                                   struct cleave_error *err)
+{
+    const int code = sqlite3_errcode(journal->db);
+    const int reason = sqlite3_system_errno(journal->db);
+    const char *text = sqlite3_errmsg(journal->db);
+
+    if (code == SQLITE_NOMEM)
+        return cv_fail_memory(err, "a journal");
+    if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_TOOBIG ||
+        code == SQLITE_FORMAT)
+        return cv_fail_at(err, &journal->place, "cannot %s: the file is damaged; %s",
+                          what, what_to_do);
+    if (code == SQLITE_FULL)
+        text = "no space left on the disk";
+    else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+        text = "another program is writing to it";
+    else if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && reason != 0)
+        text = strerror(reason);
+    (void)cv_fail_at(err, &journal->place, "cannot %s: %s", what, text);
+    /* A full disk is not an error of the user. */
+    if (code != SQLITE_FULL && code != SQLITE_IOERR)
+        return CLEAVE_EINPUT;
+    if (err != NULL)
+        err->status = CLEAVE_EENGINE;
+    return CLEAVE_EENGINE;
+}
+
+enum cleave_status cv_journal_fail_damaged(const struct cv_journal *journal,
+                                           const char *what, struct cleave_error *err)
+{
+    return cv_fail_at(err, &journal->place,
+                      "the journal is damaged: %s are not as written; %s", what,
+                      what_to_do);
+}
+
+enum cleave_status cv_journal_execute(struct cv_journal *journal, const char *sql,
+                                      struct cleave_error *err)
+{
+    if (sqlite3_exec(journal->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return cv_journal_fail(journal, "write the journal", err);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_journal_query(struct cv_journal *journal, const char *sql,
+                                    sqlite3_stmt **out, struct cleave_error *err)
+{
+    return sqlite3_prepare_v2(journal->db, sql, -1, out, NULL) == SQLITE_OK
+               ? CLEAVE_OK
+               : cv_journal_fail(journal, "read the journal", err);
+}
+
+/* Run a query that returns one row, for sqlite3_finalize(). */
+static enum cleave_status query_row(struct cv_journal *journal, const char *sql,
+                                    const char *what, sqlite3_stmt **out,
+                                    struct cleave_error *err)
+{
+    sqlite3_stmt *query = NULL;
+
+    if (sqlite3_prepare_v2(journal->db, sql, -1, &query, NULL) != SQLITE_OK ||
+        sqlite3_step(query) != SQLITE_ROW) {
+        sqlite3_finalize(query);
+        return cv_journal_fail(journal, what, err);
+    }
+    *out = query;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_journal_ask(struct cv_journal *journal, const char *sql,
+                                  int64_t *out, struct cleave_error *err)
+{
+    sqlite3_stmt *query = NULL;
+
+    CV_TRY(query_row(journal, sql, "read the journal", &query, err));
+    *out = sqlite3_column_int64(query, 0);
+    sqlite3_finalize(query);
+    return CLEAVE_OK;
+}
+
+const char *cv_journal_text(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return text != NULL && strlen(text) == (size_t)sqlite3_column_bytes(row, column)
+               ? text
+               : NULL;
+}
+
+bool cv_journal_is(sqlite3_stmt *row, int column, const char *text)
+{
+    const char *there = cv_journal_text(row, column);
+
+    return there != NULL && strcmp(there, text) == 0;
+}
+
+bool cv_journal_types(sqlite3_stmt *row, const char *types)
+{
+    for (int i = 0; types[i] != '\0'; i++) {
+        const int type = sqlite3_column_type(row, i);
+        const int expected = types[i] == 'i'   ? SQLITE_INTEGER
+                             : types[i] == 'r' ? SQLITE_FLOAT
+                             : types[i] == 't' ? SQLITE_TEXT
+                                               : SQLITE_BLOB;
+
+        if (type != expected || (types[i] == 't' && cv_journal_text(row, i) == NULL))
+            return false;
+    }
+    return true;
+}
+
+enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
+                                  struct cleave_error *err)
+{
+    if (status == CLEAVE_OK)
+        status = cv_journal_execute(journal, "COMMIT", err);
+    if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
+        sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+/* --- tables ------------------------------------------------------------------------------- */
+
+enum { APPLICATION = 0x636c766a /* "clvj" */, VERSION = 3, BUSY_MS = 10000 };
+enum { MOST_BYTES = 64 << 20 }; /* largest value: a command line */
 
 struct table {
-    const char *name, *sql; /* sql is NULL for what SQLite makes itself */
+    const char *name, *sql; /* sql is NULL if SQLite makes the table itself */
 };
 
 /* In the order in which they are made. */
@@ -60,10 +282,10 @@ static const struct table tables[] = {
 
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* --- the file --------------------------------------------------------------------------- */
+/* --- file --------------------------------------------------------------------------- */
 
-/* A run that was killed may have left a command on its way to execve(), which holds the lock
- * until it is there: so the lock is asked for a second long. */
+/* A killed run may have left a child that has not reached execve() yet and still holds the lock,
+ * so this tries for a second. */
 static bool lock_range(int file)
 {
     enum { LOOKS = 50, LOOK_NS = 20 * 1000 * 1000 };
@@ -82,23 +304,22 @@ static bool lock_range(int file)
 
 static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
-
     journal->lock =
         open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (journal->lock < 0 && errno == ELOOP)
         return cv_fail_at(
-            err, &place,
+            err, &journal->place,
             "expected a journal or a new file, got a symbolic link: name the "
             "file it leads to");
     if (journal->lock < 0)
-        return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
+        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+                          strerror(errno));
     if (!lock_range(journal->lock))
         return errno == EAGAIN || errno == EACCES
-                   ? cv_fail_at(err, &place,
+                   ? cv_fail_at(err, &journal->place,
                                 "expected a journal that is free, got one that another "
                                 "run is using")
-                   : cv_fail_at(err, &place, "cannot lock the journal: %s",
+                   : cv_fail_at(err, &journal->place, "cannot lock the journal: %s",
                                 strerror(errno));
     return CLEAVE_OK;
 }
@@ -107,29 +328,30 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
                                        struct cleave_error *err)
 {
     static const char magic[] = "SQLite format 3";
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     char head[sizeof magic];
     struct stat facts;
     ssize_t got;
 
     if (fstat(journal->lock, &facts) != 0)
-        return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
-    CV_TRY(cv_journal_trust(journal->path, &facts, err));
-    /* It becomes a journal now, and those are for their owners alone. */
+        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+                          strerror(errno));
+    CV_TRY(check_owner(journal->path, &facts, err));
+    /* A file that becomes a journal gets the mode of one. */
     if (facts.st_size == 0 && (facts.st_mode & 0777) != 0600)
         (void)fchmod(journal->lock, 0600);
     got = pread(journal->lock, head, sizeof head, 0);
     if (got < 0)
-        return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
+        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+                          strerror(errno));
     if (got > 0 && (got < (ssize_t)sizeof head || memcmp(head, magic, sizeof magic) != 0))
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, &journal->place,
                           "expected a journal or a new file, got a file of another kind");
     return CLEAVE_OK;
 }
 
-/* --- the database ----------------------------------------------------------------------- */
+/* --- database ----------------------------------------------------------------------- */
 
-/* Nothing in the file is run, and nothing in it can be of any size. */
+/* SQLite runs no code of the file, and limits all sizes. */
 static bool restrict_database(sqlite3 *db)
 {
     static const int switches[][2] = {
@@ -165,13 +387,13 @@ static bool restrict_database(sqlite3 *db)
 static enum cleave_status open_database(struct cv_journal *journal,
                                         struct cleave_error *err)
 {
-    /* A whole path, as some names mean something else to SQLite. */
+    /* An absolute path, because some names mean something else to SQLite. */
     char *whole = realpath(journal->path, NULL);
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     int opened;
 
     if (whole == NULL)
-        return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
+        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+                          strerror(errno));
     opened = sqlite3_open_v2(whole, &journal->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     free(whole);
@@ -186,7 +408,7 @@ static enum cleave_status open_database(struct cv_journal *journal,
                               err);
 }
 
-/* How it is written from now on; see above. */
+/* See the head of this file. */
 static enum cleave_status set_writing(struct cv_journal *journal,
                                       struct cleave_error *err)
 {
@@ -194,12 +416,8 @@ static enum cleave_status set_writing(struct cv_journal *journal,
     bool logged;
 
     CV_TRY(cv_journal_execute(journal, "PRAGMA page_size = 8192", err));
-    if (sqlite3_prepare_v2(journal->db, "PRAGMA journal_mode = WAL", -1, &query, NULL) !=
-            SQLITE_OK ||
-        sqlite3_step(query) != SQLITE_ROW) {
-        sqlite3_finalize(query);
-        return cv_journal_fail(journal, "open the journal", err);
-    }
+    CV_TRY(
+        query_row(journal, "PRAGMA journal_mode = WAL", "open the journal", &query, err));
     logged = cv_journal_is(query, 0, "wal");
     sqlite3_finalize(query);
     return cv_journal_execute(journal,
@@ -209,22 +427,18 @@ static enum cleave_status set_writing(struct cv_journal *journal,
                               err);
 }
 
-/* --- what it holds ---------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------- */
 
-/* Whether the schema is ours, to the letter. */
 static enum cleave_status check_tables(struct cv_journal *journal,
                                        struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     enum cleave_status status = CLEAVE_OK;
     sqlite3_stmt *query = NULL;
     size_t there = 0;
     int step = SQLITE_DONE;
     bool same = true;
 
-    if (sqlite3_prepare_v2(journal->db, "SELECT name, sql FROM sqlite_master", -1, &query,
-                           NULL) != SQLITE_OK)
-        return cv_journal_fail(journal, "read the journal", err);
+    CV_TRY(cv_journal_query(journal, "SELECT name, sql FROM sqlite_master", &query, err));
     while (same && (step = sqlite3_step(query)) == SQLITE_ROW) {
         const struct table *table = there < TABLES ? &tables[there++] : NULL;
 
@@ -236,38 +450,36 @@ static enum cleave_status check_tables(struct cv_journal *journal,
         status = cv_journal_fail(journal, "read the journal", err);
     else if (!same || there != TABLES)
         status =
-            cv_fail_at(err, &place,
+            cv_fail_at(err, &journal->place,
                        "expected the tables of a journal and nothing else, got others: "
-                       "the journal is damaged or made by somebody else; begin anew "
-                       "with --overwrite or with another journal");
+                       "the journal is damaged or not made by cleave; %s",
+                       what_to_do);
     sqlite3_finalize(query);
     return status;
 }
 
-/* Whether the pages of the small tables hang together; outputs are hashed when they are
- * read. */
+/* Check the pages of the small tables. Outputs are checked when they are read, by hashes. */
 static enum cleave_status check_pages(struct cv_journal *journal,
                                       struct cleave_error *err)
 {
-    enum cleave_status status = CLEAVE_OK;
+    static const char *const checks[] = { "PRAGMA quick_check('run')",
+                                          "PRAGMA quick_check('input')",
+                                          "PRAGMA quick_check('chunk')" };
 
-    for (size_t i = 0; status == CLEAVE_OK && i < 3; i++) {
-        static const char *const checks[] = { "PRAGMA quick_check('run')",
-                                              "PRAGMA quick_check('input')",
-                                              "PRAGMA quick_check('chunk')" };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         sqlite3_stmt *query = NULL;
+        bool good;
 
-        if (sqlite3_prepare_v2(journal->db, checks[i], -1, &query, NULL) != SQLITE_OK ||
-            sqlite3_step(query) != SQLITE_ROW)
-            status = cv_journal_fail(journal, "read the journal", err);
-        else if (!cv_journal_is(query, 0, "ok"))
-            status = cv_journal_fail_damaged(journal, "its pages", err);
+        CV_TRY(query_row(journal, checks[i], "read the journal", &query, err));
+        good = cv_journal_is(query, 0, "ok");
         sqlite3_finalize(query);
+        if (!good)
+            return cv_journal_fail_damaged(journal, "its pages", err);
     }
-    return status;
+    return CLEAVE_OK;
 }
 
-/* Whose database it is. The tables need not be in order for that. */
+/* The program that made the database. Works for damaged tables, too. */
 static enum cleave_status ask_application(struct cv_journal *journal, int64_t *out,
                                           struct cleave_error *err)
 {
@@ -279,38 +491,37 @@ static enum cleave_status ask_application(struct cv_journal *journal, int64_t *o
     return status;
 }
 
-/* Whether the database is a journal, or may become one. */
+/* Check that the database is a journal, or may become one. */
 static enum cleave_status identify(struct cv_journal *journal, enum cv_journal_mode mode,
                                    bool *fresh, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     int64_t application = 0, version = 0, tables_there = 0;
 
     CV_TRY(ask_application(journal, &application, err));
-    if (application == 0) /* that of an empty database */
+    if (application == 0) /* an empty database */
         CV_TRY(cv_journal_ask(journal, "SELECT count(*) FROM sqlite_master",
                               &tables_there, err));
     *fresh = application == 0 && tables_there == 0;
     if (*fresh)
         return CLEAVE_OK;
     if (application != APPLICATION)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, &journal->place,
                           "expected a journal, got a database of another program");
     if (mode == CV_JOURNAL_OVERWRITE)
         return CLEAVE_OK;
     CV_TRY(cv_journal_ask(journal, "PRAGMA user_version", &version, err));
-    if (version != CV_JOURNAL_VERSION)
+    if (version != VERSION)
         return cv_fail_at(
-            err, &place,
+            err, &journal->place,
             "expected a journal of format %d, got format %" PRId64
-            ", which another version of cleave has written: end it with that "
-            "one, or begin anew with --overwrite",
-            (int)CV_JOURNAL_VERSION, version);
+            ", which another version of cleave has written: resume it with that "
+            "version, or use journal.overwrite",
+            VERSION, version);
     CV_TRY(check_tables(journal, err));
     return check_pages(journal, err);
 }
 
-/* Whatever state it is in. */
+/* Works for damaged databases, too. */
 static enum cleave_status empty_database(struct cv_journal *journal,
                                          struct cleave_error *err)
 {
@@ -323,9 +534,9 @@ static enum cleave_status empty_database(struct cv_journal *journal,
     return status;
 }
 
-enum cleave_status cv_journal_enter_file(struct cv_journal *journal,
-                                         enum cv_journal_mode mode, bool *fresh,
-                                         struct cleave_error *err)
+enum cleave_status cv_journal_open_file(struct cv_journal *journal,
+                                        enum cv_journal_mode mode, bool *fresh,
+                                        struct cleave_error *err)
 {
     CV_TRY(take_lock(journal, err));
     CV_TRY(look_at_file(journal, err));
@@ -338,21 +549,17 @@ enum cleave_status cv_journal_enter_file(struct cv_journal *journal,
     return set_writing(journal, err);
 }
 
-enum cleave_status cv_journal_make_tables(struct cv_journal *journal,
+enum cleave_status cv_journal_make_tables(struct cv_journal *journal, bool drop,
                                           struct cleave_error *err)
 {
+    if (drop)
+        CV_TRY(cv_journal_execute(journal,
+                                  "DROP TABLE run; DROP TABLE input; DROP TABLE chunk;"
+                                  "DROP TABLE output",
+                                  err));
     for (size_t i = 0; i < TABLES; i++)
         if (tables[i].sql != NULL)
             CV_TRY(cv_journal_execute(journal, tables[i].sql, err));
     return cv_journal_execute(
         journal, "PRAGMA application_id = 1668052586; PRAGMA user_version = 3", err);
-}
-
-enum cleave_status cv_journal_drop_tables(struct cv_journal *journal,
-                                          struct cleave_error *err)
-{
-    return cv_journal_execute(journal,
-                              "DROP TABLE run; DROP TABLE input; DROP TABLE chunk;"
-                              "DROP TABLE output",
-                              err);
 }

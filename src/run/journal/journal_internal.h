@@ -2,14 +2,11 @@
 #ifndef CV_JOURNAL_INTERNAL_H
 #define CV_JOURNAL_INTERNAL_H
 #include <sqlite3.h>
-#include "run/journal/journal.h"
+#include "base/fail.h"
 #include "run/common/transfer.h"
-
-enum { CV_JOURNAL_VERSION = 3, CV_JOURNAL_PART = 1 << 20 };
+#include "run/journal/journal.h"
 
 enum cv_journal_statement {
-    CV_SQL_BEGIN,
-    CV_SQL_COMMIT,
     CV_SQL_ADD_CHUNK,
     CV_SQL_ADD_PART,
     CV_SQL_FORGET_PARTS,
@@ -22,95 +19,65 @@ enum cv_journal_statement {
 /* A chunk of an earlier run. */
 struct cv_journal_row {
     struct cv_journal_chunk chunk;
-    int64_t row; /* its id in the database                                              */
-    bool stale;  /* it was found to differ: it goes when its bytes are added again      */
+    int64_t row; /* id in the database */
+    bool stale;  /* removed when its bytes are added again */
 };
 
 struct cv_journal {
-    char *path;                                  /* owned: as given, for messages  */
-    int lock;                                    /* see journal_file.c             */
+    char *path;                                  /* owned                         */
+    struct cv_place place;                       /* the path, for messages        */
+    int lock;                                    /* see journal_file.c            */
     sqlite3 *db;                                 /* owned */
-    sqlite3_stmt *statements[CV_SQL_STATEMENTS]; /* owned; NULL until used          */
-    char *part;                                  /* owned: of an output             */
-    struct cv_content_hasher *hasher;            /* owned: of outputs and seals     */
-    uint64_t key;                                /* of the run                      */
-    int64_t next_row;            /* id in the database of the next chunk              */
-    struct cv_journal_row *rows; /* owned: in order of files and offsets              */
+    sqlite3_stmt *statements[CV_SQL_STATEMENTS]; /* owned; NULL until used        */
+    char *part;                                  /* owned: a part of an output    */
+    struct cv_content_hasher *hasher;            /* owned: of outputs and seals   */
+    uint64_t key;                                /* random number of the run      */
+    int64_t next_row;            /* id in the database of the next chunk          */
+    struct cv_journal_row *rows; /* owned: by file and offset                     */
     size_t nrows, row_room;
-    size_t given; /* by cv_journal_next                                            */
-    bool read;    /* `rows` are all that there are                                 */
-    bool stale;   /* one of them is                                                */
+    bool stale; /* one of the rows is */
     uint64_t damaged, total;
 };
 
-/* --- journal_ask.c ---------------------------------------------------------------------- */
+/* --- journal_file.c ---------------------------------------------------------------------- */
 
-/* What SQLite complains of, as "cannot WHAT: ...". */
+/* Report an error of SQLite as "cannot WHAT: ...". */
 enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char *what,
                                    struct cleave_error *err);
-/* `what` is not as it was written. */
+/* Report that `what` has changed since it was written. */
 enum cleave_status cv_journal_fail_damaged(const struct cv_journal *journal,
                                            const char *what, struct cleave_error *err);
-/* Run statements that give no rows. */
+/* Run statements that return no rows. */
 enum cleave_status cv_journal_execute(struct cv_journal *journal, const char *sql,
                                       struct cleave_error *err);
-/* The number that a query gives. */
+enum cleave_status cv_journal_query(struct cv_journal *journal, const char *sql,
+                                    sqlite3_stmt **out, struct cleave_error *err);
+/* Run a query that returns one number. */
 enum cleave_status cv_journal_ask(struct cv_journal *journal, const char *sql,
                                   int64_t *out, struct cleave_error *err);
-
-/* --- journal_file.c: the file and the tables -------------------------------------------- */
-
-/* Lock the file, open it as a database and make sure that it holds what a journal holds, or
- * nothing: then *fresh. CV_JOURNAL_OVERWRITE leaves nothing. */
-enum cleave_status cv_journal_enter_file(struct cv_journal *journal,
-                                         enum cv_journal_mode mode, bool *fresh,
-                                         struct cleave_error *err);
-enum cleave_status cv_journal_make_tables(struct cv_journal *journal,
-                                          struct cleave_error *err);
-enum cleave_status cv_journal_drop_tables(struct cv_journal *journal,
-                                          struct cleave_error *err);
-
-/* --- journal_whose.c: run and inputs ---------------------------------------------------- */
-
-/* Fails if the journal belongs to another run. */
-enum cleave_status cv_journal_compare(struct cv_journal *journal,
-                                      const struct cv_journal_run *run,
-                                      const struct cv_source *source,
-                                      struct cleave_error *err);
-/* Write down the run, and what its inputs are now. */
-enum cleave_status cv_journal_note_run(struct cv_journal *journal,
-                                       const struct cv_journal_run *run,
-                                       struct cleave_error *err);
-enum cleave_status cv_journal_note_inputs(struct cv_journal *journal,
-                                          const struct cv_source *source,
-                                          struct cleave_error *err);
-
-/* --- journal_seal.c --------------------------------------------------------------------- */
-
-/* The seal of a row of `table` from its packed columns, which are given up. */
-enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,
-                                   struct cv_packer *columns,
-                                   char out[CV_CONTENT_HASH_TEXT],
-                                   struct cleave_error *err);
-enum cleave_status cv_journal_seal_chunk(struct cv_journal *journal, int64_t row,
-                                         const struct cv_journal_chunk *chunk,
-                                         char out[CV_CONTENT_HASH_TEXT],
-                                         struct cleave_error *err);
-/* A column that is text without a zero byte, or NULL. */
+/* A column that is text without a NUL byte, or NULL. */
 const char *cv_journal_text(sqlite3_stmt *row, int column);
 /* Whether a column is this text. */
 bool cv_journal_is(sqlite3_stmt *row, int column, const char *text);
 /* Whether a row's columns have these types: i integer, r real, t text, b bytes. */
 bool cv_journal_types(sqlite3_stmt *row, const char *types);
+/* Commit the open transaction if `status` is OK, else roll it back. */
+enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
+                                  struct cleave_error *err);
+/* Lock the file, open it as a database and check that it has the tables of a journal, or none:
+ * then *fresh. CV_JOURNAL_OVERWRITE removes all tables. */
+enum cleave_status cv_journal_open_file(struct cv_journal *journal,
+                                        enum cv_journal_mode mode, bool *fresh,
+                                        struct cleave_error *err);
+/* Make empty tables. `drop`: there are some. */
+enum cleave_status cv_journal_make_tables(struct cv_journal *journal, bool drop,
+                                          struct cleave_error *err);
 
-/* --- journal_chunks.c ------------------------------------------------------------------- */
+/* --- journal.c ---------------------------------------------------------------------------- */
 
-/* A statement to bind and step, made at first use; reset it when done. */
-enum cleave_status cv_journal_prepare(struct cv_journal *journal,
-                                      enum cv_journal_statement which, sqlite3_stmt **out,
-                                      struct cleave_error *err);
-/* Take a chunk and its output from the database. */
-enum cleave_status cv_journal_forget(struct cv_journal *journal, int64_t row,
-                                     struct cleave_error *err);
-
+/* The seal of a row of `table` from its packed columns, which are released. */
+enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,
+                                   struct cv_packer *columns,
+                                   char out[CV_CONTENT_HASH_TEXT],
+                                   struct cleave_error *err);
 #endif

@@ -1,5 +1,5 @@
 /* journal_items.c -- items in a journal. SPDX-License-Identifier: MIT */
-#include "run/journal/journal_items.h"
+#include "run/journal/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static enum cleave_status add_bytes(struct cv_content_hasher *hasher, const void
         hasher, &(struct cv_part){ .bytes = bytes, .fd = -1, .end = length }, err);
 }
 
-/* The words with their ends, whoever runs them. */
+/* Hash the words with their NUL bytes. */
 static enum cleave_status hash_words(struct cv_item_keys *keys, uint64_t item,
                                      uint64_t *out, struct cleave_error *err)
 {
@@ -51,8 +51,9 @@ struct numbered {
 
 CV_ORDER_BY_TWO(by_key, struct numbered, key, item)
 
-/* Items with the same words have keys one behind the other. */
-static enum cleave_status part_equal(struct cv_item_keys *keys, struct cleave_error *err)
+/* Give items with the same words consecutive keys. */
+static enum cleave_status separate_equal(struct cv_item_keys *keys,
+                                         struct cleave_error *err)
 {
     const size_t count = (size_t)keys->items->count;
     struct numbered *sorted = malloc((count + 1) * sizeof *sorted);
@@ -77,20 +78,18 @@ enum cleave_status cv_item_keys_new(const struct cleave_items *items,
                                     struct cv_item_keys **out, struct cleave_error *err)
 {
     struct cv_item_keys *keys = calloc(1, sizeof *keys);
-    enum cleave_status status = CLEAVE_OK;
+    enum cleave_status status;
 
     if (keys == NULL)
         return cv_fail_memory(err, "the journal");
     keys->items = items;
     keys->keys = calloc((size_t)items->count + 1, sizeof *keys->keys);
-    if (keys->keys == NULL)
-        status = cv_fail_memory(err, "the journal");
-    if (status == CLEAVE_OK)
-        status = cv_content_hasher_new(&keys->hasher, err);
+    status = keys->keys != NULL ? cv_content_hasher_new(&keys->hasher, err)
+                                : cv_fail_memory(err, "the journal");
     for (uint64_t i = 0; status == CLEAVE_OK && i < items->count; i++)
         status = hash_words(keys, i, &keys->keys[i], err);
     if (status == CLEAVE_OK)
-        status = part_equal(keys, err);
+        status = separate_equal(keys, err);
     if (status == CLEAVE_OK)
         *out = keys;
     else
@@ -114,7 +113,7 @@ uint64_t cv_item_keys_at(const struct cv_item_keys *keys, uint64_t item)
 
 /* --- contents ----------------------------------------------------------------------------- */
 
-/* A name that is no regular file adds nothing. */
+/* Names of other things than regular files add nothing. */
 static enum cleave_status hash_file(struct cv_content_hasher *hasher, const char *name,
                                     struct cleave_error *err)
 {
@@ -155,9 +154,8 @@ enum cleave_status cv_item_keys_content(struct cv_item_keys *keys, uint64_t item
     return status;
 }
 
-/* --- what was done ------------------------------------------------------------------------ */
+/* --- finished items ------------------------------------------------------------------------ */
 
-/* The row of a key; NULL: there is none. */
 static struct cv_journal_row *find_row(const struct cv_journal *journal, uint64_t key)
 {
     size_t low;
@@ -174,12 +172,11 @@ enum cleave_status cv_journal_tell_items(struct cv_journal *journal,
                                          struct cleave_error *err)
 {
     struct cv_content_hash nothing, now;
-    struct cv_journal_chunk chunk;
-    bool found;
+    size_t count;
 
     cv_content_hasher_reset(keys->hasher);
     nothing = cv_content_hasher_finish(keys->hasher);
-    CV_TRY(cv_journal_next(journal, &found, &chunk, err)); /* all are read then */
+    CV_TRY(cv_journal_load(journal, &count, err));
     for (uint64_t i = 0; i < keys->items->count; i++) {
         struct cv_journal_row *row = find_row(journal, keys->keys[i]);
 

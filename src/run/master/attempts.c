@@ -1,70 +1,124 @@
-/* attempts.c -- chunks under way, and whose they are. SPDX-License-Identifier: MIT */
+/* attempts.c -- attempts of chunks, their states, and the workers that run them.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/attempts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 
-enum cleave_status cv_desks_open(struct cv_attempt_table *table, uint32_t nworkers,
-                                 struct cleave_error *err)
-{
-    table->items = calloc(nworkers, sizeof *table->items);
-    if (table->items == NULL)
-        return cv_fail_memory(err, "the engine");
-    table->count = nworkers;
-    return CLEAVE_OK;
-}
+/* --- states --------------------------------------------------------------------------- */
 
-void cv_desks_close(struct cv_attempt_table *table)
-{
-    for (uint32_t w = 0; w < table->count; w++) {
-        for (uint32_t i = 0; i < table->items[w].nerrands; i++)
-            cv_slot_done(&table->items[w].attempts[i].slot);
-        free(table->items[w].attempts);
+struct transition {
+    bool possible;
+    enum cv_attempt_state next;
+    enum cv_attempt_action action;
+};
+
+#define GO(state, todo)                            \
+    {                                              \
+        true, CV_ATTEMPT_##state, CV_ACTION_##todo \
     }
-    free(table->items);
-    table->items = NULL;
-    table->count = 0;
+
+/* Ends of a command that had a piece. */
+#define ENDS                                                                       \
+    [CV_EVENT_SUCCESS] = GO(FREE, ACCEPT), [CV_EVENT_MISMATCH] = GO(FREE, REJECT), \
+    [CV_EVENT_FAILURE] = GO(FREE, FAIL), [CV_EVENT_LOST] = GO(FREE, LOSE),         \
+    [CV_EVENT_DISCARD] = GO(FREE, NONE), [CV_EVENT_TAKE_BACK] = GO(FREE, NONE)
+
+/* clang-format off */
+static const struct transition transitions[CV_ATTEMPT_STATES][CV_ATTEMPT_EVENTS] = {
+    [CV_ATTEMPT_FREE] = {
+        [CV_EVENT_BEGIN] = GO(RUNNING, NONE),
+        [CV_EVENT_ORDER] = GO(DORMANT, NONE),
+    },
+    [CV_ATTEMPT_RUNNING] = {
+        ENDS,
+        [CV_EVENT_NO_START] = GO(FREE, RETRY_START),
+        [CV_EVENT_UNSTARTED] = GO(FREE, RETRY_START),
+    },
+    [CV_ATTEMPT_DORMANT] = {
+        [CV_EVENT_START] = GO(OPEN, NONE),
+        [CV_EVENT_WITHDRAW] = GO(FREE, NONE),
+        [CV_EVENT_SETTLE] = GO(DORMANT, NONE),
+        [CV_EVENT_CLOSE] = GO(FREE, DROP),
+        [CV_EVENT_CLOSE_DUE] = GO(DORMANT_CLOSING, NONE),
+        [CV_EVENT_EMPTY_LOST] = GO(FREE, DROP_LOST),
+    },
+    [CV_ATTEMPT_OPEN] = {
+        ENDS,
+        [CV_EVENT_NO_START] = GO(DORMANT, NONE),
+        [CV_EVENT_SETTLE] = GO(OPEN, NONE),
+        [CV_EVENT_CLOSE] = GO(CLOSED, CLOSE_INPUT),
+        [CV_EVENT_CLOSE_DUE] = GO(CLOSING, NONE),
+        [CV_EVENT_EMPTY_END] = GO(DORMANT, NONE),
+        [CV_EVENT_EMPTY_LOST] = GO(FREE, DROP_LOST),
+        [CV_EVENT_EMPTY_UNSTARTED] = GO(DORMANT, NONE),
+        [CV_EVENT_UNSTARTED] = GO(FREE, PUT_BACK),
+    },
+    [CV_ATTEMPT_DORMANT_CLOSING] = {
+        [CV_EVENT_START] = GO(CLOSING, NONE),
+        [CV_EVENT_WITHDRAW] = GO(FREE, NONE),
+        [CV_EVENT_SETTLE] = GO(FREE, DROP),
+        [CV_EVENT_EMPTY_LOST] = GO(FREE, DROP_LOST),
+    },
+    [CV_ATTEMPT_CLOSING] = {
+        ENDS,
+        [CV_EVENT_NO_START] = GO(DORMANT_CLOSING, NONE),
+        [CV_EVENT_SETTLE] = GO(CLOSED, CLOSE_INPUT),
+        [CV_EVENT_EMPTY_END] = GO(FREE, DROP),
+        [CV_EVENT_EMPTY_LOST] = GO(FREE, DROP_LOST),
+        [CV_EVENT_EMPTY_UNSTARTED] = GO(FREE, PUT_BACK),
+        [CV_EVENT_UNSTARTED] = GO(FREE, PUT_BACK),
+    },
+    [CV_ATTEMPT_CLOSED] = {
+        ENDS,
+        [CV_EVENT_SETTLE] = GO(CLOSED, NONE), /* ordered before the policy knew */
+        [CV_EVENT_EMPTY_END] = GO(FREE, DROP),
+        [CV_EVENT_EMPTY_LOST] = GO(FREE, DROP_LOST),
+        [CV_EVENT_EMPTY_UNSTARTED] = GO(FREE, PUT_BACK),
+        [CV_EVENT_UNSTARTED] = GO(FREE, PUT_BACK),
+    },
+};
+/* clang-format on */
+
+bool cv_attempt_can(enum cv_attempt_state state, enum cv_attempt_event event)
+{
+    return transitions[state][event].possible;
 }
 
-enum cleave_status cv_desk_room(struct cv_worker_attempts *places, uint32_t nerrands,
-                                struct cleave_error *err)
+enum cv_attempt_action cv_attempt_step(struct cv_attempt *attempt,
+                                       enum cv_attempt_event event)
 {
-    for (uint32_t i = 0; i < places->nerrands; i++) /* of one that had the place before */
-        cv_slot_done(&places->attempts[i].slot);
-    free(places->attempts);
-    places->nerrands = 0;
-    places->attempts = calloc(nerrands, sizeof *places->attempts);
-    if (places->attempts == NULL)
-        return cv_fail_memory(err, "the workers");
-    places->nerrands = nerrands;
-    return CLEAVE_OK;
+    const struct transition *row = &transitions[attempt->state][event];
+
+    assert(row->possible);
+    attempt->state = row->next;
+    return row->action;
 }
 
 struct cv_attempt *cv_attempt_of(struct cv_slot *slot)
 {
-    return (struct cv_attempt *)slot; /* it is its first member */
+    return (struct cv_attempt *)slot; /* the slot is its first member */
 }
 
-bool cv_desks_busy(const struct cv_attempt_table *table, uint32_t worker)
+bool cv_attempt_is_open(const struct cv_attempt *attempt)
 {
-    for (uint32_t i = 0; worker < table->count && i < table->items[worker].nerrands; i++)
-        if (table->items[worker].attempts[i].slot.busy ||
-            table->items[worker].attempts[i].opened)
-            return true;
-    return false;
+    return attempt->state != CV_ATTEMPT_FREE && attempt->state != CV_ATTEMPT_RUNNING;
 }
 
-struct cv_attempt *cv_attempt_table_find_open(const struct cv_attempt_table *table,
-                                              uint32_t worker)
+bool cv_attempt_is_closed(const struct cv_attempt *attempt)
 {
-    const struct cv_worker_attempts *places = &table->items[worker];
+    return attempt->state == CV_ATTEMPT_CLOSING ||
+           attempt->state == CV_ATTEMPT_DORMANT_CLOSING ||
+           attempt->state == CV_ATTEMPT_CLOSED;
+}
 
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        if (places->attempts[i].opened)
-            return &places->attempts[i];
-    return NULL;
+bool cv_attempt_is_running(const struct cv_attempt *attempt)
+{
+    return attempt->state != CV_ATTEMPT_FREE && attempt->state != CV_ATTEMPT_DORMANT &&
+           attempt->state != CV_ATTEMPT_DORMANT_CLOSING;
 }
 
 bool cv_attempt_is_empty(const struct cv_attempt *attempt)
@@ -76,44 +130,98 @@ bool cv_attempt_awaits_order(const struct cv_attempt *attempt)
 {
     const struct cv_slot *slot = &attempt->slot;
 
-    return attempt->opened && !attempt->closes && slot->remote.looks == 0 &&
-           !slot->remote.cutting &&
+    return (attempt->state == CV_ATTEMPT_OPEN || attempt->state == CV_ATTEMPT_DORMANT) &&
+           !cv_remote_owes_answer(slot) &&
            (cv_attempt_is_empty(attempt) || (slot->open.more && slot->open.dry_s > 0));
 }
 
-static bool is_under_way(const struct cv_attempt *attempt)
+/* --- the attempts of all workers ------------------------------------------------------ */
+
+enum cleave_status cv_attempt_table_init(struct cv_attempt_table *table,
+                                         uint32_t nworkers, struct cleave_error *err)
 {
-    return attempt->slot.busy || attempt->opened;
+    table->items = calloc(nworkers, sizeof *table->items);
+    if (table->items == NULL)
+        return cv_fail_memory(err, "the engine");
+    table->count = nworkers;
+    return CLEAVE_OK;
+}
+
+static void free_attempts(struct cv_worker_attempts *worker)
+{
+    for (uint32_t i = 0; i < worker->count; i++)
+        cv_slot_free(&worker->items[i].slot);
+    free(worker->items);
+    *worker = (struct cv_worker_attempts){ .max = worker->max };
+}
+
+void cv_attempt_table_done(struct cv_attempt_table *table)
+{
+    for (uint32_t w = 0; w < table->count; w++)
+        free_attempts(&table->items[w]);
+    free(table->items);
+    *table = (struct cv_attempt_table){ .count = 0 };
+}
+
+enum cleave_status cv_worker_attempts_set(struct cv_worker_attempts *worker,
+                                          uint32_t count, struct cleave_error *err)
+{
+    free_attempts(worker); /* of an earlier worker with this number */
+    worker->items = calloc(count, sizeof *worker->items);
+    if (worker->items == NULL)
+        return cv_fail_memory(err, "the workers");
+    worker->count = count;
+    return CLEAVE_OK;
+}
+
+bool cv_attempt_table_is_busy(const struct cv_attempt_table *table, uint32_t worker)
+{
+    for (uint32_t i = 0; worker < table->count && i < table->items[worker].count; i++)
+        if (table->items[worker].items[i].state != CV_ATTEMPT_FREE)
+            return true;
+    return false;
+}
+
+struct cv_attempt *cv_attempt_table_find_open(const struct cv_attempt_table *table,
+                                              uint32_t worker)
+{
+    const struct cv_worker_attempts *of_worker = &table->items[worker];
+
+    for (uint32_t i = 0; i < of_worker->count; i++)
+        if (cv_attempt_is_open(&of_worker->items[i]))
+            return &of_worker->items[i];
+    return NULL;
 }
 
 struct cv_attempt *cv_attempt_table_find_extra(const struct cv_attempt_table *table,
                                                uint32_t worker)
 {
-    const struct cv_worker_attempts *places = &table->items[worker];
+    const struct cv_worker_attempts *of_worker = &table->items[worker];
 
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        if (!is_under_way(&places->attempts[i]))
-            return &places->attempts[i];
+    for (uint32_t i = 0; i < of_worker->count; i++)
+        if (of_worker->items[i].state == CV_ATTEMPT_FREE)
+            return &of_worker->items[i];
     return NULL;
 }
 
-struct cv_attempt *cv_desks_free(const struct cv_attempt_table *table, uint32_t worker)
+struct cv_attempt *cv_attempt_table_find_free(const struct cv_attempt_table *table,
+                                              uint32_t worker)
 {
-    const struct cv_worker_attempts *places = &table->items[worker];
-    uint32_t count = 0;
+    const struct cv_worker_attempts *of_worker = &table->items[worker];
+    uint32_t used = 0;
 
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        count += is_under_way(&places->attempts[i]);
-    return count < places->max ? cv_attempt_table_find_extra(table, worker) : NULL;
+    for (uint32_t i = 0; i < of_worker->count; i++)
+        used += of_worker->items[i].state != CV_ATTEMPT_FREE;
+    return used < of_worker->max ? cv_attempt_table_find_extra(table, worker) : NULL;
 }
 
 bool cv_attempt_table_has_failure_of(const struct cv_attempt_table *table,
                                      uint32_t domain)
 {
     for (uint32_t w = 0; w < table->count; w++)
-        for (uint32_t i = 0; i < table->items[w].nerrands; i++)
-            if (table->items[w].attempts[i].slot.busy &&
-                cv_failure_history_doubts(&table->items[w].attempts[i].past, domain))
+        for (uint32_t i = 0; i < table->items[w].count; i++)
+            if (cv_attempt_is_running(&table->items[w].items[i]) &&
+                cv_failure_history_doubts(&table->items[w].items[i].chunk.past, domain))
                 return true;
     return false;
 }
@@ -121,19 +229,24 @@ bool cv_attempt_table_has_failure_of(const struct cv_attempt_table *table,
 struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *table,
                                               uint32_t worker)
 {
-    const struct cv_worker_attempts *places = &table->items[worker];
+    const struct cv_worker_attempts *of_worker = &table->items[worker];
     struct cv_attempt *last = NULL;
 
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        if (places->attempts[i].slot.busy && places->attempts[i].owner == worker &&
-            !places->attempts[i].quiet &&
-            (last == NULL || places->attempts[i].chunk > last->chunk))
-            last = &places->attempts[i];
+    for (uint32_t i = 0; i < of_worker->count; i++) {
+        struct cv_attempt *attempt = &of_worker->items[i];
+
+        if (cv_attempt_is_running(attempt) && attempt->chunk.owner == worker &&
+            attempt->chunk.reported != CV_UNREPORTED &&
+            (last == NULL || attempt->chunk.number > last->chunk.number))
+            last = attempt;
+    }
     return last;
 }
 
-/* What the worker does, by its rate so far, in the time since then. */
-static double worth(const struct cv_time_fit *fit, double since_s, double now_s)
+/* --- progress ------------------------------------------------------------------------- */
+
+/* Units that the worker processes, at its rate so far, since `since_s`. */
+static double processed_since(const struct cv_time_fit *fit, double since_s, double now_s)
 {
     double latency_s, rate_ups;
 
@@ -141,9 +254,9 @@ static double worth(const struct cv_time_fit *fit, double since_s, double now_s)
     return rate_ups * fmax(0, now_s - since_s - latency_s);
 }
 
-/* What has been fed but for what is in the pipe. When all of it was, the pipe is closed: then
- * what may be there goes by the rate. Of a command that stays nothing is known before its
- * answer. */
+/* Bytes that the command has read: those fed, without those in the pipe. After the end
+ * was fed, the rest of the pipe is estimated from the rate. A persistent command shows
+ * nothing before its answer. */
 static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fit,
                         double now_s)
 {
@@ -158,74 +271,81 @@ static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fi
                               : fmin(fed, (double)slot->in.writer.width.bytes);
     cv_slot_go_on(slot);
     if (slot->in.fd < 0)
-        unread -= fmin(unread, worth(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
+        unread -= fmin(unread,
+                       processed_since(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
     return fmax(0, fed - unread);
 }
 
-/* Of pieces that are there, a worker is at the one that came first. */
-static double read_there(const struct cv_worker_attempts *places,
+/* A host works on the piece that arrived first. */
+static double read_there(const struct cv_worker_attempts *of_worker,
                          const struct cv_time_fit *fit, double now_s)
 {
     const struct cv_attempt *first = NULL;
-    double since_s = 0;
+    double since_s = 0, arrived_s = 0;
 
-    for (uint32_t i = 0; i < places->nerrands; i++) {
-        const struct cv_remote *remote = &places->attempts[i].slot.remote;
+    for (uint32_t i = 0; i < of_worker->count; i++) {
+        const struct cv_remote_facts facts = cv_remote_facts(&of_worker->items[i].slot);
 
-        since_s = fmax(since_s, remote->computed_s);
-        if (places->attempts[i].slot.busy && remote->arrived && !remote->computed &&
-            (first == NULL || remote->arrived_s < first->slot.remote.arrived_s))
-            first = &places->attempts[i];
+        since_s = fmax(since_s, facts.computed_s);
+        if (cv_attempt_is_running(&of_worker->items[i]) && cv_has_arrived(&facts) &&
+            !cv_is_computed(&facts) && (first == NULL || facts.arrived_s < arrived_s)) {
+            first = &of_worker->items[i];
+            arrived_s = facts.arrived_s;
+        }
     }
     if (first == NULL)
         return 0;
-    since_s = fmax(since_s, first->slot.remote.arrived_s);
+    since_s = fmax(since_s, arrived_s);
     return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
-                worth(fit, since_s, now_s));
+                processed_since(fit, since_s, now_s));
 }
 
-double cv_desk_read(const struct cv_attempt_table *table,
-                    const struct cv_worker_pool *pool, uint32_t worker, double now_s)
+double cv_worker_read_bytes(const struct cv_attempt_table *table,
+                            const struct cv_worker_pool *pool, uint32_t worker,
+                            double now_s)
 {
-    const struct cv_worker_attempts *places = &table->items[worker];
+    const struct cv_worker_attempts *of_worker = &table->items[worker];
     const struct cv_time_fit *fit = &pool->tallies[worker].compute;
     double sum = 0;
 
     if (pool->host_of[worker] != NULL)
-        return read_there(places, fit, now_s);
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        if (places->attempts[i].slot.busy)
-            sum += read_here(&places->attempts[i].slot, fit, now_s);
+        return read_there(of_worker, fit, now_s);
+    for (uint32_t i = 0; i < of_worker->count; i++)
+        if (cv_attempt_is_running(&of_worker->items[i]))
+            sum += read_here(&of_worker->items[i].slot, fit, now_s);
     return sum;
 }
 
-double cv_desks_read(const struct cv_attempt_table *table,
-                     const struct cv_worker_pool *pool, double now_s)
+double cv_attempt_table_read_bytes(const struct cv_attempt_table *table,
+                                   const struct cv_worker_pool *pool, double now_s)
 {
     double sum = 0;
 
     for (uint32_t w = 0; w < table->count; w++)
-        sum += cv_desk_read(table, pool, w, now_s);
+        sum += cv_worker_read_bytes(table, pool, w, now_s);
     return sum;
 }
 
 double cv_attempt_table_oldest_start_s(const struct cv_attempt_table *table,
                                        uint32_t worker)
 {
-    const struct cv_worker_attempts *places = &table->items[worker];
+    const struct cv_worker_attempts *of_worker = &table->items[worker];
     double since_s = NAN;
 
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        if (places->attempts[i].slot.busy && !(since_s <= places->attempts[i].began_s))
-            since_s = places->attempts[i].began_s;
+    for (uint32_t i = 0; i < of_worker->count; i++)
+        if (cv_attempt_is_running(&of_worker->items[i]) &&
+            !(since_s <= of_worker->items[i].chunk.began_s))
+            since_s = of_worker->items[i].chunk.began_s;
     return since_s;
 }
 
-void cv_desks_stop(struct cv_attempt_table *table)
+/* --- the end -------------------------------------------------------------------------- */
+
+void cv_attempt_table_stop(struct cv_attempt_table *table)
 {
     for (uint32_t w = 0; w < table->count; w++)
-        for (uint32_t i = 0; i < table->items[w].nerrands; i++)
-            cv_slot_stop(&table->items[w].attempts[i].slot);
+        for (uint32_t i = 0; i < table->items[w].count; i++)
+            cv_slot_stop(&table->items[w].items[i].slot);
 }
 
 bool cv_attempt_table_drain(struct cv_attempt_table *table, bool stay)
@@ -233,8 +353,8 @@ bool cv_attempt_table_drain(struct cv_attempt_table *table, bool stay)
     bool left = true;
 
     for (uint32_t w = 0; w < table->count; w++)
-        for (uint32_t i = 0; i < table->items[w].nerrands; i++) {
-            struct cv_slot *slot = &table->items[w].attempts[i].slot;
+        for (uint32_t i = 0; i < table->items[w].count; i++) {
+            struct cv_slot *slot = &table->items[w].items[i].slot;
 
             left &= (stay && cv_slot_is_idle(slot)) || cv_slot_release_command(slot);
         }
@@ -244,7 +364,11 @@ bool cv_attempt_table_drain(struct cv_attempt_table *table, bool stay)
 void cv_attempt_table_kill(struct cv_attempt_table *table)
 {
     for (uint32_t w = 0; w < table->count; w++)
-        for (uint32_t i = 0; i < table->items[w].nerrands; i++)
-            if (!cv_slot_is_idle(&table->items[w].attempts[i].slot))
-                cv_slot_done(&table->items[w].attempts[i].slot);
+        for (uint32_t i = 0; i < table->items[w].count; i++) {
+            struct cv_attempt *attempt = &table->items[w].items[i];
+
+            attempt->state = CV_ATTEMPT_FREE;
+            if (!cv_slot_is_idle(&attempt->slot))
+                cv_slot_done(&attempt->slot);
+        }
 }

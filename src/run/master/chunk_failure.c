@@ -1,24 +1,184 @@
-/* chunk_failure.c -- what happens when a command fails, or there is no room for it.
+/* chunk_failure.c -- failed chunks: retry, cross-check, split or give up.
  * SPDX-License-Identifier: MIT */
-#include "run/master/chunk_failure.h"
+#include "run/master/exec_run.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cleave/execute.h>
+#include "base/arena.h"
 #include "base/fail.h"
-#include "run/failures/memory_kill.h"
-#include "run/master/attempt_report.h"
-#include "run/master/resource_wait.h"
-#include "run/failures/failed_input.h"
+#include "base/file_target.h"
+#include "run/failures/worker_health.h"
+#include "run/input/source.h"
 #include "run/slot/slot.h"
 
-/* Whether commands fail on all that does not begin a file, and only on that. */
+/* --- keep what a command was given that failed for good ---------------------------- */
+
+enum {
+    NAME_ROOM = 256, /* of a file in the directory */
+    /* of the input in it; the rest is for a range, a number and ".mates" */
+    NAME_MOST = 180,
+    MOST_NAMES = 100000,
+};
+
+static enum cleave_status fail_keep(const char *where, int error,
+                                    struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EENGINE, "%s: cannot keep the input of a failed chunk: %s",
+                   where, strerror(error));
+}
+
+enum { COPY = 64 * 1024 };
+
+/* --- bytes -------------------------------------------------------------------------------- */
+
+/* Write some bytes from offset `at`; returns as write(2). */
+static ssize_t keep_some(const struct cv_part *part, uint64_t at, int to)
+{
+    off_t offset = (off_t)at;
+    char bytes[COPY];
+    ssize_t got;
+
+    if (part->bytes != NULL)
+        return write(to, (const char *)part->bytes + (at - part->begin), part->end - at);
+    if (part->well == NULL)
+        return sendfile(to, part->fd, &offset, part->end - at);
+    got = cv_part_read(part, at, bytes, sizeof bytes);
+    return got <= 0 ? got : write(to, bytes, (size_t)got);
+}
+
+static int keep_part(const struct cv_part *part, int to)
+{
+    uint64_t at = part->begin;
+
+    while (at < part->end) {
+        const ssize_t moved = keep_some(part, at, to);
+
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return moved < 0 ? errno : EIO;
+        at += (uint64_t)moved;
+    }
+    return 0;
+}
+
+/* Write a new file. EEXIST if the name is taken, even by a dangling link. */
+static int keep_parts(int folder, const char *name, const struct cv_part *parts,
+                      size_t count)
+{
+    const int fd =
+        openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = 0;
+
+    if (fd < 0)
+        return errno;
+    for (size_t i = 0; i < count && error == 0; i++)
+        error = keep_part(&parts[i], fd);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error != 0) /* a partial file would look complete */
+        unlinkat(folder, name, 0);
+    return error;
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* The file name for an input, which no other input has. */
+static void name_input(const struct cleave_input *inputs, const struct cv_piece *piece,
+                       char out[NAME_MOST + 1])
+{
+    const char *name = cv_file_name(piece->name);
+    bool alone = true;
+    size_t length;
+
+    if (strcmp(piece->name, "standard input") == 0)
+        name = "stdin";
+    for (size_t i = 0; i < inputs->count; i++)
+        alone = alone && (strcmp(cv_file_name(inputs->files[i]), name) != 0 ||
+                          strcmp(inputs->files[i], piece->name) == 0);
+    if (!alone)
+        name = piece->name;
+    length = strlen(name);
+    if (length > NAME_MOST) /* the end of a long path is more specific */
+        name += length - NAME_MOST;
+    length = strlen(name);
+    memcpy(out, name, length + 1);
+    for (size_t i = 0; i < length; i++)
+        if (out[i] == '/')
+            out[i] = '%';
+}
+
+/* Write the piece under a name with its range; EEXIST: the name is taken. */
+static int keep_as(int folder, const char *name, const struct cv_piece *piece)
+{
+    const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece) };
+    const struct cv_part mate = cv_piece_mate(piece);
+    char mates[NAME_ROOM + 8];
+    int error = keep_parts(folder, name, given, 3);
+
+    if (error != 0 || piece->mate_fd < 0)
+        return error;
+    snprintf(mates, sizeof mates, "%s.mates", name);
+    error = keep_parts(folder, mates, &mate, 1);
+    if (error != 0)
+        unlinkat(folder, name, 0);
+    return error;
+}
+
+/* Write the piece to `directory`, which is created if missing, as NAME.BEGIN-END, and
+ * its mates as NAME.BEGIN-END.mates. NAME is the file name of the input; if two inputs
+ * have the same, the path with '%' for '/'. An existing file is never touched: .2, .3
+ * and so on are appended. Only the owner may read the files. */
+static enum cleave_status failed_input_keep(const char *directory,
+                                            const struct cleave_input *inputs,
+                                            const struct cv_piece *piece,
+                                            struct cleave_error *err)
+{
+    char input[NAME_MOST + 1], name[NAME_ROOM];
+    int folder, error = EEXIST;
+
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return fail_keep(directory, errno, err);
+    folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return fail_keep(directory, errno, err);
+    name_input(inputs, piece, input);
+    for (unsigned number = 1; error == EEXIST && number < MOST_NAMES; number++) {
+        char ending[16] = "";
+
+        if (number > 1)
+            snprintf(ending, sizeof ending, ".%u", number);
+        snprintf(name, sizeof name, "%s.%llu-%llu%s", input,
+                 (unsigned long long)piece->body.begin,
+                 (unsigned long long)piece->body.end, ending);
+        error = keep_as(folder, name, piece);
+    }
+    close(folder);
+    return error == 0 ? CLEAVE_OK : fail_keep(directory, error, err);
+}
+
+/* --- what happens when a command fails, or there is no room for it ----------------- */
+
+/* Whether all chunks fail except those that begin a file. */
 static bool fails_without_header(const struct cv_exec_run *run)
 {
     return !run->request->input.header && run->request->items.words == NULL &&
            !run->start_failed && !run->middle_succeeded;
 }
 
-/* It would be the same with a million of them; all the more so if it cannot be for what is in them. */
+/* Every chunk fails: halt after CLEAVE_ALL_FAIL_LIMIT failures, or after
+ * CLEAVE_ALL_FAIL_UNREAD_LIMIT if the commands exited before they read any input. */
 static bool all_chunks_fail(const struct cv_exec_run *run)
 {
     const struct cv_order_queue *queue = &run->queue;
@@ -31,14 +191,14 @@ static bool all_chunks_fail(const struct cv_exec_run *run)
            (!run->pool.health.anybody || fails_without_header(run));
 }
 
-/* Whether a command failed before it had read anything, as far as that is seen. */
+/* Whether the command is known to have failed before it read anything. */
 static bool is_unread(const struct cv_attempt *attempt)
 {
-    return attempt->opened && !cv_slot_is_remote(&attempt->slot) &&
+    return attempt->slot.open.on && !cv_slot_is_remote(&attempt->slot) &&
            !(attempt->slot.open.spawn_s > 0);
 }
 
-/* How many there are of what is counted, the one that has just ended among them. */
+/* The number that failures.halt_on counts, with the chunk that has just ended. */
 static double count_ends(const struct cv_exec_run *run, double over)
 {
     switch (run->request->failures.halt_on) {
@@ -65,7 +225,7 @@ static void halt_if_asked(struct cv_exec_run *run)
         return;
     run->halted = true;
     if (failures->halt == CLEAVE_HALT_NOW)
-        cv_desks_stop(&run->table);
+        cv_attempt_table_stop(&run->table);
 }
 
 void cv_chunk_succeeded(struct cv_exec_run *run)
@@ -81,10 +241,9 @@ static void drop_output(struct cv_attempt *attempt)
     attempt->slot.store = NULL;
 }
 
-/* What a command wrote before it failed is of no use with the outputs of other chunks. Of an
- * item it is all that there will be, as in a shell; and where lines are written as they come,
- * it should not depend on who was faster what becomes of the last of them. Nor of one of which
- * some was written already. */
+/* The output of a failed chunk is dropped, except for items without reduce.command (a
+ * shell would show it), line-buffered output, and a chunk whose first lines were
+ * already written. */
 static bool keeps_output(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     return cv_slot_passed(&attempt->slot) > 0 ||
@@ -107,7 +266,6 @@ static enum cleave_status settle_output(struct cv_exec_run *run,
     return cv_result_sink_add(run->results, store, &piece, &attempt->slot, err);
 }
 
-/* All that is to be done about a chunk that failed for good. */
 static enum cleave_status settle_failure(struct cv_exec_run *run,
                                          struct cv_attempt *attempt,
                                          struct cleave_error *err)
@@ -118,10 +276,10 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     if (run->request->failures.isolate)
         CV_TRY(cv_note_bad(&run->failures, queue->source, &piece, err));
     if (run->request->failures.directory != NULL)
-        CV_TRY(cv_failed_input_keep(run->request->failures.directory,
-                                    &run->request->input, &piece, err));
-    if (attempt->past.family == NULL)
-        cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
+        CV_TRY(failed_input_keep(run->request->failures.directory, &run->request->input,
+                                 &piece, err));
+    if (attempt->chunk.past.family == NULL)
+        cv_worker_health_confirm_failure(&run->pool.health, &attempt->chunk.past);
     halt_if_asked(run);
     CV_TRY(settle_output(run, attempt, err));
     CV_TRY(cv_input_coverage_fail(&queue->coverage, piece.begin, piece.end, err));
@@ -129,7 +287,8 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     return cv_poison_tracker_clear(&run->poison, piece.begin, piece.end, err);
 }
 
-/* Its bytes are settled; or else they are left, and it does not count. */
+/* Give the chunk up. If its bytes cannot be settled they are left, and the failure is
+ * not counted. */
 static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *attempt,
                                   struct cleave_error *err)
 {
@@ -151,7 +310,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
 
 /* --- whose fault it is --------------------------------------------------------------------- */
 
-/* How many parties serve that the piece has not failed with. */
+/* Whether a failure domain has work to do that the piece has not failed in. */
 static bool other_domain_available(const struct cv_exec_run *run,
                                    const struct cv_failure_history *past)
 {
@@ -162,24 +321,25 @@ static bool other_domain_available(const struct cv_exec_run *run,
     return false;
 }
 
-/* Whether others are to try it, beyond what was asked for: is it the chunk or the worker? */
+/* Whether another domain should try the chunk, although no retries were asked for, to
+ * find out whether chunk or worker is the cause. */
 static bool needs_cross_check(const struct cv_exec_run *run,
                               const struct cv_attempt *attempt, bool doubtful)
 {
     const struct cleave_failure_options *failures = &run->request->failures;
 
     return doubtful && failures->retries == 0 && !failures->strict &&
-           attempt->past.count < CV_HEALTH_CROSS_CHECKS &&
-           other_domain_available(run, &attempt->past);
+           attempt->chunk.past.count < CV_HEALTH_CROSS_CHECKS &&
+           other_domain_available(run, &attempt->chunk.past);
 }
 
-/* Part it, if it can be and that is of use. */
+/* Split the piece if that is possible and useful. */
 static enum cleave_status try_halves(struct cv_exec_run *run,
                                      const struct cv_attempt *attempt,
                                      struct cv_failure_decision *out,
                                      struct cleave_error *err)
 {
-    if (cv_bisect_group_hopeless(attempt->past.family))
+    if (cv_bisect_group_hopeless(attempt->chunk.past.family))
         return CLEAVE_OK;
     CV_TRY(cv_piece_bisect(run->queue.source, &attempt->slot.piece, &out->head,
                            &out->tail, err));
@@ -189,8 +349,9 @@ static enum cleave_status try_halves(struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* Whether it may have been killed for want of memory: by the system, as nobody else did, or as
- * a shell tells it, or something of it was. */
+/* Whether the command may have been killed for lack of memory: by a SIGKILL that
+ * cleave did not send, as reported by a shell, or because the system has killed a
+ * process of this control group. */
 static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
                           enum cv_slot_end end)
 {
@@ -198,13 +359,13 @@ static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
 
     if (end != CV_SLOT_FAILED || slot->fault != NULL)
         return false;
-    if (slot->remote.host == NULL)
+    if (!cv_slot_is_remote(slot))
         run->memory_kills = cv_memory_kills();
     return (slot->process.signal == SIGKILL && slot->kills == 0) ||
            slot->process.exit_code == 128 + SIGKILL || run->memory_kills > before;
 }
 
-/* Count it, and find out whose fault it may be. */
+/* Count the failure. Returns whether it is doubtful. */
 static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
 {
     const uint32_t domain = cv_worker_pool_domain(&run->pool, attempt->slot.worker);
@@ -213,12 +374,12 @@ static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
     uint8_t way = 0;
 
     run->pool.tallies[attempt->slot.worker].failures++;
-    /* Parts of what failed are likely to fail: that says nothing of who had them. */
-    if (attempt->past.family == NULL) {
+    /* Parts of a failed piece are likely to fail, whichever worker runs them. */
+    if (attempt->chunk.past.family == NULL) {
         cv_slot_describe_end(&attempt->slot, how, sizeof how);
         doubtful = cv_worker_health_note_failure(&run->pool.health, domain, how, &way);
     }
-    cv_failure_history_add(&attempt->past, domain, way);
+    cv_failure_history_add(&attempt->chunk.past, domain, way);
     return doubtful;
 }
 
@@ -229,8 +390,8 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
                                            struct cleave_error *err)
 {
     const struct cleave_failure_options *failures = &run->request->failures;
-    const struct cv_bisect_group *family = attempt->past.family;
-    const bool may_try = attempt->number <= failures->retries;
+    const struct cv_bisect_group *family = attempt->chunk.past.family;
+    const bool may_try = attempt->chunk.attempt <= failures->retries;
     const struct cv_piece *piece = &attempt->slot.piece;
     bool doubtful, large;
 
@@ -245,7 +406,7 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
     if (run->request->output.lines && cv_slot_passed(&attempt->slot) > 0)
-        return CLEAVE_OK; /* another output would come behind what is written */
+        return CLEAVE_OK; /* a second output cannot follow the lines already written */
     if (large && (may_try || failures->isolate))
         CV_TRY(try_halves(run, attempt, out, err));
     if (out->verdict == CV_FAILURE_GIVE_UP && (family == NULL || !family->isolates) &&
@@ -269,18 +430,15 @@ static void domain_backed_off(void *context, uint32_t domain)
                                 cv_worker_pool_domain_name(&run->pool, domain), at);
 }
 
-/* The policy may have given up a worker that is there again. */
 static void domain_recovered(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
 
-    /* To others, to be woken means that a time has come that they asked for. */
-    for (uint32_t w = domain;
-         run->queue.open && run->queue.gets_joins && w < run->pool.nworkers &&
-         cv_worker_pool_domain(&run->pool, w) == domain;
+    for (uint32_t w = domain; run->queue.open && w < run->pool.nworkers &&
+                              cv_worker_pool_domain(&run->pool, w) == domain;
          w++)
         cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
+                            (struct cleave_event){ .kind = CLEAVE_CAME, .worker = w });
 }
 
 enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err)
@@ -296,49 +454,34 @@ enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *
 
 /* --- what is done about it ----------------------------------------------------------------- */
 
-static struct cv_retry to_do_again(const struct cv_attempt *attempt)
-{
-    return (struct cv_retry){ .piece = attempt->slot.piece,
-                              .past = attempt->past,
-                              .chunk = attempt->chunk,
-                              .owner = attempt->owner,
-                              .attempt = attempt->number,
-                              .began_s = attempt->began_s,
-                              .told = attempt->told,
-                              .quiet = attempt->quiet,
-                              .hurried = attempt->past.family != NULL,
-                              .alone = attempt->alone };
-}
-
 enum cleave_status cv_chunk_again(struct cv_exec_run *run,
                                   const struct cv_attempt *attempt,
                                   struct cleave_error *err)
 {
-    const struct cv_retry again = to_do_again(attempt);
+    const struct cv_retry again = { attempt->chunk, attempt->slot.piece };
 
-    return cv_retry_queue_push(&run->agains, &again, again.hurried, err);
+    return cv_retry_queue_push(&run->agains, &again, err);
 }
 
-/* Both are done before anything else, by whoever is free; nobody is told of them. */
+/* Queue both halves before everything else; the policy is not told of them. */
 static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_failure_decision *sentence,
                                     struct cleave_error *err)
 {
-    struct cv_retry half = to_do_again(attempt);
+    struct cv_retry half = { .chunk = attempt->chunk, .piece = sentence->tail };
+    const bool isolate = run->request->failures.isolate;
 
-    if (attempt->past.family == NULL)
-        cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
-    CV_TRY(cv_bisect_group_split(&run->families, &half.past.family,
-                                 run->request->failures.isolate, err));
-    half.attempt = run->request->failures.isolate ? 1 : attempt->number + 1;
-    half.quiet = half.hurried = true;
-    half.began_s = cv_clock_s();
+    if (attempt->chunk.past.family == NULL)
+        cv_worker_health_confirm_failure(&run->pool.health, &attempt->chunk.past);
+    CV_TRY(cv_bisect_group_split(&run->families, &half.chunk.past.family, isolate, err));
+    half.chunk.attempt = isolate ? 1 : attempt->chunk.attempt + 1;
+    half.chunk.reported = CV_UNREPORTED;
+    half.chunk.began_s = cv_clock_s();
     run->queue.parted++;
     run->queue.running++;
-    half.piece = sentence->tail;
-    CV_TRY(cv_retry_queue_push(&run->agains, &half, true, err));
+    CV_TRY(cv_retry_queue_push(&run->agains, &half, err));
     half.piece = sentence->head;
-    return cv_retry_queue_push(&run->agains, &half, true, err);
+    return cv_retry_queue_push(&run->agains, &half, err);
 }
 
 void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
@@ -347,7 +490,8 @@ void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
     attempt->slot.store = NULL;
 }
 
-/* What it wrote is not the output of the chunk; what has been seen of it is how that begins. */
+/* Drop the output, or keep the part that was already written: the next output must
+ * begin with it. */
 static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *attempt,
                              enum cv_failure_action verdict)
 {
@@ -374,13 +518,13 @@ enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *a
         queue->running--;
         return cv_source_put_back(queue->source, &attempt->slot.piece, err);
     case CV_FAILURE_RETRY:
-        attempt->number++;
+        attempt->chunk.attempt++;
         queue->retries++;
         return cv_chunk_again(run, attempt, err);
     case CV_FAILURE_BISECT:
         return do_halves(run, attempt, sentence, err);
     default:
-        cv_bisect_group_over(attempt->past.family, false, sentence->single);
+        cv_bisect_group_over(attempt->chunk.past.family, false, sentence->single);
         return give_up(run, attempt, err);
     }
 }
@@ -399,7 +543,7 @@ enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
 {
     drop_output(attempt);
     attempt->slot.fault =
-        "gave another output than was written of it before (see --group)";
+        "gave another output than the one already written (see output.group)";
     return give_up(run, attempt, err);
 }
 

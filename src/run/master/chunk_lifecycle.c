@@ -1,66 +1,61 @@
-/* chunk_lifecycle.c -- what a slot tells of its chunk, to the end. SPDX-License-Identifier: MIT */
-#include "run/master/chunk_lifecycle.h"
+/* chunk_lifecycle.c -- callbacks of slots: arrival and end of attempts.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/exec_run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/master/attempt_report.h"
-#include "run/master/chunk_failure.h"
-#include "run/master/open_chunks.h"
-#include "run/master/recall.h"
-#include "run/master/resource_wait.h"
 #include "run/slot/slot.h"
 
 /* --- how long it took --------------------------------------------------------------------- */
 
-/* When the last chunk of the same worker had arrived. */
+/* Arrival time of the last piece of the same worker. */
 static double last_arrived(const struct cv_exec_run *run,
                            const struct cv_attempt *attempt)
 {
     const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
     double last_s = 0;
 
-    for (uint32_t i = 0; i < at->nerrands; i++)
-        last_s = fmax(last_s, at->attempts[i].slot.remote.arrived_s);
+    for (uint32_t i = 0; i < at->count; i++)
+        last_s = fmax(last_s, cv_remote_facts(&at->items[i].slot).arrived_s);
     return last_s;
 }
 
-/* A piece goes over the link when the one before has arrived, however early it was given
- * to it. */
+/* A piece uses the link only after the piece before it has arrived. */
 static double sent_from(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    return fmax(attempt->slot.remote.granted_s, last_arrived(run, attempt));
+    return fmax(cv_remote_facts(&attempt->slot).granted_s, last_arrived(run, attempt));
 }
 
-/* When its command was started. What hosts say comes with more or less delay: not before
- * the last one of the same worker had ended. */
+/* Start time of the command. Messages of hosts are delayed: it is not before the end
+ * of the worker's last command. */
 static double computed_from(const struct cv_exec_run *run,
                             const struct cv_attempt *attempt)
 {
     const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
-    const struct cv_remote *remote = &attempt->slot.remote;
-    double from_s = remote->computed_s - remote->compute_s;
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+    double from_s = facts.computed_s - facts.compute_s;
 
-    if (!remote->computed)
-        return attempt->began_s;
-    for (uint32_t i = 0; i < at->nerrands; i++) {
-        const double other_s = at->attempts[i].slot.remote.computed_s;
+    if (!cv_is_computed(&facts))
+        return attempt->chunk.began_s;
+    for (uint32_t i = 0; i < at->count; i++) {
+        const double other_s = cv_remote_facts(&at->items[i].slot).computed_s;
 
-        if (&at->attempts[i] != attempt && other_s < remote->computed_s)
+        if (&at->items[i] != attempt && other_s < facts.computed_s)
             from_s = fmax(from_s, other_s);
     }
     return from_s;
 }
 
-/* What this attempt took its worker. Those before it were others', and between them it waited. */
+/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
 static double busy_with(const struct cv_attempt *attempt, double now_s)
 {
-    const struct cv_slot *slot = &attempt->slot;
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
-    return slot->remote.computed ? slot->remote.compute_s
-                                 : now_s - attempt->runs_s - slot->open.idle_s;
+    return cv_is_computed(&facts) ? facts.compute_s
+                                  : now_s - attempt->runs_s - attempt->slot.open.idle_s;
 }
 
 static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double units,
@@ -68,56 +63,59 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 {
     const struct cv_slot *slot = &attempt->slot;
     struct cv_worker_stats *worker = &run->pool.tallies[slot->worker];
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double busy_s = busy_with(attempt, now_s);
 
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
     cv_time_fit_add(&worker->compute, units, busy_s);
-    if (slot->remote.computed && attempt->output > (double)slot->remote.early)
-        cv_time_fit_add(&worker->back, attempt->output - (double)slot->remote.early,
-                        now_s - slot->remote.computed_s);
+    if (cv_is_computed(&facts) && attempt->output > (double)facts.early)
+        cv_time_fit_add(&worker->back, attempt->output - (double)facts.early,
+                        now_s - facts.computed_s);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
 
-/* Its output is here, if that is not where it was made: it came from the end of the command
- * on. */
+/* Report CLEAVE_RETURNED for an output that came from a host; it was sent after the
+ * end of the command. */
 static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)
 {
-    if (attempt->slot.remote.computed && attempt->output > 0)
-        cv_event_queue_push(&run->events, (struct cleave_event){
-                                              .kind = CLEAVE_RETURNED,
-                                              .worker = attempt->owner,
-                                              .chunk = attempt->chunk,
-                                              .units = units,
-                                              .start_s = attempt->slot.remote.computed_s -
-                                                         run->events.began_s });
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+
+    if (cv_is_computed(&facts) && attempt->output > 0)
+        cv_event_queue_push(&run->events,
+                            (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                                   .worker = attempt->chunk.owner,
+                                                   .chunk = attempt->chunk.number,
+                                                   .units = units,
+                                                   .start_s = facts.computed_s -
+                                                              run->events.began_s });
 }
 
-/* When its command had read all, if it has ended well; 0: that is not known. The way back of an
- * output is none of its work. */
+/* Time when the command had read all of its input, if it succeeded; 0: unknown. The
+ * transfer of the output is not part of the work. */
 static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
-    const double back_s =
-        slot->remote.computed ? cv_clock_s() - slot->remote.computed_s : 0;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+    const double back_s = cv_is_computed(&facts) ? cv_clock_s() - facts.computed_s : 0;
 
     return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
 }
 
-/* The policy hears of it, whether its command succeeded or not. */
+/* Report the end to the policy, whether the command succeeded or not. */
 static void tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     const struct cv_slot *slot = &attempt->slot;
     const double units = (double)(slot->piece.end - slot->piece.begin);
 
-    if (attempt->quiet)
+    if (attempt->chunk.reported == CV_UNREPORTED)
         return;
     tell_returned(run, attempt, units);
     cv_event_queue_push(&run->events,
                         (struct cleave_event){ .kind = CLEAVE_DONE,
-                                               .worker = attempt->owner,
-                                               .chunk = attempt->chunk,
+                                               .worker = attempt->chunk.owner,
+                                               .chunk = attempt->chunk.number,
                                                .units = units,
                                                .start_s = computed_from(run, attempt) -
                                                           run->events.began_s,
@@ -134,41 +132,38 @@ static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt
     tell_over(run, attempt);
 }
 
-/* What was written of it is how its output begins: it is done again as it is, but for what was not
- * sent. As far as the policy knows, it is over. */
+/* The new output must begin with the part already written, so the same piece is
+ * retried, without the part that was not sent. For the policy the chunk has ended. */
 static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
                                                  struct cv_attempt *attempt,
                                                  struct cleave_error *err)
 {
     run->queue.lost++;
-    if (attempt->opened && !attempt->quiet)
+    if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
         CV_TRY(cv_recall_untransferred(run, attempt, err));
     tell_over(run, attempt);
-    attempt->quiet = true;
+    attempt->chunk.reported = CV_UNREPORTED;
     return cv_chunk_again(run, attempt, err);
 }
 
-/* It has come to nothing; its bytes are left again. */
+/* Put the piece back, or queue it again. */
 static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
                                      struct cleave_error *err)
 {
     const struct cv_piece piece = attempt->slot.piece;
-    const struct cv_pending_order pending = { .chunk = attempt->chunk,
-                                              .units = (double)(piece.end - piece.begin),
-                                              .told = attempt->told,
-                                              .quiet = attempt->quiet };
 
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
-    if (attempt->past.count > 0 || attempt->alone) { /* those who had it are waited for */
+    if (attempt->chunk.past.count > 0 ||
+        attempt->chunk.runs_alone) { /* other domains will be tried */
         run->queue.lost++;
         return cv_chunk_again(run, attempt, err);
     }
     run->queue.running--;
-    return cv_order_queue_requeue(&run->queue, attempt->owner, &pending, &piece, err);
+    return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
 }
 
-/* How many machines take part that a chunk could be lost with, or done by. */
+/* Machines on which a chunk can run. */
 static uint32_t machines(const struct cv_worker_pool *pool)
 {
     uint32_t count = 0;
@@ -181,35 +176,26 @@ static uint32_t machines(const struct cv_worker_pool *pool)
     return count;
 }
 
-/* Whether others were at work on the host that was lost with it. */
-static bool host_ran_other_chunks(const struct cv_slot *slot)
-{
-    const struct cv_slot *other = slot->remote.host->first_slot;
-
-    while (other != NULL && (other == slot || !other->remote.at_work))
-        other = other->remote.next_slot;
-    return other != NULL;
-}
-
-/* It may have been one of those: it is tried once more when nobody does anything else. As far
- * as the policy knows, it is over. */
+/* One of several chunks may have killed the host: retry this one while nothing else is
+ * running. For the policy the chunk has ended. */
 static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       struct cleave_error *err)
 {
     run->queue.lost++;
     tell_over(run, attempt);
-    attempt->quiet = attempt->alone = true;
+    attempt->chunk.reported = CV_UNREPORTED;
+    attempt->chunk.runs_alone = true;
     return cv_chunk_again(run, attempt, err);
 }
 
-/* Its host is gone: the chunk is left again, unless it has taken down others as well. */
+/* The host was lost: put the chunk back, unless it is poison. */
 static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt *attempt,
                                      bool *out_given_up, struct cleave_error *err)
 {
     const struct cv_slot *slot = &attempt->slot;
     const bool seen = cv_slot_passed(slot) > 0;
     uint32_t hosts = 0;
-    bool login_stderr;
+    bool alone;
 
     if (seen && !run->request->output.early) {
         *out_given_up = true;
@@ -217,16 +203,16 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
                           CV_SLOT_LOST, true);
         return cv_chunk_output_truncated(run, attempt, err);
     }
-    if (slot->remote.at_work)
+    if (cv_remote_facts(slot).was_running)
         CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
-                                      slot->remote.host, machines(&run->pool), &hosts,
+                                      cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
-    login_stderr = hosts > 0 && !attempt->alone && host_ran_other_chunks(slot) &&
-                   !run->pool.hosts.keeps;
-    *out_given_up = hosts > 0 && !login_stderr;
+    alone = hosts > 0 && !attempt->chunk.runs_alone && cv_remote_others_ran(slot) &&
+            !run->pool.hosts.keeps;
+    *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         cv_chunk_keep_written_prefix(attempt);
-    if (login_stderr)
+    if (alone)
         return retry_alone(run, attempt, err);
     if (hosts == 0)
         return lose_chunk(run, attempt, err);
@@ -241,11 +227,12 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
 {
     const struct cv_slot *slot = &attempt->slot;
     const struct cv_piece *piece = &slot->piece;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     struct cv_journal_chunk chunk = { .file = piece->file,
                                       .begin = piece->body.begin - piece->skip,
                                       .end = piece->body.end,
-                                      .hash = slot->remote.hash,
-                                      .seconds = cv_clock_s() - attempt->began_s,
+                                      .hash = facts.hash,
+                                      .seconds = cv_clock_s() - attempt->chunk.began_s,
                                       .start_s = attempt->start_s };
     struct cv_taken taken;
 
@@ -253,7 +240,7 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
         chunk.begin = cv_item_keys_at(run->queue.keys, piece->begin);
         chunk.end = chunk.begin + 1;
         chunk.hash = attempt->content;
-    } else if (!slot->remote.hashed)
+    } else if (!facts.hashed)
         CV_TRY(cv_source_hash(run->queue.source, piece, &chunk.hash, err));
     CV_TRY(cv_ordered_output_take(slot->store, &taken, err));
     strncpy(chunk.worker, run->pool.names[slot->worker], sizeof chunk.worker - 1);
@@ -290,10 +277,10 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
                                         run->request->failures.isolate);
     if (slot->piece.body.begin > 0)
         run->middle_succeeded = true;
-    cv_bisect_group_over(attempt->past.family, true, false);
+    cv_bisect_group_over(attempt->chunk.past.family, true, false);
     CV_TRY(cv_worker_health_note_success(
         &run->pool.health, cv_worker_pool_domain(&run->pool, slot->worker),
-        attempt->past.family == NULL ? &attempt->past : &unknown, err));
+        attempt->chunk.past.family == NULL ? &attempt->chunk.past : &unknown, err));
     return run->results->may_lose
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
@@ -306,25 +293,26 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
     const char *worker = run->pool.names[attempt->slot.worker];
     struct cv_failure_decision sentence;
 
-    if (attempt->opened && end != CV_SLOT_STOPPED)
+    if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
         CV_TRY(cv_recall_unread(run, attempt, err));
     CV_TRY(cv_chunk_decide_failure(run, attempt, end, &sentence, err));
     *out_over = sentence.verdict == CV_FAILURE_GIVE_UP;
-    if (!*out_over) /* else it is counted with its chunk */
+    if (!*out_over) /* a chunk that is given up is counted at its end */
         cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
                                 busy_with(attempt, cv_clock_s()));
     cv_attempt_report(run->request, worker, attempt, end, *out_over);
-    if (sentence.verdict == CV_FAILURE_BISECT) /* what comes of them is up to us */
+    if (sentence.verdict == CV_FAILURE_BISECT) /* the halves are not reported */
         tell_over(run, attempt);
-    if (sentence.verdict == CV_FAILURE_RETRY && attempt->opened) {
-        /* It may be a large part of all, and others do it: its worker need not wait. */
+    if (sentence.verdict == CV_FAILURE_RETRY && attempt->slot.open.on) {
+        /* The piece may be large and others retry it: the worker gets new work now. */
         tell_over(run, attempt);
-        attempt->quiet = true;
+        attempt->chunk.reported = CV_UNREPORTED;
     }
     return cv_chunk_failed(run, attempt, &sentence, err);
 }
 
-/* One more has succeeded, in so many seconds: that limits all, also those that run. */
+/* An item succeeded in `seconds`: apply the new median to the timeout of all,
+ * including running ones. */
 static void limit_all(struct cv_exec_run *run, double seconds)
 {
     double limit_s;
@@ -335,78 +323,161 @@ static void limit_all(struct cv_exec_run *run, double seconds)
     cv_median_add(&run->taken, seconds);
     limit_s = run->request->failures.timeout_share * cv_median_get(&run->taken);
     for (uint32_t w = 0; w < run->table.count; w++)
-        for (uint32_t i = 0; i < run->table.items[w].nerrands; i++)
-            if (cv_slot_limit_to(&run->table.items[w].attempts[i].slot, limit_s, &err) !=
+        for (uint32_t i = 0; i < run->table.items[w].count; i++)
+            if (cv_slot_limit_to(&run->table.items[w].items[i].slot, limit_s, &err) !=
                 CLEAVE_OK)
                 cv_event_queue_fail(&run->events, &err);
 }
 
-/* What should have become its command could not. */
-static void chunk_unstarted(struct cv_exec_run *run, struct cv_attempt *attempt)
+/* --- the end of a command ------------------------------------------------------------- */
+
+/* The process could not become the command, for lack of resources. */
+static bool is_unstarted(const struct cv_slot *slot)
 {
-    struct cv_slot *slot = &attempt->slot;
+    return (slot->unbegun || slot->process.start_error != 0) && !cv_slot_is_remote(slot);
+}
+
+static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
+                                          const struct cv_attempt *attempt,
+                                          enum cv_slot_end end)
+{
+    const struct cv_slot *slot = &attempt->slot;
+    const bool empty = cv_attempt_is_open(attempt) && cv_attempt_is_empty(attempt);
+
+    if (is_unstarted(slot))
+        return empty ? CV_EVENT_EMPTY_UNSTARTED : CV_EVENT_UNSTARTED;
+    if (empty)
+        return end == CV_SLOT_LOST ? CV_EVENT_EMPTY_LOST : CV_EVENT_EMPTY_END;
+    if (end == CV_SLOT_LOST)
+        return CV_EVENT_LOST;
+    if (end != CV_SLOT_DONE)
+        return CV_EVENT_FAILURE;
+    if (run->events.broken) /* this output may be the one that could not be kept */
+        return CV_EVENT_DISCARD;
+    return slot->store == NULL ||
+                   cv_ordered_output_repeats(slot->store, slot->piece.begin)
+               ? CV_EVENT_SUCCESS
+               : CV_EVENT_MISMATCH;
+}
+
+/* Whether the command was started with a piece. */
+static bool had_piece(enum cv_attempt_event event)
+{
+    return event != CV_EVENT_EMPTY_END && event != CV_EVENT_EMPTY_LOST &&
+           event != CV_EVENT_EMPTY_UNSTARTED && event != CV_EVENT_UNSTARTED;
+}
+
+static struct cleave_error start_error(const struct cv_slot *slot)
+{
     struct cleave_error err = { .status = CLEAVE_ERESOURCES };
 
     if (slot->unbegun)
         snprintf(err.text, sizeof err.text, "%s", slot->unstarted + strlen(CV_UNSTARTED));
     else
         cv_command_fail_start(slot->command, slot->process.start_error, &err);
-    if (slot->store != NULL)
-        cv_chunk_output_drop(slot->store);
-    slot->store = NULL;
-    if (!attempt->opened && cv_chunk_put_off(run, attempt, &err))
-        return;
-    if (attempt->opened && cv_resource_wait_wait(run, slot, &err) &&
-        cv_open_chunks_start_failed(run, attempt, &err) == CLEAVE_OK)
-        return;
-    cv_event_queue_fail(&run->events, &err);
+    return err;
+}
+
+static enum cleave_status retry_start(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      struct cleave_error *err)
+{
+    *err = start_error(&attempt->slot);
+    return cv_chunk_put_off(run, attempt, err) ? CLEAVE_OK : err->status;
+}
+
+/* Wait for resources. A chunk without bytes is started again with its first bytes;
+ * otherwise the piece is put back. */
+static enum cleave_status wait_for_start(struct cv_exec_run *run,
+                                         struct cv_attempt *attempt, bool put_back,
+                                         struct cleave_error *err)
+{
+    *err = start_error(&attempt->slot);
+    if (!cv_resource_wait_wait(run, &attempt->slot, err))
+        return err->status;
+    return put_back ? cv_open_chunks_put_back(run, attempt, err) : CLEAVE_OK;
+}
+
+static enum cleave_status accept(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
+                      CV_SLOT_DONE, false);
+    limit_all(run, cv_clock_s() - attempt->slot.start_s);
+    status = accept_output(run, attempt, err);
+    cv_chunk_succeeded(run);
+    return status;
+}
+
+static enum cleave_status reject(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 struct cleave_error *err)
+{
+    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
+                      CV_SLOT_FAILED, true);
+    return cv_chunk_output_mismatch(run, attempt, err);
+}
+
+static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      enum cv_attempt_action action, enum cv_slot_end end,
+                                      struct cleave_error *err)
+{
+    enum cleave_status status;
+    bool over = true;
+
+    attempt->output = (double)cv_slot_came(&attempt->slot);
+    if (end != CV_SLOT_DONE)
+        attempt->slot.open.read_s = 0;
+    status = action == CV_ACTION_ACCEPT   ? accept(run, attempt, err)
+             : action == CV_ACTION_REJECT ? reject(run, attempt, err)
+             : action == CV_ACTION_LOSE   ? chunk_lost(run, attempt, &over, err)
+                                          : chunk_failed(run, attempt, end, &over, err);
+    if (status == CLEAVE_OK && over)
+        chunk_over(run, attempt);
+    cv_open_chunks_over(run, attempt);
+    return status;
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
-    const char *worker = run->pool.names[slot->worker];
+    const enum cv_attempt_event event = classify_end(run, attempt, end);
+    const enum cv_attempt_action action = cv_attempt_step(attempt, event);
+    enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
-    enum cleave_status status;
-    bool over = true;
 
     cv_start_limiter_ended(&run->limiter);
-    if ((slot->unbegun || slot->process.start_error != 0) && !cv_slot_is_remote(slot)) {
-        chunk_unstarted(run, attempt);
-        return;
+    if (!had_piece(event) && slot->store != NULL) {
+        cv_chunk_output_drop(slot->store);
+        slot->store = NULL;
     }
-    if (cv_open_chunks_ended_empty(run, attempt, end))
-        return;
-    /* The run is over. It may be this output that could not be kept to its end. */
-    if (run->events.broken && end == CV_SLOT_DONE)
-        return;
-    attempt->output = (double)cv_slot_came(slot);
-    if (end != CV_SLOT_DONE)
-        slot->open.read_s = 0;
-    if (end == CV_SLOT_DONE && slot->store != NULL &&
-        !cv_ordered_output_repeats(slot->store, slot->piece.begin)) {
-        cv_attempt_report(run->request, worker, attempt, CV_SLOT_FAILED, true);
-        status = cv_chunk_output_mismatch(run, attempt, &err);
-    } else if (end == CV_SLOT_DONE) {
-        cv_attempt_report(run->request, worker, attempt, end, false);
-        limit_all(run, cv_clock_s() - slot->start_s);
-        status = accept_output(run, attempt, &err);
-        cv_chunk_succeeded(run);
-    } else if (end == CV_SLOT_LOST) {
-        status = chunk_lost(run, attempt, &over, &err);
-    } else {
-        status = chunk_failed(run, attempt, end, &over, &err);
+    switch (action) {
+    case CV_ACTION_RETRY_START:
+        status = retry_start(run, attempt, &err);
+        break;
+    case CV_ACTION_PUT_BACK:
+        status = wait_for_start(run, attempt, true, &err);
+        break;
+    case CV_ACTION_DROP:
+    case CV_ACTION_DROP_LOST:
+        cv_open_chunks_drop(run, attempt, action == CV_ACTION_DROP_LOST);
+        break;
+    case CV_ACTION_NONE: /* dormant, or discarded */
+        if (event == CV_EVENT_EMPTY_UNSTARTED)
+            status = wait_for_start(run, attempt, false, &err);
+        break;
+    default:
+        status = end_attempt(run, attempt, action, end, &err);
+        break;
     }
-    if (status == CLEAVE_OK && over)
-        chunk_over(run, attempt);
-    if (!slot->busy)
-        cv_open_chunks_over(run, attempt);
     if (status != CLEAVE_OK)
         cv_event_queue_fail(&run->events, &err);
 }
 
-/* Only of other machines: with slots of this one there is no way to go. */
+/* --- messages of a slot --------------------------------------------------------------- */
+
+/* Called for slots of hosts only: a local piece does not travel. */
 static void slot_arrived(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
@@ -414,16 +485,16 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     const double units = (double)(slot->piece.end - slot->piece.begin);
     const double from_s = sent_from(run, attempt);
 
-    if (slot->open.on) /* it went as it was given */
+    if (slot->open.on) /* an open chunk is sent as it grows */
         return;
     cv_time_fit_add(&run->pool.tallies[slot->worker].link, units, cv_clock_s() - from_s);
-    if (attempt->told || attempt->quiet)
+    if (attempt->chunk.reported != CV_REPORTED_ORDER)
         return;
-    attempt->told = true;
+    attempt->chunk.reported = CV_REPORTED_SENT;
     cv_event_queue_push(&run->events,
                         (struct cleave_event){ .kind = CLEAVE_SENT,
-                                               .worker = attempt->owner,
-                                               .chunk = attempt->chunk,
+                                               .worker = attempt->chunk.owner,
+                                               .chunk = attempt->chunk.number,
                                                .units = units,
                                                .start_s = from_s - run->events.began_s });
 }
@@ -436,7 +507,7 @@ static void slot_carried(void *context, struct cv_slot *slot, uint64_t bytes,
     cv_time_fit_add(&run->pool.tallies[slot->worker].link, (double)bytes, time_s);
 }
 
-/* A command that stays does not answer its first chunk. */
+/* A persistent command does not answer its first chunk. */
 static void slot_silent(void *context, struct cv_slot *slot)
 {
     const struct cv_exec_run *run = context;
@@ -444,7 +515,7 @@ static void slot_silent(void *context, struct cv_slot *slot)
     cv_note_silent(run->request, run->pool.names[slot->worker]);
 }
 
-/* Once is enough: it is the same with all chunks. */
+/* One note is enough. */
 static void slot_held(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
@@ -454,15 +525,16 @@ static void slot_held(void *context, struct cv_slot *slot)
     run->held = true;
 }
 
-/* A command that stayed has ended after a chunk: whether that was well. */
+/* A persistent command has ended after its last chunk. */
 static void slot_left(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
+    struct cv_host *host = cv_remote_host(slot);
 
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     run->queue.bad_ends++;
-    if (slot->remote.host == NULL || cv_host_tells(slot->remote.host, CV_NOTE_LEFT))
+    if (host == NULL || cv_host_tells(host, CV_NOTE_LEFT))
         cv_note_bad_end(run->request, run->pool.names[slot->worker], slot);
 }
 

@@ -1,23 +1,21 @@
-/* exec_engine.c -- the engine that really does the work. SPDX-License-Identifier: MIT */
-#include "run/master/exec_engine.h"
+/* exec_engine.c -- the engine that executes commands. SPDX-License-Identifier: MIT
+ *
+ * The driver submits orders as in a simulation. A chunk is a piece of the source, cut
+ * near the ordered size; the source knows what is left. Chunks of a lost host are put
+ * back and reported to the policy. If the policy does not get losses, other workers do
+ * the orders of the host. */
+#include "run/master/exec_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "run/master/chunk_failure.h"
-#include "run/master/chunk_start.h"
-#include "run/master/joining_workers.h"
-#include "run/master/open_chunks.h"
-#include "run/master/exec_orders.h"
-#include "run/master/exec_run.h"
-#include "run/master/progress_report.h"
-#include "run/master/recall.h"
+#include "run/master/worker_setup.h"
 #include "run/master/run_policy.h"
 
 struct engine;
 
-/* A time at which the policy wants to be asked again; used for another when it is over. */
+/* A timer of the policy; reused after it has expired. */
 struct wake {
     struct engine *engine;
     struct cv_timer timer;
@@ -29,13 +27,13 @@ struct wake {
 struct engine {
     struct cv_exec_run *run; /* borrowed                                               */
     struct wake *wakes;      /* owned                                                  */
-    uint32_t sleeping;       /* how many of them are set                               */
+    uint32_t sleeping;       /* timers that are set */
     struct cv_watch input;
-    double shown_s; /* when the progress was shown last                               */
-    bool listening; /* to the stream                                                  */
+    double shown_s; /* time of the last progress report */
+    bool listening; /* the stream is being polled */
     struct cv_joining_workers joining;
-    int input_fd;    /* ... whose descriptor is another from when on it is decoded    */
-    bool open_ended; /* a stream, of which nobody has said that it has ended           */
+    int input_fd;    /* descriptor that is polled; it changes when decoding begins */
+    bool open_ended; /* a stream whose end was not reported yet */
 };
 
 /* --- the stream --------------------------------------------------------------------------- */
@@ -50,7 +48,7 @@ static void input_ready(void *context, unsigned events)
         cv_event_queue_fail(&run->events, &err);
 }
 
-/* Listen to the stream only while it is wanted; say once that it has ended. */
+/* Poll the stream only while input is wanted, and report its end once. */
 static enum cleave_status attend_stream(struct engine *engine, struct cleave_error *err)
 {
     struct cv_exec_run *run = engine->run;
@@ -92,14 +90,12 @@ static void real_close(void *instance)
     if (run->stay)
         cv_attempt_table_kill(&run->table);
     else
-        cv_desks_close(&run->table);
+        cv_attempt_table_done(&run->table);
     cv_retry_queue_done(&run->agains);
     cv_families_done(&run->families);
     free(run->candidates);
     run->candidates = NULL;
     cv_order_queue_close(&run->queue);
-    for (size_t i = 0; !run->stay && i < run->pool.hosts.count; i++)
-        run->pool.hosts.items[i]->first_slot = NULL;
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
     cv_poller_cancel(run->poller, &run->slow.timer);
@@ -115,11 +111,11 @@ static void real_close(void *instance)
     free(engine);
 }
 
-static enum cleave_status open_desks(struct cv_exec_run *run, struct cleave_error *err)
+static enum cleave_status open_workers(struct cv_exec_run *run, struct cleave_error *err)
 {
     CV_TRY(cv_order_queue_open(&run->queue, run->pool.nworkers, err));
-    if (run->table.items == NULL) /* else they are of the input before */
-        CV_TRY(cv_desks_open(&run->table, run->pool.nworkers, err));
+    if (run->table.items == NULL) /* else they stayed from the last input */
+        CV_TRY(cv_attempt_table_init(&run->table, run->pool.nworkers, err));
     run->candidates = calloc(run->pool.nworkers, sizeof *run->candidates);
     if (run->candidates == NULL)
         return cv_fail_memory(err, "the workers");
@@ -135,7 +131,7 @@ static enum cleave_status real_open(const struct cleave_platform *platform,
 {
     struct engine *engine = calloc(1, sizeof *engine);
     enum cleave_status status;
-    /* The driver only passes it on; it is this engine's to change. */
+    /* The driver passes it as const, but it belongs to this engine. */
     union {
         const void *in;
         struct cv_exec_run *out;
@@ -145,7 +141,7 @@ static enum cleave_status real_open(const struct cleave_platform *platform,
     if (engine == NULL)
         return cv_fail_memory(err, "the engine");
     engine->run = run.out;
-    status = open_desks(engine->run, err);
+    status = open_workers(engine->run, err);
     if (status != CLEAVE_OK) {
         real_close(engine);
         return status;
@@ -233,8 +229,8 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* Whether nothing will happen any more. Who sleeps with nothing left to do need not be
- * waited for. */
+/* Whether nothing more will happen. A sleeping policy with no work left is not waited
+ * for. */
 static bool all_over(struct engine *engine)
 {
     struct cv_exec_run *run = engine->run;
@@ -247,7 +243,7 @@ static bool all_over(struct engine *engine)
            !cv_result_sink_busy(run->results) && cv_exec_run_left(run);
 }
 
-/* What is left of a plan that had ordered everything: all that are there do a part. */
+/* Share what is left of a plan that has ordered everything over all workers. */
 static enum cleave_status hand_out_rest(struct cv_exec_run *run, struct cleave_error *err)
 {
     const double left = cv_source_left(run->queue.source);
@@ -263,7 +259,7 @@ static enum cleave_status hand_out_rest(struct cv_exec_run *run, struct cleave_e
     return cv_orders_begin(run, err);
 }
 
-/* Chunks were left open, and nothing is to come that the policy could be waiting for. */
+/* Fail if chunks are open and the policy has nothing to wait for. */
 static enum cleave_status check_open(const struct engine *engine,
                                      struct cleave_error *err)
 {

@@ -1,12 +1,12 @@
-/* exec_run.c -- the run itself: what was asked for, and its parts.
+/* exec_run.c -- early ends of a run, its final checks, and waiting for resources.
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
 #include <errno.h>
-
+#include <math.h>
 #include "base/fail.h"
 
-/* Whether something is under way that is waited for even when the run is to end. */
+/* Whether something is running that the end of the run has to wait for. */
 static bool busy(struct cv_exec_run *run)
 {
     return run->queue.running > 0 || cv_result_sink_busy(run->results) ||
@@ -24,7 +24,7 @@ enum cleave_status cv_exec_run_written(struct cv_exec_run *run, struct cleave_er
     const enum cleave_status status =
         cv_ordered_output_status(run->outputs, &reason, err);
 
-    /* Lines that are written as they come may have met it before. */
+    /* A line-buffered write may have seen the closed pipe first. */
     run->output_closed |= status != CLEAVE_OK && reason == EPIPE;
     if (status == CLEAVE_OK || reason != EPIPE)
         return status;
@@ -37,7 +37,7 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
 {
     if (run->stopped_by != 0 && !run->stopping) {
         run->stopping = true;
-        cv_desks_stop(&run->table);
+        cv_attempt_table_stop(&run->table);
     }
     if (run->stopping || run->halted)
         cv_result_sink_stop(run->results);
@@ -48,19 +48,18 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
         CV_TRY(cv_worker_pool_check(&run->pool, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
-    /* Something that was under way may have succeeded since then. */
+    /* A running command may have succeeded since the run was halted. */
     if (run->hopeless && run->pool.health.anybody && !run->start_failed &&
         !run->middle_succeeded)
         return cv_fail(
             err, CLEAVE_EENGINE,
-            "halted: %llu chunks failed and only what begins a file succeeded: "
-            "has it a header? --header gives it to every command (--halt "
-            "never: do the rest all the same)",
+            "halted: %llu chunks failed, only first chunks of files succeeded: if the "
+            "input has a header, use input.header (failures.halt never: do not halt)",
             (unsigned long long)run->queue.failed);
     if (run->hopeless)
         return cv_fail(err, CLEAVE_EENGINE,
                        "halted: %llu chunks failed and none succeeded: does the command "
-                       "read standard input? (--halt never: do the rest all the same)",
+                       "read standard input? (failures.halt never: do not halt)",
                        (unsigned long long)run->queue.failed);
     if (run->halted && run->request->failures.halt_on != CLEAVE_HALT_ON_FAILURES)
         return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
@@ -107,7 +106,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
 
     CV_TRY(cv_input_coverage_check(&queue->coverage, queue->source, whole, err));
     CV_TRY(cv_order_queue_check(queue, err));
-    if (!whole) /* what was behind it and done in the meantime is not written */
+    if (!whole) /* outputs after the end of a shortened input are not written */
         return CLEAVE_OK;
     CV_TRY(cv_result_sink_check(run->results,
                                 cv_range_set_total(&queue->coverage.settled), err));
@@ -116,4 +115,54 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
                        "outputs were not written: what comes before them is missing: a "
                        "defect of cleave");
     return CLEAVE_OK;
+}
+
+/* --- commands of this machine for which there is no room now, and which wait for it --- */
+
+/* Commands of this machine that will end without another order. */
+static struct cv_start_usage count_running(void *context)
+{
+    const struct cv_exec_run *run = context;
+    struct cv_start_usage crowd = { .workers = run->pool.nworkers };
+
+    if (run->results != NULL)
+        crowd.busy = cv_result_sink_busy(run->results);
+    for (uint32_t w = 0; w < run->table.count; w++)
+        for (uint32_t i = 0;
+             run->pool.host_of[w] == NULL && i < run->table.items[w].count; i++) {
+            const struct cv_attempt *attempt = &run->table.items[w].items[i];
+            const bool waits = cv_attempt_awaits_order(attempt);
+
+            crowd.busy += cv_attempt_is_running(attempt) && !waits;
+            crowd.held += cv_attempt_is_running(attempt) && waits;
+        }
+    return crowd;
+}
+
+static void tell(void *context, const char *why)
+{
+    const struct cv_exec_run *run = context;
+
+    cv_note_crowded(run->request, why);
+}
+
+void cv_resource_wait_watch(struct cv_exec_run *run)
+{
+    run->limiter.look = count_running;
+    run->limiter.tell = tell;
+    run->limiter.context = run;
+}
+
+enum cleave_status cv_resource_wait_look(struct cv_exec_run *run,
+                                         const struct cv_slot *slot,
+                                         struct cleave_error *err)
+{
+    return cv_slot_starts(slot) ? cv_start_limiter_room(&run->limiter, err) : CLEAVE_OK;
+}
+
+bool cv_resource_wait_wait(struct cv_exec_run *run, const struct cv_slot *slot,
+                           const struct cleave_error *why)
+{
+    return !cv_slot_is_remote(slot) &&
+           cv_start_limiter_wait(&run->limiter, run->poller, why);
 }

@@ -1,29 +1,47 @@
-/* exec_run.h -- the run itself: what was asked for, and its parts.
- * SPDX-License-Identifier: MIT
+/* exec_run.h -- state of one run, and the functions that the files of this directory
+ * share. SPDX-License-Identifier: MIT
  *
- * Made by cleave_execute. Who works (worker_pool.h), what is owed (order_queue.h), what is under way
- * (attempts.h), where outputs go (result_sink.h) and what the driver is to be told (event_queue.h) know
- * nothing of it. */
+ * Its parts (worker_pool.h, order_queue.h, attempts.h, result_sink.h) do not depend on
+ * it. */
 #ifndef CV_EXEC_RUN_H
 #define CV_EXEC_RUN_H
 #include <cleave/execute.h>
-#include "run/failures/retry_queue.h"
-#include "run/failures/piece_bisect.h"
-#include "run/common/start_limiter.h"
 #include "run/common/time_fit.h"
-#include "run/failures/poison_chunks.h"
-#include "run/master/order_queue.h"
+#include "run/common/start_limiter.h"
+#include "run/failures/retry_queue.h"
+#include "run/fold/fold.h"
 #include "run/master/attempts.h"
-#include "run/fold/fold_log.h"
-#include "run/master/failure_notes.h"
-#include "run/master/event_queue.h"
+#include "engine/engine.h"
+#include "run/master/order_queue.h"
 #include "run/master/result_sink.h"
 #include "run/master/worker_pool.h"
+
+enum {
+    CV_FAILURES_TOLD = 10, /* notes of each kind */
+    CV_FAILURE_KINDS = 8,  /* the last one is for all others */
+    CV_FAILURE_TEXT = 160,
+    CV_BAD_KEPT = 10000,
+};
+
+/* All zero at first. */
+struct cv_failure_notes {
+    struct {
+        char how[CV_FAILURE_TEXT]; /* how the command ended: "exited with status 1" */
+        uint64_t count;
+    } kinds[CV_FAILURE_KINDS];
+    size_t nkinds;
+    /* Records that failed and could not be split further; the first CV_BAD_KEPT. */
+    struct cv_bad_records {
+        /* addresses; number of the first record in its file, from 1 */
+        uint64_t begin, end, first, count;
+    } * bad; /* owned */
+    size_t nbad, bad_room;
+};
 
 struct cv_exec_run {
     const struct cleave_execution
         *request;             /* borrowed                                  */
-    struct cv_poller *poller; /* owned by cleave_execute, as all below     */
+    struct cv_poller *poller; /* owned by cleave_execute, like all below */
     struct cv_ordered_output *outputs;
     struct cv_result_sink *results;
     struct cv_worker_pool pool;
@@ -31,50 +49,272 @@ struct cv_exec_run {
     struct cv_poison_tracker poison;
     struct cv_attempt_table table;
     size_t
-        small_write; /* of open chunks: what a command that is slow is fed at a time; 0: a page */
-    bool stay; /* commands that stay do so when the input ends, for the next one        */
+        /* open chunks: bytes that a slow command is fed at a time; 0: a page */
+        small_write;
+    bool stay; /* persistent commands stay for the next input */
     struct cv_event_queue events;
-    struct cv_median taken; /* by commands of items that succeeded                     */
-    struct cv_start_limiter
-        limiter; /* of this machine                                            */
+    struct cv_median taken;          /* seconds of items that succeeded */
+    struct cv_start_limiter limiter; /* starts of commands on this machine */
     struct cv_slow_stream slow;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
     struct cv_bisect_groups families;
-    uint64_t memory_kills; /* of all that runs here, when that was last asked          */
-    struct cv_retry_queue agains;    /* what failed and is to be done again            */
-    struct cv_candidate *candidates; /* room for all workers                           */
-    /* What ends it early: */
-    int stopped_by; /* a signal; 0: none                                               */
-    bool stopping;  /* what is under way was asked to end for it                       */
+    uint64_t memory_kills;           /* of this control group, at the last look */
+    struct cv_retry_queue agains;    /* pieces to run again */
+    struct cv_candidate *candidates; /* one for each worker */
+    /* Reasons to end early: */
+    int stopped_by; /* signal number; 0: none */
+    bool stopping;  /* running commands were asked to end */
     bool halted, output_closed;
-    bool hopeless; /* halted, since nothing has succeeded but what begins a file       */
-    /* Chunks that begin a file, and those that do not: where only the first succeed and only
-     * the others fail, it is likely a header that these lack. */
+    /* halted because every chunk, or every chunk but the first of a file, failed */
+    bool hopeless;
+    /* If only chunks at the start of a file succeed and only others fail, the command
+     * probably needs the header. */
     bool start_failed, middle_succeeded;
-    bool reduce_failed; /* the command that reduces did, for good                      */
-    bool rehost;        /* the hosts are to be asked for again                         */
-    bool held;          /* it was said that children of a command hold it up           */
+    bool reduce_failed; /* the command of reduce.command failed permanently */
+    bool rehost;        /* ask for the list of hosts again */
+    bool held;          /* the note about children that hold a pipe was printed */
 };
 
-/* See to what stops a run before its end. Fails when it is to end now: what is under way
- * is asked to end first, and waited for. */
+/* Check the reasons to end before the input is done. Fails when the run has to end
+ * now, after running commands were stopped and have ended. */
 enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_error *err);
 
-/* How writing went so far: CLEAVE_ECLOSED, and output_closed, if nobody reads any more. */
+/* Status of the output: CLEAVE_ECLOSED, with output_closed set, if its reader is gone. */
 enum cleave_status cv_exec_run_written(struct cv_exec_run *run, struct cleave_error *err);
 
-/* Whether commands that stay have ended, which they are let, or may stay. */
+/* Whether persistent commands have ended, or may stay. */
 bool cv_exec_run_left(struct cv_exec_run *run);
 
-/* While no chunk runs: fold until there is room for more outputs; or all, so that the
- * result is with the gather. */
+/* Without running chunks: fold until there is memory for more outputs, or until one
+ * result is left. */
 enum cleave_status cv_exec_run_relieve(struct cv_exec_run *run, struct cleave_error *err);
 enum cleave_status cv_exec_run_settle(struct cv_exec_run *run, struct cleave_error *err);
-/* At the end of a run that succeeded: fails with CLEAVE_EACCOUNT if bytes of the input were
- * neither done nor failed, or twice, or if the output is not that of all of them. It would
- * be a mistake in here, and must not look like success. */
+/* At the end of a successful run: fails with CLEAVE_EACCOUNT if a byte of the input
+ * was not processed exactly once, or if the output does not cover them. That would be
+ * a defect of cleave. */
 enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
                                         struct cleave_error *err);
+
+/* Seconds between two reports of progress. */
+#define CV_LOOK_S 0.1
+
+/* Report progress to the listener if the last report, at *shown_s, is old enough. */
+void cv_progress_look(const struct cv_exec_run *run, double *shown_s);
+
+/* Let the start limiter see what is running, and print why commands wait. */
+void cv_resource_wait_watch(struct cv_exec_run *run);
+
+/* CLEAVE_ERESOURCES if there are too few descriptors for the command of the slot. */
+enum cleave_status cv_resource_wait_look(struct cv_exec_run *run,
+                                         const struct cv_slot *slot,
+                                         struct cleave_error *err);
+/* The command could not be started, for the reason `why`. Returns whether it can be
+ * started later. */
+bool cv_resource_wait_wait(struct cv_exec_run *run, const struct cv_slot *slot,
+                           const struct cleave_error *why);
+
+/* --- chunk_orders.c ---------------------------------------------------------------------- */
+
+/* Order about `units` bytes for the worker, and begin at once if possible. */
+enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
+                                  struct cleave_error *err);
+/* Order one item. */
+enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
+                                  struct cleave_error *err);
+/* Order an open chunk of `units` bytes, which may be 0. */
+enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
+                                  struct cleave_error *err);
+/* Begin pending orders and retries as far as possible. */
+enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err);
+/* All events were delivered: if nothing is running, retry a chunk that has to run
+ * alone. */
+enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error *err);
+
+/* Set up the attempts and slots of a worker, here or on a host that has joined. */
+enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
+                                       struct cleave_error *err);
+
+/* --- open_chunks.c ----------------------------------------------------------------- */
+
+/* Extend the open chunk of the worker by up to `units` bytes when they are available;
+ * CLEAVE_EXTENDED reports how many. A chunk that has ended gets no event. */
+enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worker,
+                                         double units, struct cleave_error *err);
+/* Begin an open chunk, and apply the orders that came before it was begun. CLEAVE_SENT
+ * was pushed; it is removed if the command cannot be started now, and the chunk
+ * becomes a pending order again. */
+enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
+                                        struct cv_attempt *attempt,
+                                        const struct cv_pending_order *pending,
+                                        const struct cv_piece *piece,
+                                        struct cleave_error *err);
+/* Carry out CV_ACTION_PUT_BACK: the policy gets a recall of everything. */
+enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           struct cleave_error *err);
+/* Carry out CV_ACTION_DROP or CV_ACTION_DROP_LOST. */
+void cv_open_chunks_drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost);
+/* No other order will extend the open chunk of the worker. */
+void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker);
+/* Report how much of its chunk the worker has read. */
+void cv_open_chunks_look(struct cv_exec_run *run, uint32_t worker);
+
+/* State of the input for an open chunk that wants up to `wanted` bytes. */
+struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run,
+                                           uint64_t wanted);
+/* Take the first piece of an open chunk; unlike cv_source_take it may be shorter than
+ * `wanted`. */
+enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t wanted,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err);
+/* Add input that has arrived to the chunks that wait for an extension. */
+enum cleave_status cv_open_chunks_grow(struct cv_exec_run *run, struct cleave_error *err);
+/* Close all open chunks, or the one of a worker, because the run or its host is about
+ * to end. */
+void cv_open_chunks_end(struct cv_exec_run *run);
+void cv_open_chunks_end_one(struct cv_exec_run *run, uint32_t worker);
+/* Whether the worker has an open chunk that can do nothing before the next order. */
+bool cv_open_chunks_awaits_order(const struct cv_exec_run *run, uint32_t worker);
+/* Free the worker of such a chunk for other work. Commands of this machine can run
+ * side by side. A host runs one after the other: an empty chunk becomes dormant,
+ * another one is closed. */
+void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker);
+/* End commands of this machine that wait for an order, so that others can start. */
+void cv_open_chunks_make_room(struct cv_exec_run *run);
+/* Whether chunks are open and none of them can do anything before the next order. */
+bool cv_open_chunks_wait(const struct cv_exec_run *run);
+
+/* Release what an ended chunk had reserved. */
+void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt);
+/* Callbacks of a slot; the context is the run. */
+void cv_open_chunks_began(void *context, struct cv_slot *slot);
+void cv_open_chunks_drained(void *context, struct cv_slot *slot);
+void cv_open_chunks_seen(void *context, struct cv_slot *slot,
+                         const struct cv_slot_seen *seen);
+
+/* Take back up to `units` bytes from the end of the newest chunk of the worker;
+ * CLEAVE_RECALLED reports how many. */
+enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double units,
+                             struct cleave_error *err);
+/* The command of an open chunk failed: put back what it was not given, so that a retry
+ * does not include it. */
+enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                    struct cleave_error *err);
+/* The host of an open chunk was lost: put back what was not sent to it. */
+enum cleave_status cv_recall_untransferred(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           struct cleave_error *err);
+/* Callback of a slot (`cut_answered`); the context is the run. */
+void cv_recall_answered(void *context, struct cv_slot *slot, bool done);
+
+/* --- chunk_lifecycle.c ------------------------------------------------------------- */
+
+/* Set the callbacks of the slot. */
+void cv_chunks_listen(struct cv_exec_run *run, struct cv_slot *slot);
+
+/* --- chunk_failure.c --------------------------------------------------------------- */
+
+/* Begin to track the health of workers. */
+enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err);
+
+enum cv_failure_action {
+    CV_FAILURE_REQUEUE, /* it was stopped: put the piece back */
+    CV_FAILURE_RETRY,
+    CV_FAILURE_BISECT, /* split the piece in two */
+    CV_FAILURE_GIVE_UP,
+};
+
+struct cv_failure_decision {
+    enum cv_failure_action verdict;
+    struct cv_piece head, tail; /* the two halves */
+    bool single;                /* the piece is one record */
+};
+
+/* Decide what happens to a chunk whose command failed or was stopped. Call once for
+ * each end. */
+enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           enum cv_slot_end end,
+                                           struct cv_failure_decision *out,
+                                           struct cleave_error *err);
+/* Carry the decision out. If the chunk is given up, this may halt the run; the caller
+ * reports the end. */
+enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                   const struct cv_failure_decision *sentence,
+                                   struct cleave_error *err);
+/* Queue the chunk for another attempt, before new orders. */
+enum cleave_status cv_chunk_again(struct cv_exec_run *run,
+                                  const struct cv_attempt *attempt,
+                                  struct cleave_error *err);
+
+/* Give up a chunk that was running on `hosts` lost hosts. */
+enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                     uint32_t hosts, struct cleave_error *err);
+
+/* Part of its output was written (output.early): keep it, because the output of the
+ * next attempt must begin with it. */
+void cv_chunk_keep_written_prefix(struct cv_attempt *attempt);
+/* Give up a chunk that was lost with its host after lines of it were written. */
+enum cleave_status cv_chunk_output_truncated(struct cv_exec_run *run,
+                                             struct cv_attempt *attempt,
+                                             struct cleave_error *err);
+
+/* Give up a chunk whose output does not begin with what was written before. */
+enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
+                                            struct cv_attempt *attempt,
+                                            struct cleave_error *err);
+
+/* Count a success: failures.halt_on may halt the run. */
+void cv_chunk_succeeded(struct cv_exec_run *run);
+
+/* The command of a complete piece could not be started, for the reason `why`: queue
+ * the chunk again. Returns false if that cannot help. */
+bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
+                      const struct cleave_error *why);
+
+/* --- run_notes.c ---------------------------------------------------------------------- */
+
+void cv_failure_notes_done(struct cv_failure_notes *notes);
+
+/* At the end of a run: print the failures that were only counted. */
+void cv_note_failures_end(const struct cv_failure_notes *notes,
+                          const struct cleave_execution *request);
+
+/* Report the end of an attempt to the listener; its output is still with the slot. */
+void cv_attempt_report(const struct cleave_execution *request, const char *worker,
+                       const struct cv_attempt *attempt, enum cv_slot_end end,
+                       bool given_up);
+
+/* A persistent command does not answer its first chunk. */
+void cv_note_silent(const struct cleave_execution *request, const char *worker);
+/* The command has ended, but its children hold its pipes. */
+void cv_note_held(const struct cleave_execution *request, const char *worker);
+/* Commands wait for processes or descriptors. */
+void cv_note_crowded(const struct cleave_execution *request, const char *why);
+/* An input was modified during the run. */
+void cv_note_touched(const struct cleave_execution *request, const char *name);
+/* A persistent command ended with a failure after its last chunk. */
+void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
+                     const struct cv_slot *slot);
+
+void cv_note_rests(const struct cleave_execution *request,
+                   const struct cv_worker_pool *pool);
+
+/* Remember the records of a piece that is given up. */
+enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
+                               const struct cv_piece *piece, struct cleave_error *err);
+void cv_note_failure(struct cv_failure_notes *notes,
+                     const struct cleave_execution *request, struct cv_source *source,
+                     const struct cv_attempt *attempt);
+/* A failure domain is excluded because others succeeded where it failed. */
+void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
+                             const struct cv_health_record *standing);
+
+/* --- exec_engine.c ----------------------------------------------------------------- */
+
+/* Its `source` is a struct cv_exec_run whose poller, outputs, source and worker pool
+ * are set up. */
+extern const struct cv_engine cv_engine_exec;
 
 #endif

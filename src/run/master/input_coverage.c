@@ -1,4 +1,5 @@
-/* input_coverage.c -- what became of every byte of the input. SPDX-License-Identifier: MIT */
+/* input_coverage.c -- proof that every byte of the input was processed once.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/input_coverage.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@ void cv_input_coverage_done(struct cv_input_coverage *coverage)
     coverage->fault = NULL;
 }
 
-/* The first one is told: others may follow from it. */
+/* Keep the first fault; others may follow from it. */
 static void find_fault(struct cv_input_coverage *coverage, const char *fault,
                        uint64_t begin, uint64_t end)
 {
@@ -22,7 +23,7 @@ static void find_fault(struct cv_input_coverage *coverage, const char *fault,
     coverage->at = (struct cv_range){ begin, end };
 }
 
-/* What the set has of [begin, end), from its first byte there on: false if nothing. */
+/* The part of [begin, end) that is in the set, up to its first gap; false: nothing. */
 static bool first_common(const struct cv_range_set *set, uint64_t begin, uint64_t end,
                          struct cv_range *out)
 {
@@ -89,7 +90,7 @@ enum cleave_status cv_input_coverage_left(const struct cv_input_coverage *covera
     return at < total ? cv_range_set_put(out, at, total, err) : CLEAVE_OK;
 }
 
-/* As users count: by the file that its first byte is in. */
+/* Report the range relative to the file of its first byte. */
 static enum cleave_status complain(const struct cv_source *source, struct cv_range range,
                                    const char *what, struct cleave_error *err)
 {

@@ -1,23 +1,29 @@
-/* open_chunks.c -- chunks that stay open: more is added to them, until they are closed.
- * SPDX-License-Identifier: MIT */
-#include "run/master/open_chunks.h"
+/* open_chunks.c -- open chunks: extended until they are closed, and recalled.
+ * SPDX-License-Identifier: MIT
+ *
+ * An extension is what directly follows in the input, so that the chunk is one piece at
+ * its end. If its command fails, the whole piece is retried and not extended again. Only
+ * for slots that start a command for each chunk. */
+#include "run/master/exec_run.h"
 
 #include <math.h>
-
 #include "base/fail.h"
 #include "model/platform/at_once.h"
-#include "run/hosts/remote_open.h"
-#include "run/master/resource_wait.h"
+#include "run/hosts/hosts.h"
 #include "run/slot/slot.h"
 
-/* Nothing to read for so long is no part of its start. */
+/* Seconds without input that do not count as start-up. */
 static const double WAITED_S = 0.1;
+
+static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
+                               double units, uint64_t from, struct cv_piece *head,
+                               struct cv_piece *tail, struct cleave_error *err);
 
 static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
 {
-    event.worker = attempt->owner;
-    event.chunk = attempt->chunk;
+    event.worker = attempt->chunk.owner;
+    event.chunk = attempt->chunk.number;
     cv_event_queue_push(&run->events, event);
 }
 
@@ -28,11 +34,13 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
     const double now_s = cv_clock_s(), waited_s = attempt->bound_s - slot->start_s;
-    /* Who had started before there was anything to read shows nothing. */
+    /* A command that was started before its first input byte arrived gives no start-up
+     * time. */
     const double at_once_s = cv_at_once_s(waited_s, INFINITY);
     const bool shows = now_s - attempt->bound_s > at_once_s || waited_s <= 0;
     const bool waited = !shows && waited_s >= WAITED_S;
-    /* It has started meanwhile, as others have: only the rest is waiting. */
+    /* The command has probably started in the mean time of others; the rest was
+     * waiting for input. */
     const double start_s = waited ? fmin(waited_s, cv_worker_pool_start_s(&run->pool))
                                   : now_s - slot->start_s;
 
@@ -71,7 +79,6 @@ static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
 void cv_open_chunks_seen(void *context, struct cv_slot *slot,
                          const struct cv_slot_seen *seen)
 {
-    slot->remote.looks--;
     tell_seen(context, cv_attempt_of(slot), seen);
 }
 
@@ -82,53 +89,45 @@ void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
     if (attempt->due > 0)
         cv_order_queue_release(&run->queue, attempt->due);
     attempt->due = 0;
-    attempt->opened = attempt->closes = false;
     cv_unread_input_end(&attempt->unread, &run->slow, attempt->slot.open.read_s,
                         cv_clock_s());
     attempt->unread = (struct cv_unread_input){ 0 };
-    for (; attempt->slot.remote.looks > 0; attempt->slot.remote.looks--)
+    for (uint32_t n = cv_remote_forget_looks(&attempt->slot); n > 0; n--)
         tell_seen(run, attempt, &(struct cv_slot_seen){ .read = 0 });
 }
 
-/* It never had anything. */
-static void drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost)
+void cv_open_chunks_drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost)
 {
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     run->queue.lost += lost;
     tell(run, attempt,
          (struct cleave_event){ .kind = lost ? CLEAVE_LOST : CLEAVE_DONE,
-                                .start_s = attempt->began_s - run->events.began_s });
+                                .start_s =
+                                    attempt->chunk.began_s - run->events.began_s });
 }
 
-bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                enum cv_slot_end end)
+/* Carry out what a close, or the end of an extension, asks for. */
+static void carry_out(struct cv_exec_run *run, struct cv_attempt *attempt,
+                      enum cv_attempt_action action)
 {
-    if (!attempt->opened || !cv_attempt_is_empty(attempt))
-        return false;
-    if (attempt->slot.store != NULL)
-        cv_chunk_output_drop(attempt->slot.store);
-    attempt->slot.store = NULL;
-    if (attempt->closes || end == CV_SLOT_LOST)
-        drop(run, attempt, end == CV_SLOT_LOST);
-    return true;
-}
-
-static void close_now(struct cv_exec_run *run, struct cv_attempt *attempt)
-{
-    attempt->closes = true;
-    if (attempt->due > 0)
-        return;
-    if (attempt->slot.busy)
+    if (action == CV_ACTION_CLOSE_INPUT)
         cv_slot_close_input(&attempt->slot);
-    else
-        drop(run, attempt, false);
+    else if (action == CV_ACTION_DROP || action == CV_ACTION_DROP_LOST)
+        cv_open_chunks_drop(run, attempt, action == CV_ACTION_DROP_LOST);
+}
+
+static void close_one(struct cv_exec_run *run, struct cv_attempt *attempt)
+{
+    carry_out(run, attempt,
+              cv_attempt_step(attempt,
+                              attempt->due > 0 ? CV_EVENT_CLOSE_DUE : CV_EVENT_CLOSE));
 }
 
 /* --- its beginning ------------------------------------------------------------------------ */
 
-/* Start its command. *out: whether it was; else there is no room for it, and what was told last is
- * not true yet: nothing else was. */
+/* Start the command of an open chunk. *out is false if there are too few processes or descriptors
+ * now; the event that was pushed last, which reported the start, is removed then. */
 static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_piece *piece, bool *out,
                                     struct cleave_error *err)
@@ -137,22 +136,23 @@ static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *
     struct cleave_error why;
     enum cleave_status status = cv_resource_wait_look(run, slot, &why);
 
-    *out = true;
+    cv_attempt_step(attempt, CV_EVENT_START);
     slot->small_write = run->small_write;
     if (status == CLEAVE_OK)
         status = cv_slot_open(slot, piece, &why);
-    if (status == CLEAVE_OK) {
+    *out = status == CLEAVE_OK;
+    if (*out) {
         cv_start_limiter_begun(&run->limiter);
         return CLEAVE_OK;
     }
-    if (!cv_resource_wait_wait(run, slot, &why)) {
-        if (err != NULL)
-            *err = why;
-        return status;
+    cv_attempt_step(attempt, CV_EVENT_NO_START);
+    if (cv_resource_wait_wait(run, slot, &why)) {
+        cv_event_queue_remove(&run->events);
+        return CLEAVE_OK;
     }
-    *out = false;
-    cv_event_queue_remove(&run->events);
-    return CLEAVE_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
 }
 
 enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
@@ -163,33 +163,33 @@ enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
 {
     bool begun;
 
+    cv_attempt_step(attempt, CV_EVENT_ORDER);
+    attempt->slot.number = attempt->chunk.number;
+    attempt->runs_s = attempt->chunk.began_s;
+    attempt->bound_s = attempt->start_s = 0;
+    attempt->due = pending->more;
     attempt->unread = (struct cv_unread_input){ 0 };
     if (piece->end > piece->begin)
         cv_unread_input_give(&attempt->unread, piece->end - piece->begin, cv_clock_s());
     CV_TRY(open_slot(run, attempt, piece, &begun, err));
     if (!begun) {
-        attempt->opened = attempt->closes = false;
+        cv_attempt_step(attempt, CV_EVENT_WITHDRAW);
         attempt->due = 0;
         run->queue.running--;
-        return cv_order_queue_defer(&run->queue, attempt->owner, pending, piece, err);
+        return cv_order_queue_defer(&run->queue, attempt->chunk.owner, pending, piece,
+                                    err);
     }
-    if (attempt->closes)
-        close_now(run, attempt);
+    if (pending->close)
+        close_one(run, attempt);
     return CLEAVE_OK;
 }
 
-/* What should have become its command could not, and nothing of it was read: it is left again, and
- * as far as the policy knows it was taken back. */
-enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
-                                               struct cv_attempt *attempt,
-                                               struct cleave_error *err)
+enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           struct cleave_error *err)
 {
     const struct cv_piece piece = attempt->slot.piece;
-    const struct cv_pending_order pending = { .chunk = attempt->chunk,
-                                              .told = attempt->told };
 
-    if (cv_attempt_is_empty(attempt) && !attempt->closes)
-        return CLEAVE_OK; /* it is started when there is something to do */
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     if (!cv_attempt_is_empty(attempt)) {
@@ -198,7 +198,8 @@ enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
              (struct cleave_event){ .kind = CLEAVE_RECALLED,
                                     .units = (double)(piece.end - piece.begin) });
     }
-    cv_order_queue_complete_empty(&run->queue, attempt->owner, &pending);
+    cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
+                                  attempt->chunk.number, attempt->chunk.reported);
     return CLEAVE_OK;
 }
 
@@ -207,9 +208,9 @@ void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker)
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
     struct cv_pending_order *pending = cv_order_queue_open_order(&run->queue, worker);
 
-    if (attempt != NULL)
-        close_now(run, attempt);
-    else if (pending != NULL)
+    if (attempt != NULL && !cv_attempt_is_closed(attempt))
+        close_one(run, attempt);
+    else if (attempt == NULL && pending != NULL)
         pending->close = true;
 }
 
@@ -225,8 +226,7 @@ struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64
                                  .idle = run->queue.running == 0 };
 }
 
-/* Not all that was asked for has to be there: more of a stream can be added later. What was ordered before it
- * had ended may be more than all that is left. */
+/* Less than `wanted` is enough, because a stream can be added to later. */
 enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
@@ -241,25 +241,25 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
                           out, err);
 }
 
-/* In how long one that has nothing could begin with what comes; INFINITY: there is none. */
+/* Seconds until another worker could begin with new input; INFINITY: none can. */
 static double others_begin_in(const struct cv_exec_run *run)
 {
     for (uint32_t w = 0; run->queue.growing > 1 && w < run->table.count; w++) {
         const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
 
-        if (attempt != NULL && attempt->due > 0 && attempt->slot.busy &&
+        if (attempt != NULL && attempt->due > 0 && cv_attempt_is_running(attempt) &&
             cv_attempt_is_empty(attempt))
             return 0;
     }
     return run->queue.pending > 0 ? cv_worker_pool_start_s(&run->pool) : INFINITY;
 }
 
-/* A chunk of a stream that waits for more is at its end after so long, so that its output is seen, and
- * after as many starts: one more is nothing beside them. */
+/* Close the chunk of a slow stream after LONG_S, or LONG_STARTS mean starts, so that
+ * its output is written. */
 static const double LONG_S = 1, LONG_STARTS = 50;
 
-/* What follows a chunk of a stream is its own, if nobody else could begin with it before it has done
- * what it has; and not for ever. */
+/* Input that follows a chunk of a stream is added to it, unless another worker could
+ * begin with it before this one has read what it has, or the chunk is old. */
 static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       uint64_t wanted, enum cv_take *state,
                                       struct cv_piece *out, struct cleave_error *err)
@@ -270,7 +270,7 @@ static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt
     const double rest_s =
         flows ? cv_unread_input_rest(&attempt->unread, &run->slow, now_s) : 0;
     const double others_s = rest_s > 0 ? others_begin_in(run) : INFINITY;
-    const double end_s = fmax(attempt->bound_s, attempt->began_s) +
+    const double end_s = fmax(attempt->bound_s, attempt->chunk.began_s) +
                          fmax(LONG_S, LONG_STARTS * cv_worker_pool_start_s(&run->pool));
 
     if (rest_s > others_s) {
@@ -288,7 +288,7 @@ static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt
     return CLEAVE_OK;
 }
 
-/* What can be added now. CV_TAKE_WAIT: it is not known yet. */
+/* Find the extension. CV_TAKE_WAIT: it is not known yet. */
 static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     enum cv_take *state, struct cv_piece *out,
                                     struct cleave_error *err)
@@ -303,15 +303,15 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     if (run->halted || run->stopping || wanted == 0 ||
         !cv_worker_pool_there(&run->pool, slot->worker))
         return CLEAVE_OK;
-    if (slot->remote.cutting) {
+    if (cv_remote_is_cutting(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
     if (!cv_attempt_is_empty(attempt))
         return cv_slot_is_open(slot) ? find_behind(run, attempt, wanted, state, out, err)
                                      : CLEAVE_OK;
-    /* A command that had nothing to do has ended: once it is gone, another is started. */
-    if (slot->busy && !cv_slot_is_open(slot)) {
+    /* The command ended without input; another one is started after it. */
+    if (cv_attempt_is_running(attempt) && !cv_slot_is_open(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
@@ -323,17 +323,17 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *a
 {
     struct cv_slot *slot = &attempt->slot;
     const uint64_t before = slot->piece.end - slot->piece.begin;
-    const bool opens = !slot->busy;
+    const bool starts = !cv_attempt_is_running(attempt);
     const struct cv_piece blank = slot->piece;
     struct cv_piece longer = slot->piece;
     enum cv_take state;
     bool begun = true;
 
-    if (!slot->busy && !cv_worker_pool_there(&run->pool, slot->worker)) {
-        drop(run, attempt, true); /* nobody is left who could do it */
+    if (starts && !cv_worker_pool_there(&run->pool, slot->worker)) {
+        carry_out(run, attempt, cv_attempt_step(attempt, CV_EVENT_EMPTY_LOST));
         return CLEAVE_OK;
     }
-    if (opens && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->limiter))
+    if (starts && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->limiter))
         return CLEAVE_OK;
     CV_TRY(find_more(run, attempt, &state, &longer, err));
     if (state == CV_TAKE_WAIT)
@@ -343,8 +343,8 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *a
                                 .units = (double)(longer.end - longer.begin - before) });
     if (state == CV_TAKE_PIECE && before == 0)
         attempt->bound_s = cv_clock_s();
-    if (opens && state == CV_TAKE_PIECE) {
-        attempt->began_s = attempt->runs_s = cv_clock_s();
+    if (starts && state == CV_TAKE_PIECE) {
+        attempt->chunk.began_s = attempt->runs_s = cv_clock_s();
         CV_TRY(open_slot(run, attempt, &longer, &begun, err));
     }
     if (!begun) {
@@ -356,10 +356,9 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *a
     if (state == CV_TAKE_PIECE)
         cv_unread_input_give(&attempt->unread, longer.end - longer.begin - before,
                              cv_clock_s());
-    if (!opens && state == CV_TAKE_PIECE)
+    if (!starts && state == CV_TAKE_PIECE)
         CV_TRY(cv_slot_extend(slot, &longer, err));
-    if (attempt->closes)
-        close_now(run, attempt);
+    carry_out(run, attempt, cv_attempt_step(attempt, CV_EVENT_SETTLE));
     return CLEAVE_OK;
 }
 
@@ -381,7 +380,7 @@ enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worke
     struct cv_pending_order *pending = cv_order_queue_open_order(&run->queue, worker);
 
     if (attempt == NULL && pending == NULL)
-        return CLEAVE_OK; /* that it is done will be told */
+        return CLEAVE_OK; /* CLEAVE_DONE will be reported */
     if (attempt == NULL) {
         pending->more = cv_order_queue_reserve(&run->queue, units);
         return CLEAVE_OK;
@@ -415,8 +414,8 @@ void cv_open_chunks_end_one(struct cv_exec_run *run, uint32_t worker)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    if (attempt != NULL && !attempt->closes)
-        close_now(run, attempt);
+    if (attempt != NULL && !cv_attempt_is_closed(attempt))
+        close_one(run, attempt);
 }
 
 void cv_open_chunks_end(struct cv_exec_run *run)
@@ -432,19 +431,19 @@ bool cv_open_chunks_awaits_order(const struct cv_exec_run *run, uint32_t worker)
     return attempt != NULL && cv_attempt_awaits_order(attempt);
 }
 
-/* Let the command of an open chunk of the worker end, if it waits for an order; `travels`: on
- * another machine, else on this one. */
+/* End the command of the open chunk if it waits for an order; `travels` chooses hosts
+ * or this machine. */
 static void end_waiting(struct cv_exec_run *run, uint32_t worker, bool travels)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    if (attempt == NULL || !attempt->slot.busy || !cv_attempt_awaits_order(attempt) ||
-        cv_slot_is_remote(&attempt->slot) != travels)
+    if (attempt == NULL || !cv_attempt_is_running(attempt) ||
+        !cv_attempt_awaits_order(attempt) || cv_slot_is_remote(&attempt->slot) != travels)
         return;
     if (cv_attempt_is_empty(attempt))
         cv_slot_stop(&attempt->slot);
     else
-        close_now(run, attempt);
+        close_one(run, attempt);
 }
 
 void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
@@ -452,7 +451,7 @@ void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
     end_waiting(run, worker, true);
 }
 
-/* The next one that needs its processes and descriptors may be what the policy waits for. */
+/* The policy may wait for a command that needs these processes and descriptors. */
 void cv_open_chunks_make_room(struct cv_exec_run *run)
 {
     for (uint32_t w = 0; w < run->table.count; w++)
@@ -466,13 +465,221 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run)
     for (uint32_t w = 0; w < run->table.count; w++) {
         const struct cv_worker_attempts *places = &run->table.items[w];
 
-        for (uint32_t i = 0; i < places->nerrands; i++) {
-            const bool waits = cv_attempt_awaits_order(&places->attempts[i]);
+        for (uint32_t i = 0; i < places->count; i++) {
+            const bool waits = cv_attempt_awaits_order(&places->items[i]);
 
             any = any || waits;
-            if (places->attempts[i].slot.busy && !waits)
+            if (cv_attempt_is_running(&places->items[i]) && !waits)
                 return false;
         }
     }
     return any;
+}
+
+/* --- take back what has not been fed ----------------------------------------------- */
+
+static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
+                          double units)
+{
+    cv_event_queue_push(&run->events,
+                        (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                               .worker = attempt->chunk.owner,
+                                               .chunk = attempt->chunk.number,
+                                               .units = units });
+}
+
+/* Take back a whole piece that has not arrived, if more is wanted than the part that
+ * was not sent. */
+static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                   struct cleave_error *err)
+{
+    const struct cv_piece piece = attempt->slot.piece;
+    struct cv_worker_stats *tally = &run->pool.tallies[attempt->slot.worker];
+
+    tally->taken_back_s = fmax(tally->taken_back_s, cv_remote_sending_s(&attempt->slot));
+    cv_remote_forget(&attempt->slot);
+    cv_attempt_step(attempt, CV_EVENT_TAKE_BACK);
+    cv_open_chunks_over(run, attempt);
+    run->queue.running--;
+    CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
+    tell_recalled(run, attempt, (double)(piece.end - piece.begin));
+    cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
+                                  attempt->chunk.number, attempt->chunk.reported);
+    return CLEAVE_OK;
+}
+
+/* Split the piece so that up to `units` bytes, but not all, are in the tail. The tail
+ * is empty if the command that reads the input cannot be started now. */
+static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
+                               double units, uint64_t from, struct cv_piece *head,
+                               struct cv_piece *tail, struct cleave_error *err)
+{
+    const struct cv_range body = slot->piece.body;
+    const uint64_t min = from > body.begin ? from : body.begin + 1;
+    const uint64_t max = (uint64_t)fmin(units, (double)(body.end - from));
+    const uint64_t at = body.end - max > min ? body.end - max : min;
+
+    const enum cleave_status status =
+        cv_source_part(source, &slot->piece, at, head, tail, err);
+
+    if (status != CLEAVE_ERESOURCES)
+        return status;
+    *head = *tail = slot->piece;
+    tail->begin = tail->end;
+    return CLEAVE_OK;
+}
+
+/* Take back what was not fed, or not sent to a host. */
+static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      double units, struct cleave_error *err)
+{
+    struct cv_slot *slot = &attempt->slot;
+    struct cv_piece head, tail;
+    enum cleave_status status;
+    bool cut;
+    double taken = 0;
+
+    cv_slot_hold(slot); /* a thread may be feeding it */
+    status = part(run->queue.source, slot, units, cv_slot_fed(slot), &head, &tail, err);
+    cut = status == CLEAVE_OK && tail.end > tail.begin && cv_slot_cut(slot, &head);
+    cv_slot_go_on(slot);
+    CV_TRY(status);
+    if (cut) {
+        CV_TRY(cv_source_put_back(run->queue.source, &tail, err));
+        taken = (double)(tail.end - tail.begin);
+    }
+    tell_recalled(run, attempt, taken);
+    return CLEAVE_OK;
+}
+
+/* A command that did not read would have failed on any input: it keeps this many
+ * bytes, so that small writes do not each become a failed chunk. */
+enum { UNREAD = 4096 };
+
+/* End of the input that the command was given, once its slot has ended. */
+static uint64_t given_until(const struct cv_slot *slot)
+{
+    const struct cv_piece *piece = &slot->piece;
+    const uint64_t header = piece->header.end - piece->header.begin;
+    const uint64_t given = cv_remote_facts(slot).given;
+
+    if (!cv_slot_is_remote(slot)) {
+        const uint64_t at = cv_pipe_writer_at(&slot->in.writer, cv_slot_body(slot));
+        const uint64_t min = piece->body.begin + UNREAD;
+
+        return slot->open.spawn_s > 0 || at > min ? at : min;
+    }
+    /* A host that has not reported it may have fed everything. */
+    return given > header ? piece->body.begin + given - header : piece->body.end;
+}
+
+/* Put back what follows `until`. */
+static enum cleave_status put_back_from(struct cv_exec_run *run,
+                                        struct cv_attempt *attempt, uint64_t until,
+                                        struct cleave_error *err)
+{
+    struct cv_slot *slot = &attempt->slot;
+    struct cv_piece head, tail;
+
+    if (until >= slot->piece.body.end)
+        return CLEAVE_OK;
+    CV_TRY(part(run->queue.source, slot, (double)(slot->piece.body.end - until), until,
+                &head, &tail, err));
+    if (tail.end == tail.begin)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_put_back(run->queue.source, &tail, err));
+    slot->piece = head;
+    tell_recalled(run, attempt, (double)(tail.end - tail.begin));
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                    struct cleave_error *err)
+{
+    return put_back_from(run, attempt, given_until(&attempt->slot), err);
+}
+
+enum cleave_status cv_recall_untransferred(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           struct cleave_error *err)
+{
+    return put_back_from(run, attempt, cv_slot_fed(&attempt->slot), err);
+}
+
+void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
+{
+    struct cv_exec_run *run = context;
+    struct cv_attempt *attempt = cv_attempt_of(slot);
+    const struct cv_piece tail = attempt->tail;
+    const double units = (double)(tail.end - tail.begin);
+    enum cleave_status status = CLEAVE_OK;
+    struct cleave_error err;
+
+    if (!done && cv_slot_is_open(slot)) { /* more was fed meanwhile */
+        status = take_unsent(run, attempt, units, &err);
+    } else {
+        if (done)
+            status = cv_source_put_back(run->queue.source, &tail, &err);
+        tell_recalled(run, attempt, done ? units : 0);
+    }
+    if (status != CLEAVE_OK)
+        cv_event_queue_fail(&run->events, &err);
+}
+
+/* Whether the command may have been given everything before the host's report arrives.
+ * Taking it back would kill the command, and a persistent one is worth more. */
+static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *slot)
+{
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+
+    return run->stay && cv_is_announced(&facts) &&
+           cv_slot_fed(slot) >= slot->piece.body.end;
+}
+
+static enum cleave_status recall_remote(struct cv_exec_run *run,
+                                        struct cv_attempt *attempt, double units,
+                                        struct cleave_error *err)
+{
+    struct cv_source *source = run->queue.source;
+    struct cv_slot *slot = &attempt->slot;
+    const struct cv_range body = slot->piece.body;
+    const uint64_t fed = cv_slot_fed(slot);
+    const double all = (double)(body.end - body.begin);
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+    struct cv_piece head, tail;
+
+    if (!cv_remote_has_bytes(slot) && !may_be_given(run, slot) &&
+        cv_slot_passed(slot) == 0 &&
+        (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
+        return take_all(run, attempt, err);
+    CV_TRY(part(source, slot, units, cv_remote_cut_from(slot), &head, &tail, err));
+    if (tail.end > tail.begin &&
+        (cv_has_arrived(&facts) || (slot->open.on && head.body.end < fed))) {
+        attempt->tail = tail;
+        if (cv_remote_ask_cut(slot, &head))
+            return CLEAVE_OK; /* the host will answer */
+    } else if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
+        CV_TRY(cv_source_put_back(source, &tail, err));
+        tell_recalled(run, attempt, (double)(tail.end - tail.begin));
+        return CLEAVE_OK;
+    }
+    tell_recalled(run, attempt, 0);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double units,
+                             struct cleave_error *err)
+{
+    struct cv_attempt *attempt = cv_attempt_table_find_last(&run->table, worker);
+
+    if (attempt == NULL) {
+        cv_event_queue_push(&run->events, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                                 .worker = worker });
+        return CLEAVE_OK;
+    }
+    if (units >= 1 && attempt->slot.piece.end > attempt->slot.piece.begin)
+        return cv_slot_is_remote(&attempt->slot) ? recall_remote(run, attempt, units, err)
+                                                 : take_unsent(run, attempt, units, err);
+    tell_recalled(run, attempt, 0);
+    return CLEAVE_OK;
 }

@@ -1,22 +1,79 @@
-/* order_queue.c -- what is owed: orders that wait, chunks under way, and how many came to what.
+/* order_queue.c -- pending orders, counts of chunks, and events for the driver.
  * SPDX-License-Identifier: MIT */
 #include "run/master/order_queue.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/common/poller.h"
 
-/* More bytes than any input has; sums are exact up to eight times as many. */
+/* --- what the driver is to be told ------------------------------------------------- */
+
+void cv_event_queue_done(struct cv_event_queue *events)
+{
+    free(events->events);
+    events->events = NULL;
+    events->first = events->count = events->room = 0;
+}
+
+void cv_event_queue_push(struct cv_event_queue *events, struct cleave_event event)
+{
+    if (events->first == events->count)
+        events->first = events->count = 0;
+    if (!CV_ROOM(events->events, &events->room, events->count + 1)) {
+        cv_fail_memory(&events->err, "the events of a run");
+        events->broken = true;
+        return;
+    }
+    event.time_s = cv_clock_s() - events->began_s;
+    if (event.kind != CLEAVE_DONE && !(event.start_s > 0))
+        event.start_s = event.time_s;
+    events->events[events->count++] = event;
+}
+
+void cv_event_queue_remove(struct cv_event_queue *events)
+{
+    if (events->count > events->first)
+        events->count--;
+}
+
+void cv_event_queue_fail(struct cv_event_queue *events, const struct cleave_error *err)
+{
+    if (!events->broken)
+        events->err = *err;
+    events->broken = true;
+}
+
+bool cv_event_queue_pop(struct cv_event_queue *events, struct cleave_event *out)
+{
+    if (events->first == events->count)
+        return false;
+    *out = events->events[events->first++];
+    out->more = events->first < events->count;
+    return true;
+}
+
+enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
+                                         struct cleave_error *err)
+{
+    if (!events->broken)
+        return CLEAVE_OK;
+    if (err != NULL)
+        *err = events->err;
+    return events->err.status == CLEAVE_OK ? CLEAVE_EENGINE : events->err.status;
+}
+
+/* --- what is owed: orders that wait, chunks under way, and how many came to what --- */
+
+/* More bytes than any input has; sums are exact up to eight times this. */
 static const double MOST_WANTED = 1ULL << 50;
 
-/* Sums of orders may miss the load by rounding: this much of it. */
+/* Rounding error of a sum of orders, relative to the load. */
 static const double SLACK = 1e-9;
 
-/* Chunks that are to fit into memory before larger ones are tried again, at first. */
+/* Successes before the size limit is doubled for the first time. */
 enum { FIRST_PATIENCE = 64 };
 
 enum cleave_status cv_order_queue_open(struct cv_order_queue *queue, uint32_t nworkers,
@@ -50,14 +107,14 @@ double cv_order_queue_unordered_bytes(const struct cv_order_queue *queue)
 {
     const double left = cv_source_left(queue->source);
 
-    /* Wishes may be for more than there is, and without end for a stream: what is left when
-     * nothing waits is certain, whatever they add up to. */
+    /* Orders may exceed the input, and streams have no end. Below half a byte nothing
+     * is left. */
     return left - queue->wanted >= 0.5 ? left - queue->wanted : 0;
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
 
-/* Room for one more order of the worker, which is added then. */
+/* Make room for one more order of the worker, which the caller adds. */
 static enum cleave_status grow_array(struct cv_order_queue *queue, uint32_t worker,
                                      struct cleave_error *err)
 {
@@ -71,7 +128,7 @@ static enum cleave_status grow_array(struct cv_order_queue *queue, uint32_t work
     return CLEAVE_OK;
 }
 
-/* Whole bytes, so that the sum of the wishes is exact. */
+/* Whole bytes keep sums exact. */
 static double whole(double units)
 {
     return units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
@@ -91,7 +148,7 @@ static enum cleave_status add_want(struct cv_order_queue *queue, uint32_t worker
     return CLEAVE_OK;
 }
 
-/* So much was asked for. */
+/* Count the bytes of an order. */
 static void note_asked(struct cv_order_queue *queue, double units)
 {
     queue->request += units;
@@ -111,7 +168,9 @@ enum cleave_status cv_order_queue_order_item(struct cv_order_queue *queue,
                                              uint32_t worker, uint64_t item,
                                              struct cleave_error *err)
 {
-    const struct cv_pending_order pending = { .units = 1, .exact = true, .item = item };
+    const struct cv_pending_order pending = { .kind = CV_ORDER_ITEM,
+                                              .units = 1,
+                                              .item = item };
 
     CV_TRY(add_want(queue, worker, pending, err));
     note_asked(queue, 1);
@@ -122,8 +181,8 @@ enum cleave_status cv_order_queue_order_open(struct cv_order_queue *queue,
                                              uint32_t worker, double units,
                                              struct cleave_error *err)
 {
-    const struct cv_pending_order pending = { .units = units > 0 ? whole(units) : 0,
-                                              .open = true };
+    const struct cv_pending_order pending = { .kind = CV_ORDER_OPEN,
+                                              .units = units > 0 ? whole(units) : 0 };
 
     CV_TRY(add_want(queue, worker, pending, err));
     note_asked(queue, units);
@@ -153,7 +212,7 @@ struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
 
     for (size_t i = wants != NULL ? wants->first : 0; wants != NULL && i < wants->count;
          i++)
-        if (wants->items[i].open)
+        if (wants->items[i].kind == CV_ORDER_OPEN)
             return &wants->items[i];
     return NULL;
 }
@@ -173,11 +232,12 @@ enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *queue,
                                                 struct cleave_error *err)
 {
     return add_want(queue, worker,
-                    (struct cv_pending_order){ .units = whole(units), .quiet = true },
+                    (struct cv_pending_order){ .units = whole(units),
+                                               .reported = CV_UNREPORTED },
                     err);
 }
 
-/* Order a chunk again that was lost or could not be begun, before all others. */
+/* Order a chunk again, before all others. */
 static enum cleave_status order_again(struct cv_order_queue *queue, uint32_t worker,
                                       const struct cv_pending_order *pending,
                                       struct cleave_error *err)
@@ -273,20 +333,19 @@ double cv_order_queue_fit_size(const struct cv_order_queue *queue, uint64_t byte
 }
 
 void cv_order_queue_complete_empty(struct cv_order_queue *queue, uint32_t worker,
-                                   const struct cv_pending_order *pending)
+                                   uint64_t chunk, enum cv_reported reported)
 {
     const double now_s = cv_clock_s() - queue->events->began_s;
 
-    if (pending->quiet)
+    if (reported == CV_UNREPORTED)
         return;
-    if (!pending->told)
-        cv_event_queue_push(queue->events,
-                            (struct cleave_event){ .kind = CLEAVE_SENT,
-                                                   .worker = worker,
-                                                   .chunk = pending->chunk });
+    if (reported == CV_REPORTED_ORDER)
+        cv_event_queue_push(queue->events, (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                                  .worker = worker,
+                                                                  .chunk = chunk });
     cv_event_queue_push(queue->events, (struct cleave_event){ .kind = CLEAVE_DONE,
                                                               .worker = worker,
-                                                              .chunk = pending->chunk,
+                                                              .chunk = chunk,
                                                               .start_s = now_s });
 }
 
@@ -312,16 +371,21 @@ void cv_order_queue_cancel_worker(struct cv_order_queue *queue, uint32_t worker)
     }
 }
 
-enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue, uint32_t worker,
-                                          const struct cv_pending_order *pending,
+enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
+                                          const struct cv_chunk *chunk,
                                           const struct cv_piece *piece,
                                           struct cleave_error *err)
 {
+    const struct cv_pending_order pending = { .chunk = chunk->number,
+                                              .units =
+                                                  (double)(piece->end - piece->begin),
+                                              .reported = chunk->reported };
+
     queue->lost++;
     CV_TRY(cv_source_put_back(queue->source, piece, err));
     if (!queue->gets_losses)
-        return order_again(queue, worker, pending, err);
-    tell_lost(queue, worker, pending);
+        return order_again(queue, chunk->owner, &pending, err);
+    tell_lost(queue, chunk->owner, &pending);
     return CLEAVE_OK;
 }
 

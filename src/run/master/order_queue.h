@@ -1,152 +1,179 @@
-/* order_queue.h -- what is owed: orders that wait, chunks under way, and how many came to what.
+/* order_queue.h -- pending orders, counts of chunks, and events for the driver.
  * SPDX-License-Identifier: MIT
  *
- * Every byte of the input is left in the source, wanted by an order, under way, or done
- * with. An order that comes to nothing gives back what it wanted, so that the policy hands
- * it out once more. The books know nothing of commands and machines. */
+ * Every byte of the input is in the source, reserved by a pending order, running, or
+ * settled. An order that is cancelled releases its bytes, so that the policy can hand
+ * them out again. Nothing here depends on commands or machines. */
 #ifndef CV_ORDER_QUEUE_H
 #define CV_ORDER_QUEUE_H
+#include <cleave/policy.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "run/failures/retry_queue.h"
 #include "run/input/source.h"
-#include "run/journal/journal_items.h"
+#include "run/journal/journal.h"
 #include "run/master/input_coverage.h"
-#include "run/master/event_queue.h"
 
-/* An order that has not been begun. */
-struct cv_pending_order {
-    uint64_t chunk;
-    double units;
-    bool told;  /* that it was sent: it was lost since */
-    bool quiet; /* nobody ordered it, and so nobody is told                            */
-    bool exact; /* it is for this item, and no other                                   */
-    uint64_t item;
-    bool open;  /* more may follow; `units` may be 0                                   */
-    bool close; /* ... but for `more` units nothing will                               */
-    double more;
+struct cv_event_queue {
+    struct cleave_event *events; /* owned: from `first`, in order */
+    size_t first, count, room;
+    double began_s; /* time 0 of events, on the clock of the poller */
+    bool broken;
+    struct cleave_error err; /* set if broken */
 };
 
-/* Those of a worker, first come, first served. */
+void cv_event_queue_done(struct cv_event_queue *events);
+
+/* Push an event. Its time is set here, and its start if it has none. */
+void cv_event_queue_push(struct cv_event_queue *events, struct cleave_event event);
+/* Remove the last event, which the driver has not popped yet. */
+void cv_event_queue_remove(struct cv_event_queue *events);
+/* Store an error that ends the run; the first one counts. */
+void cv_event_queue_fail(struct cv_event_queue *events, const struct cleave_error *err);
+/* Pop the next event; false: there is none. */
+bool cv_event_queue_pop(struct cv_event_queue *events, struct cleave_event *out);
+/* Fails after cv_event_queue_fail. */
+enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
+                                         struct cleave_error *err);
+
+enum cv_order_kind {
+    CV_ORDER_SEND,
+    CV_ORDER_ITEM, /* one item, and no other                                            */
+    CV_ORDER_OPEN, /* later orders may extend the chunk; `units` may be 0               */
+};
+
+struct cv_pending_order {
+    enum cv_order_kind kind;
+    uint64_t chunk;
+    double units;
+    enum cv_reported reported;
+    uint64_t item;
+    /* Of an open chunk: bytes of an extension that was ordered already, and whether that was
+     * the last one. */
+    double more;
+    bool close;
+};
+
+/* Orders of one worker, first in, first out. */
 struct cv_pending_orders {
-    struct cv_pending_order
-        *items; /* owned: those from `first` on are to come                 */
+    struct cv_pending_order *items; /* owned: from `first` to `count` */
     size_t first, count, room;
 };
 
 struct cv_order_queue {
-    struct cv_source *source;   /* borrowed, as the three below                         */
+    struct cv_source *source;   /* borrowed, like the three below */
     struct cv_journal *journal; /* NULL: none                                          */
-    struct cv_item_keys *keys;  /* of items in it; NULL: it has none                    */
+    /* keys of items in the journal; NULL: no items or no journal */
+    struct cv_item_keys *keys;
     struct cv_event_queue *events;
-    bool gets_losses; /* the policy goes on by itself after a loss                    */
-    bool gets_joins;  /* the policy is told of workers that are there (again)         */
-    bool open;        /* chunks are handed out                                        */
+    bool gets_losses; /* the policy reorders lost chunks itself */
+    bool open;        /* between cv_order_queue_open and _close */
 
     struct cv_pending_orders
         *wants;        /* owned: per worker                                       */
-    uint64_t *wanting; /* owned: a bit for each worker, set if it has orders that wait */
+    uint64_t *wanting; /* owned: one bit per worker, set if it has pending orders */
     uint32_t nworkers;
-    uint64_t numbered; /* chunks so far                                                */
-    size_t pending;    /* orders that have not been begun                              */
-    size_t growing;    /* chunks under way that are to be given more                   */
-    double wanted;     /* units of both                                                */
-    double request;    /* units of all orders there were, as they were asked for       */
-    double owed;       /* units that there were to be ordered; INFINITY: a stream      */
-    bool all_asked;    /* there was a moment when nothing was left to be ordered       */
-    uint32_t running;  /* chunks under way                                             */
+    uint64_t numbered; /* chunk numbers given so far */
+    size_t pending;    /* pending orders */
+    size_t growing;    /* chunks with an outstanding extension */
+    double wanted;     /* bytes reserved by both */
+    double request;    /* bytes of all orders so far, as ordered */
+    double owed;       /* bytes to order when the queue was opened; INFINITY: a stream */
+    bool all_asked;    /* at some time nothing was left to order */
+    uint32_t running;  /* chunks that are running or queued for a retry */
 
     uint64_t chunks, retries, failed, resumed, lost, parted;
-    uint64_t unread; /* of `failed`: their commands are known to have read nothing     */
-    double largest;  /* chunk that was done                                          */
-    uint32_t fits;   /* chunks of nearly `most` that were done since it was found     */
-    uint32_t patience; /* so many are to fit before a larger one is tried again        */
-    double max;  /* bytes of a chunk from now on; 0: any number                     */
-    double done; /* bytes                                                        */
-    double resumed_units; /* bytes that an earlier run did                            */
-    struct cv_input_coverage
-        coverage;      /* which bytes, from the beginning to the end of the run  */
-    uint32_t bad_ends; /* commands that stayed and did not end with status 0           */
+    uint64_t unread;   /* part of `failed`: the command read nothing */
+    double largest;    /* size of the largest chunk that was done */
+    uint32_t fits;     /* chunks of about `max` that were done since the limit was set */
+    uint32_t patience; /* successes before the size limit is doubled */
+    double max;        /* size limit of chunks in bytes; 0: none */
+    double done;       /* bytes                                                        */
+    double resumed_units;              /* bytes that an earlier run did */
+    struct cv_input_coverage coverage; /* covers the whole run */
+    uint32_t bad_ends; /* persistent commands that did not end with status 0 */
 };
 
-/* Begin to hand out chunks; and end it: counts stay, orders do not. */
+/* Counts survive a close, orders do not. */
 enum cleave_status cv_order_queue_open(struct cv_order_queue *queue, uint32_t nworkers,
                                        struct cleave_error *err);
 void cv_order_queue_close(struct cv_order_queue *queue);
 
-/* Bytes that nobody was asked to do. */
+/* Bytes that no order has reserved. */
 double cv_order_queue_unordered_bytes(const struct cv_order_queue *queue);
 
-/* The worker is to do about so many bytes. */
+/* Order about `units` bytes. */
 enum cleave_status cv_order_queue_order(struct cv_order_queue *queue, uint32_t worker,
                                         double units, struct cleave_error *err);
-/* The worker is to do this item. */
+/* Order one item. */
 enum cleave_status cv_order_queue_order_item(struct cv_order_queue *queue,
                                              uint32_t worker, uint64_t item,
                                              struct cleave_error *err);
-/* The same for a chunk to which more may be added; `units` may be 0. */
+/* Order an open chunk; `units` may be 0. */
 enum cleave_status cv_order_queue_order_open(struct cv_order_queue *queue,
                                              uint32_t worker, double units,
                                              struct cleave_error *err);
-/* About so many bytes more are to be given to a chunk: returns how many, in whole bytes,
- * which are wanted until it is known what came of it. */
+/* Reserve about `units` bytes for an extension. Returns the number of bytes, which
+ * stay reserved until cv_order_queue_release. */
 double cv_order_queue_reserve(struct cv_order_queue *queue, double units);
 void cv_order_queue_release(struct cv_order_queue *queue, double units);
-/* The order of an open chunk for a worker that has not been begun, or NULL. */
+/* The pending order of an open chunk of the worker, or NULL. */
 struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
                                                    uint32_t worker);
-/* Orders of the policy are for all there is, but pieces are not cut as it thought, since
- * records are not divisible and chunks were lost and done by others: what is left when
- * nothing is under way is up to us. */
+/* Pieces differ from what was ordered, because records are not divisible and lost
+ * chunks are done by others. Returns whether a policy that has ordered everything left
+ * a remainder. */
 bool cv_order_queue_has_remainder(const struct cv_order_queue *queue);
-/* Order such a rest from a worker that is there. */
+/* Order such a remainder. */
 enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *queue,
                                                 uint32_t worker, double units,
                                                 struct cleave_error *err);
-/* The next order of a worker, or NULL. Take it from the books: it is begun, or comes to
- * nothing. */
+/* The next order of a worker, or NULL; take removes it. */
 const struct cv_pending_order *cv_order_queue_next(const struct cv_order_queue *queue,
                                                    uint32_t worker);
 struct cv_pending_order cv_order_queue_take(struct cv_order_queue *queue,
                                             uint32_t worker);
-/* One that was taken cannot be begun now: it is the next one again, and the piece is left. */
+/* An order that was taken cannot begin now: make it the next one again and put its
+ * piece back. */
 enum cleave_status cv_order_queue_defer(struct cv_order_queue *queue, uint32_t worker,
                                         const struct cv_pending_order *pending,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err);
-/* The first worker from `from` on that has an order, or nworkers: there are a thousand
- * workers, and this is asked for every event. */
+/* The first worker from `from` that has an order, or nworkers. Fast, because it is
+ * called for every event and there may be a thousand workers. */
 uint32_t cv_order_queue_next_worker(const struct cv_order_queue *queue, uint32_t from);
 
-/* A command was killed on so many bytes, for want of memory: from now on pieces have at most
- * half as many, or as many as have been done. */
+/* A command was killed for lack of memory on `units` bytes: limit pieces to half of
+ * that, or to the largest size that succeeded. */
 void cv_order_queue_lower_size_limit(struct cv_order_queue *queue, double units);
-/* So many were done. It may have been for another reason that more were not: where a chunk may fail,
- * as it is tried again, twice as many are tried after a while, and after twice as long a while each
- * time that they are too many again. */
+/* A chunk of `units` bytes succeeded. If chunks may fail (`may_fail`), the limit is
+ * doubled after enough successes; the number of successes is doubled each time the
+ * limit is lowered again. */
 void cv_order_queue_raise_size_limit(struct cv_order_queue *queue, double units,
                                      bool may_fail);
-/* The bytes that the piece of an order is to have. */
+/* Bytes for the piece of an order. */
 double cv_order_queue_size(const struct cv_order_queue *queue,
                            const struct cv_pending_order *pending);
 
-/* How many of `units` may be added to a piece that has so many bytes. */
+/* How many of `units` bytes may be added to a piece of `bytes`. */
 double cv_order_queue_fit_size(const struct cv_order_queue *queue, uint64_t bytes,
                                double units);
 
-/* Others had the records: nothing is left for this order, and it is done. */
+/* Report a chunk as done that has no bytes, because others had the records. */
 void cv_order_queue_complete_empty(struct cv_order_queue *queue, uint32_t worker,
-                                   const struct cv_pending_order *pending);
-/* All orders of a worker that is not there come to nothing; the policy is told. */
+                                   uint64_t chunk, enum cv_reported reported);
+/* Cancel all orders of an absent worker, and report them as lost. */
 void cv_order_queue_cancel_worker(struct cv_order_queue *queue, uint32_t worker);
 
-/* The piece of an order is done, or was given up. */
+/* A chunk was done or given up. */
 void cv_order_queue_complete(struct cv_order_queue *queue, double units);
-/* At the end of a run that succeeded: fails if what was ordered was neither begun nor
- * called off. */
+/* At the end of a successful run: fails if an order was neither begun nor cancelled. */
 enum cleave_status cv_order_queue_check(const struct cv_order_queue *queue,
                                         struct cleave_error *err);
-/* What was made of it is lost. Its bytes are left again, and the policy is told; or it is
- * ordered once more, before all others, if the policy does not hear of it. */
-enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue, uint32_t worker,
-                                          const struct cv_pending_order *pending,
+/* The chunk was lost. Its piece returns to the source, and the loss is reported to the policy.
+ * If the policy does not get losses, the chunk is ordered again, before all others. */
+enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
+                                          const struct cv_chunk *chunk,
                                           const struct cv_piece *piece,
                                           struct cleave_error *err);
 

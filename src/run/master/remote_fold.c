@@ -1,16 +1,23 @@
-/* remote_fold.c -- what hosts have been told to fold. SPDX-License-Identifier: MIT */
+/* remote_fold.c -- fold orders for hosts, and the frames about them.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/remote_fold.h"
 
 #include <math.h>
 #include <stdlib.h>
-
+#include <string.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/text.h"
+#include "run/wire/frame.h"
 
-/* Names of outputs: the number of the host above these bits, that of the piece below. Of
- * folds and of what has moved: the highest bit, and a number. */
+/* Names of outputs: the number of the host above these bits, the number of the piece
+ * below. Names of folds and moved partials: the highest bit and a number. */
 enum { HOST_SHIFT = 40 };
 static const uint64_t MADE = (uint64_t)1 << 63;
+
+static void remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker);
+static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
+                                struct cleave_error *err);
 
 enum cleave_status cv_remote_fold_orders_init(struct cv_remote_fold_orders *orders,
                                               const struct cv_worker_pool *pool,
@@ -55,7 +62,7 @@ uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_
 }
 
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
-                        enum cv_fold_frame type, uint64_t id)
+                        enum cv_frame_type type, uint64_t id)
 {
     cv_link_send(&orders->pool->host_of[worker]->link,
                  &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);
@@ -84,12 +91,12 @@ enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders 
     return packer.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
 }
 
-/* Tell who has the part to send it to a worker, who will call it `name`. */
+/* Let the host that has the part send it to `worker` under the name `name`. */
 static void let_give(struct cv_remote_fold_orders *orders,
                      const struct cv_fold_part *part, uint32_t to, uint64_t name,
                      struct cv_packer *packer)
 {
-    cv_remote_fold_got_on(orders, part->holder);
+    remote_fold_got_on(orders, part->holder);
     packer->length = 0;
     cv_pack_number(packer, name);
     if (!packer->failed)
@@ -102,7 +109,8 @@ static void let_give(struct cv_remote_fold_orders *orders,
 
 /* --- who does not get on ------------------------------------------------------------------ */
 
-/* Whoever has slept himself listens for so long before he judges. */
+/* After this process was suspended, wait this long for messages before a host counts
+ * as stuck. */
 static const double LISTEN_S = 1;
 
 static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
@@ -113,7 +121,8 @@ static double due_s(const struct cv_remote_fold_orders *orders, uint32_t worker)
     return orders->events[worker].headway_s + orders->pool->hosts.terms.silence_s;
 }
 
-/* Who keeps the order waiting: the one who folds, or who does not give him a part. */
+/* The worker that delays the order: the one that folds, or the one that has not sent a
+ * part. */
 static uint32_t suspect(const struct cv_remote_fold_orders *orders,
                         const struct cv_remote_fold_order *order)
 {
@@ -125,8 +134,8 @@ static uint32_t suspect(const struct cv_remote_fold_orders *orders,
     return order->step.at;
 }
 
-/* The first worker to be overdue, and when it is: who does not give may be giving to others
- * before. CV_FOLD_NOBODY: none can be. */
+/* The first worker that is overdue, and when. A sender may be busy with other parts
+ * first. CV_FOLD_NOBODY: none is. */
 static uint32_t first_due(const struct cv_remote_fold_orders *orders, double *out_s,
                           const struct cv_remote_fold_order **out_order)
 {
@@ -200,18 +209,20 @@ static enum cleave_status watch(struct cv_remote_fold_orders *orders, double whe
                          err);
 }
 
-void cv_remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker)
+/* The worker reports progress: what it has done, and what it waits for. A host without
+ * progress for the host timeout is lost. */
+static void remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker)
 {
     orders->events[worker].headway_s = cv_clock_s();
 }
 
-void cv_remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
-                          uint64_t livelock, uint64_t awaits)
+static void remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
+                              uint64_t livelock, uint64_t awaits)
 {
     struct cv_fold_progress *events = &orders->events[worker];
 
     if (livelock != events->livelock)
-        cv_remote_fold_got_on(orders, worker);
+        remote_fold_got_on(orders, worker);
     events->livelock = livelock;
     events->awaits = awaits;
 }
@@ -236,8 +247,8 @@ enum cleave_status cv_remote_fold_send_ahead(struct cv_remote_fold_orders *order
     return failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
 }
 
-/* What part `i` of an order is called where it is folded; whoever has it gives it, if it is
- * not there or on its way. */
+/* The name of part `i` of an order where it is folded. Its holder is told to send it
+ * if it is not there. */
 static uint64_t name_part(struct cv_remote_fold_orders *orders,
                           const struct cv_fold_step *step, uint32_t i,
                           struct cv_packer *give)
@@ -245,7 +256,7 @@ static uint64_t name_part(struct cv_remote_fold_orders *orders,
     const struct cv_fold_part *part = &step->parts[i];
     uint64_t name;
 
-    cv_remote_fold_got_on(orders, part->holder);
+    remote_fold_got_on(orders, part->holder);
     if (part->ahead == step->at)
         return part->name;
     if (part->ahead != CV_FOLD_NOBODY)
@@ -272,7 +283,7 @@ enum cleave_status cv_remote_fold_order(struct cv_remote_fold_orders *orders,
                                             .next = orders->under_way };
     orders->under_way = order;
     orders->busy[step->at]++;
-    cv_remote_fold_got_on(orders, step->at);
+    remote_fold_got_on(orders, step->at);
     orders->events[step->at].awaits = 0;
     cv_pack_number(&fold, step->count);
     for (uint32_t i = 0; i < step->count; i++) {
@@ -295,7 +306,7 @@ enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
                                         struct cleave_error *err)
 {
     cv_remote_fold_say(orders, worker, CV_FRAME_FETCH, id);
-    cv_remote_fold_got_on(orders, worker);
+    remote_fold_got_on(orders, worker);
     orders->fetched = worker;
     return watch(orders, due_s(orders, worker), err);
 }
@@ -332,8 +343,9 @@ cv_remote_fold_order_take_of(struct cv_remote_fold_orders *orders, uint32_t work
     return take(orders, at);
 }
 
-void cv_remote_fold_order_end(const struct cv_remote_fold_orders *orders,
-                              struct cv_remote_fold_order *order)
+/* The order was carried out: its parts can be deleted. */
+static void remote_fold_order_end(const struct cv_remote_fold_orders *orders,
+                                  struct cv_remote_fold_order *order)
 {
     const struct cv_fold_step *step = &order->step;
 
@@ -352,7 +364,7 @@ void cv_remote_fold_order_drop(struct cv_remote_fold_orders *orders,
     if (CV_ROOM(orders->off, &orders->off_room, orders->noff + 1))
         orders->off[orders->noff++] =
             (struct cv_cancelled_fold){ .id = order->id, .at = order->step.at };
-    /* else its host will be taken for a liar */
+    /* a later report would look like a protocol error */
     free(order);
 }
 
@@ -370,8 +382,9 @@ void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
     cv_remote_fold_order_drop(orders, order);
 }
 
-enum cv_stage cv_remote_fold_stage(const struct cv_remote_fold_orders *orders,
-                                   const struct cv_host *host, uint64_t id)
+/* Whether the host was told to make `id`, and whether it still has to. */
+static enum cv_stage remote_fold_stage(const struct cv_remote_fold_orders *orders,
+                                       const struct cv_host *host, uint64_t id)
 {
     struct cv_host *const *host_of = orders->pool->host_of;
 
@@ -383,4 +396,141 @@ enum cv_stage cv_remote_fold_stage(const struct cv_remote_fold_orders *orders,
         if (orders->off[i].id == id && host_of[orders->off[i].at] == host)
             return CV_STAGE_OFF;
     return CV_STAGE_NO_FOLD;
+}
+
+/* --- what hosts say of outputs that stay with them --------------------------------- */
+
+/* Fail the reduction; the first error counts. */
+static void fail(struct cv_remote_fold *kept, const struct cleave_error *err)
+{
+    if (!kept->failed)
+        kept->err = *err;
+    kept->failed = true;
+}
+
+/* Count the calls of a fold. Its time includes moving its parts. */
+static void count_tries(struct cv_remote_fold *kept, uint64_t tries,
+                        const struct cv_remote_fold_order *order)
+{
+    const uint64_t max = (uint64_t)kept->retries + 1;
+    const uint64_t counted = tries > max ? max : tries;
+
+    kept->counts.calls += counted;
+    kept->counts.retries += counted > 0 ? counted - 1 : 0;
+    kept->counts.seconds += cv_clock_s() - order->given_s;
+}
+
+static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
+                   const struct cv_frame_head *head, uint64_t tries)
+{
+    struct cv_remote_fold_order *order =
+        cv_remote_fold_order_take(&kept->orders, head->chunk);
+
+    if (order == NULL) { /* cancelled when a sender was lost */
+        cv_remote_fold_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk);
+        return;
+    }
+    count_tries(kept, tries, order);
+    cv_fold_pace_saw(&kept->pace, &order->step, cv_clock_s() - order->given_s, -1);
+    cv_fold_log_add(kept->log, order->step.at, order->given_s, cv_clock_s(),
+                    order->step.count);
+    kept->counts.gone += order->step.count - 1;
+    cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
+    remote_fold_order_end(&kept->orders, order);
+}
+
+static void fold_failed(struct cv_remote_fold *kept, const struct cv_frame_head *head,
+                        uint64_t tries, const char *text)
+{
+    struct cv_remote_fold_order *order =
+        cv_remote_fold_order_take(&kept->orders, head->chunk);
+    struct cleave_error err;
+    char shown[200];
+
+    if (order == NULL)
+        return;
+    count_tries(kept, tries, order);
+    cv_fold_plan_undo(kept->plan, &order->step);
+    cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s",
+            cv_shown(text, strlen(text), shown, sizeof shown), order->step.count,
+            tries > 1 ? ", also when tried again" : "");
+    kept->by_command |= !kept->failed;
+    fail(kept, &err);
+    free(order);
+}
+
+/* The report of a host about an order: number of tries, and the error if it failed. */
+static void order_ended(struct cv_remote_fold *kept, struct cv_host *host,
+                        const struct cv_frame_head *head, const unsigned char *payload)
+{
+    struct cv_unpacker unpacker = { payload, head->length, false };
+    const uint64_t tries = cv_unpack_number(&unpacker);
+    struct cv_arena arena;
+    const char *text;
+
+    cv_arena_init(&arena);
+    text = head->type == CV_FRAME_FOLD_FAILED ? cv_unpack_text(&unpacker, &arena) : "";
+    if (!cv_unpack_good(&unpacker))
+        cv_host_accuse(host, "%s that says what cannot be", cv_frame_name(head->type));
+    else if (head->type == CV_FRAME_FOLDED)
+        folded(kept, host, head, tries);
+    else
+        fold_failed(kept, head, tries, text);
+    cv_arena_done(&arena);
+}
+
+static void result_came(struct cv_remote_fold *kept, struct cv_host *host,
+                        const struct cv_frame_head *head, const unsigned char *payload)
+{
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    const uint64_t bytes = cv_chunk_output_size(kept->result) + head->length;
+    struct cleave_error err;
+
+    remote_fold_got_on(&kept->orders, kept->holder);
+    if (head->value != cv_chunk_output_size(kept->result)) {
+        cv_host_accuse(host, "%llu bytes of a result were sent before, and %llu came",
+                       (unsigned long long)head->value,
+                       (unsigned long long)cv_chunk_output_size(kept->result));
+        return;
+    }
+    if (bytes > kept->result_bytes || (last && bytes < kept->result_bytes)) {
+        cv_host_accuse(host, "a result has %llu bytes, and %llu have come",
+                       (unsigned long long)kept->result_bytes, (unsigned long long)bytes);
+        return;
+    }
+    if (cv_chunk_output_write(kept->result, payload, head->length, &err) != CLEAVE_OK)
+        fail(kept, &err);
+    kept->came = last;
+    if (last)
+        kept->orders.fetched = CV_FOLD_NOBODY;
+}
+
+static enum cv_stage stage_of(const struct cv_remote_fold *kept,
+                              const struct cv_host *host,
+                              const struct cv_frame_head *head)
+{
+    if (head->type == CV_FRAME_HEADWAY)
+        return kept->there[host->first] ? CV_STAGE_HOLDS : CV_STAGE_NO_FOLD;
+    if (head->type != CV_FRAME_PARTIAL)
+        return remote_fold_stage(&kept->orders, host, head->chunk);
+    return kept->fetching && !kept->came && kept->result != NULL &&
+                   head->chunk == kept->result_id &&
+                   kept->pool->host_of[kept->holder] == host
+               ? CV_STAGE_FETCHING
+               : CV_STAGE_NO_FOLD;
+}
+
+void cv_remote_fold_frame(void *context, struct cv_host *host,
+                          const struct cv_frame_head *head, const unsigned char *payload)
+{
+    struct cv_remote_fold *kept = context;
+
+    if (!cv_host_admit(host, stage_of(kept, host, head), head))
+        return;
+    if (head->type == CV_FRAME_PARTIAL)
+        result_came(kept, host, head, payload);
+    else if (head->type == CV_FRAME_HEADWAY)
+        remote_fold_heard(&kept->orders, host->first, head->value, head->chunk);
+    else
+        order_ended(kept, host, head, payload);
 }

@@ -1,33 +1,36 @@
-/* remote_fold.h -- what hosts have been told to fold. SPDX-License-Identifier: MIT
+/* remote_fold.h -- fold orders for hosts. SPDX-License-Identifier: MIT
  *
- * The words for it are those of fold_frames.h. A partial that moves gets a name of its own
- * where it goes: when an order is called off, what still comes of it is not taken for a
- * part of the next one. */
+ * Frames are those of protocol.h. A partial that moves gets a new name at its
+ * destination, so that a late part of a cancelled order is not taken for a part of the
+ * next one. */
 #ifndef CV_REMOTE_FOLD_H
 #define CV_REMOTE_FOLD_H
 #include "engine/fold_plan.h"
-#include "run/wire/fold_frames.h"
+#include "run/fold/fold.h"
+#include "run/master/result_sink.h"
 #include "run/master/worker_pool.h"
+#include "run/wire/protocol.h"
 
 struct cv_remote_fold_order {
     struct cv_fold_step step;
-    uint64_t id;                       /* the name of what it makes                    */
-    uint64_t names[CV_FOLD_STEP_MOST]; /* of its parts, where they are folded          */
-    double given_s;                    /* when it was                                  */
+    uint64_t id;                       /* name of its result */
+    uint64_t names[CV_FOLD_STEP_MOST]; /* names of its parts where they are folded */
+    double given_s;                    /* when the order was sent */
     struct cv_remote_fold_order *next;
 };
 
-/* An order that was called off: it may have been carried out before that was heard. */
+/* A cancelled order, which may have been carried out before the host received the
+ * cancellation. */
 struct cv_cancelled_fold {
     uint64_t id;
-    uint32_t at; /* the worker */
+    uint32_t at;
 };
 
-/* What was heard last of a worker that is to make or to give something. */
+/* The last report of a worker that has to fold or send something. */
 struct cv_fold_progress {
-    double headway_s;  /* when it had got on, or was told what to do                    */
-    uint64_t livelock; /* what it said of that                                          */
-    uint64_t awaits;   /* name of the partial; 0: none                                  */
+    double headway_s;  /* time of its last progress, or of its order */
+    uint64_t livelock; /* its progress counter */
+    uint64_t awaits;   /* name of the partial it waits for; 0: none */
 };
 
 struct cv_remote_fold_orders {
@@ -35,14 +38,13 @@ struct cv_remote_fold_orders {
         *pool; /* borrowed                                       */
     struct cv_remote_fold_order
         *under_way; /* owned                                          */
-    uint32_t *busy; /* owned: per worker: orders that it is to carry out */
+    uint32_t *busy; /* owned: per worker: outstanding orders */
     uint64_t numbered;
     struct cv_fold_progress
-        *events;      /* owned: per worker                                     */
-    uint32_t fetched; /* the worker whose result is coming; CV_FOLD_NOBODY             */
-    struct cv_timer timer; /* to look after those that do not get on                    */
-    bool
-        grace_used; /* one of them did not, and may have said something since            */
+        *events;           /* owned: per worker                                     */
+    uint32_t fetched;      /* the worker whose result is being fetched; CV_FOLD_NOBODY */
+    struct cv_timer timer; /* to check workers without progress */
+    bool grace_used;       /* the extra look before a worker counts as stuck was used */
     struct cv_cancelled_fold
         *off; /* owned                                                   */
     size_t noff, off_room;
@@ -53,54 +55,72 @@ enum cleave_status cv_remote_fold_orders_init(struct cv_remote_fold_orders *orde
                                               struct cleave_error *err);
 void cv_remote_fold_orders_done(struct cv_remote_fold_orders *orders);
 
-/* Tell the hosts that are there, which out_there[worker] says then, that they keep their
- * outputs from now on, and the command that folds. */
+/* Tell all connected hosts to keep their outputs, and the command that folds.
+ * out_there[worker] is set for them. */
 enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders *orders,
                                              const struct cleave_execution *request,
                                              bool *out_there, struct cleave_error *err);
-/* Tell the host of a worker something about the partial `id`. */
+/* Send a frame about the partial `id` to the host of a worker. */
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
-                        enum cv_fold_frame type, uint64_t id);
-/* The name of a worker's output is this and the number of the piece. */
+                        enum cv_frame_type type, uint64_t id);
+/* The name of an output of a worker is this plus the number of the piece. */
 uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_t worker);
 
-/* Tell who gives and who folds. */
+/* Send the order of a step to the hosts that send parts and to the one that folds. */
 enum cleave_status cv_remote_fold_order(struct cv_remote_fold_orders *orders,
                                         const struct cv_fold_step *step,
                                         struct cleave_error *err);
-/* Let a partial go to a worker before it is known when it will be folded there; part->name
- * is what it is called there. */
+/* Move a partial to a worker before its fold is ordered; part->name is its name there. */
 enum cleave_status cv_remote_fold_send_ahead(struct cv_remote_fold_orders *orders,
                                              const struct cv_fold_part *part,
                                              struct cleave_error *err);
-/* A name that nothing has yet. */
+/* A new name. */
 uint64_t cv_remote_fold_name(struct cv_remote_fold_orders *orders);
-/* It is to send its result. */
+/* Let the worker send its result to the master. */
 enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
                                         uint32_t worker, uint64_t id,
                                         struct cleave_error *err);
-/* It has got on, or says that it has: what it has done, and what it waits for. A host that
- * does not, for as long as one may be silent, is lost. */
-void cv_remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker);
-void cv_remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
-                          uint64_t livelock, uint64_t awaits);
-/* The order that makes `id`, or NULL: it has been called off. Or any that the worker takes
- * part in. It is not under way any more and the caller's, for one of the two below, or
- * for free(). */
+/* Remove and return the order that makes `id` (NULL: it was cancelled), or any order
+ * that the worker takes part in. The caller passes it to one of the two below, or to
+ * free(). */
 struct cv_remote_fold_order *
 cv_remote_fold_order_take(struct cv_remote_fold_orders *orders, uint64_t id);
 struct cv_remote_fold_order *
 cv_remote_fold_order_take_of(struct cv_remote_fold_orders *orders, uint32_t worker);
-/* It has been carried out: nobody needs its parts any more. */
-void cv_remote_fold_order_end(const struct cv_remote_fold_orders *orders,
-                              struct cv_remote_fold_order *order);
-/* Nobody waits for it any more; it is said there, or not if all are being stopped. */
+/* Cancel the order: tell the hosts, or only forget it if all are being stopped. */
 void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
                                    struct cv_remote_fold_order *order);
 void cv_remote_fold_order_drop(struct cv_remote_fold_orders *orders,
                                struct cv_remote_fold_order *order);
-/* Whether that host was told to make `id`, and whether it still is to. */
-enum cv_stage cv_remote_fold_stage(const struct cv_remote_fold_orders *orders,
-                                   const struct cv_host *host, uint64_t id);
+
+struct cv_remote_fold {
+    struct cv_result_sink results;
+    struct cv_worker_pool *pool; /* borrowed, like the four below */
+    struct cv_order_queue *queue;
+    const struct cv_attempt_table *table;
+    struct cv_ordered_output *outputs;
+    struct cv_fold_log *log;
+    struct cv_fold_plan *plan; /* owned                                                */
+    struct cv_remote_fold_orders orders;
+    struct cv_fold_pace pace;
+    struct cv_timer near; /* a fold has at most one transfer to go */
+    bool *may, *there;    /* owned: per worker                                    */
+    /* owned: pieces whose outputs are on hosts, to redo after a loss */
+    struct cv_piece *pieces;
+    size_t npieces, piece_room;
+    size_t crowd;    /* number of partials from which busy workers fold too */
+    uint32_t losing; /* the worker that is being lost */
+    struct cv_chunk_output *result; /* owned: the result while it is received */
+    uint64_t result_id, result_bytes;
+    uint32_t holder;  /* worker that has the result */
+    uint32_t retries; /* of a fold                                                      */
+    bool fetching, came, stopped, failed, by_command;
+    struct cleave_error err; /* set if `failed` */
+    struct cv_fold_counts counts;
+};
+
+/* Callback of the hosts for frames about partials. */
+void cv_remote_fold_frame(void *context, struct cv_host *host,
+                          const struct cv_frame_head *head, const unsigned char *payload);
 
 #endif

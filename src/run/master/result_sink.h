@@ -1,18 +1,18 @@
-/* result_sink.h -- where the outputs of chunks go. SPDX-License-Identifier: MIT
+/* result_sink.h -- what happens to outputs of chunks. SPDX-License-Identifier: MIT
  *
- * There are three kinds: outputs are written as they are (result_sink_write.c), folded by
- * commands on this machine (result_sink_fold.c), or kept by the hosts that made them and folded
- * there (result_sink_remote.c). Nobody else knows which it is. */
+ * There are three kinds: outputs are written (result_sink.c), folded by commands on this
+ * machine (result_sink.c), or stay on the hosts that made them and are folded there
+ * (result_sink_remote.c). The users of a sink do not depend on its kind. */
 #ifndef CV_RESULT_SINK_H
 #define CV_RESULT_SINK_H
 #include "run/fold/fold.h"
-#include "run/master/order_queue.h"
 #include "run/master/attempts.h"
+#include "run/master/order_queue.h"
 #include "run/master/worker_pool.h"
 
 struct cv_result_sink;
 
-/* What is NULL does nothing, or has nothing to do. */
+/* A NULL function does nothing. */
 struct cv_result_sink_kind {
     enum cleave_status (*add)(struct cv_result_sink *results,
                               struct cv_chunk_output *store, const struct cv_piece *piece,
@@ -38,78 +38,91 @@ struct cv_result_sink_kind {
 /* The first member of each kind's own struct. */
 struct cv_result_sink {
     const struct cv_result_sink_kind *kind;
-    bool may_lose; /* what was added, so that its piece has to be done again: the source
-                    * must not forget it */
+    /* an output may be lost after it was added: the source has to keep its piece */
+    bool may_lose;
 };
 
-/* All is borrowed. */
+/* Everything is borrowed. */
 struct cv_result_sink_options {
     const struct cleave_execution *request;
     struct cv_poller *poller;
-    struct cv_ordered_output
-        *outputs; /* `separate` if cv_result_sink_separate says so              */
+    struct cv_ordered_output *outputs; /* `separate` as cv_result_sink_separate returns */
     struct cv_worker_pool *pool;
     struct cv_order_queue *queue;
     const struct cv_attempt_table *table;
-    struct cv_fold_log *log; /* folds that were made; NULL: nobody wants to know        */
-    struct cv_start_limiter
-        *limiter; /* of this machine                                         */
+    struct cv_fold_log *log;          /* folds that were made; NULL: not recorded */
+    struct cv_start_limiter *limiter; /* starts of commands on this machine */
 };
 
-/* Open the kind that was asked for; the staff is there (result_sink_write.c). */
+/* Open the requested kind; the worker pool is set up. */
 enum cleave_status cv_result_sink_open(const struct cv_result_sink_options *options,
                                        struct cv_result_sink **out,
                                        struct cleave_error *err);
-/* Whether results are folded where they were made. */
+/* Whether outputs stay on hosts and are folded there. */
 bool cv_result_sink_apart(const struct cleave_execution *request);
-/* How many commands fold at a time; 0: none does. */
+/* Number of commands that fold at a time; 0: no folds. */
 uint32_t cv_result_sink_folders(const struct cv_worker_pool *pool,
                                 const struct cleave_execution *request);
-/* Whether each output has to be a file of its own. */
+/* Whether each output has to be a separate file. */
 bool cv_result_sink_separate(const struct cleave_execution *request);
-/* Kills what is running; may be NULL, as in the next. */
+/* Kills running folds; `results` may be NULL here and in the next. */
 void cv_result_sink_free(struct cv_result_sink *results);
-/* Commands that were started, and how many of them because one before had failed. */
+/* Folds that were started, and how many of them were retries. */
 struct cv_fold_counts cv_result_sink_counts(const struct cv_result_sink *results);
 
-/* The store is the whole output of the piece, and not the caller's any more. `maker` is
- * the slot that made it; NULL: an earlier run. */
+/* Takes over `store`, the complete output of the piece. `maker` is its slot; NULL: an
+ * earlier run. */
 enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
                                       struct cv_chunk_output *store,
                                       const struct cv_piece *piece,
                                       const struct cv_slot *maker,
                                       struct cleave_error *err);
-/* None will come for bytes [begin, end) of the input. */
+/* No output will come for [begin, end). */
 enum cleave_status cv_result_sink_skip(struct cv_result_sink *results, uint64_t begin,
                                        uint64_t end, struct cleave_error *err);
 
 /* --- while chunks run --------------------------------------------------------------------- */
 
-/* Whether the worker has to fold before it begins its next chunk; it is let to. */
+/* Whether the worker has to fold before its next chunk; the fold is started. */
 enum cleave_status cv_result_sink_first(struct cv_result_sink *results, uint32_t worker,
                                         bool *out, struct cleave_error *err);
-/* Let all workers fold that have nothing else to do. */
+/* Let idle workers fold. */
 enum cleave_status cv_result_sink_work(struct cv_result_sink *results,
                                        struct cleave_error *err);
-/* How many commands fold that are waited for; 0: none. */
+/* Running folds that the end of a run has to wait for. */
 uint32_t cv_result_sink_busy(const struct cv_result_sink *results);
-/* Ask what runs to end; start nothing more. */
+/* Stop running folds and start no others. */
 void cv_result_sink_stop(struct cv_result_sink *results);
-/* See to what was lost. Fails once folding has; *out_command says whether it was the
- * command. */
+/* Handle losses. Fails after a fold has failed; *out_command: the command did. */
 enum cleave_status cv_result_sink_status(struct cv_result_sink *results,
                                          bool *out_command, struct cleave_error *err);
 
 /* --- while none runs ---------------------------------------------------------------------- */
 
-/* Go on until there is room for more outputs; or until the result is with the gather. If
- * *out_done is false, let the poller wait, look at the status, and call again. */
+/* Fold until there is memory for more outputs, or until the result is in the ordered
+ * output. If *out_done is false, poll, check the status and call again. */
 enum cleave_status cv_result_sink_free_memory(struct cv_result_sink *results,
                                               bool *out_done, struct cleave_error *err);
 enum cleave_status cv_result_sink_finish(struct cv_result_sink *results, bool *out_done,
                                          struct cleave_error *err);
-/* Once it is: fails if the result is not that of `bytes` bytes of the input. */
+/* Fails if the result does not cover `bytes` bytes of the input. */
 enum cleave_status cv_result_sink_check(const struct cv_result_sink *results,
                                         uint64_t bytes, struct cleave_error *err);
+
+/* Write outputs, in input order unless output.unordered is set. */
+enum cleave_status cv_result_sink_plain(const struct cv_result_sink_options *options,
+                                        struct cv_result_sink **out,
+                                        struct cleave_error *err);
+
+/* Outputs stay on the connected hosts and are folded there. The master only decides
+ * the folds (engine/fold_plan.h); partials move between hosts, and the last one is
+ * fetched while chunks are still handed out, so that everything a lost host had can be
+ * computed again. */
+enum cleave_status cv_result_sink_kept(const struct cv_result_sink_options *options,
+                                       struct cv_result_sink **out,
+                                       struct cleave_error *err);
+/* Whether this is possible: hosts can reach each other, and nothing else needs the
+ * outputs. */
+bool cv_result_sink_kept_possible(const struct cleave_execution *request);
 
 #endif

@@ -1,17 +1,17 @@
-/* result_sink_remote.c -- outputs stay with the hosts and are folded there.
- * SPDX-License-Identifier: MIT */
+/* result_sink_remote.c -- a result sink whose outputs stay on hosts and are folded
+ * there. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
-#include "run/master/remote_fold_frames.h"
+#include "run/fold/fold.h"
+#include "run/master/remote_fold.h"
 
-/* From this many partials per worker on that could be folded, those that are busy fold,
- * too: enough for a full call each. From FILES on in any case if each has a descriptor,
- * and one worker may have them all. */
+/* Partials per worker from which busy workers fold too: enough for a full call. FILES
+ * is the limit in all if each partial has a descriptor, because one worker may have
+ * them all. */
 enum { CROWD = CV_FOLD_MOST, FILES = 256 };
 
 _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
@@ -19,7 +19,7 @@ _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
 
 static struct cv_remote_fold *kept_of(struct cv_result_sink *results)
 {
-    return (struct cv_remote_fold *)results; /* it is its first member */
+    return (struct cv_remote_fold *)results; /* the sink is its first member */
 }
 
 /* --- partials ----------------------------------------------------------------------------- */
@@ -29,17 +29,17 @@ static enum cleave_status kept_add(struct cv_result_sink *results,
                                    const struct cv_piece *piece,
                                    const struct cv_slot *maker, struct cleave_error *err)
 {
+    const struct cv_remote_facts facts = cv_remote_facts(maker);
     struct cv_remote_fold *kept = kept_of(results);
 
-    cv_chunk_output_drop(store); /* nothing came */
+    cv_chunk_output_drop(store); /* the output is empty */
     if (!CV_ROOM(kept->pieces, &kept->piece_room, kept->npieces + 1))
         return cv_fail_memory(err, "partial results");
     kept->pieces[kept->npieces++] = *piece;
     return cv_fold_plan_add(kept->plan,
                             cv_remote_fold_base(&kept->orders, maker->worker) +
-                                maker->remote.number,
-                            piece->begin, piece->end, maker->worker, maker->remote.kept,
-                            err);
+                                facts.number,
+                            piece->begin, piece->end, maker->worker, facts.kept, err);
 }
 
 static enum cleave_status kept_skip(struct cv_result_sink *results, uint64_t begin,
@@ -49,14 +49,13 @@ static enum cleave_status kept_skip(struct cv_result_sink *results, uint64_t beg
                             err);
 }
 
-/* The output of a piece has gone with its host: it is to be done again. */
+/* The output of a piece was lost with its host: redo the piece. */
 static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                    struct cleave_error *err)
 {
     struct cv_remote_fold *kept = context;
     struct cv_order_queue *queue = kept->queue;
-    const struct cv_pending_order again = { .units = (double)(end - begin),
-                                            .told = true };
+    const struct cv_chunk chunk = { .owner = kept->losing, .reported = CV_REPORTED_SENT };
     struct cv_piece piece;
     size_t i = 0;
 
@@ -68,13 +67,12 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
         return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
-                       queue->open
-                           ? ", and a stream cannot be read again: --journal FILE "
-                             "has results kept here"
-                           : "");
-    queue->done -= again.units;
+                       queue->open ? ", and a stream cannot be read again: a journal "
+                                     "(journal.path) keeps results here"
+                                   : "");
+    queue->done -= (double)(end - begin);
     CV_TRY(cv_input_coverage_lose(&queue->coverage, begin, end, err));
-    return cv_order_queue_requeue(queue, kept->losing, &again, &piece, err);
+    return cv_order_queue_requeue(queue, &chunk, &piece, err);
 }
 
 static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
@@ -83,7 +81,7 @@ static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
     struct cv_remote_fold_order *order;
     struct cv_fold_part part;
 
-    if (kept->came) /* nobody has anything that is needed */
+    if (kept->came) /* the result is complete */
         return CLEAVE_OK;
     if (kept->fetching && kept->holder == worker) {
         cv_chunk_output_drop(kept->result);
@@ -126,23 +124,23 @@ static enum cleave_status kept_status(struct cv_result_sink *results, bool *out_
 static bool idle(const struct cv_remote_fold *kept, uint32_t worker)
 {
     return cv_order_queue_next(kept->queue, worker) == NULL &&
-           !cv_desks_busy(kept->table, worker);
+           !cv_attempt_table_is_busy(kept->table, worker);
 }
 
-/* Whether more partials will come by themselves. */
+/* Whether more partials will be made. */
 static bool more_to_come(const struct cv_remote_fold *kept)
 {
     return kept->orders.under_way != NULL || kept->queue->running > 0 ||
            kept->queue->pending > 0;
 }
 
-/* The poller comes back then, and asks again what there is to do. */
+/* Wakes the poller, which asks for the next step. */
 static void look_again(void *context)
 {
     (void)context;
 }
 
-/* Partials that nothing can be done with go to those who will soon have folded. */
+/* Move partials that cannot be folded now to workers that will soon be free. */
 static enum cleave_status send_ahead(struct cv_remote_fold *kept,
                                      struct cleave_error *err)
 {
@@ -171,7 +169,7 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
 static enum cleave_status go_on(struct cv_remote_fold *kept, struct cleave_error *err)
 {
     const uint32_t n = kept->pool->nworkers;
-    /* The first fold is made at once, so that it is known soon what they take. */
+    /* Order the first fold at once, to measure it early. */
     const bool unknown = kept->counts.calls == 0 && kept->orders.under_way == NULL;
     const bool crowded = unknown || cv_fold_plan_ready(kept->plan) > kept->crowd;
     struct cv_fold_step step;
@@ -191,7 +189,7 @@ static enum cleave_status go_on(struct cv_remote_fold *kept, struct cleave_error
     return send_ahead(kept, err);
 }
 
-/* Let the last partial come here. */
+/* Fetch the last partial. */
 static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error *err)
 {
     if (!cv_fold_plan_last(kept->plan, &kept->result_id, &kept->holder,
@@ -203,8 +201,8 @@ static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error
     return cv_remote_fold_fetch(&kept->orders, kept->holder, kept->result_id, err);
 }
 
-/* There is one partial, and there will be no other. It comes while chunks are handed out: if its
- * holder is lost, all of it can be done again. */
+/* Whether one partial is left and no other will be made. It is fetched while chunks
+ * can still be redone. */
 static bool is_last(const struct cv_remote_fold *kept)
 {
     return !kept->stopped && !kept->failed && !more_to_come(kept) &&
@@ -221,7 +219,7 @@ static enum cleave_status kept_work(struct cv_result_sink *results,
     return is_last(kept) && !kept->fetching ? fetch(kept, err) : CLEAVE_OK;
 }
 
-/* More than one partial is to be folded even when none is; and the last one comes. */
+/* Several partials have to be folded even if none is running; the last one is fetched. */
 static uint32_t kept_busy(const struct cv_result_sink *results)
 {
     const struct cv_remote_fold *kept = (const struct cv_remote_fold *)results;
@@ -241,7 +239,7 @@ static void kept_stop(struct cv_result_sink *results)
     for (uint32_t w = 0; w < kept->pool->nworkers; w++)
         if (kept->there[w])
             cv_remote_fold_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0);
-    /* Nobody waits for what they were about to make. */
+    /* Cancel running folds. */
     while (kept->orders.under_way != NULL) {
         struct cv_remote_fold_order *order =
             cv_remote_fold_order_take(&kept->orders, kept->orders.under_way->id);
@@ -332,7 +330,7 @@ bool cv_result_sink_kept_possible(const struct cleave_execution *request)
            request->items.words == NULL && request->journal.path == NULL;
 }
 
-/* What is empty at first, and a word to the hosts. */
+/* Set up the empty plan and tell the hosts. */
 static enum cleave_status prepare(struct cv_remote_fold *kept,
                                   const struct cleave_execution *request,
                                   struct cleave_error *err)
@@ -371,7 +369,7 @@ enum cleave_status cv_result_sink_kept(const struct cv_result_sink_options *opti
     kept->outputs = options->outputs;
     kept->log = options->log;
     kept->retries = options->request->failures.retries;
-    /* A stream cannot be read again, and its memory is wanted for more of it. */
+    /* A stream cannot be read again, and its memory is needed for new input. */
     kept->results.may_lose = cv_source_input(options->queue->source, 0).size >= 0;
     status = prepare(kept, options->request, err);
     if (status != CLEAVE_OK) {

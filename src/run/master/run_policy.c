@@ -1,4 +1,4 @@
-/* run_policy.c -- who decides how much each worker gets. SPDX-License-Identifier: MIT */
+/* run_policy.c -- the policy of a run and its settings. SPDX-License-Identifier: MIT */
 #include "run/master/run_policy.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "policy/compound/registry.h"
 #include "policy/common/setup.h"
 
-/* A policy for items is one by its name. */
+/* A policy for items is known by its name. */
 static enum cleave_task task_of(const struct cleave_policy_options *request)
 {
     const struct cleave_policy *policy;
@@ -52,7 +52,7 @@ static size_t count_settings(const struct cleave_policy_options *request)
     return request->settings != NULL ? request->nsettings : 0;
 }
 
-/* The setting that says how many units every chunk of the policy has; NULL: none. */
+/* The setting of the policy for the size of all chunks; NULL: none. */
 static const struct cleave_setting *find_size(const struct cleave_policy_options *request,
                                               const struct cleave_policy *policy)
 {

@@ -1,4 +1,5 @@
-/* worker_pool.c -- who works: on this machine and on others. SPDX-License-Identifier: MIT */
+/* worker_pool.c -- the workers of a run, on this machine and on hosts.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/worker_pool.h"
 
 #include <string.h>
@@ -70,7 +71,7 @@ static bool is_taken(const struct cv_worker_pool *pool, const char *name)
     return false;
 }
 
-/* One with as many slots that came by itself and will not come again; NULL: there is none. */
+/* A departed host that had joined with as many slots; NULL: there is none. */
 static struct cv_host *find_gone(const struct cv_worker_pool *pool, uint32_t slots)
 {
     for (size_t i = 0; i < pool->hosts.count; i++) {
@@ -84,8 +85,7 @@ static struct cv_host *find_gone(const struct cv_worker_pool *pool, uint32_t slo
     return NULL;
 }
 
-/* Places for a host: those that nobody had or, when they are all given away, those of one that
- * has gone. */
+/* Worker numbers for a host: unused ones, else those of a departed host. */
 static enum cleave_status find_places(struct cv_worker_pool *pool,
                                       const struct cv_host *host, uint32_t *out,
                                       struct cleave_error *err)
@@ -103,7 +103,6 @@ static enum cleave_status find_places(struct cv_worker_pool *pool,
                        host->slots);
     *out = gone->first;
     gone->first = CV_HOST_NOWHERE;
-    gone->first_slot = NULL;
     return CLEAVE_OK;
 }
 
@@ -136,7 +135,7 @@ enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *pool,
                    hosts->items[hosts->count - 1]->reason);
 }
 
-/* Sums are kept, as they are asked for at every event, whatever the number of workers. */
+/* Sums are kept up to date, because they are read at every event. */
 void cv_worker_pool_started(struct cv_worker_pool *pool, uint32_t worker, double start_s)
 {
     pool->tallies[worker].starts++;

@@ -1,73 +1,73 @@
-/* worker_pool.h -- who works: on this machine and on others. SPDX-License-Identifier: MIT
+/* worker_pool.h -- the workers of a run, on this machine and on hosts.
+ * SPDX-License-Identifier: MIT
  *
- * Workers are numbered by their places in the platform of the run. Whoever is on another
- * machine comes and goes with it; places from `first_spare` on are nobody's yet. */
+ * A worker is known by its index in the platform of the run. Indices from `first_spare`
+ * are reserved for hosts that may join. */
 #ifndef CV_WORKER_POOL_H
 #define CV_WORKER_POOL_H
 #include "run/failures/worker_health.h"
 #include "run/hosts/hosts.h"
 #include "run/common/time_fit.h"
 
-/* What a worker has done. */
 struct cv_worker_stats {
-    uint64_t chunks, failures; /* failures: of commands                               */
+    uint64_t chunks, failures; /* failures: of commands */
     double units, busy_s;
     struct cv_time_fit compute;
-    struct cv_time_fit link, back; /* of hosts                                         */
-    double taken_back_s;           /* longest way of a chunk that was, before it came  */
-    uint64_t starts;               /* commands whose first read of input was seen      */
-    double starts_s;               /* from their start until then                      */
+    struct cv_time_fit link, back; /* of workers on hosts */
+    /* longest transfer of a chunk that was recalled before it arrived */
+    double taken_back_s;
+    uint64_t starts; /* commands whose first read was seen */
+    double starts_s; /* seconds until that read */
 };
 
-/* All is borrowed but the hosts. */
+/* Everything is borrowed except for the hosts. */
 struct cv_worker_pool {
-    const struct cv_command *commands; /* per worker of this machine                   */
+    const struct cv_command *commands; /* per local worker */
     const char **names;                /* per worker                                   */
-    const char *const **prefixes;      /* per worker: words before a command, or NULL  */
-    struct cv_host **host_of;          /* per worker: NULL: this machine               */
-    bool *absent;                      /* per worker: nobody, unless a host joins      */
-    struct cv_worker_stats *tallies;   /* per worker                                   */
-    struct cv_worker_stats
-        all; /* ... and of all: units, busy_s and starts                    */
+    const char *const **prefixes; /* per worker: arguments before the command, or NULL */
+    struct cv_host **host_of;     /* per worker; NULL: this machine */
+    bool *absent;                 /* per worker: reserved for a host that may join */
+    struct cv_worker_stats *tallies; /* per worker                                   */
+    struct cv_worker_stats all;      /* sums over all workers: units, busy_s and starts */
     struct cv_hosts hosts;
-    struct cv_worker_health
-        health;             /* owned: whom to believe that a chunk is bad              */
-    struct cv_arena *arena; /* of what lives as long as the run                        */
+    struct cv_worker_health health;
+    struct cv_arena *arena; /* lives as long as the run */
     uint32_t nworkers, first_spare;
-    uint32_t nfolders; /* workers that may fold: the first so many                     */
-    double connect_s;  /* until hosts were ready                                       */
-    double cpu_s;      /* processor time of the master until then                      */
+    uint32_t nfolders; /* the first workers, which may fold */
+    double connect_s;  /* seconds until hosts were connected */
+    double cpu_s;      /* CPU seconds of the master until then */
 };
 
-/* Whether the worker is there, and is not about to go; whether any is. */
+/* Whether the worker is connected and does not depart; whether any is. */
 bool cv_worker_pool_there(const struct cv_worker_pool *pool, uint32_t worker);
 bool cv_worker_pool_has_any(const struct cv_worker_pool *pool);
-/* The party that it belongs to (run/failures/failure_history.h), and its name. */
+/* The failure domain of a worker (run/failures/worker_health.h), and its name. */
 uint32_t cv_worker_pool_domain(const struct cv_worker_pool *pool, uint32_t worker);
 const char *cv_worker_pool_domain_name(const struct cv_worker_pool *pool,
                                        uint32_t domain);
-/* Whether the worker can be given something: it is there, and does not rest. If all who are
- * there rest, they are woken. */
+/* Whether the worker can get work: it is connected and not in back-off. end_backoff
+ * ends all back-offs if no other worker is left. */
 bool cv_worker_pool_serves(const struct cv_worker_pool *pool, uint32_t worker);
 void cv_worker_pool_end_backoff(struct cv_worker_pool *pool);
-/* Whether the host may have workers: those that it has are its own, or it has none yet. */
+/* Whether the host can have workers: it has its own indices, or none yet. */
 bool cv_worker_pool_has(const struct cv_worker_pool *pool, const struct cv_host *host);
-/* Name the place of a worker as its host does. */
+/* Set the name of a worker to the one its host has. */
 enum cleave_status cv_worker_pool_name(struct cv_worker_pool *pool, uint32_t place,
                                        struct cleave_error *err);
-/* Give a host that is ready the first places that nobody has, or those of one that came by
- * itself and has gone. CLEAVE_EREFUSED: there are too few, or others have its names. */
+/* Give a connected host the first unused indices, or those of a departed one.
+ * CLEAVE_EREFUSED: there are too few, or its names are taken. */
 enum cleave_status cv_worker_pool_bind_slot(struct cv_worker_pool *pool,
                                             struct cv_host *host,
                                             struct cleave_error *err);
-/* Of a worker: a command was seen to start; it was busy with so many units. */
+/* Note that a command of the worker has started; that the worker was busy with
+ * `units`. */
 void cv_worker_pool_started(struct cv_worker_pool *pool, uint32_t worker, double start_s);
 void cv_worker_pool_was_busy(struct cv_worker_pool *pool, uint32_t worker, double units,
                              double busy_s);
-/* What starts of commands took so far, in the mean, and what commands did in a second; 0: not known. */
+/* Mean start-up time of commands, and units per second of a worker; 0: unknown. */
 double cv_worker_pool_start_s(const struct cv_worker_pool *pool);
 double cv_worker_pool_speed(const struct cv_worker_pool *pool);
-/* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
+/* Fails with CLEAVE_ELOST if no worker is connected and none can be. */
 enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *pool,
                                         struct cleave_error *err);
 

@@ -1,24 +1,26 @@
-/* worker_setup.c -- who takes part in a run. SPDX-License-Identifier: MIT */
+/* worker_setup.c -- finds the workers of a run, and lets hosts join and leave.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/worker_setup.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/trace.h>
-
 #include "base/fail.h"
-#include "base/words.h"
-#include "model/platform/nominal.h"
+#include "base/shell_word.h"
+#include "model/platform/generate.h"
 #include "model/platform/platform_internal.h"
 #include "policy/common/reserved_workers.h"
-#include "run/request/open_rule.h"
-#include "run/hosts/connect_wait.h"
 #include "run/common/machine.h"
-#include "run/master/result_sink_kinds.h"
+#include "run/hosts/hosts.h"
+#include "run/master/exec_run.h"
+#include "run/master/result_sink.h"
 #include "run/master/run_policy.h"
+#include "run/common/request_check.h"
 
-/* Places for hosts that are not known yet: of a run that anybody can join, and others. One that
- * nobody takes costs some 700 bytes. */
+/* Reserved indices for hosts that may join: if any host can, and otherwise. An unused
+ * one takes about 700 bytes. */
 enum { SPARE_MANY = 65536, SPARE = 4096 };
 
 void cv_worker_setup_init(struct cv_worker_setup *setup)
@@ -47,12 +49,12 @@ uint32_t cv_worker_setup_count(const struct cleave_execution *request)
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* The places of a run while they are being found. */
+/* Indices of a run while they are assigned. */
 struct places {
     const struct cleave_platform *request;
     uint32_t nasked, count, nspare;
-    struct cv_host **hosts; /* per worker asked for                                    */
-    uint32_t *asked_of;     /* per place: which worker it was                          */
+    struct cv_host **hosts; /* per requested worker */
+    uint32_t *asked_of;     /* per index: the requested worker */
     struct cv_patience patience;
 };
 
@@ -102,18 +104,18 @@ static enum cleave_status reach_hosts(struct cv_worker_pool *pool,
     CV_TRY(cv_hosts_describe(&pool->hosts, err));
     for (uint32_t w = 0; w < places->nasked; w++)
         others = others || places->hosts[w] == NULL;
-    pool->hosts.beside = others;
+    pool->hosts.local_workers = others;
     return cv_hosts_connect(&pool->hosts, &places->patience, others, stopped_by, err);
 }
 
-/* How many places a worker that was asked for has. One stands for all of a host of which it
- * is not known, before it says hello, how many there are: it takes its places later. */
+/* Indices of a requested worker. A host that has not reported its number of slots has
+ * one, and gets its indices later. */
 static uint32_t stands_for(const struct cv_host *host)
 {
     return host == NULL || !host->asks ? 1 : host->slots;
 }
 
-/* Whether one may come that has no place yet. */
+/* Whether a host may come that has no index yet. */
 static bool any_nowhere(const struct cv_hosts *hosts)
 {
     for (size_t i = 0; i < hosts->count; i++)
@@ -145,7 +147,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
         if (there || all)
             for (uint32_t i = 0; i < stands; i++)
                 places->asked_of[places->count++] = w;
-        else /* there would be no place for it when it comes */
+        else /* no index would be free for it */
             cv_host_leave_out(host);
     }
     if (!anybody && hosts->count == 1)
@@ -166,7 +168,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
 
 /* --- their parts -------------------------------------------------------------------------- */
 
-/* The words of a worker's own prefix: "nice -n 19" becomes three. NULL: none. */
+/* Split the prefix of a worker into arguments: "nice -n 19" becomes three. NULL: none. */
 static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
                                        const char *const **out, struct cleave_error *err)
 {
@@ -200,7 +202,7 @@ static enum cleave_status make_command(struct cv_worker_setup *setup,
                           err);
 }
 
-/* The place is that of a worker who was asked for. */
+/* Assign an index to a requested worker. */
 static enum cleave_status take_place(struct cv_worker_setup *setup,
                                      struct cv_worker_pool *pool,
                                      const struct cleave_execution *request,
@@ -212,7 +214,7 @@ static enum cleave_status take_place(struct cv_worker_setup *setup,
 
     pool->host_of[place] = host;
     pool->names[place] = cleave_platform_worker_name(places->request, worker);
-    pool->hosts.beside = pool->hosts.beside || host == NULL;
+    pool->hosts.local_workers = pool->hosts.local_workers || host == NULL;
     if (host == NULL)
         return make_command(setup, pool, request, place, worker, err);
     if (place == 0 || pool->host_of[place - 1] != host)
@@ -220,7 +222,7 @@ static enum cleave_status take_place(struct cv_worker_setup *setup,
     return host->asks ? cv_worker_pool_name(pool, place, err) : CLEAVE_OK;
 }
 
-/* Give the workers of this machine processors, in their order. */
+/* Bind the local workers to cores, in order. */
 static enum cleave_status pin_commands(struct cv_worker_setup *setup,
                                        const struct cv_worker_pool *pool,
                                        enum cleave_pin how, uint32_t count,
@@ -237,7 +239,7 @@ static enum cleave_status pin_commands(struct cv_worker_setup *setup,
     return cv_cpu_affinity_here(how, here, pins, err);
 }
 
-/* What the policy is told of a place where nobody is now. */
+/* The costs of an unused index, for the policy. */
 static struct cleave_worker empty_place(const struct cv_worker_setup *setup,
                                         const struct cv_host *host)
 {
@@ -246,7 +248,7 @@ static struct cleave_worker empty_place(const struct cv_worker_setup *setup,
                : cv_reserved_worker();
 }
 
-/* The platform of all places: those where nobody is now are vacant. */
+/* The platform of all indices; unused ones are reserved. */
 static enum cleave_status build_platform(struct cv_worker_setup *setup,
                                          const struct cv_worker_pool *pool,
                                          enum cleave_port port, struct cleave_error *err)
@@ -363,7 +365,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     pool->hosts.names = pool->names;
     pool->hosts.one_port = cleave_platform_port(places.request) != CLEAVE_PORT_MULTI;
     CV_TRY(cv_run_policy_find(&request->policy, &policy, err));
-    opens = cv_asked_may_open(request, places.nasked, framed) &&
+    opens = cv_request_may_open(request, places.nasked, framed) &&
             !cv_result_sink_kept_possible(request);
     places.patience = cv_connect_wait_of(places.request, policy, opens);
     setup->begins_early = cv_connect_wait_is_short(&places.patience);
@@ -403,7 +405,7 @@ static enum cleave_status let_join(struct cv_worker_pool *pool,
     return CLEAVE_OK;
 }
 
-/* Those that are not among `more` are to go, unless they came by themselves. */
+/* Let hosts depart that are not in `more`, unless they joined by themselves. */
 static void let_leave(struct cv_worker_pool *pool, const struct cleave_more_hosts *more)
 {
     for (size_t i = 0; i < pool->hosts.count; i++) {
@@ -417,9 +419,11 @@ static void let_leave(struct cv_worker_pool *pool, const struct cleave_more_host
     }
 }
 
-enum cleave_status cv_worker_setup_again(struct cv_worker_pool *pool,
-                                         const struct cleave_execution *request,
-                                         struct cleave_error *err)
+/* Read the list of hosts again: new ones join, excluded ones are tried again, and
+ * those that were removed depart. */
+static enum cleave_status worker_setup_again(struct cv_worker_pool *pool,
+                                             const struct cleave_execution *request,
+                                             struct cleave_error *err)
 {
     struct cleave_more_hosts more = { NULL, 0 };
     struct cleave_error note;
@@ -445,7 +449,7 @@ enum cleave_status cv_worker_setup_again(struct cv_worker_pool *pool,
     return CLEAVE_OK;
 }
 
-/* The places that somebody has, and those that the trace has orders for: others did them. */
+/* Indices in use, and those that occur in the trace. */
 static uint32_t count_places(const struct cv_worker_pool *pool,
                              const struct cleave_trace *trace)
 {
@@ -480,4 +484,165 @@ enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
                                out, NULL, err);
     free(groups);
     return status;
+}
+
+/* --- hosts that come and go while it runs ------------------------------------------ */
+
+/* Assign indices and attempts to a host that had none. */
+static bool settle(struct cv_exec_run *run, struct cv_host *host)
+{
+    struct cleave_error err;
+    enum cleave_status status = cv_worker_pool_bind_slot(&run->pool, host, &err);
+
+    if (status == CLEAVE_EREFUSED) {
+        snprintf(host->reason, sizeof host->reason, "%.390s", err.text);
+        run->pool.hosts.nready--;
+        cv_host_leave_out(host);
+        return false;
+    }
+    if (host->words == NULL)
+        cv_hosts_note(&run->pool.hosts, "%s: %s has joined, with %u slot%s", host->name,
+                      host->machine, host->slots, host->slots == 1 ? "" : "s");
+    for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
+        status = cv_chunks_bind_slot(run, host->first + i, &err);
+    if (status != CLEAVE_OK)
+        cv_event_queue_fail(&run->events, &err);
+    return status == CLEAVE_OK;
+}
+
+/* The policy may have stopped using a worker that is available again. */
+void cv_joining_workers_changed(void *context, struct cv_host *host)
+{
+    struct cv_exec_run *run = context;
+
+    if (!run->queue.open || host->state != CV_HOST_READY)
+        return;
+    if (host->first == CV_HOST_NOWHERE && !settle(run, host))
+        return;
+    /* A host that came too late for the policy has no index. */
+    for (uint32_t i = 0; i < host->slots && cv_worker_pool_has(&run->pool, host); i++)
+        cv_event_queue_push(&run->events,
+                            (struct cleave_event){ .kind = CLEAVE_CAME,
+                                                   .worker = host->first + i });
+}
+
+/* Read the list of hosts again; new hosts get indices when they are connected. */
+static enum cleave_status take_on(struct cv_exec_run *run, struct cleave_error *err)
+{
+    run->rehost = false;
+    CV_TRY(worker_setup_again(&run->pool, run->request, err));
+    cv_worker_health_clear_backoff(&run->pool.health);
+    return CLEAVE_OK;
+}
+
+/* Departing hosts are closed when they have finished their chunks. */
+static void let_go(struct cv_exec_run *run)
+{
+    const struct cv_hosts *hosts = &run->pool.hosts;
+
+    for (size_t i = 0; hosts->nleaving > 0 && i < hosts->count; i++) {
+        struct cv_host *host = hosts->items[i];
+        bool busy = false;
+
+        if (!host->leaving)
+            continue;
+        for (uint32_t k = 0; k < host->slots && host->first != CV_HOST_NOWHERE; k++) {
+            cv_open_chunks_end_one(run, host->first + k);
+            busy = busy || cv_attempt_table_is_busy(&run->table, host->first + k);
+        }
+        if (!busy)
+            cv_host_release(host);
+    }
+}
+
+static void hosts_changed(void *context)
+{
+    struct cv_exec_run *run = context;
+
+    run->rehost = true;
+}
+
+static enum cleave_status watch_hosts(struct cv_joining_workers *joining,
+                                      struct cv_exec_run *run, struct cleave_error *err)
+{
+    if (run->request->hosts.watched == NULL || run->request->hosts.more == NULL)
+        return CLEAVE_OK;
+    joining->file = (struct cv_file_watch){ .poller = run->poller,
+                                            .path = run->request->hosts.watched,
+                                            .changed = hosts_changed,
+                                            .context = run };
+    return cv_file_watch_open(&joining->file, err);
+}
+
+/* A worker has connected to the socket of hosts.join_path. */
+static void has_come(void *context, int fd)
+{
+    struct cv_joining_workers *joining = context;
+    struct cv_exec_run *run = joining->run;
+    struct cv_host *host;
+    struct cleave_error err;
+    char name[32];
+
+    snprintf(name, sizeof name, "join%u", ++joining->came);
+    if (cv_hosts_add(&run->pool.hosts, &(struct cleave_host){ .name = name, .link = fd },
+                     CV_HOST_NOWHERE, &host, &err) != CLEAVE_OK)
+        cv_event_queue_fail(&run->events, &err);
+    else
+        cv_host_connect(host);
+}
+
+static void is_full(void *context, int reason)
+{
+    struct cv_joining_workers *joining = context;
+
+    if (joining->full)
+        return;
+    joining->full = true;
+    cv_hosts_note(&joining->run->pool.hosts,
+                  "nobody can join for now: %s%s; those who wait are tried again",
+                  strerror(reason), reason == EMFILE ? " (ulimit -n says how many)" : "");
+}
+
+static enum cleave_status open_port(struct cv_joining_workers *joining,
+                                    struct cleave_error *err)
+{
+    struct cv_exec_run *run = joining->run;
+
+    if (run->request->hosts.join_path == NULL)
+        return CLEAVE_OK;
+    joining->port = (struct cv_join_port){ .poller = run->poller,
+                                           .path = run->request->hosts.join_path,
+                                           .joined = has_come,
+                                           .full = is_full,
+                                           .context = joining };
+    return cv_join_port_open(&joining->port, err);
+}
+
+enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
+                                           struct cv_exec_run *run,
+                                           struct cleave_error *err)
+{
+    const struct cv_hosts *hosts = &run->pool.hosts;
+
+    for (size_t i = 0; i < hosts->count; i++) /* connected after indices were assigned */
+        if (hosts->items[i]->first == CV_HOST_NOWHERE)
+            cv_joining_workers_changed(run, hosts->items[i]);
+    joining->run = run;
+    CV_TRY(open_port(joining, err));
+    return watch_hosts(joining, run, err);
+}
+
+void cv_joining_workers_close(struct cv_joining_workers *joining)
+{
+    cv_file_watch_close(&joining->file);
+    cv_join_port_close(&joining->port);
+}
+
+enum cleave_status cv_joining_workers_poll(struct cv_exec_run *run,
+                                           struct cleave_error *err)
+{
+    if (run->rehost)
+        CV_TRY(take_on(run, err));
+    let_go(run);
+    return CLEAVE_OK;
 }

@@ -5,20 +5,176 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
+#include "base/arena.h"
 #include "base/fail.h"
-#include "run/pieces/piece_list.h"
+#include "base/file_target.h"
+#include "base/text.h"
+#include "run/pieces/piece_file.h"
+
+/* --- names with a number in them --------------------------------------------------- */
+
+enum { DIGITS = 3, DIGITS_UNKNOWN = 6 };
+
+enum cleave_status cv_pieces_check(const char *pattern, struct cleave_error *err)
+{
+    const char *place = strstr(pattern, "{}");
+    char shown[100];
+
+    cv_shown(pattern, strlen(pattern), shown, sizeof shown);
+    if (place == NULL || strstr(place + 2, "{}") != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--output: expected a name with one {}, where the number goes, as "
+                       "in part-{}, got '%s'",
+                       shown);
+    if (cv_name_ends_in(pattern, ".zip"))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "--output: cannot write '%s': pieces are written as they are, or as "
+            ".gz, .bgz, .zst, .xz, .bz2, .lz4",
+            shown);
+    return CLEAVE_OK;
+}
+
+static unsigned piece_digits(uint64_t count)
+{
+    unsigned digits = 1;
+
+    if (count == UINT64_MAX)
+        return DIGITS_UNKNOWN;
+    for (; count >= 10; count /= 10)
+        digits++;
+    return digits > DIGITS ? digits : DIGITS;
+}
+
+static char *piece_name(const char *pattern, uint64_t number, unsigned digits)
+{
+    const char *place = strstr(pattern, "{}");
+    char *name = NULL;
+
+    if (asprintf(&name, "%.*s%0*llu%s", (int)(place - pattern), pattern, (int)digits,
+                 (unsigned long long)number, place + 2) < 0)
+        return NULL;
+    return name;
+}
+
+/* --- write an input as files ------------------------------------------------------- */
+
+/* --- the files to write ------------------------------------------------------------------- */
+
+/* Bytes of an input file, with what stands before and behind them. */
+struct piece_part {
+    size_t file; /* index of the input */
+    struct cv_range header, body;
+    struct cv_part closing; /* its bytes are borrowed from the source */
+};
+
+/* A file to be written: parts [first, first + count). */
+struct planned_file {
+    size_t first, count;
+    uint64_t begin, end, bytes;
+};
+
+struct piece_list {
+    struct piece_part *parts; /* owned */
+    size_t nparts, parts_capacity;
+    struct planned_file *files; /* owned */
+    size_t nfiles, files_capacity;
+};
+
+static void piece_list_done(struct piece_list *list)
+{
+    free(list->parts);
+    free(list->files);
+    *list = (struct piece_list){ 0 };
+}
+
+static enum cleave_status add_file(struct piece_list *list, uint64_t begin,
+                                   struct cleave_error *err)
+{
+    if (!CV_ROOM(list->files, &list->files_capacity, list->nfiles + 1))
+        return cv_fail_memory(err, "a list of pieces");
+    list->files[list->nfiles++] =
+        (struct planned_file){ .first = list->nparts, .begin = begin, .end = begin };
+    return CLEAVE_OK;
+}
+
+/* Put a piece behind what the last file has. */
+static enum cleave_status add_part(struct piece_list *list,
+                                   const struct cv_pieces_options *options,
+                                   const struct cv_piece *piece, struct cleave_error *err)
+{
+    struct planned_file *file = &list->files[list->nfiles - 1];
+    struct piece_part part = { piece->file, piece->header, piece->body,
+                               cv_piece_closing(piece) };
+    uint64_t header;
+
+    /* A file has its header once, whatever it is made of. */
+    if (file->count > 0 && options->header) {
+        CV_TRY(cv_source_header_end(options->source, piece->file, &header, err));
+        part.header = (struct cv_range){ 0, 0 };
+        if (part.body.begin < header && header <= part.body.end)
+            part.body.begin = header;
+    }
+    if (!CV_ROOM(list->parts, &list->parts_capacity, list->nparts + 1))
+        return cv_fail_memory(err, "a list of pieces");
+    list->parts[list->nparts++] = part;
+    file->count++;
+    file->end = piece->end;
+    file->bytes += part.header.end - part.header.begin + part.body.end - part.body.begin +
+                   part.closing.end;
+    return CLEAVE_OK;
+}
+
+/* Where the file that begins at `begin` is to end, at the earliest. */
+static uint64_t target(const struct cv_pieces_options *options, uint64_t total,
+                       uint64_t number, uint64_t begin)
+{
+    if (options->count > 0)
+        return (uint64_t)((unsigned __int128)total * number / options->count);
+    return options->size > 0 && options->size < total - begin ? begin + options->size
+           : options->size > 0                                ? total
+                                                              : begin + 1;
+}
+
+static enum cleave_status piece_list_find(const struct cv_pieces_options *options,
+                                          struct piece_list *out,
+                                          struct cleave_error *err)
+{
+    const uint64_t total = cv_source_extent(options->source);
+    uint64_t at = 0;
+
+    *out = (struct piece_list){ 0 };
+    while (at < total || out->nfiles < options->count) {
+        uint64_t end;
+
+        CV_TRY(add_file(out, at, err));
+        end = target(options, total, out->nfiles, at);
+        while (at < end) {
+            enum cv_take state;
+            struct cv_piece piece;
+
+            CV_TRY(cv_source_take(options->source, end - at, &state, &piece, err));
+            if (state != CV_TAKE_PIECE)
+                return cv_fail(err, CLEAVE_EACCOUNT, "the input ended too soon");
+            CV_TRY(add_part(out, options, &piece, err));
+            CV_TRY(cv_source_finish(options->source, &piece, err));
+            at = piece.end;
+        }
+    }
+    return CLEAVE_OK;
+}
 
 /* --- regular files: several threads --------------------------------------------------------- */
 
 /* What threads share; `lock` is for all that changes. */
 struct workers {
     const struct cv_pieces_options *options;
-    const struct cv_piece_list *list;
+    const struct piece_list *list;
     unsigned digits;
     pthread_mutex_t lock;
     size_t next;
@@ -26,30 +182,7 @@ struct workers {
     struct cleave_error err; /* the first one */
 };
 
-/* Open an input that must be what it was when it was cut. */
-static enum cleave_status open_input(const struct cv_source *source, size_t index,
-                                     int *out, struct cleave_error *err)
-{
-    const struct cv_input input = cv_source_input(source, index);
-    const struct cv_place place = { input.path, 0, 0, NULL };
-    const bool standard = strcmp(input.path, "-") == 0;
-    struct stat now;
-    int fd = standard ? dup(STDIN_FILENO) : open(input.path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
-    if (fstat(fd, &now) == 0 && (uint64_t)now.st_dev == input.device &&
-        (uint64_t)now.st_ino == input.inode && now.st_size == input.size &&
-        now.st_mtim.tv_sec * INT64_C(1000000000) + now.st_mtim.tv_nsec ==
-            input.mtime_ns) {
-        *out = fd;
-        return CLEAVE_OK;
-    }
-    close(fd);
-    return cv_fail_at(err, &place, "changed while it was in use");
-}
-
-static enum cleave_status add_parts(const struct cv_piece_part *part,
+static enum cleave_status add_parts(const struct piece_part *part,
                                     const struct cv_part *input,
                                     struct cv_piece_writer *writer,
                                     struct cleave_error *err)
@@ -65,11 +198,11 @@ static enum cleave_status add_parts(const struct cv_piece_part *part,
     return cv_piece_writer_add(writer, &part->closing, err);
 }
 
-/* Of an input that is decoded. */
-static enum cleave_status decode_part(struct workers *workers,
-                                      const struct cv_piece_part *part,
-                                      struct cv_piece_writer *writer,
-                                      struct cleave_error *err)
+/* Copy a part of an input, which must not change meanwhile. */
+static enum cleave_status copy_part(struct workers *workers,
+                                    const struct piece_part *part,
+                                    struct cv_piece_writer *writer,
+                                    struct cleave_error *err)
 {
     struct cv_source *source = workers->options->source;
     struct cv_part input;
@@ -81,42 +214,19 @@ static enum cleave_status decode_part(struct workers *workers,
     CV_TRY(status);
     status = add_parts(part, &input, writer, err);
     pthread_mutex_lock(&workers->lock);
+    if (status == CLEAVE_OK)
+        status = cv_source_check(source, &(struct cv_piece){ .file = part->file }, err);
     cv_source_give_back(source, part->file);
     pthread_mutex_unlock(&workers->lock);
-    return status;
-}
-
-static enum cleave_status copy_part(struct workers *workers,
-                                    const struct cv_piece_part *part,
-                                    struct cv_piece_writer *writer,
-                                    struct cleave_error *err)
-{
-    const struct cv_source *source = workers->options->source;
-    const struct cv_input input = cv_source_input(source, part->file);
-    int fd = -1, after = -1;
-    enum cleave_status status;
-
-    if (input.packed)
-        return decode_part(workers, part, writer, err);
-    status = open_input(source, part->file, &fd, err);
-    if (status == CLEAVE_OK)
-        status = add_parts(part, &(struct cv_part){ .fd = fd, .name = input.path },
-                           writer, err);
-    if (status == CLEAVE_OK) /* and it still is what it was */
-        status = open_input(source, part->file, &after, err);
-    if (fd >= 0)
-        close(fd);
-    if (after >= 0)
-        close(after);
     return status;
 }
 
 static enum cleave_status write_file(struct workers *workers, size_t index,
                                      struct cleave_error *err)
 {
-    const struct cv_planned_file *file = &workers->list->files[index];
+    const struct planned_file *file = &workers->list->files[index];
     const struct cv_pieces_options *options = workers->options;
-    char *name = cv_piece_name(options->pattern, index + 1, workers->digits);
+    char *name = piece_name(options->pattern, index + 1, workers->digits);
     struct cv_piece_writer *writer = NULL;
     enum cleave_status status;
 
@@ -156,12 +266,12 @@ static void *work(void *context)
 }
 
 static enum cleave_status write_files(const struct cv_pieces_options *options,
-                                      const struct cv_piece_list *list,
+                                      const struct piece_list *list,
                                       struct cleave_error *err)
 {
     struct workers workers = { .options = options,
                                .list = list,
-                               .digits = cv_piece_digits(list->nfiles),
+                               .digits = piece_digits(list->nfiles),
                                .lock = PTHREAD_MUTEX_INITIALIZER };
     const unsigned max = options->threads > 1 ? options->threads - 1 : 0;
     pthread_t *threads = calloc(max + 1, sizeof *threads);
@@ -184,15 +294,14 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
 
 /* Before they are written: whether each of them can be. After: tell of each. */
 static enum cleave_status go_through(const struct cv_pieces_options *options,
-                                     const struct cv_piece_list *list, bool after,
+                                     const struct piece_list *list, bool after,
                                      struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
 
     for (size_t i = 0; i < list->nfiles && status == CLEAVE_OK; i++) {
-        const struct cv_planned_file *file = &list->files[i];
-        char *name =
-            cv_piece_name(options->pattern, i + 1, cv_piece_digits(list->nfiles));
+        const struct planned_file *file = &list->files[i];
+        char *name = piece_name(options->pattern, i + 1, piece_digits(list->nfiles));
         const struct cv_piece_file told = { name, file->begin, file->end, file->bytes };
 
         if (name == NULL)
@@ -209,8 +318,8 @@ static enum cleave_status go_through(const struct cv_pieces_options *options,
 static enum cleave_status write_from_files(const struct cv_pieces_options *options,
                                            struct cleave_error *err)
 {
-    struct cv_piece_list list;
-    enum cleave_status status = cv_piece_list_find(options, &list, err);
+    struct piece_list list;
+    enum cleave_status status = piece_list_find(options, &list, err);
 
     if (status == CLEAVE_OK)
         status = go_through(options, &list, false, err);
@@ -218,7 +327,7 @@ static enum cleave_status write_from_files(const struct cv_pieces_options *optio
         status = write_files(options, &list, err);
     if (status == CLEAVE_OK)
         status = go_through(options, &list, true, err);
-    cv_piece_list_done(&list);
+    piece_list_done(&list);
     return status;
 }
 
@@ -250,8 +359,8 @@ static enum cleave_status open_current(const struct cv_pieces_options *options,
     current->begin = current->end;
     current->bytes = 0;
     current->name =
-        cv_piece_name(options->pattern, ++current->number,
-                      cv_piece_digits(options->count > 0 ? options->count : UINT64_MAX));
+        piece_name(options->pattern, ++current->number,
+                   piece_digits(options->count > 0 ? options->count : UINT64_MAX));
     if (current->name == NULL)
         return cv_fail_memory(err, "a name");
     return cv_piece_writer_open(options->source, current->name, options->force,

@@ -399,7 +399,7 @@ enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
                                     struct cleave_error *err)
 {
     slot->timeout_s = seconds;
-    if (!slot->busy || slot->kills > 0 || slot->kind->travels)
+    if (!slot->busy || slot->kills > 0 || slot->remote != NULL)
         return CLEAVE_OK;
     return cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out,
                          slot, err);
@@ -443,8 +443,9 @@ uint64_t cv_slot_whole(const struct cv_piece *piece)
 
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
-    return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
-           slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
+    if (slot->kind->sent != NULL)
+        return slot->kind->sent(slot);
+    return slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
            cv_pipe_writer_fed(&slot->mate.writer);
 }
 
@@ -479,12 +480,12 @@ uint64_t cv_slot_passed(const struct cv_slot *slot)
 
 bool cv_slot_is_remote(const struct cv_slot *slot)
 {
-    return slot->kind->travels;
+    return slot->remote != NULL;
 }
 
 bool cv_slot_starts(const struct cv_slot *slot)
 {
-    return !slot->kind->travels && (slot->kind->starts_each || slot->process.pid <= 0);
+    return slot->remote == NULL && (slot->kind->starts_each || slot->process.pid <= 0);
 }
 
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
@@ -513,6 +514,13 @@ void cv_slot_done(struct cv_slot *slot)
     slot->kind->done(slot);
     free_tailored(&slot->tailored);
     cv_line_output_done(&slot->lines);
+}
+
+void cv_slot_free(struct cv_slot *slot)
+{
+    cv_slot_done(slot);
+    if (slot->kind->free != NULL)
+        slot->kind->free(slot);
 }
 
 /* --- open pieces --------------------------------------------------------------------- */

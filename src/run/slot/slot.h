@@ -112,52 +112,7 @@ struct cv_persistent {
     uint64_t sent;                     /* bytes written without a feeder */
 };
 
-/* A piece that is decoded on its host (remote_packed.h). */
-struct cv_remote_packing {
-    bool on, told;      /* on: decoded there; told: the host knows the current end */
-    bool drawn;         /* the body is not sent: the host fetches it */
-    bool seen;          /* ... or reads the file */
-    struct cv_range in; /* range of the file that is sent */
-    size_t next;        /* the first block that the host does not know */
-};
-
-struct cv_remote {
-    struct cv_host *host;                     /* borrowed; NULL: this machine */
-    uint32_t seat;                            /* slot of that machine */
-    struct cv_slot *next_slot, *next_sending; /* lists of the host */
-    uint64_t number;                          /* number of the piece on the link */
-    uint64_t sent, acked;          /* bytes of header, body and mates, in this order */
-    uint64_t sent_sum, output_sum; /* checksums of the frames of input and output */
-    uint64_t heard;                /* bytes of its output that have arrived */
-    uint64_t early;                /* ... while its command ran */
-    /* Open pieces: bytes that were sent and cut off since; its length as the host knows it, if it
-     * reads the file; bytes that the command was given; its length when all was last read. */
-    uint64_t dropped, shown, fed, drained;
-    uint32_t looks;                /* unanswered questions about its progress */
-    uint64_t burst_from, burst_to; /* first and last byte of the current burst */
-    double burst_s;                /* when it began; 0: none */
-    double bound_s;                /* when the host had its first byte; 0: not yet */
-    double granted_s;              /* since when it may be sent */
-    double arrived_s;  /* when it had arrived; of this piece or the one before */
-    double computed_s; /* when its command had ended; of this piece or the one before */
-    double stopped_s;  /* when the host was asked to stop it */
-    double compute_s;  /* duration of the command by the clock of the host */
-    bool waiting, queued; /* for the port, for the link */
-    bool announced, arrived, computed;
-    bool last_sent;          /* open pieces: the end of the input was announced */
-    bool at_work;            /* when it was lost, its command was running */
-    bool cutting;            /* whether it was cut is not known yet */
-    bool wanted;             /* the host sends the output while the command runs */
-    struct cv_piece shorter; /* the piece after a successful cut */
-    bool has_left;           /* the persistent command */
-    bool hashed;
-    struct cv_content_hash hash; /* hash of the bytes that the command was given */
-    uint64_t kept;               /* bytes of an output that stays there */
-    struct cv_remote_packing packed;
-    uint64_t given; /* bytes that its command was given, when it has ended */
-    struct cv_item_message_out *message; /* owned: message of an item (remote_item.h) */
-    struct cv_chunk_output *back; /* owned: files that come with its output; or NULL */
-};
+struct cv_remote;
 
 /* A piece that may grow. Its input stays open when all of it was fed. The command may be started
  * before the piece is known. Bytes in the pipe cannot be taken back, so the pipe is narrow until
@@ -227,7 +182,7 @@ struct cv_slot {
     struct cv_line_output lines;
     struct cv_open_slot open;
     struct cv_persistent persistent;
-    struct cv_remote remote;
+    struct cv_remote *remote; /* owned: slot of another machine (run/hosts); or NULL */
 };
 
 void cv_slot_init(struct cv_slot *slot);
@@ -267,6 +222,9 @@ bool cv_slot_release_command(struct cv_slot *slot);
 bool cv_slot_is_idle(const struct cv_slot *slot);
 /* Kill the command. No event is reported. */
 void cv_slot_done(struct cv_slot *slot);
+/* cv_slot_done for a slot that will not be used again. */
+void cv_slot_free(struct cv_slot *slot);
+
 /* How the command failed, to follow "the command": "exited with status 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 

@@ -10,6 +10,8 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
+    void (*free)(struct cv_slot *slot);           /* after `done`; may be NULL */
+    uint64_t (*sent)(const struct cv_slot *slot); /* NULL: count the pipes */
     /* A process that the signals did not reach holds the output: give up. NULL: wait for the
      * end of the command. */
     void (*abandon)(struct cv_slot *slot);
@@ -18,7 +20,6 @@ struct cv_slot_kind {
     enum cleave_status (*extend)(struct cv_slot *slot, const struct cv_piece *longer,
                                  struct cleave_error *err);
     void (*shut)(struct cv_slot *slot);
-    bool travels;     /* remote */
     bool starts_each; /* a command for each piece, started without waiting for it */
 };
 

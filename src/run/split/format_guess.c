@@ -1,15 +1,15 @@
-/* format_guess.c -- what text seems to be that is cut between lines. SPDX-License-Identifier: MIT */
+/* format_guess.c -- formats of text whose records are not lines. SPDX-License-Identifier: MIT */
 #include "run/split/format_guess.h"
 
 #include <ctype.h>
 #include <string.h>
 
 enum {
-    LETTERS_LEAST = 10, /* of a line that may be a sequence; shorter ones are words */
-    PAIRS_LOOK = 8,     /* bytes of UTF-16 that are enough to tell it from others   */
+    MIN_LETTERS = 10, /* of a line that may be a sequence; shorter ones are words */
+    WIDE_LOOK = 8,    /* bytes of UTF-16 that distinguish it                      */
 };
 
-/* A line, without its end; `rest` is what is behind it, NULL if its end is not seen. */
+/* A line without its end; `rest` is what follows, NULL if its end is not seen. */
 struct line {
     const char *bytes, *rest;
     size_t length;
@@ -34,19 +34,17 @@ static bool begins(const struct line *line, const char *text)
     return line->length >= length && memcmp(line->bytes, text, length) == 0;
 }
 
-/* --- one form after the other --------------------------------------------------------------- */
-
 static bool has_zero(const char *bytes, const char *end)
 {
     return memchr(bytes, '\0', (size_t)(end - bytes)) != NULL;
 }
 
-/* Text in which every second byte is zero: the first of each two, or the second. */
+/* Text in which every second byte is zero: the first (zero = 0) or the second of each two. */
 static bool is_wide(const char *bytes, const char *end, size_t zero)
 {
-    if (end - bytes < PAIRS_LOOK)
+    if (end - bytes < WIDE_LOOK)
         return false;
-    for (size_t i = 0; i < PAIRS_LOOK; i++)
+    for (size_t i = 0; i < WIDE_LOOK; i++)
         if ((bytes[i] == '\0') != (i % 2 == zero))
             return false;
     return true;
@@ -67,8 +65,7 @@ static bool is_fastq(const char *bytes, const char *end)
     const struct line name = first_line(bytes, end);
     const struct line sequence = first_line(name.rest, end);
 
-    return begins(&name, "@") && sequence.rest != NULL && sequence.rest < end &&
-           sequence.rest[0] == '+';
+    return sequence.rest != NULL && sequence.rest < end && sequence.rest[0] == '+';
 }
 
 static bool is_fasta(const char *bytes, const char *end)
@@ -76,7 +73,7 @@ static bool is_fasta(const char *bytes, const char *end)
     const struct line name = first_line(bytes, end);
     const struct line sequence = first_line(name.rest, end);
 
-    if (!begins(&name, ">") || sequence.length < LETTERS_LEAST)
+    if (sequence.length < MIN_LETTERS)
         return false;
     for (size_t i = 0; i < sequence.length; i++)
         if (!isalpha((unsigned char)sequence.bytes[i]) &&
@@ -87,25 +84,16 @@ static bool is_fasta(const char *bytes, const char *end)
 
 static bool is_warc(const char *bytes, const char *end)
 {
-    const struct line line = first_line(bytes, end);
-
-    return begins(&line, "WARC/") && line.length < sizeof "WARC/1.1";
+    return first_line(bytes, end).length < sizeof "WARC/1.1";
 }
 
+/* The first line may have no end here. */
 static bool is_xml(const char *bytes, const char *end)
 {
     return end - bytes > 6 && memcmp(bytes, "<?xml ", 6) == 0;
 }
 
-static bool is_genbank(const char *bytes, const char *end)
-{
-    const struct line locus = first_line(bytes, end);
-    const struct line next = first_line(locus.rest, end);
-
-    return begins(&locus, "LOCUS  ") && begins(&next, "DEFINITION  ");
-}
-
-/* A mailbox: a line From, and a field of a message. */
+/* A field of a message follows the line From. */
 static bool is_mbox(const char *bytes, const char *end)
 {
     const struct line from = first_line(bytes, end);
@@ -115,21 +103,7 @@ static bool is_mbox(const char *bytes, const char *end)
     while (i < field.length &&
            (isalnum((unsigned char)field.bytes[i]) || field.bytes[i] == '-'))
         i++;
-    return begins(&from, "From ") && i > 0 && i < field.length && field.bytes[i] == ':';
-}
-
-static bool is_vcf(const char *bytes, const char *end)
-{
-    const struct line line = first_line(bytes, end);
-
-    return begins(&line, "##fileformat=VCF");
-}
-
-static bool is_sam(const char *bytes, const char *end)
-{
-    const struct line line = first_line(bytes, end);
-
-    return begins(&line, "@HD\t") || begins(&line, "@SQ\t");
+    return i > 0 && i < field.length && field.bytes[i] == ':';
 }
 
 /* JSON whose first line leaves something open. */
@@ -155,56 +129,79 @@ static bool is_json(const char *bytes, const char *end)
            (line.length == 1 || strchr(",[{", line.bytes[line.length - 1]) != NULL);
 }
 
+/* The first row whose lines and test match counts. */
+static const struct {
+    const char *first, *second; /* how the first two lines begin; NULL: any */
+    bool (*is)(const char *bytes, const char *end); /* NULL: no further test */
+    struct cv_format_guess guess;
+} formats[] = {
+    { NULL,
+      NULL,
+      is_wide_little,
+      { "UTF-16", "put 'iconv -f UTF-16LE -t UTF-8' before it", false, false } },
+    { NULL,
+      NULL,
+      is_wide_big,
+      { "UTF-16", "put 'iconv -f UTF-16BE -t UTF-8' before it", false, false } },
+    { NULL,
+      NULL,
+      has_zero,
+      { "no text, as it has zero bytes", "input.split nul or input.split fixed:BYTES",
+        false, false } },
+    { "@", NULL, is_fastq, { "FASTQ", "input.split fastq", false, false } },
+    { ">", NULL, is_fasta, { "FASTA", "input.split fasta", false, false } },
+    { "WARC/", NULL, is_warc, { "WARC", "input.split warc", false, false } },
+    { NULL, NULL, is_xml, { "XML", "input.split xml:ELEMENT", false, false } },
+    { NULL,
+      NULL,
+      is_json,
+      { "JSON over several lines", "input.split json", false, false } },
+    { "LOCUS  ",
+      "DEFINITION  ",
+      NULL,
+      { "GenBank", "input.split 'regex:LOCUS '", false, false } },
+    { "From ", NULL, is_mbox, { "mail", "input.split 'regex:From '", false, false } },
+    { "##fileformat=VCF", NULL, NULL, { "VCF", "input.header '#'", true, false } },
+    { "@HD\t", NULL, NULL, { "SAM", "input.header '@'", true, false } },
+    { "@SQ\t", NULL, NULL, { "SAM", "input.header '@'", true, false } },
+};
+
 const struct cv_format_guess *cv_format_guess_find(const char *bytes, size_t length)
 {
-    static const struct {
-        bool (*is)(const char *bytes, const char *end);
-        struct cv_format_guess likeness;
-    } forms[] = {
-        { is_wide_little,
-          { "UTF-16", "put 'iconv -f UTF-16LE -t UTF-8' before it", false, false } },
-        { is_wide_big,
-          { "UTF-16", "put 'iconv -f UTF-16BE -t UTF-8' before it", false, false } },
-        { has_zero,
-          { "no text, as it has zero bytes", "--split nul or --split fixed:BYTES", false,
-            false } },
-        { is_fastq, { "FASTQ", "--split fastq", false, false } },
-        { is_fasta, { "FASTA", "--split fasta", false, false } },
-        { is_warc, { "WARC", "--split warc", false, false } },
-        { is_xml, { "XML", "--split xml:ELEMENT", false, false } },
-        { is_json, { "JSON over several lines", "--split json", false, false } },
-        { is_genbank, { "GenBank", "--split 'regex:LOCUS '", false, false } },
-        { is_mbox, { "mail", "--split 'regex:From '", false, false } },
-        { is_vcf, { "VCF", "--header '#'", true, false } },
-        { is_sam, { "SAM", "--header '@'", true, false } },
-    };
+    struct line first, second;
 
-    if (length > CV_LIKENESS_LOOK)
-        length = CV_LIKENESS_LOOK;
+    if (length > CV_GUESS_LOOK)
+        length = CV_GUESS_LOOK;
     if (length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
         bytes += 3;
         length -= 3;
     }
-    for (size_t i = 0; length > 0 && i < sizeof forms / sizeof *forms; i++)
-        if (forms[i].is(bytes, bytes + length))
-            return &forms[i].likeness;
+    if (length == 0)
+        return NULL;
+    first = first_line(bytes, bytes + length);
+    second = first_line(first.rest, bytes + length);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if ((formats[i].first == NULL || begins(&first, formats[i].first)) &&
+            (formats[i].second == NULL || begins(&second, formats[i].second)) &&
+            (formats[i].is == NULL || formats[i].is(bytes, bytes + length)))
+            return &formats[i].guess;
     return NULL;
 }
 
 const struct cv_format_guess *cv_format_guess_endless(const char *bytes, size_t length)
 {
-    static const struct cv_format_guess array = { "a JSON array", "--split json", false,
-                                                  true };
+    static const struct cv_format_guess array = { "a JSON array", "input.split json",
+                                                  false, true };
     static const struct cv_format_guess returns = { "text whose lines end in CR",
                                                     "put \"tr '\\r' '\\n'\" before it",
                                                     false, true };
-    static const struct cv_format_guess line = { "one line",
-                                                 "--split says where else records end",
-                                                 false, true };
+    static const struct cv_format_guess line = {
+        "one line", "input.split says where else records end", false, true
+    };
 
-    if (length < CV_ENDLESS_LOOK || memchr(bytes, '\n', CV_ENDLESS_LOOK) != NULL)
+    if (length < CV_GUESS_LINE || memchr(bytes, '\n', CV_GUESS_LINE) != NULL)
         return NULL;
     if (bytes[0] == '[')
         return &array;
-    return memchr(bytes, '\r', CV_LIKENESS_LOOK) != NULL ? &returns : &line;
+    return memchr(bytes, '\r', CV_GUESS_LOOK) != NULL ? &returns : &line;
 }

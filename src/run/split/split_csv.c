@@ -1,15 +1,17 @@
-/* split_csv.c -- records of comma-separated values. SPDX-License-Identifier: MIT
+/* split_csv.c -- splitter of comma-separated values. SPDX-License-Identifier: MIT
  *
- * A reader is READY where a quote would open (at the start of a field, or right after a
- * closing quote, where it means a quote within quotes), PLAIN, or QUOTED. At the START of a
- * record it is ready, too, and a byte order mark there changes nothing: whoever is given the
- * records from there on takes it for the mark of a file. As long as quotes stand only where RFC 4180 has them, the state is the parity of
- * the quotes so far, and 64 bytes are done at once: the running parity of all of them is a
- * few shifts of the mask of their quotes. Wherever a quote opens by its parity alone, but
- * not by the byte before it, those 64 bytes are done one by one.
+ *   csv, csv:;, csv:tab   after every newline outside of quotes. A quote opens only at the start of a
+ *                         field, so that the one of 5" pipe is plain text; "" within quotes is a quote.
+ *                         A quote that is never closed makes the rest one record
  *
- * Near a cut one cannot tell whether a newline is within quotes: it takes the parity of
- * all quotes since the last record start that is known. */
+ * The state is READY where a quote would open (at the start of a field, or after a closing quote,
+ * where it is a quote within quotes), PLAIN, or QUOTED. The START of a record is ready, too; a byte
+ * order mark there is ignored, because a chunk that begins there looks like a file. If quotes are
+ * only where RFC 4180 has them, the state is the parity of the quotes so far, and 64 bytes are done
+ * at once: their running parity takes a few shifts. If a quote opens by parity, but not by the byte
+ * before it, the 64 bytes are done one by one.
+ *
+ * Whether a newline is quoted depends on all quotes since a known record start. */
 #include "run/split/split_kind.h"
 
 #include <string.h>
@@ -18,20 +20,12 @@
 #include "base/text.h"
 #include "run/split/split_mask.h"
 
-enum { START, READY, PLAIN, QUOTED, MARK_1, MARK_2 }; /* within the mark: as PLAIN */
+enum { START, READY, PLAIN, QUOTED, MARK_1, MARK_2 }; /* MARK: within a byte order mark */
 enum { STEP = 64 };
 
 static const char byte_order_mark[3] = "\xef\xbb\xbf";
 
-/* Bit i of the result is the parity of the bits 0 to i. */
-static uint64_t running_parity(uint64_t bits)
-{
-    for (unsigned shift = 1; shift < 64; shift *= 2)
-        bits ^= bits << shift;
-    return bits;
-}
-
-/* The phase in which 64 bytes leave off that end outside of quotes. */
+/* The phase after 64 bytes that end outside of quotes. */
 static int phase_after(const char *bytes, uint64_t ends, bool opens_next)
 {
     if (ends >> 63 != 0)
@@ -45,10 +39,8 @@ static int phase_after(const char *bytes, uint64_t ends, bool opens_next)
     return opens_next ? READY : PLAIN;
 }
 
-/* Both take up to 64 bytes from *phase to the phase after them and return, as bits, which
- * bytes end a record. `quick` needs 64, and declines them if that takes more than
- * parities. */
-static bool quick(char separator, int *phase, const char *bytes, uint64_t *ends)
+/* Process 64 bytes; *ends has a bit for each byte that ends a record. False: parity is not enough. */
+static bool walk_64(char separator, int *phase, const char *bytes, uint64_t *ends)
 {
     const uint64_t quotes = cv_mask64(bytes, '"'), newlines = cv_mask64(bytes, '\n');
     uint64_t opens_next, quoted, quoted_before;
@@ -60,7 +52,7 @@ static bool quick(char separator, int *phase, const char *bytes, uint64_t *ends)
         return true;
     }
     opens_next = cv_mask64(bytes, separator) | newlines | quotes;
-    quoted = running_parity(quotes) ^ (*phase == QUOTED ? UINT64_MAX : 0);
+    quoted = cv_running_parity(quotes) ^ (*phase == QUOTED ? UINT64_MAX : 0);
     quoted_before = quoted << 1 | (*phase == QUOTED);
     if ((quotes & ~quoted_before & ~(opens_next << 1 | (*phase <= READY))) != 0)
         return false;
@@ -79,7 +71,8 @@ static int phase_of_plain(int phase, char byte)
     return phase == MARK_2 && byte == byte_order_mark[2] ? READY : PLAIN;
 }
 
-static uint64_t one_by_one(char separator, int *phase, const char *bytes, size_t length)
+/* Process up to 64 bytes; the result has a bit for each byte that ends a record. */
+static uint64_t walk_bytes(char separator, int *phase, const char *bytes, size_t length)
 {
     uint64_t ends = 0;
 
@@ -115,15 +108,15 @@ static enum cleave_status walk_csv(const struct cv_splitter *splitter,
 
         step = length - done < STEP ? length - done : STEP;
         if (step < STEP || walk->phase >= MARK_1 ||
-            !quick(splitter->byte, &walk->phase, bytes + done, &ends))
-            ends = one_by_one(splitter->byte, &walk->phase, bytes + done, step);
+            !walk_64(splitter->byte, &walk->phase, bytes + done, &ends))
+            ends = walk_bytes(splitter->byte, &walk->phase, bytes + done, step);
         walk->at = at + step;
         walk->begun = true;
         if (ends == 0)
             continue;
         last = at + 64 - (unsigned)__builtin_clzll(ends);
         if (last >= walk->until) {
-            /* Go back to the first of them that is far enough. */
+            /* Go back to the first end at or after `until`. */
             uint64_t early = walk->until > at + 1 ? walk->until - at - 1 : 0;
 
             last = at + 1 + (unsigned)__builtin_ctzll(ends >> early << early);

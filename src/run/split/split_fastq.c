@@ -1,9 +1,11 @@
-/* split_fastq.c -- sequences with their qualities. SPDX-License-Identifier: MIT
+/* split_fastq.c -- splitter of sequences with qualities. SPDX-License-Identifier: MIT
  *
- * A record is a line that begins with @, lines of sequence, a line that begins with +, and
- * lines of quality with as many bytes as the sequence. A line of quality may well begin
- * with @ or +; a line of sequence cannot, which is what betrays a walk that began at the
- * wrong @ (cut_near.c). */
+ *   fastq   before the @ of every record: a line that begins with @, lines of sequence, a line that
+ *           begins with +, and lines of quality with as many bytes as the sequence. Other bytes are an
+ *           error, except for empty lines between records and an incomplete last record
+ *
+ * A line of quality may begin with @ or +; a line of sequence cannot, which reveals a walk that began
+ * at the wrong @ (cut_file.c). */
 #include "run/split/split_kind.h"
 
 #include <inttypes.h>
@@ -13,7 +15,7 @@
 
 enum { GAP, NAME, SEQUENCE, PLUS, QUALITY };
 
-/* The bytes are not FASTQ: say what was expected at the start of the line. */
+/* The error at the start of a line. */
 static enum cleave_status fail_line(struct cv_walk *walk, const char *expected, char got,
                                     struct cleave_error *err)
 {
@@ -27,7 +29,7 @@ static enum cleave_status fail_line(struct cv_walk *walk, const char *expected, 
                    line, expected, (unsigned)(unsigned char)got);
 }
 
-/* What a line is, by its first byte. *stop is set where the walk may end. */
+/* The first byte of a line. *stop: the walk ends here. */
 static enum cleave_status begin_line(struct cv_walk *walk, char first, bool *stop,
                                      struct cleave_error *err)
 {
@@ -38,10 +40,7 @@ static enum cleave_status begin_line(struct cv_walk *walk, char first, bool *sto
             walk->phase = PLUS;
     } else if (walk->phase == GAP && first == '@') {
         if (walk->begun) {
-            walk->boundary = walk->at;
-            walk->found++;
-            walk->begun = false;
-            *stop = walk->at >= walk->until || walk->found >= walk->max;
+            *stop = !cv_walk_begin_record(walk) || walk->found >= walk->max;
             if (*stop)
                 return CLEAVE_OK;
         }
@@ -53,7 +52,6 @@ static enum cleave_status begin_line(struct cv_walk *walk, char first, bool *sto
     return CLEAVE_OK;
 }
 
-/* The line is complete; it has `length` bytes. */
 static enum cleave_status end_line(struct cv_walk *walk, uint64_t length,
                                    struct cleave_error *err)
 {

@@ -1,15 +1,15 @@
-/* split_json.c -- values of JSON, over any number of lines. SPDX-License-Identifier: MIT
+/* split_json.c -- splitter of JSON values over any number of lines. SPDX-License-Identifier: MIT
  *
- * The input is values one after the other, or one array, whose values are the records; the
- * first byte that is no space tells which, unless json:values was asked for. A record of an
- * array begins with the comma before its value, which is not given to the command: that gets
- * the head of the array, its values, and its end.
+ *   json          before each value of a sequence, or before each comma of an array that is the whole
+ *                 input: the first byte that is not a space decides. Chunks of an array are arrays:
+ *                 they get the head and the end of the array, without the comma
+ *   json:values   before each value of a sequence; an array at the start is a value
  *
- * What counts is how deep a byte is and whether it is in a string, 64 bytes at a time: the
- * running parity of quotes that are not escaped tells what is in strings; brackets outside
- * change the depth. Only where the depth comes down to that of the records are they looked
- * at one after the other, and 64 bytes that hold anything else (a number between records, the
- * end of the array, a backslash outside a string) are done byte by byte. */
+ * Bytes have a depth and are in strings or not. 64 bytes are done at once: the running parity of quotes
+ * that are not escaped tells what is in strings, and brackets outside change the depth. Brackets are
+ * processed one by one only if the depth falls to that of records. 64 bytes with anything else (a
+ * number between records, the end of the array, a backslash outside of a string) are done byte by
+ * byte. */
 #include "run/split/split_kind.h"
 
 #include <inttypes.h>
@@ -19,17 +19,16 @@
 #include "base/text.h"
 #include "run/split/split_mask.h"
 
-/* Bits of walk->phase. The depth is walk->sequence; bytes of a byte order mark at the start
- * are walk->quality. */
+/* Bits of walk->phase. walk->sequence: the depth; quality: bytes of a byte order mark. */
 enum {
-    DECIDED = 1, /* whether it is an array */
+    DECIDED = 1, /* the input is an array or not                    */
     ARRAY = 2,
     STRING = 4,
-    ESCAPED = 8, /* the byte before was a backslash in a string        */
-    SCALAR = 16, /* within a number or the like between records         */
-    ENDED = 32,  /* the array is closed                                 */
-    OPENED = 64, /* the array has begun, and no value has come          */
-    COMMA = 128, /* a comma between its values, behind which none has come */
+    ESCAPED = 8, /* after a backslash in a string                   */
+    SCALAR = 16, /* within a number, true, false or null            */
+    ENDED = 32,  /* the array is closed                             */
+    OPENED = 64, /* after the start of the array, before a value    */
+    COMMA = 128, /* after a comma of the array, before a value      */
 };
 enum { STEP = 64 };
 
@@ -50,7 +49,7 @@ static enum cleave_status fail_byte(struct cv_walk *walk, const char *expected, 
 
 /* --- byte by byte ------------------------------------------------------------------------- */
 
-/* What kind of input it is, by the first byte of a record. *skip: it is before all. */
+/* Decide by the first byte of a record. *skip: it is a space or a byte order mark. */
 static void decide(const struct cv_splitter *splitter, struct cv_walk *walk, char byte,
                    bool *skip)
 {
@@ -73,7 +72,7 @@ static void decide(const struct cv_splitter *splitter, struct cv_walk *walk, cha
     }
 }
 
-/* Behind a comma there has to be a value: cut there, what is no JSON would become some. */
+/* A value must follow a comma: a cut there would make valid JSON of invalid JSON. */
 static enum cleave_status value_byte(struct cv_walk *walk, char byte,
                                      struct cleave_error *err)
 {
@@ -87,7 +86,7 @@ static enum cleave_status value_byte(struct cv_walk *walk, char byte,
     return CLEAVE_OK;
 }
 
-/* A byte that is in no record of an array deeper than its values; or between values. */
+/* A byte between values, in an array or a sequence. */
 static enum cleave_status outer_byte(struct cv_walk *walk, char byte, bool *starts,
                                      struct cleave_error *err)
 {
@@ -109,7 +108,7 @@ static enum cleave_status outer_byte(struct cv_walk *walk, char byte, bool *star
     return CLEAVE_OK;
 }
 
-/* The next byte changes the state; *starts tells whether a record begins with it. */
+/* *starts: a record begins with this byte. */
 static enum cleave_status next_byte(struct cv_walk *walk, char byte, bool *starts,
                                     struct cleave_error *err)
 {
@@ -146,20 +145,9 @@ static enum cleave_status next_byte(struct cv_walk *walk, char byte, bool *start
     return CLEAVE_OK;
 }
 
-/* A record begins at walk->at. False: the walk ends there. */
-static bool begin_record(struct cv_walk *walk)
-{
-    if (!walk->begun)
-        return true;
-    walk->boundary = walk->at;
-    walk->found++;
-    walk->begun = false;
-    return walk->at < walk->until;
-}
-
-static enum cleave_status slowly(const struct cv_splitter *splitter, struct cv_walk *walk,
-                                 const char *bytes, size_t length, bool *stop,
-                                 struct cleave_error *err)
+static enum cleave_status walk_bytes(const struct cv_splitter *splitter,
+                                     struct cv_walk *walk, const char *bytes,
+                                     size_t length, bool *stop, struct cleave_error *err)
 {
     for (size_t i = 0; i < length; i++) {
         const int phase = walk->phase;
@@ -170,8 +158,8 @@ static enum cleave_status slowly(const struct cv_splitter *splitter, struct cv_w
             decide(splitter, walk, bytes[i], &skip);
         if (!skip)
             CV_TRY(next_byte(walk, bytes[i], &starts, err));
-        if (starts && !begin_record(walk)) {
-            walk->phase = phase; /* as if the byte had not been seen */
+        if (starts && walk->begun && !cv_walk_begin_record(walk)) {
+            walk->phase = phase; /* before this byte */
             walk->sequence = depth;
             *stop = true;
             return CLEAVE_OK;
@@ -184,16 +172,7 @@ static enum cleave_status slowly(const struct cv_splitter *splitter, struct cv_w
 
 /* --- 64 at once ----------------------------------------------------------------------------- */
 
-/* Bit i of the result is the parity of the bits 0 to i. */
-static uint64_t running_parity(uint64_t bits)
-{
-    for (unsigned shift = 1; shift < 64; shift *= 2)
-        bits ^= bits << shift;
-    return bits;
-}
-
-/* Which bytes follow a backslash that is not escaped itself. *carry: whether the one behind
- * does. */
+/* The bytes after a backslash that is not escaped itself. *carry: the next byte is one. */
 static uint64_t escaped_by(uint64_t backslashes, bool first, bool *carry)
 {
     uint64_t escaped = first ? 1 : 0;
@@ -215,10 +194,9 @@ static uint64_t below(unsigned position)
     return position < 64 ? (UINT64_C(1) << position) - 1 : UINT64_MAX;
 }
 
-/* What 64 bytes are. */
 struct marks {
-    uint64_t string, opens, closes; /* the latter two outside strings */
-    bool escaping;                  /* the byte behind them is escaped */
+    uint64_t string, opens, closes; /* bytes in strings; brackets outside of strings */
+    bool escaping;                  /* the next byte is escaped                      */
 };
 
 static bool find_marks(int phase, const char *bytes, struct marks *out)
@@ -229,7 +207,7 @@ static bool find_marks(int phase, const char *bytes, struct marks *out)
     out->escaping = false;
     if (backslashes != 0 || (phase & ESCAPED) != 0)
         quotes &= ~escaped_by(backslashes, (phase & ESCAPED) != 0, &out->escaping);
-    out->string = running_parity(quotes) ^ ((phase & STRING) != 0 ? UINT64_MAX : 0);
+    out->string = cv_running_parity(quotes) ^ ((phase & STRING) != 0 ? UINT64_MAX : 0);
     if ((backslashes & ~out->string) != 0)
         return false;
     out->opens = (cv_mask64(bytes, '{') | cv_mask64(bytes, '[')) & ~out->string;
@@ -237,8 +215,8 @@ static bool find_marks(int phase, const char *bytes, struct marks *out)
     return true;
 }
 
-/* Follow the depth from bracket to bracket; *starts are bytes that begin a record: commas
- * at depth 1 of an array, and brackets at depth 0 with nothing but space between them. */
+/* Follow the depth from bracket to bracket. *starts: bytes that begin a record, which are commas at
+ * depth 1 of an array, and brackets at depth 0 with only space between them. */
 static bool find_starts(bool array, const char *bytes, const struct marks *marks,
                         uint64_t *depth, uint64_t *starts)
 {
@@ -272,8 +250,8 @@ static bool find_starts(bool array, const char *bytes, const struct marks *marks
     return true;
 }
 
-/* Whether a value is behind each of these commas, as far as the bytes show; *phase keeps
- * whether one is missing yet. A sum carries a bit over the spaces behind a comma. */
+/* Whether a value follows each comma, as far as the bytes show; *phase: one is still missing. An
+ * addition carries a bit over the spaces after a comma. */
 static bool values_follow(const char *bytes, uint64_t commas, int *phase)
 {
     const uint64_t space = cv_mask64(bytes, ' ') | cv_mask64(bytes, '\n') |
@@ -289,8 +267,8 @@ static bool values_follow(const char *bytes, uint64_t commas, int *phase)
     return (behind & ~space & commas) == 0;
 }
 
-/* Take 64 bytes from one state to the next; false: they take more than that. */
-static bool quickly(struct cv_walk *walk, const char *bytes, uint64_t *starts)
+/* Process 64 bytes. False: they must be done byte by byte. */
+static bool walk_64(struct cv_walk *walk, const char *bytes, uint64_t *starts)
 {
     const bool array = (walk->phase & ARRAY) != 0;
     uint64_t depth = walk->sequence;
@@ -311,7 +289,7 @@ static bool quickly(struct cv_walk *walk, const char *bytes, uint64_t *starts)
         !values_follow(bytes, *starts, &phase))
         return false;
     if (!walk->begun)
-        *starts &= *starts - 1; /* the one at which it begins */
+        *starts &= *starts - 1; /* the start of the walk */
     walk->sequence = depth;
     walk->phase = phase & ~(STRING | ESCAPED);
     walk->phase |=
@@ -319,7 +297,7 @@ static bool quickly(struct cv_walk *walk, const char *bytes, uint64_t *starts)
     return true;
 }
 
-/* Count the records that start in the 64 bytes just done. False: the walk ends within. */
+/* Count the records that start in the last 64 bytes. False: the walk ends within them. */
 static bool count_starts(struct cv_walk *walk, uint64_t starts)
 {
     const uint64_t at = walk->at - STEP;
@@ -354,11 +332,11 @@ static enum cleave_status walk_json(const struct cv_splitter *splitter,
         uint64_t starts;
 
         step = length - done < STEP ? length - done : STEP;
-        if (step == STEP && quickly(walk, bytes + done, &starts)) {
+        if (step == STEP && walk_64(walk, bytes + done, &starts)) {
             walk->at += STEP;
             stop = !count_starts(walk, starts);
         } else {
-            CV_TRY(slowly(splitter, walk, bytes + done, step, &stop, err));
+            CV_TRY(walk_bytes(splitter, walk, bytes + done, step, &stop, err));
         }
     }
     return CLEAVE_OK;
@@ -369,7 +347,7 @@ static bool whole_json(const struct cv_walk *walk)
     return (walk->phase & STRING) == 0 && walk->sequence == 0;
 }
 
-/* The bracket of an array, with what is before it; nothing of other values. */
+/* The bracket of an array and the bytes before it. */
 static bool head_json(const struct cv_splitter *splitter, const char *bytes,
                       size_t length, size_t *out)
 {

@@ -1,8 +1,7 @@
-/* split_kind.h -- what the search for cuts asks of a splitter. SPDX-License-Identifier: MIT
+/* split_kind.h -- the implementation of a splitter. SPDX-License-Identifier: MIT
  *
- * A kind is local or not. A local one tells from a few bytes around a position whether a
- * record starts there (`next`, `last`). One that is not local has to know all bytes
- * since a record start: it walks (`walk`). */
+ * A local kind tells from some bytes around a position whether a record starts there (`next`,
+ * `last`). Any other kind needs all bytes since a record start (`walk`). */
 #ifndef CV_SPLIT_KIND_H
 #define CV_SPLIT_KIND_H
 #include <regex.h>
@@ -10,102 +9,94 @@
 
 /* A part of the input in memory. */
 struct cv_view {
-    const char *bytes; /* borrowed                                   */
+    const char *bytes; /* borrowed */
     size_t length;
-    uint64_t offset; /* of bytes[0] in the input                     */
-    bool ends;       /* whether the input ends where the view does   */
+    uint64_t offset; /* of bytes[0] in the input             */
+    bool ends;       /* the input ends where the view does   */
 };
 
-/* A walk from a record start on. It may stop and go on at any byte. */
+/* A walk from a record start. It may stop and continue at any byte. */
 struct cv_walk {
-    uint64_t at;       /* offset of the next byte to look at             */
-    uint64_t boundary; /* the last boundary found; at first, the start   */
-    uint64_t found;    /* boundaries found                               */
-    uint64_t until;    /* stop at the first boundary here or later, or   */
-    uint64_t max;      /* once so many were found (fastq only)           */
-    bool begun;        /* some of the record after `boundary` was seen   */
-    bool bad;          /* the bytes are not in the format                */
-    int form;          /* what kind->form says, or 0                     */
-    /* for the kind alone; zero at a record start */
+    uint64_t at;       /* offset of the next byte                             */
+    uint64_t boundary; /* the last boundary found; at first, the start        */
+    uint64_t found;    /* boundaries found                                    */
+    uint64_t until;    /* stop at the first boundary here or later            */
+    uint64_t max;      /* stop once this many were found (fastq only)         */
+    bool begun;        /* a byte of the record after `boundary` was seen      */
+    bool bad;          /* the bytes are not in the format                     */
+    int form;          /* result of kind->form, or 0                          */
+    /* For the kind; zero at a record start. */
     int phase;
-    bool carriage;              /* the last byte of the line so far was \r        */
-    uint64_t line;              /* bytes of the line so far                       */
-    uint64_t sequence, quality; /* lengths so far in this record                  */
+    bool carriage;
+    uint64_t line, sequence, quality;
 };
 
 enum { CV_FORM_LOOK = 4 };
 
 struct cv_split_kind {
     const char *name;
-    const char *takes; /* what follows a colon, NULL when nothing may     */
-    bool optional;     /* whether it may be left out                      */
-    /* A boundary of a file cannot be told from the bytes near it: all bytes before it
-     * have to be read once (csv). */
-    bool needs_pass;
-    bool
-        leaps; /* a walk may end behind the bytes it was given: those between are not read */
-    bool pairs;
-    bool frames;       /* chunks are given with a head and an end: cv_splitter_frames */
-    bool bare;         /* ... of which that is all: nothing is left out or put behind */
-    const char *eats;  /* inputs are this, as magic.c calls it, and no text; or NULL  */
-    bool parted;       /* records are parted by empty lines                */
-    bool ends_in_byte; /* a record starts after every splitter->byte       */
-    /* Bytes before a position that are looked at to judge it. */
-    unsigned behind;
-    /* Bytes from a position on that walk must see to know it for a boundary. */
-    unsigned ahead;
-    /* Set up the splitter from what follows the colon, "" when that was left out. */
+    const char *takes; /* the argument after a colon; NULL: none                 */
+    bool optional;     /* the argument may be omitted                            */
+    bool needs_pass;   /* boundaries are found only by reading all bytes before  */
+    bool leaps;        /* a walk may end after the given bytes: skip those between */
+    bool pairs;        /* two inputs can be cut together (cut_file.h)            */
+    bool frames;       /* cv_splitter_frames                                     */
+    bool bare;         /* ... with a head and nothing else                       */
+    const char *eats;  /* name in magic.c of the binary format it is for; NULL: text */
+    bool spaced;       /* empty lines separate records                           */
+    bool ends_in_byte; /* a record starts after every splitter->byte             */
+    unsigned behind;   /* bytes before a position that are needed to judge it    */
+    unsigned ahead; /* bytes from a position that `walk` needs to find a boundary there */
+    /* Set up the splitter from its argument, "" if that was omitted. */
     enum cleave_status (*parse)(struct cv_splitter *splitter, const char *argument,
                                 struct cleave_error *err);
-    /* The first record start at or after `from`. If false, *out is where to go on with a
-     * longer view: no record starts in [from, *out). Position 0 of a view counts only if
-     * it is where the input begins. */
+    /* The first record start at or after `from`. If false, *out is where to continue with a longer
+     * view: no record starts in [from, *out). Position 0 of a view counts only at offset 0. */
     bool (*next)(const struct cv_splitter *splitter, const struct cv_view *view,
                  size_t from, size_t *out);
-    /* The last record start in [from, to], where 1 <= from and to <= length. If false, no
-     * record starts in [from, *out). */
+    /* The last record start in [from, to], where 1 <= from and to <= length. If false, no record
+     * starts in [from, *out). */
     bool (*last)(const struct cv_splitter *splitter, const struct cv_view *view,
                  size_t from, size_t to, size_t *out);
-    /* What the first CV_FORM_LOOK bytes of an input say of all of it, as the order of bytes in
-     * numbers: walk->form of walks that begin behind them. 0: nothing. Or NULL. */
+    /* A property of the whole input, such as its byte order, from its first CV_FORM_LOOK bytes, for
+     * walks that begin after them; 0: none. May be NULL. */
     int (*form)(const char *bytes, size_t length);
-    /* Look at `length` bytes that begin at walk->at, all or (`leaps`: or more) as far as `until` and `most`
-     * tell. */
+    /* Process `length` bytes at walk->at, or up to `until` and `max`. */
     enum cleave_status (*walk)(const struct cv_splitter *splitter, struct cv_walk *walk,
                                const char *bytes, size_t length,
                                struct cleave_error *err);
-    /* If `frames`: where the part of an input ends that is given before each chunk; 0 if
-     * what is in chunks needs none. False: the bytes are too few to tell. */
+    /* With `frames`: the end of the bytes that precede each chunk; 0: none are needed. False: too few
+     * bytes. */
     bool (*head)(const struct cv_splitter *splitter, const char *bytes, size_t length,
                  size_t *out);
-    /* What closes a chunk but the last, given that head: owned by the caller, NULL if there is
-     * no memory. Without it a chunk begins with a comma, and is closed as an array. */
+    /* The end of each chunk but the last, given that head: owned by the caller; NULL: no memory. A
+     * kind without it has chunks that begin with a comma and end as an array. */
     char *(*tail)(const char *head, size_t length);
-    /* Whether an input may end where the walk is without cutting a record short. */
+    /* Whether the input may end where the walk is. */
     bool (*whole)(const struct cv_walk *walk);
 };
 
-struct cv_split_group; /* split_group.h */
+struct cv_split_group;
 
 struct cv_splitter {
     const struct cv_split_kind *kind;
-    char *text;            /* owned                                          */
-    char byte;             /* that ends a record, or separates fields        */
-    uint64_t record_bytes; /* fixed; else 0                                  */
-    char *prefix;          /* owned: with which every match begins; or NULL  */
+    char *text;            /* owned: cv_splitter_text                            */
+    char byte;             /* ends a record, or separates fields                 */
+    uint64_t record_bytes; /* of fixed; else 0                                   */
+    char *prefix;          /* owned: start of every match (regex), element (xml) */
     size_t prefix_length;
-    bool many_lines;    /* of regex: it sees more than one line */
-    bool plain;         /* whether that is the whole expression           */
-    regex_t *regex;     /* owned; of regex alone                          */
-    regex_t *regex_cut; /* owned: the same for lines of which the end is not seen */
-    struct cv_split_group *group; /* owned: records that stay together; or NULL */
-    bool headed;                  /* a header was asked for */
-    uint64_t head_records;        /* of a header, if one is asked for; 0: one      */
-    char *head_prefix; /* owned: with which the lines of a header begin; or NULL */
+    bool many_lines;    /* the expression has a newline                             */
+    bool plain;         /* the prefix is the whole expression                       */
+    regex_t *regex;     /* owned; NULL: another kind                                */
+    regex_t *regex_cut; /* owned: the expression for lines whose end is not seen    */
+    struct cv_split_group *group; /* owned: records that stay together; NULL        */
+    bool headed;                  /* a header was asked for                         */
+    uint64_t head_records;        /* records of the header; 0: one                  */
+    char *head_prefix; /* owned: start of the lines of a header; NULL               */
 };
 
-/* All kinds, in the order they are listed to users; the first is the default. The command
- * line, the help and the completions read this list, and tests go over it. */
+/* All kinds, in the order of the help; the first is the default. Command line, help, completions and
+ * tests use this list. */
 #define CV_SPLIT_MAP(X) \
     X(lines)            \
     X(nul)              \
@@ -127,33 +118,50 @@ struct cv_splitter {
 CV_SPLIT_MAP(X)
 #undef X
 
-/* Release what the kind regex has. */
-void cv_split_regex_free(struct cv_splitter *splitter);
-
-void cv_split_group_free(struct cv_splitter *splitter);
-
-/* Add an option to the text of a splitter (split_head.c). */
-enum cleave_status cv_splitter_say(struct cv_splitter *splitter, const char *option,
-                                   const char *argument, struct cleave_error *err);
-
-/* Begin at a record start. */
-void cv_walk_init(struct cv_walk *walk, uint64_t offset);
-/* Begin at another one of the same input. */
+/* Begin at a record start; again: at another one of the same input. */
+static inline void cv_walk_init(struct cv_walk *walk, uint64_t offset)
+{
+    *walk = (struct cv_walk){
+        .at = offset, .boundary = offset, .until = UINT64_MAX, .max = UINT64_MAX
+    };
+}
 void cv_walk_again(struct cv_walk *walk, uint64_t offset);
-/* Records walked over, the one that was begun included. */
+/* Records walked over, with the one that has begun. */
 uint64_t cv_walk_records(const struct cv_walk *walk);
 
-/* How many of the bytes are `byte`. */
+/* For kinds: a record begins at walk->at. False: the walk ends there. */
+static inline bool cv_walk_begin_record(struct cv_walk *walk)
+{
+    walk->boundary = walk->at;
+    walk->found++;
+    walk->begun = false;
+    return walk->at < walk->until;
+}
+
+/* The number of bytes equal to `byte`. */
 uint64_t cv_count_byte(const char *bytes, size_t length, char byte);
 
-/* Search the lines of a view for those that start a record, as `next` and `last` above;
- * for kinds whose records start with a line of some look. */
-enum cv_start_verdict { CV_IS_NOT, CV_IS_START, CV_NEEDS_MORE };
-typedef enum cv_start_verdict cv_judge(const struct cv_splitter *splitter,
-                                       const struct cv_view *view, size_t line);
-bool cv_next_line(const struct cv_splitter *splitter, const struct cv_view *view,
-                  size_t from, size_t *out, cv_judge *judge);
-bool cv_last_line(const struct cv_splitter *splitter, const struct cv_view *view,
-                  size_t from, size_t to, size_t *out, cv_judge *judge);
+/* --- records that stay together ------------------------------------------------------------ */
+
+enum { CV_GROUP_LOOK = 65536 }; /* bytes of a record that can hold its key */
+
+/* Records of a group; 0: those with the same key. */
+uint64_t cv_group_records(const struct cv_splitter *splitter);
+
+struct cv_key_text {
+    const char *bytes; /* borrowed from the record */
+    size_t length;
+};
+struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
+                                     const char *bytes, size_t length);
+
+/* The state between two records; all zero before the first. */
+struct cv_group_state {
+    uint64_t count;     /* records of the group so far */
+    uint64_t high, low; /* hash of its key             */
+};
+/* Add a record: whether it begins a new group. */
+bool cv_group_add(const struct cv_splitter *splitter, struct cv_group_state *state,
+                  const char *bytes, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* split_mask.h -- 64 bytes compared at once. SPDX-License-Identifier: MIT */
+/* split_mask.h -- comparison of 64 bytes at once. SPDX-License-Identifier: MIT */
 #ifndef CV_SPLIT_MASK_H
 #define CV_SPLIT_MASK_H
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Bit i tells whether bytes[i] == byte. In plain C. */
+/* Bit i: bytes[i] == byte. */
 static inline uint64_t cv_mask64_plain(const char *bytes, char byte)
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
@@ -25,15 +25,15 @@ static inline uint64_t cv_mask64_plain(const char *bytes, char byte)
         word = __builtin_bswap64(word);
 #endif
         word ^= pattern;
-        /* The highest bit of each byte that is zero now; no carry from byte to byte. */
+        /* The highest bit of each zero byte; no carry between bytes. */
         zero = ~(((word & low) + low) | word | low);
-        /* The product gathers those eight bits in its highest byte. */
+        /* The product collects these eight bits in its highest byte. */
         mask |= ((zero >> 7) * UINT64_C(0x0102040810204080) >> 56) << (8 * i);
     }
     return mask;
 }
 
-/* The same with the vector instructions that every processor of the kind has. */
+/* With the vector instructions that every processor of the architecture has. */
 static inline uint64_t cv_mask64(const char *bytes, char byte)
 {
 #if defined(__ARM_NEON) && defined(__aarch64__) && !defined(__ARM_BIG_ENDIAN)
@@ -62,6 +62,14 @@ static inline uint64_t cv_mask64(const char *bytes, char byte)
 #else
     return cv_mask64_plain(bytes, byte);
 #endif
+}
+
+/* Bit i of the result is the parity of bits 0 to i. */
+static inline uint64_t cv_running_parity(uint64_t bits)
+{
+    for (unsigned shift = 1; shift < 64; shift *= 2)
+        bits ^= bits << shift;
+    return bits;
 }
 
 #endif

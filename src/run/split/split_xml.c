@@ -1,9 +1,10 @@
-/* split_xml.c -- elements of XML. SPDX-License-Identifier: MIT
+/* split_xml.c -- splitter of XML elements. SPDX-License-Identifier: MIT
  *
- * A record begins with each start of an element of the name that was asked for, unless it is
- * within another of that name. What looks like one within a comment, a CDATA section, an
- * instruction or a value in quotes is none, so all bytes have to be seen; between marks they
- * are leapt over by memchr. */
+ *   xml:ELEMENT   before the start of every element of that name that is not within another one. Chunks
+ *                 get the bytes before the first element, and the end tags of what is open there
+ *
+ * A start within a comment, a CDATA section, an instruction or quotes does not count, so all bytes must
+ * be seen; between marks, memchr skips them. */
 #include "run/split/split_kind.h"
 
 #include <stdlib.h>
@@ -12,25 +13,24 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* walk->phase. walk->line counts bytes of what is being told, walk->sequence is how many
- * elements of the name are open, walk->quality the byte before (within tags), walk->carriage
- * whether the element was met with which the record begins. */
+/* walk->phase. walk->line: bytes of the name, mark or end; sequence: open elements of the name;
+ * quality: the byte before (within tags); carriage: the first element of the record was seen. */
 enum {
     TEXT,
-    MARK,       /* behind <                                        */
-    START,      /* the name of an element that starts              */
-    END,        /* the name of one that ends, behind </            */
-    ATTRIBUTES, /* the rest of such a tag                         */
-    OTHER_TAG,  /* a tag of another name                           */
-    SINGLE,     /* within '' of a tag, or "": it goes on behind    */
+    MARK,       /* after <                                   */
+    START,      /* the name in a start tag                   */
+    END,        /* the name in an end tag, after </          */
+    ATTRIBUTES, /* the rest of a tag of the name             */
+    OTHER_TAG,  /* a tag of another name                     */
+    SINGLE,     /* within quotes of a tag                    */
     DOUBLE,
     OTHER_SINGLE,
     OTHER_DOUBLE,
-    BANG,     /* <! and what follows, to tell what it is         */
-    COMMENT,  /* up to -->                                       */
-    CDATA,    /* up to ]]>                                       */
-    DECLARED, /* <!DOCTYPE, brackets in walk->line               */
-    ASKED,    /* <? up to ?>                                     */
+    BANG,     /* after <!                                    */
+    COMMENT,  /* up to -->                                   */
+    CDATA,    /* up to ]]>                                   */
+    DECLARED, /* <!DOCTYPE; walk->line: open brackets        */
+    ASKED,    /* <? up to ?>                                 */
 };
 
 enum { MOST_NAME = 200, MOST_DEPTH = 256 };
@@ -41,26 +41,26 @@ static bool ends_name(char byte)
            byte == '\n';
 }
 
-/* Whether the bytes end with `text`, of three: walk->line has how many of it came last. */
+/* Whether the bytes end with `text`, of three bytes; walk->line of them came last. */
 static bool ends_with(struct cv_walk *walk, char byte, const char *text)
 {
     if (byte == text[2] && walk->line == 2)
         return true;
-    if (byte == text[0] && text[0] == text[1]) /* --- and ]]] end as well */
+    if (byte == text[0] && text[0] == text[1]) /* ---> and ]]]> end, too */
         walk->line = walk->line < 2 ? walk->line + 1 : 2;
     else
         walk->line = byte == text[walk->line] ? walk->line + 1 : 0;
     return false;
 }
 
-/* A byte of a declaration in which so many brackets are open. */
+/* A byte of a declaration, given its open brackets. */
 static void declared_byte(struct cv_walk *walk, char byte, uint64_t brackets)
 {
     walk->phase = byte == '>' && brackets == 0 ? TEXT : DECLARED;
     walk->line = brackets + (byte == '[') - (byte == ']' && brackets > 0);
 }
 
-/* A byte behind <!, which may begin a comment or a CDATA section. */
+/* A byte after <!, which may begin a comment or a CDATA section. */
 static void bang_byte(struct cv_walk *walk, char byte)
 {
     static const char cdata[] = "[CDATA[";
@@ -83,7 +83,7 @@ static void bang_byte(struct cv_walk *walk, char byte)
     }
 }
 
-/* A byte of a tag behind its name: `own` of an element that counts. */
+/* A byte of a tag after its name; own: a start tag of the name. */
 static void tag_byte(struct cv_walk *walk, char byte, bool own)
 {
     if (byte == '"')
@@ -98,7 +98,7 @@ static void tag_byte(struct cv_walk *walk, char byte, bool own)
     walk->quality = (uint64_t)(unsigned char)byte;
 }
 
-/* A byte of the name of a tag; *own tells that it is the one asked for, and ends here. */
+/* A byte of the name of a tag. *own: it is the name of the splitter, and ends here. */
 static void name_byte(const struct cv_splitter *splitter, struct cv_walk *walk, char byte,
                       bool *own)
 {
@@ -153,7 +153,7 @@ static void markup_byte(struct cv_walk *walk, char byte)
     }
 }
 
-/* A start of the name has been seen; its < is at `mark`. False: the walk ends there. */
+/* A start tag of the name at `mark`. False: the walk ends there. */
 static bool begin_element(struct cv_walk *walk, uint64_t mark)
 {
     if (walk->sequence > 0 || !walk->carriage) {
@@ -170,7 +170,7 @@ static bool begin_element(struct cv_walk *walk, uint64_t mark)
     return false;
 }
 
-/* The name of a tag that counts has ended with `byte`. */
+/* The byte after the name of a tag of the name. */
 static void own_tag(struct cv_walk *walk, char byte, bool starts)
 {
     if (starts)
@@ -204,7 +204,7 @@ static enum cleave_status walk_xml(const struct cv_splitter *splitter,
         }
         byte = *bytes++;
         if (walk->phase == MARK && byte != '/' && byte != '!' && byte != '?')
-            markup_byte(walk, byte); /* and it is of the name */
+            markup_byte(walk, byte); /* the first byte of a name */
         if (walk->phase == START || walk->phase == END) {
             const bool starts = walk->phase == START;
 
@@ -227,7 +227,7 @@ static bool whole_xml(const struct cv_walk *walk)
     return walk->phase == TEXT && walk->sequence == 0;
 }
 
-/* --- what frames chunks --------------------------------------------------------------------- */
+/* --- frames of chunks --------------------------------------------------------------------- */
 
 /* The bytes before the first record. */
 static bool head_xml(const struct cv_splitter *splitter, const char *bytes, size_t length,
@@ -245,7 +245,7 @@ static bool head_xml(const struct cv_splitter *splitter, const char *bytes, size
     return true;
 }
 
-/* Behind what begins at `at`, a < of an element or of something else; `length`: nowhere. */
+/* The end of the markup that begins with < at `at`; `length`: none. */
 static size_t behind_mark(const char *bytes, size_t length, size_t at)
 {
     static const struct {
@@ -279,7 +279,7 @@ static size_t behind_mark(const char *bytes, size_t length, size_t at)
     return length;
 }
 
-/* The ends of all elements that are open behind the head, the innermost first. */
+/* The end tags of all elements that are open after the head, the innermost first. */
 static char *tail_xml(const char *head, size_t length)
 {
     struct {

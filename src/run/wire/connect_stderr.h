@@ -1,70 +1,69 @@
-/* connect_stderr.h -- what a command that connects says on standard error. SPDX-License-Identifier: MIT
+/* connect_stderr.h -- standard error of a command that connects to a host.
+ * SPDX-License-Identifier: MIT
  *
- * Until its worker begins that is ssh's own, or of login scripts: it is kept, so that one line can
- * quote what matters, and sixty hosts do not say sixty times the same. What cleave says over there, and
- * what ssh -v does, is passed on line by line all the same. From then on it is of the commands that run
- * there, and passed on as it comes, as if they had our standard error; while nobody takes that, they
- * wait, and we do not. Where the worker begins says a mark (stderr_marker.h), which may come behind the
- * frame that says it is ready; of a worker that writes none, that frame does. */
+ * Until the worker starts, the text is that of ssh and of login scripts. It is kept, so that one
+ * message can quote the line that matters, and sixty hosts do not print the same sixty times.
+ * Lines of cleave itself and of ssh -v are passed on at once. Afterwards the
+ * commands of the worker write, and the text is passed on to our standard error; if that is
+ * blocked, the commands wait, not the master. A mark, a line with a random key, separates both parts: it may arrive
+ * later than the frame READY. For a worker that writes no mark, READY separates them. */
 #ifndef CV_CONNECT_STDERR_H
 #define CV_CONNECT_STDERR_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <cleave/error.h>
 #include "run/common/poller.h"
-#include "run/wire/stderr_marker.h"
 
 enum {
-    CV_ASIDE_ROOM = 8192
-}; /* so much is kept, the last of it                        */
+    CV_BEGIN_MARK_ROOM = 48,
+    CV_ASIDE_ROOM = 8192, /* bytes of text that are kept: the last ones */
+};
+
+/* A random key that is not 0, which stands for no mark. */
+uint64_t cv_begin_mark_key(void);
+/* The mark: a line with its newline. */
+void cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM]);
 
 /* Zero before the first use. */
 struct cv_connect_stderr {
-    struct cv_poller *poller; /* borrowed                                              */
+    struct cv_poller *poller; /* borrowed */
     struct cv_watch watch;
-    struct cv_timer timer; /* until it is tried again to pass something on              */
-    int from;              /* owned while `on`                                          */
-    bool on, passes;
-    char *kept; /* owned: CV_ASIDE_ROOM bytes; NULL: nothing was                        */
-    size_t nkept;
-    char mark
-        [CV_BEGIN_MARK_ROOM]; /* what its worker begins with; "": it need not           */
-    bool marked;              /* that has come                                          */
-    size_t
-        before; /* of what is kept: up to the mark, or by what came before it was ready    */
-    void (*tell)(
-        void *context); /* of one that is ready, until it passes; NULL               */
+    struct cv_timer timer;         /* until our standard error is tried again */
+    int from;                      /* owned while `on` */
+    bool on, passes;               /* `from` is read; text is passed on */
+    char *kept;                    /* owned: CV_ASIDE_ROOM bytes, or NULL */
+    size_t nkept, before;          /* before: of them, bytes of the first part */
+    char mark[CV_BEGIN_MARK_ROOM]; /* expected; "": none */
+    bool marked;                   /* the mark has arrived */
+    void (*tell)(void *context);   /* set by cv_connect_stderr_ready */
     void *context;
 };
 
-/* Hear what comes from `from`, which is taken in any case, instead of what was heard before. */
-enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login_stderr,
+/* Read `from`, which is owned from now on, even on failure. */
+enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login,
                                           struct cv_poller *poller, int from,
                                           struct cleave_error *err);
-/* Its worker will begin with the mark of that key. */
-void cv_connect_stderr_expect(struct cv_connect_stderr *login_stderr, uint64_t key);
-/* It is ready. When all that was said before it began has come, now or later, `tell` is called, which
- * may look at that; then it is forgotten, and all else is passed on. If no mark comes, what was there by
- * now was said before. */
-void cv_connect_stderr_ready(struct cv_connect_stderr *login_stderr, bool marks,
+/* The worker will write the mark of this key. */
+void cv_connect_stderr_expect(struct cv_connect_stderr *login, uint64_t key);
+/* The worker is ready. As soon as the first part is complete, `tell` is called, which may look at
+ * it; then it is dropped and the rest is passed on. Without a mark the first part ends here. */
+void cv_connect_stderr_ready(struct cv_connect_stderr *login, bool marks,
                              void (*tell)(void *context), void *context);
-/* Hear no more: who says it has gone. What was kept stays. */
-void cv_connect_stderr_end(struct cv_connect_stderr *login_stderr);
-/* The same, and nothing stays. */
-void cv_connect_stderr_done(struct cv_connect_stderr *login_stderr);
+/* Stop reading. The kept text stays. */
+void cv_connect_stderr_end(struct cv_connect_stderr *login);
+/* Stop reading and drop the text. */
+void cv_connect_stderr_done(struct cv_connect_stderr *login);
 
-/* --- what was kept (aside_lines.c) --------------------------------------------------------- */
-
-/* The last two lines, which say why it has failed: false if there are none. What does not show is
- * written as in messages. */
-bool cv_connect_stderr_last(const struct cv_connect_stderr *login_stderr, char *out,
+/* The last two lines that are kept, quoted for a message. False: there are none. */
+bool cv_connect_stderr_last(const struct cv_connect_stderr *login, char *out,
                             size_t size);
-/* The first line that has words, and how many others there are. */
-bool cv_connect_stderr_first(const struct cv_connect_stderr *login_stderr, char *out,
+/* The first line with words, and the number of other lines with words. False: there are none. */
+bool cv_connect_stderr_first(const struct cv_connect_stderr *login, char *out,
                              size_t size, size_t *others);
-/* Whether ssh has seen another key than it knows of that host; `out` is how it forgets the old one, as it
- * says itself, or empty. */
-bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *login_stderr,
-                                   char *out, size_t size);
+/* ssh reports that the key of the host has changed; `out` is the command that ssh suggests to
+ * remove the old key, or "". */
+bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *login, char *out,
+                                   size_t size);
 
 #endif

@@ -1,76 +1,82 @@
 /* link.h -- frames over a pair of descriptors, or a channel. SPDX-License-Identifier: MIT
  *
- * Frames are put together and taken apart here, and damaged ones are found out. A link never
- * waits: what does not go out at once is kept, up to a limit. It says something every second
- * and wants to hear something, or else is broken: only whole frames count as heard, and of
- * what is still coming nobody knows whether it will ever be one. */
+ * A link never blocks: bytes that cannot be written at once are kept, up to a limit. It sends
+ * a PING every second and breaks if no complete frame arrives for `silence_s`. A part of a
+ * frame does not count, because it may never become complete. */
 #ifndef CV_LINK_H
 #define CV_LINK_H
 #include "engine/channel.h"
-#include "run/wire/frame.h"
-#include "run/common/poller.h"
 #include "run/common/transfer.h"
+#include "run/common/poller.h"
+#include "run/wire/frame.h"
 
 struct cv_link {
-    struct cv_poller *poller; /* borrowed                                              */
-    /* A whole frame, its payload, length and checksum as they were before it was
-     * compressed, borrowed for the call. It may close the link. */
+    /* Set before the link is opened. */
+    struct cv_poller *poller; /* borrowed */
+    /* Receives a frame, decompressed; head and payload are borrowed. May close the link. */
     void (*frame)(void *context, const struct cv_frame_head *head,
                   const unsigned char *payload);
-    /* There is room for more: put the next frame of what is long. False: there is none.
-     * May be NULL. */
+    /* The link can send more: send the next frame. False: there is none. May be NULL. */
     bool (*more)(void *context);
-    /* The other side has closed the link between two frames (ECLOSED), has gone (ELOST) or
-     * speaks nonsense (EINPUT); called once, and nothing else after. */
+    /* The other side has closed the link between two frames (ECLOSED), was lost (ELOST) or
+     * broke the protocol (EINPUT). Called once; no other callback follows. */
     void (*broke)(void *context, const struct cleave_error *err);
     void *context;
-    double silence_s; /* so long may the other side say nothing                        */
-    size_t most_pending; /* bytes that are kept for it; set by cv_link_open             */
-    double rate_Bps; /* what the link moves, told in pings; 0: not known              */
-    bool lenient; /* what comes before the first frame is passed over (login_banner.h) */
+    double silence_s;
+    bool lenient; /* skip text of login scripts before the first frame */
 
-    int in, out; /* owned; -1: closed                                                  */
-    struct cleave_channel *channel; /* borrowed, instead of them; NULL: closed, or none */
-    unsigned char *place;           /* of the channel, while a frame is made there      */
-    bool awaits; /* of a channel: there is something to go out, or for `more` to give  */
+    size_t most_pending;            /* bytes that may wait to be written */
+    double rate_Bps;                /* measured here, sent in PING; 0: not known */
+    double other_Bps;               /* measured by the other side */
+    int in, out;                    /* owned; -1: closed */
+    struct cleave_channel *channel; /* borrowed, instead of them; or NULL */
+    unsigned char *place; /* message of the channel while a frame is made in it */
+    bool awaits;          /* the channel: there is something to send */
     struct cv_watch in_watch, out_watch;
     struct cv_timer send_heartbeat;
     struct cv_link_compressor compressor;
-    unsigned char *got, *put, *plain; /* owned: come, to go, not compressed            */
+    unsigned char *got, *put; /* owned: bytes received, and to be sent */
+    unsigned char *plain;     /* owned: a payload, decompressed */
     size_t ngot, got_room, put_from, nput, put_room;
-    double heard_s; /* when the last whole frame had come                              */
-    double other_Bps; /* what the other side says of the link                          */
-    uint64_t frames;  /* that have come                                                */
-    uint64_t plain_sent, wire_sent; /* bytes of payloads, before and after compression */
-    bool broken,
-        peer_closed; /* deaf: nobody reads what is sent                              */
-    bool
-        send_queue_full; /* more was sent than it takes                                  */
-    int trouble;     /* why nothing can be sent (errno); 0: it can                   */
-    bool grace_used; /* it was silent for too long, and something has just come       */
+    double heard_s;                 /* when the last frame arrived */
+    uint64_t frames;                /* received */
+    uint64_t plain_sent, wire_sent; /* bytes of payloads, and of them compressed */
+    bool broken;
+    bool peer_closed;     /* the other side does not read */
+    bool send_queue_full; /* more than most_pending was sent */
+    bool grace_used;      /* silence_s has passed, but bytes had arrived */
+    int trouble;          /* errno of a failed send; 0: none */
 };
 
-/* Callbacks and poller have been set. The descriptors belong to the link from here on,
- * even on failure; they may be one. */
+/* The link owns the descriptors from now on, even on failure; they may be one. */
 enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
                                 struct cleave_error *err);
-/* The same over a channel, which the link leaves when it is closed. */
+/* cv_link_close leaves the channel. */
 enum cleave_status cv_link_open_channel(struct cv_link *link,
                                         struct cleave_channel *channel,
                                         struct cleave_error *err);
 void cv_link_close(struct cv_link *link);
-/* Longest payload that need not be cut up or copied again on its way. */
+/* End the link for this reason and call `broke`, unless it has ended. */
+void cv_link_break(struct cv_link *link, const struct cleave_error *err);
+/* The longest payload that is neither split nor copied. */
 size_t cv_link_fits(const struct cv_link *link);
-/* Send a frame: its type, flags, peer, chunk and value are given; the rest is made here.
- * Long payloads are compressed if that pays. Failures are told by `broke`, later. */
+/* Send a frame; length and checksum of the head are computed. Long payloads are compressed if
+ * that pays. Failures are reported later, by `broke`. */
 void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
                   const void *payload, size_t length);
-/* The same of one whose length and checksum are given, too. */
+/* As cv_link_send, for a head that has length and checksum. */
 void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
                          const void *payload);
-/* There is something for `more` to give. */
+/* Send the bytes of a packer, which is released. False: the packer had no memory. */
+bool cv_link_send_packed(struct cv_link *link, const struct cv_frame_head *head,
+                         struct cv_packer *packer);
+/* `more` has something to send. */
 void cv_link_wake(struct cv_link *link);
-/* Bytes that have not gone out. */
+/* Bytes that wait to be written. */
 size_t cv_link_pending(const struct cv_link *link);
+
+/* Callbacks of watches, for tests: the link can send; the channel has a message or room. */
+void cv_link_can_write(void *context, unsigned events);
+void cv_link_receive(void *context, unsigned events);
 
 #endif

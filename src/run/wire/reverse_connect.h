@@ -1,29 +1,23 @@
-/* reverse_connect.h -- a worker that calls back over TCP. SPDX-License-Identifier: MIT
+/* reverse_connect.h -- a worker that connects back over TCP. SPDX-License-Identifier: MIT
  *
- * srun passes on standard input and output, but slowly: it writes text line by line, 9 MB/s
- * of short ones. So whoever starts a worker by srun waits for a call (call_relay.h) and puts
- * the number of the port and a key into its environment. The worker calls the machine that
- * srun runs on, says the key, and from then on the connection is the link. If nobody can be
- * reached there, as behind a firewall, it goes on over standard input and output. */
+ * srun forwards standard input and output slowly: text line by line, 9 MB/s of short lines. So
+ * the process that starts a worker by srun listens on a port and puts port and key into the
+ * environment of the worker. The worker connects, sends the key, and the connection becomes the
+ * link. If it cannot connect, for example because of a firewall, standard input and output are
+ * used. */
 #ifndef CV_REVERSE_CONNECT_H
 #define CV_REVERSE_CONNECT_H
 #include <cleave/error.h>
 
-/* "PORT KEY"; the address of the machine is what Slurm says of its srun, or
- * stands behind, after a space. */
-#define CV_CALL_VARIABLE "CLEAVE_CALL"
-#define CV_CALL_FROM "SLURM_LAUNCH_NODE_IPADDR"
-
-enum {
-    CV_CALL_KEY = 32, /* characters                                               */
-    CV_CALL_MS = 5000 /* until a call, or the answer to it, is given up           */
-};
-
-/* The answer to the right key. */
-#define CV_CALL_TAKEN '+'
-
-/* Call back if the environment asks for it, which later processes do not see then. *out is
- * a socket, or -1: nobody asks. */
+/* The worker: connect back if CLEAVE_CALL asks for it, and remove the variable. *out is a socket;
+ * -1: the variable is not set. */
 enum cleave_status cv_call_back(int *out, struct cleave_error *err);
+
+/* The other end: run the command `words` (ended by NULL), which starts a worker elsewhere, until
+ * the worker connects or writes to the standard output of the command. Then copy `in` to the
+ * worker and its answers to `out`, which is closed afterwards, and wait for the command.
+ * *out_status is its exit status, as in a shell. */
+enum cleave_status cv_call_relay(const char *const *words, int in, int out,
+                                 int *out_status, struct cleave_error *err);
 
 #endif

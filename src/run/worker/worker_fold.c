@@ -1,89 +1,407 @@
-/* worker_fold.c -- a worker that keeps its outputs and folds them with those of others.
- * SPDX-License-Identifier: MIT */
+/* worker_fold.c -- a worker that keeps its outputs and folds them with those of other workers.
+ * SPDX-License-Identifier: MIT
+ *
+ * Orders of the master are made one at a time, as soon as all their parts are here. Partial
+ * results travel between workers in frames over one socket; the bridge at its other end
+ * (engine/mpi_bridge.h) delivers a frame by the peer in its head. */
 #include "run/worker/worker_fold.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
-#include "run/wire/fold_frames.h"
-#include "run/worker/worker_folding.h"
-#include "run/worker/worker_rules.h"
+#include "run/fold/fold.h"
+#include "run/worker/worker_internal.h"
+#include "run/worker/worker_partials.h"
 
-/* --- partials ----------------------------------------------------------------------------- */
+enum {
+    ROOM = CV_FRAME_HEAD + CV_FRAME_MOST,
+    TURNS = 8, /* frames sent or received before other watches get a turn */
+};
 
-static bool keep_output(void *context, struct cv_worker *worker, uint64_t chunk,
-                        struct cv_chunk_output *output)
+static const double BEAT_S = 1;
+
+struct cv_fold_order {
+    uint64_t id;
+    uint64_t names[CV_FOLD_MOST];                 /* ids of its parts */
+    struct cv_worker_partial *held[CV_FOLD_MOST]; /* the parts, while it runs */
+    size_t count;
+    uint32_t attempt; /* from 1 */
+    bool off;         /* it was called off */
+    struct cv_fold_order *next;
+};
+
+struct cv_worker_fold {
+    struct cv_worker *worker; /* borrowed: once it is ready */
+    struct cv_worker_partials partials;
+    bool keeps;    /* REDUCE has arrived: outputs are kept */
+    bool stopped;  /* FOLD_STOP has arrived */
+    uint64_t base; /* of the ids of outputs */
+
+    struct cv_slot slot;
+    struct cv_fold_call call;
+    uint32_t retries;
+    struct cv_fold_order *orders, *running; /* owned */
+    struct cv_timer beat;                   /* until the next HEADWAY */
+    struct cv_timer again;                  /* until a process may be started */
+    uint64_t
+        progress; /* grows with bytes to and from peers, and while the command runs */
+
+    int peers; /* borrowed; -1: closed */
+    struct cv_watch watch;
+    unsigned char *in, *out; /* owned: a frame each */
+    size_t nin, nout, sent;
+    bool writing;
+};
+
+static void start_order(struct cv_worker_fold *fold);
+static void start_next(struct cv_worker_fold *fold);
+static void beat(void *context);
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+/* FOLDED or FOLD_FAILED. */
+static void report(struct cv_worker_fold *fold, enum cv_frame_type type, uint64_t bytes,
+                   const char *text)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_number(&packer, fold->running->attempt);
+    if (text != NULL)
+        cv_pack_text(&packer, text);
+    (void)cv_link_send_packed(&fold->worker->link,
+                              &(struct cv_frame_head){ .type = (uint8_t)type,
+                                                       .chunk = fold->running->id,
+                                                       .value = bytes },
+                              &packer);
+}
+
+/* The parts stay until FORGET. */
+static void end_order(struct cv_worker_fold *fold)
+{
+    struct cv_fold_order *order = fold->running;
+
+    fold->running = NULL;
+    for (size_t i = 0; i < order->count; i++)
+        cv_partials_release(&fold->partials, order->held[i]);
+    free(order);
+}
+
+/* The master will end the run, unless it has called the order off. */
+static void give_up(struct cv_worker_fold *fold, const char *text)
+{
+    report(fold, CV_FRAME_FOLD_FAILED, 0, text);
+    end_order(fold);
+}
+
+static void try_again(void *context)
 {
     struct cv_worker_fold *fold = context;
+
+    if (!fold->running->off && !fold->stopped) {
+        start_order(fold);
+        return;
+    }
+    end_order(fold);
+    start_next(fold);
+}
+
+static bool put_off(struct cv_worker_fold *fold, const struct cleave_error *why)
+{
+    struct cv_worker *worker = fold->worker;
+
+    return cv_start_limiter_wait(&worker->limiter, worker->poller, why) &&
+           cv_poller_set(worker->poller, &fold->again, worker->limiter.room_s, try_again,
+                         fold, NULL) == CLEAVE_OK;
+}
+
+static void start_order(struct cv_worker_fold *fold)
+{
+    const struct cv_fold_order *order = fold->running;
+    struct cv_worker *worker = fold->worker;
+    struct cv_taken taken[CV_FOLD_MOST];
+    struct cleave_error err;
+    enum cleave_status status = cv_start_limiter_room(&worker->limiter, &err);
+
+    for (size_t i = 0; i < order->count; i++)
+        taken[i] = order->held[i]->taken;
+    if (status == CLEAVE_OK)
+        status = cv_fold_call_start(&fold->call, &fold->slot, taken, order->count, &err);
+    worker->folding = status == CLEAVE_OK;
+    if (status == CLEAVE_OK)
+        cv_start_limiter_begun(&worker->limiter);
+    else if (!put_off(fold, &err))
+        give_up(fold, err.text);
+}
+
+/* Fills `held`. The id of the first part that is not here; 0: all are. */
+static uint64_t find_missing(const struct cv_worker_fold *fold,
+                             struct cv_fold_order *order)
+{
+    for (size_t i = 0; i < order->count; i++) {
+        order->held[i] = cv_partials_find(&fold->partials, order->names[i]);
+        if (order->held[i] == NULL || !order->held[i]->complete)
+            return order->names[i];
+    }
+    return 0;
+}
+
+/* Start the first order whose parts are here, unless one runs. */
+static void start_next(struct cv_worker_fold *fold)
+{
+    struct cv_fold_order **at = &fold->orders, *order;
+
+    if (fold->running != NULL || fold->stopped)
+        return;
+    while (*at != NULL && find_missing(fold, *at) != 0)
+        at = &(*at)->next;
+    order = *at;
+    if (order == NULL)
+        return;
+    *at = order->next;
+    for (size_t i = 0; i < order->count; i++)
+        order->held[i]->users++;
+    order->attempt = 1;
+    fold->running = order;
+    start_order(fold);
+}
+
+/* Send HEADWAY every second while there is something to make or to give. */
+static void set_beat(struct cv_worker_fold *fold)
+{
+    struct cv_worker *worker = fold->worker;
     struct cleave_error err;
 
-    if (!fold->keeps)
-        return false;
-    if (cv_holding_add(&fold->holding, fold->base + chunk, output, &err) != CLEAVE_OK)
+    if (fold->beat.place != 0 || (fold->running == NULL && fold->orders == NULL &&
+                                  fold->partials.for_peers == NULL))
+        return;
+    if (cv_poller_set(worker->poller, &fold->beat, cv_clock_s() + BEAT_S, beat, fold,
+                      &err) != CLEAVE_OK)
         cv_worker_fail(worker, &err);
+}
+
+static void beat(void *context)
+{
+    struct cv_worker_fold *fold = context;
+    const bool waits = fold->running == NULL && fold->orders != NULL;
+
+    fold->progress += fold->running != NULL;
+    cv_worker_send(fold->worker, CV_FRAME_HEADWAY, 0,
+                   waits ? find_missing(fold, fold->orders) : 0, fold->progress);
+    set_beat(fold);
+}
+
+static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
+{
+    struct cv_worker_fold *fold = context;
+    struct cv_chunk_output *store = slot->store;
+    struct cv_fold_order *order = fold->running;
+    const uint64_t bytes = end == CV_SLOT_DONE ? cv_chunk_output_size(store) : 0;
+    char how[64], text[100];
+    struct cleave_error err;
+
+    slot->store = NULL;
+    fold->worker->folding = false;
+    if (end != CV_SLOT_DONE)
+        cv_chunk_output_drop(store);
+    else if (cv_partials_add(&fold->partials, order->id, store, &err) == CLEAVE_OK)
+        report(fold, CV_FRAME_FOLDED, bytes, NULL);
     else
-        cv_folding_next(fold);
-    return true;
-}
-
-static bool next_frame(struct cv_worker_fold *fold, bool for_master,
-                       struct cv_frame_head *head, unsigned char *payload)
-{
-    struct cleave_error err;
-    bool any;
-
-    if (cv_holding_next(&fold->holding, for_master, head, payload, &any, &err) ==
-        CLEAVE_OK)
-        return any;
-    cv_worker_fail(fold->worker, &err);
-    return false;
-}
-
-static bool more_for_peers(void *context, struct cv_frame_head *head,
-                           unsigned char *payload)
-{
-    struct cv_worker_fold *fold = context;
-
-    if (!next_frame(fold, false, head, payload))
-        return false;
-    fold->livelock += 1 + (uint64_t)head->length;
-    return true;
-}
-
-static bool more_for_master(void *context, struct cv_worker *worker)
-{
-    struct cv_frame_head head;
-
-    if (!next_frame(context, true, &head, worker->bytes))
-        return false;
-    cv_link_send(&worker->link, &head, worker->bytes, head.length);
-    return true;
-}
-
-static void peer_frame(void *context, const struct cv_frame_head *head,
-                       const unsigned char *payload)
-{
-    struct cv_worker_fold *fold = context;
-    struct cleave_error err;
-    bool whole;
-
-    fold->livelock += 1 + (uint64_t)head->length;
-    if (cv_holding_take(&fold->holding, fold->worker->outputs, head, payload, &whole,
-                        &err) != CLEAVE_OK)
         cv_worker_fail(fold->worker, &err);
-    else if (whole)
-        cv_folding_next(fold);
+    if (end == CV_SLOT_DONE || end == CV_SLOT_STOPPED || order->off || fold->stopped) {
+        end_order(fold);
+        start_next(fold);
+    } else if (order->attempt <= fold->retries) {
+        order->attempt++;
+        start_order(fold);
+    } else {
+        cv_slot_describe_end(slot, how, sizeof how);
+        snprintf(text, sizeof text, "the command that reduces %s", how);
+        give_up(fold, text);
+    }
 }
 
-static void peers_broke(void *context, const struct cleave_error *err)
+static void slot_broke(void *context, const struct cleave_error *err)
 {
     struct cv_worker_fold *fold = context;
 
     cv_worker_fail(fold->worker, err);
 }
 
-/* --- the master's words ------------------------------------------------------------------- */
+/* --- the socket to peers ------------------------------------------------------------------ */
+
+static void close_peers(struct cv_worker_fold *fold)
+{
+    if (fold->peers >= 0)
+        cv_poller_remove(fold->worker->poller, &fold->watch);
+    fold->peers = -1;
+}
+
+static void break_peers(struct cv_worker_fold *fold, const struct cleave_error *err)
+{
+    close_peers(fold);
+    cv_worker_fail(fold->worker, err);
+}
+
+static void fail_system(struct cv_worker_fold *fold, const char *what)
+{
+    struct cleave_error err;
+
+    cv_fail(&err, CLEAVE_EENGINE, "cannot %s other workers: %s", what, strerror(errno));
+    break_peers(fold, &err);
+}
+
+static void set_writing(struct cv_worker_fold *fold, bool writing)
+{
+    struct cleave_error err;
+
+    if (fold->peers < 0 || fold->writing == writing)
+        return;
+    fold->writing = writing;
+    if (cv_poller_modify(fold->worker->poller, &fold->watch,
+                         CV_READABLE | (writing ? CV_WRITABLE : 0), &err) != CLEAVE_OK)
+        break_peers(fold, &err);
+}
+
+/* The next frame of a partial result for a peer or the master. False: there is none. */
+static bool next_frame(struct cv_worker_fold *fold, bool for_master,
+                       struct cv_frame_head *head, unsigned char *payload)
+{
+    struct cleave_error err;
+    bool any;
+
+    if (cv_partials_next(&fold->partials, for_master, head, payload, &any, &err) ==
+        CLEAVE_OK)
+        return any;
+    cv_worker_fail(fold->worker, &err);
+    return false;
+}
+
+static bool make_frame(struct cv_worker_fold *fold)
+{
+    struct cv_frame_head head = { .type = 0 };
+
+    if (!next_frame(fold, false, &head, fold->out + CV_FRAME_HEAD))
+        return false;
+    fold->progress += 1 + (uint64_t)head.length;
+    head.checksum = cv_frame_checksum(&head, fold->out + CV_FRAME_HEAD);
+    cv_frame_encode(&head, fold->out);
+    fold->nout = CV_FRAME_HEAD + head.length;
+    fold->sent = 0;
+    return true;
+}
+
+static void write_some(struct cv_worker_fold *fold)
+{
+    for (int turn = 0; turn < TURNS && fold->peers >= 0;) {
+        ssize_t n;
+
+        if (fold->sent == fold->nout) {
+            turn++;
+            if (!make_frame(fold)) {
+                set_writing(fold, false);
+                return;
+            }
+        }
+        n = send(fold->peers, fold->out + fold->sent, fold->nout - fold->sent,
+                 MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n >= 0)
+            fold->sent += (size_t)n;
+        else if (errno == EAGAIN)
+            return;
+        else if (errno != EINTR)
+            fail_system(fold, "send to");
+    }
+}
+
+static void take_partial(struct cv_worker_fold *fold, const struct cv_frame_head *head)
+{
+    struct cleave_error err;
+    bool complete;
+
+    fold->progress += 1 + (uint64_t)head->length;
+    if (cv_partials_take(&fold->partials, fold->worker->outputs, head,
+                         fold->in + CV_FRAME_HEAD, &complete, &err) != CLEAVE_OK)
+        cv_worker_fail(fold->worker, &err);
+    else if (complete)
+        start_next(fold);
+}
+
+/* *out_missing: bytes that the frame lacks; 0: it is complete, and this is its head. */
+static enum cleave_status look(const struct cv_worker_fold *fold, size_t *out_missing,
+                               struct cv_frame_head *head, struct cleave_error *err)
+{
+    *out_missing = CV_FRAME_HEAD - fold->nin;
+    if (fold->nin < CV_FRAME_HEAD)
+        return CLEAVE_OK;
+    CV_TRY(cv_frame_decode(fold->in, head, err));
+    *out_missing = CV_FRAME_HEAD + head->length - fold->nin;
+    if (*out_missing > 0)
+        return CLEAVE_OK;
+    if (cv_frame_checksum(head, fold->in + CV_FRAME_HEAD) != head->checksum)
+        return cv_fail(err, CLEAVE_EINPUT, "a frame of another worker was damaged");
+    return CLEAVE_OK;
+}
+
+/* Take a complete frame. *out_missing: bytes that it or the next one lacks. */
+static bool deliver(struct cv_worker_fold *fold, size_t *out_missing)
+{
+    struct cv_frame_head head;
+    struct cleave_error err;
+
+    if (look(fold, out_missing, &head, &err) != CLEAVE_OK) {
+        break_peers(fold, &err);
+        return false;
+    }
+    if (*out_missing > 0)
+        return true;
+    fold->nin = 0;
+    *out_missing = CV_FRAME_HEAD;
+    take_partial(fold, &head);
+    return fold->peers >= 0;
+}
+
+static void read_some(struct cv_worker_fold *fold)
+{
+    size_t missing;
+
+    /* Bytes that were read are always delivered: the poller does not report them again. */
+    for (int turn = 0; deliver(fold, &missing) && turn < TURNS; turn++) {
+        const ssize_t n = recv(fold->peers, fold->in + fold->nin, missing, MSG_DONTWAIT);
+        struct cleave_error err;
+
+        if (n > 0) {
+            fold->nin += (size_t)n;
+        } else if (n == 0) {
+            cv_fail(&err, CLEAVE_ECLOSED, "the other workers cannot be reached any more");
+            break_peers(fold, &err);
+            return;
+        } else if (errno == EAGAIN) {
+            return;
+        } else if (errno != EINTR) {
+            fail_system(fold, "hear");
+            return;
+        }
+    }
+}
+
+static void peers_ready(void *context, unsigned events)
+{
+    struct cv_worker_fold *fold = context;
+
+    if (events & CV_READABLE)
+        read_some(fold);
+    if (fold->peers >= 0 && fold->writing && (events & CV_WRITABLE))
+        write_some(fold);
+}
+
+static const struct cv_slot_events slot_events = { .ended = slot_ended,
+                                                   .broke = slot_broke };
+
+/* --- frames of the master ----------------------------------------------------------------- */
 
 static enum cleave_status take_reduce(struct cv_worker_fold *fold,
                                       const struct cv_frame_head *head,
@@ -98,22 +416,32 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
 
     if (!cv_unpack_good(&unpacker))
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces");
-    CV_TRY(cv_folding_begin(fold, text, timeout_s, err));
+    fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
+    CV_TRY(cv_fold_call_prepare(&fold->call, err));
+    cv_ordered_output_expect_taking(worker->outputs);
+    if (cv_fold_takes_files(text) && !cv_ordered_output_separate(worker->outputs))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected the command that reduces before there are outputs");
+    cv_slot_init(&fold->slot);
+    fold->slot.poller = worker->poller;
+    fold->slot.outputs = worker->outputs;
+    fold->slot.timeout_s = timeout_s;
+    fold->slot.events = &slot_events;
+    fold->slot.context = fold;
     fold->retries = (uint32_t)retries;
     fold->base = head->value;
     fold->keeps = true;
     return CLEAVE_OK;
 }
 
-/* Whether a partial of that name is here or is to be made. */
-static bool is_known(const struct cv_worker_fold *fold, uint64_t id)
+/* The order with this id, or the pointer after the last order. */
+static struct cv_fold_order **find_order(struct cv_worker_fold *fold, uint64_t id)
 {
-    const struct cv_fold_order *order = fold->orders;
+    struct cv_fold_order **at = &fold->orders;
 
-    while (order != NULL && order->id != id)
-        order = order->next;
-    return order != NULL || (fold->running != NULL && fold->running->id == id) ||
-           cv_holding_find(&fold->holding, id) != NULL;
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    return at;
 }
 
 static enum cleave_status take_fold(struct cv_worker_fold *fold,
@@ -122,7 +450,8 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
                                     struct cleave_error *err)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
-    struct cv_fold_order **at = &fold->orders, *order = calloc(1, sizeof *order);
+    struct cv_fold_order **at = find_order(fold, head->chunk);
+    struct cv_fold_order *order = calloc(1, sizeof *order);
 
     if (order == NULL)
         return cv_fail_memory(err, "the reduction");
@@ -136,21 +465,34 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
         return cv_fail(err, CLEAVE_EINPUT, "expected 2 to %d partial results to reduce",
                        (int)CV_FOLD_MOST);
     }
-    if (is_known(fold, order->id)) {
+    if (*at != NULL || (fold->running != NULL && fold->running->id == order->id) ||
+        cv_partials_find(&fold->partials, order->id) != NULL) {
         free(order);
         return cv_fail(err, CLEAVE_EINPUT, "was told twice to make a partial result");
     }
-    while (*at != NULL)
-        at = &(*at)->next;
     *at = order;
-    cv_folding_next(fold);
-    cv_folding_tell(fold);
+    start_next(fold);
+    set_beat(fold);
     return CLEAVE_OK;
 }
 
-static enum cleave_status give(struct cv_worker_fold *fold,
-                               const struct cv_frame_head *head,
-                               const unsigned char *payload, struct cleave_error *err)
+static void take_fold_off(struct cv_worker_fold *fold, uint64_t id)
+{
+    struct cv_fold_order **at = find_order(fold, id), *order = *at;
+
+    if (fold->running != NULL && fold->running->id == id) {
+        fold->running->off = true;
+        cv_slot_stop(&fold->slot);
+    } else if (order != NULL) { /* else it was made: the master will decide */
+        *at = order->next;
+        free(order);
+    }
+}
+
+static enum cleave_status take_give(struct cv_worker_fold *fold,
+                                    const struct cv_frame_head *head,
+                                    const unsigned char *payload,
+                                    struct cleave_error *err)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     const uint64_t name = cv_unpack_number(&unpacker);
@@ -158,9 +500,9 @@ static enum cleave_status give(struct cv_worker_fold *fold,
     if (!cv_unpack_good(&unpacker))
         return cv_fail(err, CLEAVE_EINPUT, "expected the name of a partial result");
     CV_TRY(
-        cv_holding_send(&fold->holding, head->chunk, (uint32_t)head->value, name, err));
-    cv_peer_port_wake(&fold->port);
-    cv_folding_tell(fold);
+        cv_partials_send(&fold->partials, head->chunk, (uint32_t)head->value, name, err));
+    set_writing(fold, true);
+    set_beat(fold);
     return CLEAVE_OK;
 }
 
@@ -176,24 +518,51 @@ static void master_frame(void *context, struct cv_worker *worker,
     if (head->type == CV_FRAME_REDUCE) {
         status = take_reduce(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_GIVE) {
-        status = give(fold, head, payload, &err);
+        status = take_give(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_FETCH) {
-        status = cv_holding_send(&fold->holding, head->chunk, 0, head->chunk, &err);
+        status = cv_partials_send(&fold->partials, head->chunk, 0, head->chunk, &err);
         cv_link_wake(&worker->link);
     } else if (head->type == CV_FRAME_FOLD) {
         status = take_fold(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_FOLD_OFF) {
-        cv_folding_call_off(fold, head->chunk);
+        take_fold_off(fold, head->chunk);
     } else if (head->type == CV_FRAME_FORGET) {
-        status = cv_holding_forget(&fold->holding, head->chunk, &err);
+        status = cv_partials_forget(&fold->partials, head->chunk, &err);
     } else if (head->type == CV_FRAME_FOLD_STOP) {
-        cv_folding_stop(fold);
+        fold->stopped = true;
+        if (fold->running != NULL)
+            cv_slot_stop(&fold->slot);
     }
     if (status != CLEAVE_OK)
         cv_worker_fail(worker, &err);
 }
 
-/* --- the whole ---------------------------------------------------------------------------- */
+/* --- callbacks of the worker -------------------------------------------------------------- */
+
+static bool keep_output(void *context, struct cv_worker *worker, uint64_t chunk,
+                        struct cv_chunk_output *output)
+{
+    struct cv_worker_fold *fold = context;
+    struct cleave_error err;
+
+    if (!fold->keeps)
+        return false;
+    if (cv_partials_add(&fold->partials, fold->base + chunk, output, &err) != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
+    else
+        start_next(fold);
+    return true;
+}
+
+static bool send_to_master(void *context, struct cv_worker *worker)
+{
+    struct cv_frame_head head;
+
+    if (!next_frame(context, true, &head, worker->bytes))
+        return false;
+    cv_link_send(&worker->link, &head, worker->bytes, head.length);
+    return true;
+}
 
 static enum cleave_status worker_ready(void *context, struct cv_worker *worker,
                                        struct cleave_error *err)
@@ -201,24 +570,41 @@ static enum cleave_status worker_ready(void *context, struct cv_worker *worker,
     struct cv_worker_fold *fold = context;
 
     fold->worker = worker;
-    fold->port.poller = worker->poller;
-    fold->port.frame = peer_frame;
-    fold->port.more = more_for_peers;
-    fold->port.broke = peers_broke;
-    fold->port.context = fold;
-    return cv_peer_port_open(&fold->port, fold->peers, err);
+    fold->in = malloc(ROOM);
+    fold->out = malloc(ROOM);
+    if (fold->in == NULL || fold->out == NULL)
+        return cv_fail_memory(err, "frames");
+    return cv_poller_add(worker->poller, &fold->watch, fold->peers, CV_READABLE,
+                         peers_ready, fold, err);
 }
 
-/* Before the worker and its stores go. */
+/* Before the worker and its stores are released. */
 static void worker_done(void *context, struct cv_worker *worker)
 {
     struct cv_worker_fold *fold = context;
 
     (void)worker;
-    cv_peer_port_close(&fold->port);
-    cv_folding_done(fold);
+    if (fold->worker != NULL) {
+        close_peers(fold);
+        cv_poller_cancel(fold->worker->poller, &fold->beat);
+        cv_poller_cancel(fold->worker->poller, &fold->again);
+    }
+    free(fold->in);
+    free(fold->out);
+    fold->in = fold->out = NULL;
+    if (fold->slot.poller != NULL)
+        cv_slot_done(&fold->slot);
+    cv_fold_call_done(&fold->call);
+    while (fold->orders != NULL) {
+        struct cv_fold_order *order = fold->orders;
+
+        fold->orders = order->next;
+        free(order);
+    }
+    free(fold->running);
+    fold->running = NULL;
     fold->keeps = false;
-    cv_holding_done(&fold->holding);
+    cv_partials_done(&fold->partials);
 }
 
 enum cleave_status cv_worker_fold_new(int peers, struct cv_worker_fold **out,
@@ -229,7 +615,6 @@ enum cleave_status cv_worker_fold_new(int peers, struct cv_worker_fold **out,
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
     fold->peers = peers;
-    fold->port.fd = -1;
     *out = fold;
     return CLEAVE_OK;
 }
@@ -245,6 +630,6 @@ void cv_worker_fold_attach(struct cv_worker_fold *fold, struct cv_worker_options
     options->ready = worker_ready;
     options->done = worker_done;
     options->keep = keep_output;
-    options->more = more_for_master;
+    options->more = send_to_master;
     options->context = fold;
 }

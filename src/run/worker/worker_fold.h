@@ -1,7 +1,5 @@
-/* worker_fold.h -- a worker that keeps its outputs and folds them with those of others.
- * SPDX-License-Identifier: MIT
- *
- * The frames are those of fold_frames.h; its functions fit struct cv_worker_options. */
+/* worker_fold.h -- a worker that keeps its outputs and folds them with those of other workers.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_WORKER_FOLD_H
 #define CV_WORKER_FOLD_H
 #include "run/worker/worker_serve.h"
@@ -12,7 +10,7 @@ struct cv_worker_fold;
 enum cleave_status cv_worker_fold_new(int peers, struct cv_worker_fold **out,
                                       struct cleave_error *err);
 void cv_worker_fold_free(struct cv_worker_fold *fold);
-/* Let the worker that these options are for do it. */
+/* Set the callbacks of the options. */
 void cv_worker_fold_attach(struct cv_worker_fold *fold,
                            struct cv_worker_options *options);
 

@@ -1,23 +1,169 @@
-/* worker_item.c -- items at a worker: their files come and go with them.
- * SPDX-License-Identifier: MIT */
-#include "run/worker/worker_item.h"
-
+/* worker_item.c -- items at a worker: their commands, files and directory.
+ * SPDX-License-Identifier: MIT
+ *
+ * A host may be this machine or share its disk: a file in the directory of the job may be the
+ * very file that is sent. Only files that did not exist before are cleaned up. */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cleave/execute.h>
-
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "run/common/transfer.h"
+#include "run/worker/worker_internal.h"
 
-/* Bytes that are copied at a time, and between two signs of life. */
-enum { SOME = 128 * 1024, LONG_WAY = 64 << 20 };
+enum {
+    SOME = 128 * 1024,   /* bytes copied at a time */
+    LONG_WAY = 64 << 20, /* bytes copied between two frames to the master */
+    OPEN_FOLDERS = 16,
+};
 
-/* --- its command -------------------------------------------------------------------------- */
+bool cv_worker_item_unseen(const struct cv_task *task)
+{
+    return task->item != NULL && task->item->unseen;
+}
+
+/* The name is valid and does not leave the directory. The master has checked it, but this worker
+ * does not rely on that. */
+static bool is_safe(const char *name)
+{
+    const char *there;
+
+    return cv_item_transfer_name(name, &there, NULL) == CLEAVE_OK && there == name;
+}
+
+static enum cleave_status read_message(struct cv_task *task, struct cleave_error *err)
+{
+    struct cv_task_item *item = task->item;
+    const struct cv_item_message *message = &item->message;
+    const struct cv_range head = task->piece.header;
+    const uint64_t length = head.end - head.begin;
+    unsigned char *bytes, end = 0;
+    uint64_t sum = 1;
+    bool good;
+
+    bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
+                                        : NULL;
+    item->bytes = task->piece.body;
+    item->fd = task->piece.fd;
+    good = bytes != NULL &&
+           pread(item->fd, bytes, (size_t)length, (off_t)head.begin) == (ssize_t)length &&
+           cv_unpack_item(bytes, (size_t)length, &item->arena, &item->message) &&
+           item->bytes.end > item->bytes.begin &&
+           pread(item->fd, &end, 1, (off_t)item->bytes.end - 1) == 1;
+    for (uint64_t i = 0; good && i < message->nfiles; i++) {
+        sum += message->files[i].travels ? message->files[i].size : 0;
+        good = is_safe(message->files[i].name);
+    }
+    for (size_t i = 0; good && message->returns[i] != NULL; i++)
+        good = message->fault[0] != '\0' || is_safe(message->returns[i]);
+    if (!good || sum != item->bytes.end - item->bytes.begin ||
+        (end != CV_ITEM_GOOD && end != CV_ITEM_BAD))
+        return cv_fail(err, CLEAVE_EINPUT, "expected an item, got something else");
+    item->bad = end == CV_ITEM_BAD;
+    return CLEAVE_OK;
+}
+
+bool cv_worker_same_file(int fd, const struct cv_remote_file *file, char *why,
+                         size_t size)
+{
+    struct cv_content_hash ends;
+    struct stat facts;
+
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
+        snprintf(why, size, "%s is no regular file", file->path);
+    else if ((uint64_t)facts.st_size != file->size ||
+             cv_stat_mtime_ns(&facts) != file->mtime_ns)
+        snprintf(why, size, "%s has another size or was changed at another time",
+                 file->path);
+    else if (cv_remote_ends(fd, file->size, file->path, &ends, NULL) != CLEAVE_OK ||
+             !cv_content_hash_equal(ends, file->ends))
+        snprintf(why, size, "%s begins or ends with other bytes", file->path);
+    else
+        return true;
+    return false;
+}
+
+static bool is_here(const struct cv_item_message_file *file)
+{
+    const int fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool same =
+        fd >= 0 &&
+        cv_worker_same_file(fd,
+                            &(struct cv_remote_file){ .path = file->name,
+                                                      .size = file->size,
+                                                      .mtime_ns = file->mtime_ns,
+                                                      .ends = file->ends },
+                            NULL, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* --- names of files ----------------------------------------------------------------------- */
+
+static size_t find_name(const struct cv_names *names, const char *name)
+{
+    size_t i = 0;
+
+    while (i < names->count && strcmp(names->items[i], name) != 0)
+        i++;
+    return i;
+}
+
+static enum cleave_status add_name(struct cv_names *names, const char *name,
+                                   struct cleave_error *err)
+{
+    char *copy = strdup(name);
+
+    if (copy == NULL || !CV_ROOM(names->items, &names->room, names->count + 1)) {
+        free(copy);
+        return cv_fail_memory(err, "the files of items");
+    }
+    names->items[names->count++] = copy;
+    return CLEAVE_OK;
+}
+
+static void free_names(struct cv_names *names)
+{
+    while (names->count > 0)
+        free(names->items[--names->count]);
+    free(names->items);
+    *names = (struct cv_names){ .items = NULL };
+}
+
+/* A file of this name is about to be written: it will be cleaned up if it does not exist. */
+static enum cleave_status claim(struct cv_worker *worker, const char *name,
+                                struct cleave_error *err)
+{
+    struct cv_names *created = &worker->created;
+    struct stat facts;
+
+    if (!worker->job.cleanup || find_name(created, name) < created->count ||
+        lstat(name, &facts) == 0)
+        return CLEAVE_OK;
+    return add_name(created, name, err);
+}
+
+static void remove_created(struct cv_worker *worker, const char *name)
+{
+    struct cv_names *created = &worker->created;
+    const size_t at = find_name(created, name);
+
+    if (at == created->count)
+        return;
+    cv_item_transfer_remove(name);
+    free(created->items[at]);
+    created->items[at] = created->items[--created->count];
+}
+
+/* --- commands ----------------------------------------------------------------------- */
 
 static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
@@ -45,7 +191,7 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
     return CLEAVE_OK;
 }
 
-/* A file without a name; it goes back with the others. */
+/* Standard error goes to a file without a name, which is returned with the others. */
 static enum cleave_status open_errors(void *context, uint64_t item, int *out,
                                       struct cleave_error *err)
 {
@@ -75,7 +221,7 @@ void cv_worker_item_seat(struct cv_worker *worker, struct cv_slot *slot)
     if (worker->items == NULL)
         worker->items = cv_array(&worker->arena, 1, sizeof none);
     if (worker->items == NULL)
-        return; /* every item fails then, for want of memory */
+        return; /* cv_worker_item_open fails */
     *worker->items = (struct cleave_items){ .words = get_words,
                                             .errors = open_errors,
                                             .context = worker };
@@ -83,18 +229,14 @@ void cv_worker_item_seat(struct cv_worker *worker, struct cv_slot *slot)
     slot->items = worker->items;
 }
 
-/* --- its files come ----------------------------------------------------------------------- */
+/* --- files that arrive -------------------------------------------------------------- */
 
-/* One that is there already, as it was sent, may be that very file: it stays as it is. */
 static enum cleave_status put_file(struct cv_worker *worker,
                                    const struct cv_task_item *item,
                                    const struct cv_item_message_file *file, uint64_t at,
                                    struct cleave_error *err)
 {
-    if (worker->job.cleanup)
-        CV_TRY(cv_created_files_claim(&worker->ours, file->name, err));
-    if (!cv_created_files_has(&worker->ours, file->name) && cv_worker_item_is_here(file))
-        return CLEAVE_OK;
+    CV_TRY(claim(worker, file->name, err));
     return cv_item_transfer_put(file->name,
                                 &(struct cv_item_transfer_file){
                                     .fd = item->fd,
@@ -106,7 +248,7 @@ static enum cleave_status put_file(struct cv_worker *worker,
                                 err);
 }
 
-/* Files [first, last) of the parcel. */
+/* Write or check the files [first, last) of the message. */
 static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *item,
                                 uint64_t first, uint64_t last, struct cleave_error *err)
 {
@@ -117,14 +259,14 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
 
         if (i >= first && file->travels)
             CV_TRY(put_file(worker, item, file, at, err));
-        else if (i >= first && !cv_worker_item_is_here(file)) {
+        else if (i >= first && !is_here(file)) {
             item->unseen = true;
             return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
                            file->name);
         }
         at += file->travels ? file->size : 0;
         since += i >= first && file->travels ? file->size : 0;
-        if (since > LONG_WAY) { /* the master should not take this worker for dead */
+        if (since > LONG_WAY) { /* a sign of life for the master */
             cv_worker_send(worker, CV_FRAME_PING, 0, 0, 0);
             since = 0;
         }
@@ -132,37 +274,20 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
     return CLEAVE_OK;
 }
 
-/* Files for all items stay until the end. */
-static enum cleave_status remember_base(struct cv_worker *worker,
-                                        const struct cv_task_item *item,
-                                        struct cleave_error *err)
-{
-    const uint64_t count = item->message.nbase;
-
-    if (!CV_ROOM(worker->base, &worker->base_room, worker->nbase + (size_t)count + 1))
-        return cv_fail_memory(err, "the files for all items");
-    for (uint64_t i = 0; i < count; i++) {
-        if (!item->message.files[i].travels)
-            continue;
-        worker->base[worker->nbase] = strdup(item->message.files[i].name);
-        if (worker->base[worker->nbase] == NULL)
-            return cv_fail_memory(err, "the files for all items");
-        worker->nbase++;
-    }
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task *task,
                                        struct cleave_error *err)
 {
-    struct cv_task_item *item = task->item = calloc(1, sizeof *task->item);
+    struct cv_task_item *item = calloc(1, sizeof *item);
     enum cleave_status status;
 
-    if (item == NULL || worker->items == NULL)
+    if (item == NULL)
         return cv_fail_memory(err, "an item");
+    task->item = item;
     item->errors = -1;
     cv_arena_init(&item->arena);
-    CV_TRY(cv_worker_item_read(task, err));
+    if (worker->items == NULL)
+        return cv_fail_memory(err, "an item");
+    CV_TRY(read_message(task, err));
     task->piece = (struct cv_piece){ .begin = item->message.item,
                                      .end = item->message.item + 1,
                                      .name = "the item",
@@ -170,7 +295,9 @@ enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task 
                                      .mate_fd = -1 };
     if (item->bad || item->message.nbase == 0)
         return CLEAVE_OK;
-    CV_TRY(remember_base(worker, item, err));
+    for (uint64_t i = 0; i < item->message.nbase; i++) /* kept until the job ends */
+        if (item->message.files[i].travels)
+            CV_TRY(add_name(&worker->base, item->message.files[i].name, err));
     status = place(worker, item, 0, item->message.nbase, err);
     return item->unseen ? CLEAVE_OK : status;
 }
@@ -182,7 +309,7 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
 
     worker->seats[task->seat].slot.told = (const char *const *)item->message.told;
     if (item->placed)
-        return CLEAVE_OK; /* it had to wait for room */
+        return CLEAVE_OK; /* it had to wait for a process */
     if (item->message.fault[0] != '\0')
         return cv_fail(err, CLEAVE_EINPUT, "%.250s", item->message.fault);
     if (item->bad)
@@ -191,12 +318,12 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
         return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
                        item->message.files[0].name);
     item->placed = true;
-    for (size_t i = 0; worker->job.cleanup && item->message.returns[i] != NULL; i++)
-        CV_TRY(cv_created_files_claim(&worker->ours, item->message.returns[i], err));
+    for (size_t i = 0; item->message.returns[i] != NULL; i++)
+        CV_TRY(claim(worker, item->message.returns[i], err));
     return place(worker, item, item->message.nbase, item->message.nfiles, err);
 }
 
-/* --- and go ------------------------------------------------------------------------------- */
+/* --- files that return -------------------------------------------------------------- */
 
 static enum cleave_status keep_bytes(struct cv_worker *worker, int fd, uint64_t size,
                                      struct cv_chunk_output *to, struct cleave_error *err)
@@ -223,7 +350,7 @@ static enum cleave_status keep_bytes(struct cv_worker *worker, int fd, uint64_t 
     return status;
 }
 
-/* Standard error and files: open them, say what they are, and keep their bytes. */
+/* Describe standard error and files in task->back, followed by their bytes. */
 static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *task,
                                      int *fds, struct cv_item_message_back *back,
                                      struct cleave_error *err)
@@ -241,8 +368,7 @@ static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *t
             .name = "",
             .size = (uint64_t)facts.st_size,
             .mode = facts.st_mode & 0777,
-            .mtime_ns =
-                (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec,
+            .mtime_ns = cv_stat_mtime_ns(&facts),
             .travels = true,
         };
     }
@@ -305,7 +431,7 @@ static bool has_file(const struct cv_task *task, const char *name)
     return false;
 }
 
-/* Whether somebody else works with it: then it is removed with the last of them. */
+/* Another item uses the file, or all of them: it will be removed with the last one. */
 static bool is_used(const struct cv_worker *worker, const struct cv_task *by,
                     const char *name)
 {
@@ -316,23 +442,20 @@ static bool is_used(const struct cv_worker *worker, const struct cv_task *by,
             has_file(task, name))
             return true;
     }
-    for (size_t i = 0; i < worker->nbase; i++)
-        if (strcmp(worker->base[i], name) == 0)
-            return true;
-    return false;
+    return find_name(&worker->base, name) < worker->base.count;
 }
 
-/* What was sent for it, and what has gone back; but nothing that was here before. */
+/* Files that were sent or returned, except those that existed before. */
 static void remove_files(struct cv_worker *worker, struct cv_task *task)
 {
     const struct cv_task_item *item = task->item;
 
     for (size_t i = 0; item->message.returns[i] != NULL; i++)
         if (!is_used(worker, task, item->message.returns[i]))
-            cv_created_files_remove(&worker->ours, item->message.returns[i]);
+            remove_created(worker, item->message.returns[i]);
     for (uint64_t i = item->message.nbase; i < item->message.nfiles; i++)
         if (!is_used(worker, task, item->message.files[i].name))
-            cv_created_files_remove(&worker->ours, item->message.files[i].name);
+            remove_created(worker, item->message.files[i].name);
 }
 
 enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,
@@ -349,4 +472,81 @@ enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *
     if (worker->job.cleanup)
         remove_files(worker, task);
     return status;
+}
+
+/* --- the directory ------------------------------------------------------------------ */
+
+/* The directory "..." is a new one. */
+static enum cleave_status make_own(struct cv_worker *worker, struct cleave_error *err)
+{
+    const char *home = getenv("HOME");
+
+    if (asprintf(&worker->own_folder, "%s/.cache/cleave/work-XXXXXX",
+                 home != NULL && home[0] != '\0' ? home : ".") < 0) {
+        worker->own_folder = NULL;
+        return cv_fail_memory(err, "a folder");
+    }
+    CV_TRY(cv_folders_make(worker->own_folder, err));
+    if (mkdtemp(worker->own_folder) == NULL || chdir(worker->own_folder) != 0)
+        return cv_fail(err, CLEAVE_EINPUT, "cannot make a folder like %s: %s",
+                       worker->own_folder, strerror(errno));
+    return CLEAVE_OK;
+}
+
+/* "~/" is the home directory. */
+static char *expand(const char *name)
+{
+    const char *home = getenv("HOME");
+    char *path;
+
+    if (strncmp(name, "~/", 2) != 0 || home == NULL)
+        return strdup(name);
+    return asprintf(&path, "%s/%s", home, name + 2) < 0 ? NULL : path;
+}
+
+enum cleave_status cv_worker_enter(struct cv_worker *worker, struct cleave_error *err)
+{
+    const char *name = worker->job.directory;
+    enum cleave_status status = CLEAVE_OK;
+    char *path, *inside;
+
+    if (name[0] == '\0')
+        return CLEAVE_OK;
+    if (worker->job.items && strcmp(name, "...") == 0)
+        return make_own(worker, err);
+    path = expand(name);
+    if (path == NULL || asprintf(&inside, "%s/x", path) < 0) {
+        free(path);
+        return cv_fail_memory(err, "a folder");
+    }
+    if (worker->job.items)
+        status = cv_folders_make(inside, err);
+    if (status == CLEAVE_OK && chdir(path) != 0)
+        status =
+            cv_fail(err, CLEAVE_EINPUT, "cannot work in %s: %s", path, strerror(errno));
+    free(inside);
+    free(path);
+    return status;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind,
+                      struct FTW *where)
+{
+    (void)facts;
+    (void)kind;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void cv_worker_clean(struct cv_worker *worker)
+{
+    for (size_t i = worker->base.count; i-- > 0;)
+        remove_created(worker, worker->base.items[i]);
+    free_names(&worker->base);
+    free_names(&worker->created);
+    if (worker->own_folder != NULL && worker->job.cleanup && chdir("/") == 0)
+        (void)nftw(worker->own_folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    free(worker->own_folder);
+    worker->own_folder = NULL;
 }

@@ -1,18 +1,139 @@
-/* worker_output.c -- what becomes of a piece whose command has ended.
- * SPDX-License-Identifier: MIT
+/* worker_output.c -- outputs of pieces, on their way to the master. SPDX-License-Identifier: MIT
  *
- * Its output is kept here for a fold, or sent. */
-#include <stdlib.h>
+ * While a command runs, complete lines of its output are sent if the job asks for lines. Else the
+ * master asks for the one output that it would write next (SHOW): all bytes of it are sent once
+ * the command has run for CV_EARLY_MOMENT_S. The rest is sent when the command has ended, or kept
+ * for a fold. Bytes that the link cannot take wait in their store. */
 
 #include "base/fail.h"
-#include "run/worker/worker_item.h"
+#include "run/worker/worker_internal.h"
 
-/* Bytes hashed between two signs of life. */
-enum { HASHED = 64 << 20 };
+/* Bytes of output in a frame. On a slow link other frames get their turn, and only a complete
+ * frame is a sign of life. */
+enum { FRAME_SLOW = 32 * 1024, FRAME_FIRST = 64 * 1024, FRAME_FAST = 256 * 1024 };
+static const double SLOW_BPS = 10e6;
 
-/* --- its input ---------------------------------------------------------------------------- */
+enum { HASHED = 64 << 20 }; /* bytes hashed between two frames to the master */
 
-/* Long ones take their time: the master should not take this worker for dead. */
+static size_t frame_size(const struct cv_link *link)
+{
+    const size_t fits = cv_link_fits(link);
+
+    if (link->channel != NULL)
+        return fits < FRAME_FAST ? fits : FRAME_FAST;
+    if (!(link->other_Bps > 0))
+        return FRAME_FIRST;
+    return link->other_Bps < SLOW_BPS ? FRAME_SLOW : FRAME_FAST;
+}
+
+void cv_worker_wrote(void *context, struct cv_slot *slot)
+{
+    struct cv_worker *worker = context;
+    const struct cv_task *task = worker->seats[slot->worker].tasks.first;
+
+    if (worker->job.lines || (task != NULL && task->shown))
+        cv_link_wake(&worker->link);
+}
+
+void cv_worker_show(struct cv_worker *worker, struct cv_task *task)
+{
+    if (!worker->job.early || worker->options->keep != NULL)
+        return; /* not announced in the job, or outputs are kept */
+    task->shown = worker->shows = true;
+    cv_link_wake(&worker->link);
+}
+
+static void ripened(void *context)
+{
+    struct cv_worker *worker = context;
+
+    cv_link_wake(&worker->link);
+}
+
+/* The command has run for a moment; if not, a timer wakes the link. */
+static bool is_ripe(struct cv_worker *worker, const struct cv_worker_slot *seat)
+{
+    const double due_s = seat->slot.start_s + CV_EARLY_MOMENT_S;
+    struct cleave_error ignored; /* the next output wakes the link */
+
+    if (cv_clock_s() >= due_s)
+        return true;
+    if (worker->ripens.place == 0)
+        (void)cv_poller_set(worker->poller, &worker->ripens, due_s, ripened, worker,
+                            &ignored);
+    return false;
+}
+
+/* An open piece without input may be started again elsewhere: its output must not be
+ * seen. */
+static bool may_speak(const struct cv_worker_slot *seat)
+{
+    const struct cv_task *task = seat->tasks.first;
+
+    return seat->slot.busy && seat->slot.store != NULL && task != NULL && task->running &&
+           (!task->open || task->piece.body.end > task->piece.body.begin);
+}
+
+static void send_output(struct cv_worker *worker, struct cv_task *task,
+                        enum cv_frame_type type, uint64_t value, const void *bytes,
+                        size_t length)
+{
+    struct cv_frame_head head = { .type = (uint8_t)type,
+                                  .length = (uint32_t)length,
+                                  .peer = task->seat,
+                                  .chunk = task->chunk,
+                                  .value = value };
+
+    head.checksum = cv_frame_checksum(&head, bytes);
+    task->end.output_sum = cv_frame_sum(task->end.output_sum, &head);
+    cv_link_send_summed(&worker->link, &head, bytes);
+}
+
+/* Read output of the seat that may be sent now into worker->bytes. */
+static enum cleave_status read_some(struct cv_worker *worker,
+                                    const struct cv_worker_slot *seat, size_t *out_length,
+                                    struct cleave_error *err)
+{
+    const size_t max = frame_size(&worker->link);
+
+    *out_length = 0;
+    if (!may_speak(seat))
+        return CLEAVE_OK;
+    if (worker->job.lines)
+        return cv_chunk_output_read_some(seat->slot.store, worker->bytes, max, out_length,
+                                         err);
+    return seat->tasks.first->shown && is_ripe(worker, seat)
+               ? cv_chunk_output_read_some(seat->slot.store, worker->bytes, max,
+                                           out_length, err)
+               : CLEAVE_OK;
+}
+
+static bool send_lines(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; (worker->job.lines || worker->shows) && i < worker->nseats;
+         i++) {
+        const uint32_t at = (worker->turn + i) % worker->nseats;
+        const struct cv_worker_slot *seat = &worker->seats[at];
+        struct cv_task *task = seat->tasks.first;
+        struct cleave_error err;
+        size_t length;
+
+        if (read_some(worker, seat, &length, &err) != CLEAVE_OK) {
+            cv_worker_fail(worker, &err);
+            return false;
+        }
+        if (length == 0)
+            continue;
+        send_output(worker, task, CV_FRAME_LINES, task->lined, worker->bytes, length);
+        task->lined += length;
+        worker->turn = at + 1;
+        return true;
+    }
+    return false;
+}
+
+/* --- after the command -------------------------------------------------------------- */
+
 static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part part,
                                      struct cleave_error *err)
 {
@@ -30,7 +151,7 @@ static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part pa
     return CLEAVE_OK;
 }
 
-/* The hash of what the command was given, if the master cannot know it. */
+/* The hash of the bytes for the command, unless the master has sent these bytes. */
 static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *task,
                                      struct cleave_error *err)
 {
@@ -66,27 +187,6 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
     return CLEAVE_OK;
 }
 
-/* --- its output --------------------------------------------------------------------------- */
-
-static void pack_end(struct cv_packer *packer, const struct cv_task *task)
-{
-    struct cv_remote_end end = task->end;
-
-    end.fault = task->fault;
-    cv_pack_end(packer, &end);
-}
-
-/* Over the link, in its turn. */
-static void send_bytes(struct cv_worker *worker, struct cv_task *task)
-{
-    if (task->output != NULL)
-        cv_chunk_output_close(task->output);
-    if (task->back != NULL)
-        cv_chunk_output_close(task->back);
-    cv_tasks_add(&worker->outgoing, task);
-    cv_link_wake(&worker->link);
-}
-
 void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
 {
     struct cleave_error err;
@@ -101,8 +201,8 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     cv_chunk_output_drop(task->mates);
     task->spool = task->mates = NULL;
     cv_close(&task->file);
-    /* What an item wrote before it failed is all that there will be of it; and of lines some may
-     * be gone, or of one that is shown. */
+    /* Drop the output of a failed piece, unless it is an item or a part of it was
+     * sent. */
     if (task->output != NULL &&
         (task->item == NULL && !worker->job.lines && task->lined == 0
              ? task->end.flags
@@ -120,40 +220,43 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
         task->output = NULL;
     cv_worker_send(worker, CV_FRAME_COMPUTED, task->seat, task->chunk,
                    (uint64_t)(1e6 * task->end.compute_s));
-    send_bytes(worker, task);
+    if (task->output != NULL)
+        cv_chunk_output_close(task->output);
+    if (task->back != NULL)
+        cv_chunk_output_close(task->back);
+    cv_tasks_add(&worker->outgoing, task);
+    cv_link_wake(&worker->link);
 }
 
 void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
 {
+    const struct cv_frame_head head = { .type = CV_FRAME_END,
+                                        .peer = task->seat,
+                                        .chunk = task->chunk };
+    struct cv_remote_end end = task->end;
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cleave_error err;
 
-    pack_end(&packer, task);
-    if (packer.failed) {
+    end.fault = task->fault;
+    cv_pack_end(&packer, &end);
+    if (!cv_link_send_packed(&worker->link, &head, &packer)) {
         cv_fail_memory(&err, "a frame");
         cv_worker_fail(worker, &err);
-    } else {
-        cv_link_send(&worker->link,
-                     &(struct cv_frame_head){
-                         .type = CV_FRAME_END, .peer = task->seat, .chunk = task->chunk },
-                     packer.bytes, packer.length);
     }
-    cv_pack_done(&packer);
 }
 
 bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
-    const size_t max = cv_worker_frame_size(&worker->link);
-    struct cv_frame_head head;
+    const size_t max = frame_size(&worker->link);
     const void *bytes = NULL;
     size_t length = 0;
     struct cleave_error err;
 
-    /* Neither waits for all of the other. */
+    /* Lines and outputs take turns. */
     worker->lines_next = !worker->lines_next;
-    if ((task == NULL || worker->lines_next) && cv_worker_lines(worker))
+    if ((task == NULL || worker->lines_next) && send_lines(worker))
         return true;
     if (task == NULL)
         return worker->options->more != NULL &&
@@ -165,7 +268,7 @@ bool cv_worker_more(void *context)
         return false;
     }
     if (length == 0 && task->back != NULL) {
-        cv_chunk_output_drop(task->output); /* that was all of it */
+        cv_chunk_output_drop(task->output); /* all of it was sent */
         task->output = task->back;
         task->back = NULL;
         task->behind = true;
@@ -177,13 +280,6 @@ bool cv_worker_more(void *context)
         cv_task_free(task);
         return true;
     }
-    head = (struct cv_frame_head){ .type = CV_FRAME_OUTPUT,
-                                   .length = (uint32_t)length,
-                                   .peer = task->seat,
-                                   .chunk = task->chunk,
-                                   .value = task->behind };
-    head.checksum = cv_frame_checksum(&head, bytes);
-    task->end.output_sum = cv_frame_sum(task->end.output_sum, &head);
-    cv_link_send_summed(&worker->link, &head, bytes);
+    send_output(worker, task, CV_FRAME_OUTPUT, task->behind, bytes, length);
     return true;
 }

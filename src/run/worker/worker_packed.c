@@ -1,48 +1,35 @@
-/* worker_packed.c -- pieces that come as they lie in a compressed file.
+/* worker_packed.c -- pieces whose body is decoded or fetched by the worker.
  * SPDX-License-Identifier: MIT
  *
- * They are kept as they come, and decoded by a thread of each command while that reads. */
-#include "run/worker/worker_packed.h"
-
+ * Compressed bytes are kept as they arrive; a thread of each command decodes them while the
+ * command reads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/arriving_input.h"
-#include "run/decode/decoder.h"
-#include "run/fetch/fetched.h"
 #include "run/common/pipe_writer.h"
-#include "run/wire/packed_frame.h"
+#include "run/decode/decoded_file.h"
+#include "run/decode/decoder.h"
+#include "run/fetch/fetch.h"
+#include "run/worker/worker_internal.h"
 
-struct cv_task_packed {
-    struct cv_arriving_input
-        *arriving; /* owned; NULL: it is fetched                             */
-    struct cv_fetched *fetched; /* owned; NULL: it comes                                */
-    struct cv_arena arena;      /* of texts of that                                     */
-    struct cv_range body, in; /* as told last                                           */
-    int file; /* borrowed: of the job, where it lies; -1: it comes                      */
-    uint64_t
-        header_length; /* ... with so many bytes before it that come                */
-    enum cv_closing closing;
-    char *header; /* owned: its bytes, once they are needed; NULL                       */
-};
-
-void cv_worker_packed_free(struct cv_task *task)
+static enum cleave_status add_packed(struct cv_task *task, struct cleave_error *err)
 {
+    task->packed = calloc(1, sizeof *task->packed);
     if (task->packed == NULL)
-        return;
-    cv_arriving_input_free(task->packed->arriving);
-    cv_fetched_free(task->packed->fetched);
-    cv_arena_done(&task->packed->arena);
-    free(task->packed->header);
-    free(task->packed);
-    task->packed = NULL;
+        return cv_fail_memory(err, "a piece");
+    cv_arena_init(&task->packed->arena);
+    task->packed->file = -1;
+    return CLEAVE_OK;
 }
 
-/* --- what it is --------------------------------------------------------------------------- */
+/* The descriptor of the file to be read; -1: the bytes are sent. */
+static int file_of(const struct cv_worker *worker, const struct cv_remote_packed *told)
+{
+    return told->file > 0 ? worker->files[told->file - 1] : -1;
+}
 
-/* The first word of it. */
 static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *task,
                                 const struct cv_remote_packed *told,
                                 struct cleave_error *err)
@@ -51,18 +38,13 @@ static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *
 
     if (codec == NULL)
         return cv_fail(err, CLEAVE_EINPUT, "got a piece of a form that is not known");
-    task->packed = calloc(1, sizeof *task->packed);
-    if (task->packed == NULL)
-        return cv_fail_memory(err, "a piece");
-    cv_arena_init(&task->packed->arena);
-    task->packed->body = told->body;
-    task->packed->in = told->in;
-    task->packed->file = told->file > 0 ? worker->files[told->file - 1] : -1;
+    CV_TRY(add_packed(task, err));
+    task->packed->file = file_of(worker, told);
     task->packed->header_length = told->header;
     return cv_arriving_input_new(codec, &task->packed->arriving, err);
 }
 
-/* Whether it goes on like that: what has been fed was of it, and what has come is. */
+/* The frame continues what was announced, fed and received before. */
 static bool fits(const struct cv_worker *worker, const struct cv_task *task,
                  const struct cv_remote_packed *told)
 {
@@ -84,15 +66,15 @@ static bool fits(const struct cv_worker *worker, const struct cv_task *task,
                told->blocks[0].in == told->in.begin &&
                told->blocks[0].out <= told->body.begin;
     return told->in.begin == packed->in.begin && told->body.begin == packed->body.begin &&
-           (told->file > 0 ? worker->files[told->file - 1] : -1) == packed->file &&
+           file_of(worker, told) == packed->file &&
            told->header == packed->header_length &&
            told->in.end - told->in.begin >= task->bytes[CV_PART_BODY] &&
            told->body.end >= fed;
 }
 
-static enum cleave_status learn(struct cv_worker *worker, struct cv_task *task,
-                                const struct cv_remote_packed *told,
-                                struct cleave_error *err)
+static enum cleave_status learn_packed(struct cv_worker *worker, struct cv_task *task,
+                                       const struct cv_remote_packed *told,
+                                       struct cleave_error *err)
 {
     bool good = fits(worker, task, told);
 
@@ -110,24 +92,7 @@ static enum cleave_status learn(struct cv_worker *worker, struct cv_task *task,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_task *task,
-                                          const void *payload, size_t length,
-                                          struct cleave_error *err)
-{
-    struct cv_remote_packed told;
-    enum cleave_status status;
-    struct cv_arena arena;
-
-    cv_arena_init(&arena);
-    status = cv_unpack_packed(payload, length, &arena, &told)
-                 ? learn(worker, task, &told, err)
-                 : cv_fail(err, CLEAVE_EINPUT,
-                           "expected a compressed piece, got something else");
-    cv_arena_done(&arena);
-    return status;
-}
-
-/* Whether it is fetched, or may be. */
+/* The body is fetched, or nothing else was announced. */
 static bool may_draw(const struct cv_worker *worker, const struct cv_task *task,
                      const struct cv_remote_drawn *told)
 {
@@ -141,37 +106,51 @@ static bool may_draw(const struct cv_worker *worker, const struct cv_task *task,
            (packed->fetched != NULL && told->body.begin == packed->body.begin);
 }
 
-enum cleave_status cv_worker_drawn_learn(struct cv_worker *worker, struct cv_task *task,
-                                         const void *payload, size_t length,
-                                         struct cleave_error *err)
+static enum cleave_status learn_drawn(const struct cv_worker *worker,
+                                      struct cv_task *task,
+                                      const struct cv_remote_drawn *told,
+                                      struct cleave_error *err)
 {
-    struct cv_remote_drawn told;
+    if (!may_draw(worker, task, told) || cv_fetch_check(told->line, NULL) != CLEAVE_OK)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a piece to be fetched, got something else");
+    if (task->packed == NULL) {
+        const char *line, *name;
+
+        CV_TRY(add_packed(task, err));
+        line = cv_arena_text(&task->packed->arena, told->line);
+        name = cv_arena_text(&task->packed->arena, told->name);
+        if (line == NULL || name == NULL)
+            return cv_fail_memory(err, "a piece");
+        CV_TRY(cv_fetched_new(line, name, told->size, &task->packed->fetched, err));
+    }
+    task->packed->body = told->body;
+    task->packed->closing = told->closing;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_task *task,
+                                          const struct cv_frame_head *head,
+                                          const void *payload, struct cleave_error *err)
+{
+    struct cv_remote_packed packed;
+    struct cv_remote_drawn drawn;
+    enum cleave_status status;
     struct cv_arena arena;
 
     cv_arena_init(&arena);
-    if (!cv_unpack_drawn(payload, length, &arena, &told) ||
-        !may_draw(worker, task, &told) || cv_fetch_check(told.line, NULL) != CLEAVE_OK) {
-        cv_arena_done(&arena);
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a piece to be fetched, got something else");
-    }
-    if (task->packed == NULL) {
-        task->packed = calloc(1, sizeof *task->packed);
-        if (task->packed != NULL)
-            task->packed->file = -1;
-        if (task->packed == NULL) {
-            cv_arena_done(&arena);
-            return cv_fail_memory(err, "a piece");
-        }
-        task->packed->arena = arena;
-        CV_TRY(
-            cv_fetched_new(told.line, told.name, told.size, &task->packed->fetched, err));
-    } else {
-        cv_arena_done(&arena);
-    }
-    task->packed->body = told.body;
-    task->packed->closing = told.closing;
-    return CLEAVE_OK;
+    if (head->type == CV_FRAME_PACKED &&
+        cv_unpack_packed(payload, head->length, &arena, &packed))
+        status = learn_packed(worker, task, &packed, err);
+    else if (head->type == CV_FRAME_DRAWN &&
+             cv_unpack_drawn(payload, head->length, &arena, &drawn))
+        status = learn_drawn(worker, task, &drawn, err);
+    else
+        status = cv_fail(err, CLEAVE_EINPUT, "expected %s, got something else",
+                         head->type == CV_FRAME_DRAWN ? "a piece to be fetched"
+                                                      : "a compressed piece");
+    cv_arena_done(&arena);
+    return status;
 }
 
 bool cv_worker_packed_may_come(const struct cv_task *task, uint64_t length)
@@ -192,9 +171,7 @@ bool cv_worker_packed_complete(const struct cv_task *task)
     return task->bytes[CV_PART_BODY] == in.end - in.begin;
 }
 
-/* --- where it is -------------------------------------------------------------------------- */
-
-/* The header is no part of what is decoded. */
+/* The header is not compressed. */
 static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
                                       struct cleave_error *err)
 {
@@ -217,7 +194,7 @@ static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
     return CLEAVE_OK;
 }
 
-/* How far it can be decoded. */
+/* The end of the bytes that can be decoded by now. */
 static uint64_t there(const struct cv_task *task)
 {
     const struct cv_task_packed *packed = task->packed;
@@ -249,8 +226,9 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     else if (packed->arriving != NULL)
         cv_arriving_input_place(packed->arriving, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
-    task->piece.well = packed->arriving != NULL ? cv_arriving_input_well(packed->arriving)
-                                                : cv_fetched_well(packed->fetched);
+    task->piece.well = packed->arriving != NULL
+                           ? cv_arriving_input_reader(packed->arriving)
+                           : &packed->fetched->reader;
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
     task->piece.body = (struct cv_range){ packed->body.begin, end };
@@ -269,14 +247,12 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
     const uint64_t header = task->bytes[CV_PART_HEADER];
     uint64_t in;
 
-    if (fed <= header || task->packed->file >= 0) /* it takes no space here */
+    if (fed <= header || task->packed->file >= 0) /* it is not kept here */
         return 0;
     in = cv_arriving_input_needs(task->packed->arriving,
                                  task->packed->body.begin + (fed - header));
     return header + (in - task->packed->in.begin);
 }
-
-/* --- what cannot be decoded --------------------------------------------------------------- */
 
 void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err)
 {

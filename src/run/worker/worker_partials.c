@@ -1,4 +1,4 @@
-/* worker_partials.c -- partial results that lie with a worker, and those on their way out.
+/* worker_partials.c -- partial results that a worker keeps, receives and sends.
  * SPDX-License-Identifier: MIT */
 #include "run/worker/worker_partials.h"
 
@@ -6,23 +6,21 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 
 enum { FRAME = 256 * 1024 };
 
-/* --- what lies here ----------------------------------------------------------------------- */
-
-struct cv_worker_partial *cv_holding_find(const struct cv_worker_partials *holding,
-                                          uint64_t id)
+struct cv_worker_partial *cv_partials_find(const struct cv_worker_partials *partials,
+                                           uint64_t id)
 {
-    struct cv_worker_partial *held = holding->held;
+    struct cv_worker_partial *held = partials->held;
 
     while (held != NULL && (held->id != id || held->forgotten))
         held = held->next;
     return held;
 }
 
-static struct cv_worker_partial *add(struct cv_worker_partials *holding, uint64_t id,
+static struct cv_worker_partial *add(struct cv_worker_partials *partials, uint64_t id,
                                      struct cv_chunk_output *store)
 {
     struct cv_worker_partial *held = calloc(1, sizeof *held);
@@ -31,8 +29,8 @@ static struct cv_worker_partial *add(struct cv_worker_partials *holding, uint64_
         return NULL;
     held->id = id;
     held->store = store;
-    held->next = holding->held;
-    holding->held = held;
+    held->next = partials->held;
+    partials->held = held;
     return held;
 }
 
@@ -44,10 +42,11 @@ static enum cleave_status complete(struct cv_worker_partial *held,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_holding_add(struct cv_worker_partials *holding, uint64_t id,
-                                  struct cv_chunk_output *store, struct cleave_error *err)
+enum cleave_status cv_partials_add(struct cv_worker_partials *partials, uint64_t id,
+                                   struct cv_chunk_output *store,
+                                   struct cleave_error *err)
 {
-    struct cv_worker_partial *held = add(holding, id, store);
+    struct cv_worker_partial *held = add(partials, id, store);
 
     if (held == NULL) {
         cv_chunk_output_drop(store);
@@ -56,10 +55,10 @@ enum cleave_status cv_holding_add(struct cv_worker_partials *holding, uint64_t i
     return complete(held, err);
 }
 
-static void drop_unused(struct cv_worker_partials *holding,
+static void drop_unused(struct cv_worker_partials *partials,
                         struct cv_worker_partial *held)
 {
-    struct cv_worker_partial **at = &holding->held;
+    struct cv_worker_partial **at = &partials->held;
 
     if (!held->forgotten || !held->complete || held->users > 0)
         return;
@@ -70,33 +69,34 @@ static void drop_unused(struct cv_worker_partials *holding,
     free(held);
 }
 
-/* Whether it is one that nobody wants any more; it goes with its last bytes. */
-static bool refuse(struct cv_worker_partials *holding, uint64_t id, bool last)
+/* Bytes of a forgotten partial result are dropped; its entry goes with the last of
+ * them. */
+static bool refuse(struct cv_worker_partials *partials, uint64_t id, bool last)
 {
-    struct cv_worker_partial *held = holding->held;
+    struct cv_worker_partial *held = partials->held;
 
     while (held != NULL && (held->id != id || !held->forgotten || held->complete))
         held = held->next;
     if (held == NULL)
         return false;
     held->complete = last;
-    drop_unused(holding, held);
+    drop_unused(partials, held);
     return true;
 }
 
-enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
-                                   struct cv_ordered_output *outputs,
-                                   const struct cv_frame_head *head,
-                                   const unsigned char *payload, bool *out_complete,
-                                   struct cleave_error *err)
+enum cleave_status cv_partials_take(struct cv_worker_partials *partials,
+                                    struct cv_ordered_output *outputs,
+                                    const struct cv_frame_head *head,
+                                    const unsigned char *payload, bool *out_complete,
+                                    struct cleave_error *err)
 {
     const bool last = (head->flags & CV_FRAME_LAST) != 0;
     struct cv_worker_partial *held;
 
     *out_complete = false;
-    if (refuse(holding, head->chunk, last))
+    if (refuse(partials, head->chunk, last))
         return CLEAVE_OK;
-    held = cv_holding_find(holding, head->chunk);
+    held = cv_partials_find(partials, head->chunk);
     if (head->type != CV_FRAME_PARTIAL || (held != NULL && held->complete))
         return cv_fail(err, CLEAVE_EINPUT,
                        "got a frame from another worker that is not expected");
@@ -104,7 +104,7 @@ enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
         struct cv_chunk_output *store;
 
         CV_TRY(cv_chunk_output_open(outputs, &store, err));
-        held = add(holding, head->chunk, store);
+        held = add(partials, head->chunk, store);
         if (held == NULL) {
             cv_chunk_output_drop(store);
             return cv_fail_memory(err, "a partial result");
@@ -120,13 +120,13 @@ enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
     return last ? complete(held, err) : CLEAVE_OK;
 }
 
-enum cleave_status cv_holding_forget(struct cv_worker_partials *holding, uint64_t id,
-                                     struct cleave_error *err)
+enum cleave_status cv_partials_forget(struct cv_worker_partials *partials, uint64_t id,
+                                      struct cleave_error *err)
 {
-    struct cv_worker_partial *held = cv_holding_find(holding, id);
+    struct cv_worker_partial *held = cv_partials_find(partials, id);
 
     if (held == NULL)
-        held = add(holding, id, NULL);
+        held = add(partials, id, NULL);
     if (held == NULL)
         return cv_fail_memory(err, "a partial result");
     held->forgotten = true;
@@ -134,24 +134,26 @@ enum cleave_status cv_holding_forget(struct cv_worker_partials *holding, uint64_
         cv_chunk_output_drop(held->store);
         held->store = NULL;
     }
-    drop_unused(holding, held);
+    drop_unused(partials, held);
     return CLEAVE_OK;
 }
 
-void cv_holding_release(struct cv_worker_partials *holding,
-                        struct cv_worker_partial *held)
+void cv_partials_release(struct cv_worker_partials *partials,
+                         struct cv_worker_partial *held)
 {
     held->users--;
-    drop_unused(holding, held);
+    drop_unused(partials, held);
 }
 
-/* --- what is on its way ------------------------------------------------------------------- */
+/* --- sending ------------------------------------------------------------------------ */
 
-enum cleave_status cv_holding_send(struct cv_worker_partials *holding, uint64_t id,
-                                   uint32_t peer, uint64_t name, struct cleave_error *err)
+enum cleave_status cv_partials_send(struct cv_worker_partials *partials, uint64_t id,
+                                    uint32_t peer, uint64_t name,
+                                    struct cleave_error *err)
 {
-    struct cv_worker_partial *held = cv_holding_find(holding, id);
-    struct cv_partial_out **line = peer == 0 ? &holding->for_master : &holding->for_peers;
+    struct cv_worker_partial *held = cv_partials_find(partials, id);
+    struct cv_partial_out **line =
+        peer == 0 ? &partials->for_master : &partials->for_peers;
     struct cv_partial_out *message;
 
     if (held == NULL || !held->complete)
@@ -170,12 +172,12 @@ enum cleave_status cv_holding_send(struct cv_worker_partials *holding, uint64_t 
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_holding_next(struct cv_worker_partials *holding, bool for_master,
-                                   struct cv_frame_head *head, unsigned char *payload,
-                                   bool *out_any, struct cleave_error *err)
+enum cleave_status cv_partials_next(struct cv_worker_partials *partials, bool for_master,
+                                    struct cv_frame_head *head, unsigned char *payload,
+                                    bool *out_any, struct cleave_error *err)
 {
     struct cv_partial_out **line =
-        for_master ? &holding->for_master : &holding->for_peers;
+        for_master ? &partials->for_master : &partials->for_peers;
     struct cv_partial_out *message = *line;
     const struct cv_taken *taken;
     uint64_t left, before;
@@ -202,13 +204,11 @@ enum cleave_status cv_holding_next(struct cv_worker_partials *holding, bool for_
                                 .value = before };
     if (message->at == taken->end) {
         *line = message->next;
-        cv_holding_release(holding, message->held);
+        cv_partials_release(partials, message->held);
         free(message);
     }
     return CLEAVE_OK;
 }
-
-/* --- the end ------------------------------------------------------------------------------ */
 
 static void drop_parcels(struct cv_partial_out **line)
 {
@@ -220,14 +220,14 @@ static void drop_parcels(struct cv_partial_out **line)
     }
 }
 
-void cv_holding_done(struct cv_worker_partials *holding)
+void cv_partials_done(struct cv_worker_partials *partials)
 {
-    drop_parcels(&holding->for_peers);
-    drop_parcels(&holding->for_master);
-    while (holding->held != NULL) {
-        struct cv_worker_partial *held = holding->held;
+    drop_parcels(&partials->for_peers);
+    drop_parcels(&partials->for_master);
+    while (partials->held != NULL) {
+        struct cv_worker_partial *held = partials->held;
 
-        holding->held = held->next;
+        partials->held = held->next;
         cv_chunk_output_drop(held->store);
         free(held);
     }

@@ -1,65 +1,61 @@
-/* worker_partials.h -- partial results that lie with a worker, and those on their way out.
+/* worker_partials.h -- partial results that a worker keeps, receives and sends.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_WORKER_PARTIALS_H
 #define CV_WORKER_PARTIALS_H
-#include "run/wire/frame.h"
 #include "run/output/ordered_output.h"
+#include "run/wire/frame.h"
 
-/* A partial that lies here, or is coming. One that is forgotten before it has come stays
- * until then, without its bytes. */
+/* Kept, or arriving. If it is forgotten before it is complete, its entry stays without bytes. */
 struct cv_worker_partial {
     uint64_t id;
-    struct cv_chunk_output
-        *store;            /* owned                                                  */
-    struct cv_taken taken; /* once it is complete                                    */
+    struct cv_chunk_output *store; /* owned */
+    struct cv_taken taken;         /* once it is complete */
     bool complete, forgotten;
-    unsigned users; /* that send or fold it                                           */
+    unsigned users; /* that send or fold it */
     struct cv_worker_partial *next;
 };
 
-/* A partial on its way out. */
+/* A partial result that is being sent. */
 struct cv_partial_out {
     struct cv_worker_partial *held;
-    uint32_t peer; /* 0: the master                                                   */
-    uint64_t name; /* what it is called there                                         */
-    uint64_t at;   /* next byte                                                       */
+    uint32_t peer; /* 0: the master */
+    uint64_t name; /* its id there */
+    uint64_t at;   /* next byte */
     struct cv_partial_out *next;
 };
 
 struct cv_worker_partials {
-    struct cv_worker_partial *held; /* owned                                */
-    struct cv_partial_out *for_peers,
-        *for_master; /* owned, in order                      */
+    struct cv_worker_partial *held;                /* owned */
+    struct cv_partial_out *for_peers, *for_master; /* owned, in order */
 };
 
-/* The partial of that name, complete or not; NULL if there is none. */
-struct cv_worker_partial *cv_holding_find(const struct cv_worker_partials *holding,
-                                          uint64_t id);
-/* The store is a whole partial, and the holding's then. */
-enum cleave_status cv_holding_add(struct cv_worker_partials *holding, uint64_t id,
-                                  struct cv_chunk_output *store,
-                                  struct cleave_error *err);
-/* Bytes of a partial have come; *out_complete: the last ones, of one that is wanted. */
-enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
-                                   struct cv_ordered_output *outputs,
-                                   const struct cv_frame_head *head,
-                                   const unsigned char *payload, bool *out_complete,
+/* Complete or not; NULL: there is none, or it was forgotten. */
+struct cv_worker_partial *cv_partials_find(const struct cv_worker_partials *partials,
+                                           uint64_t id);
+/* Add a complete one; the store is taken. */
+enum cleave_status cv_partials_add(struct cv_worker_partials *partials, uint64_t id,
+                                   struct cv_chunk_output *store,
                                    struct cleave_error *err);
-/* It is not needed any more once nobody uses it, nor when it comes. */
-enum cleave_status cv_holding_forget(struct cv_worker_partials *holding, uint64_t id,
-                                     struct cleave_error *err);
-/* One who used it does not any more. */
-void cv_holding_release(struct cv_worker_partials *holding,
-                        struct cv_worker_partial *held);
-/* Send it to a peer, or to the master if that is 0, who calls it `name`. */
-enum cleave_status cv_holding_send(struct cv_worker_partials *holding, uint64_t id,
-                                   uint32_t peer, uint64_t name,
-                                   struct cleave_error *err);
-/* The next frame of what is to be sent; its payload has room for CV_FRAME_MOST. *out_any
- * is false if there is none. */
-enum cleave_status cv_holding_next(struct cv_worker_partials *holding, bool for_master,
-                                   struct cv_frame_head *head, unsigned char *payload,
-                                   bool *out_any, struct cleave_error *err);
-void cv_holding_done(struct cv_worker_partials *holding);
+/* Take a frame PARTIAL. *out_complete: the last one of a partial result that is wanted. */
+enum cleave_status cv_partials_take(struct cv_worker_partials *partials,
+                                    struct cv_ordered_output *outputs,
+                                    const struct cv_frame_head *head,
+                                    const unsigned char *payload, bool *out_complete,
+                                    struct cleave_error *err);
+/* Drop it when it has no users, or when it arrives. */
+enum cleave_status cv_partials_forget(struct cv_worker_partials *partials, uint64_t id,
+                                      struct cleave_error *err);
+/* Remove a user. */
+void cv_partials_release(struct cv_worker_partials *partials,
+                         struct cv_worker_partial *held);
+/* Send it to a peer, or to the master (0), with the id `name`. */
+enum cleave_status cv_partials_send(struct cv_worker_partials *partials, uint64_t id,
+                                    uint32_t peer, uint64_t name,
+                                    struct cleave_error *err);
+/* The next frame to be sent; the payload has room for CV_FRAME_MOST. *out_any: there is one. */
+enum cleave_status cv_partials_next(struct cv_worker_partials *partials, bool for_master,
+                                    struct cv_frame_head *head, unsigned char *payload,
+                                    bool *out_any, struct cleave_error *err);
+void cv_partials_done(struct cv_worker_partials *partials);
 
 #endif

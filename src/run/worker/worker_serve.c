@@ -1,26 +1,173 @@
 /* worker_serve.c -- the worker at the other end of a link. SPDX-License-Identifier: MIT */
 #include "run/worker/worker_serve.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
 #include <cleave/version.h>
-
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "base/write_all.h"
 #include "run/common/machine.h"
-#include "run/wire/stderr_marker.h"
-#include "run/worker/worker_rules.h"
+#include "run/wire/connect_stderr.h"
+#include "run/worker/worker_internal.h"
 
-enum { JOB_MOST = 64 << 20 };
+enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };
 
-/* Until the job says how long the master may be silent; and how long the last words may
- * take. */
+/* Limits for the silence of the master before the job sets one, and for the last frame. */
 static const double SILENCE_S = 60, LAST_WORDS_S = 1;
+
+/* --- the job ------------------------------------------------------------------------------ */
+
+static enum cleave_status set_environment(struct cv_worker *worker, uint32_t seat,
+                                          struct cleave_error *err)
+{
+    struct cv_command *command = &worker->commands[seat];
+    const uint32_t gpus = worker->options->gpus;
+    char slot[16], gpu[256];
+
+    if (gpus > 0) {
+        CV_TRY(cv_gpu_name(seat % gpus, gpu, sizeof gpu, err));
+        CV_TRY(cv_command_set(command, "CUDA_VISIBLE_DEVICES", gpu, err));
+    }
+    snprintf(slot, sizeof slot, "%u", seat + 1);
+    CV_TRY(cv_command_set(command, "CLEAVE_SLOT", slot, err));
+    CV_TRY(cv_command_set(command, "CLEAVE_WORKER", worker->job.names[seat], err));
+    for (size_t i = 0; worker->job.environment[i] != NULL; i++) {
+        const char *text = worker->job.environment[i], *sign = strchr(text, '=');
+        char name[256];
+
+        if (sign == NULL || sign == text || (size_t)(sign - text) >= sizeof name)
+            return cv_fail(err, CLEAVE_EINPUT, "expected NAME=VALUE, got '%s'", text);
+        snprintf(name, sizeof name, "%.*s", (int)(sign - text), text);
+        CV_TRY(cv_command_set(command, name, sign + 1, err));
+    }
+    return CLEAVE_OK;
+}
+
+static bool find_files(struct cv_worker *worker, char *why, size_t size)
+{
+    const struct cv_remote_job *job = &worker->job;
+
+    if (job->nfiles == 0)
+        return false;
+    worker->files = malloc((size_t)job->nfiles * sizeof *worker->files);
+    for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++)
+        worker->files[i] = -1;
+    for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++) {
+        worker->files[i] = open(job->files[i].path, O_RDONLY | O_CLOEXEC);
+        if (worker->files[i] >= 0 &&
+            cv_worker_same_file(worker->files[i], &job->files[i], why, size))
+            continue;
+        if (worker->files[i] < 0)
+            snprintf(why, size, "%s: %s", job->files[i].path, strerror(errno));
+        for (uint64_t k = 0; k <= i; k++)
+            cv_close(&worker->files[k]);
+        free(worker->files);
+        worker->files = NULL;
+    }
+    return worker->files != NULL;
+}
+
+static enum cleave_status pin_commands(struct cv_worker *worker, uint32_t n,
+                                       struct cleave_error *err)
+{
+    worker->pins = cv_array(&worker->arena, (size_t)n + 1, sizeof *worker->pins);
+    return worker->pins != NULL
+               ? cv_cpu_affinity_here(worker->options->pin, n, worker->pins, err)
+               : cv_fail_memory(err, "the slots");
+}
+
+static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, char *why,
+                                  size_t size, struct cleave_error *err)
+{
+    struct cv_remote_job *job = &worker->job;
+    uint32_t n = 0;
+
+    if (!cv_unpack_job(worker->job_bytes.bytes, worker->job_bytes.length, &worker->arena,
+                       job))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a job, got something else");
+    if (worker->options->lead != NULL) {
+        if (job->items)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "a worker that leads others does no items");
+        CV_TRY(worker->options->lead(worker->options->lead_words, job, &worker->arena,
+                                     &job->command, err));
+        job->timeout_s = 0; /* each command has its own limit */
+    }
+    while (job->names[n] != NULL)
+        n++;
+    if (n > CV_SEATS_MOST)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a job of at most %d slots, got %u",
+                       (int)CV_SEATS_MOST, n);
+    /* Paths of the input are those of the master: look before the directory changes. */
+    *out_shared = find_files(worker, why, size);
+    CV_TRY(cv_worker_enter(worker, err));
+    CV_TRY(
+        cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
+                                                                   .sink_name = "nowhere",
+                                                                   .memory = job->memory,
+                                                                   .lines = job->lines },
+                              &worker->outputs, err));
+    worker->commands = calloc(n, sizeof *worker->commands);
+    worker->seats = calloc(n, sizeof *worker->seats);
+    worker->bytes = malloc(FRAME_MOST);
+    if (worker->commands == NULL || worker->seats == NULL || worker->bytes == NULL)
+        return cv_fail_memory(err, "the slots");
+    if (worker->options->pin != CLEAVE_PIN_NONE)
+        CV_TRY(pin_commands(worker, n, err));
+    while (worker->nseats < n) {
+        const uint32_t seat = worker->nseats++;
+
+        cv_worker_seat_init(worker, seat);
+        CV_TRY(cv_command_init(&worker->commands[seat], NULL, job->command, err));
+        if (worker->pins != NULL)
+            worker->commands[seat].cpus = &worker->pins[seat];
+        CV_TRY(set_environment(worker, seat, err));
+    }
+    cv_worker_watch_room(worker);
+    worker->link.silence_s = job->silence_s;
+    return CLEAVE_OK;
+}
+
+static void drop_tasks(struct cv_worker *worker, struct cv_tasks *tasks)
+{
+    while (tasks->first != NULL) {
+        struct cv_task *task = tasks->first;
+
+        cv_tasks_remove(tasks, task);
+        task->running = false;
+        (void)cv_worker_item_end(worker, task, NULL); /* nothing is returned */
+        cv_task_free(task);
+    }
+}
+
+static void release(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        cv_slot_done(&worker->seats[i].slot);
+        cv_told_free(worker->seats[i].told);
+        drop_tasks(worker, &worker->seats[i].tasks);
+        cv_command_done(&worker->commands[i]);
+    }
+    drop_tasks(worker, &worker->outgoing);
+    cv_worker_clean(worker);
+    for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)
+        cv_close(&worker->files[i]);
+    free(worker->files);
+    free(worker->commands);
+    free(worker->seats);
+    free(worker->bytes);
+    cv_content_hasher_free(worker->hasher);
+    cv_ordered_output_free(worker->outputs);
+    cv_pack_done(&worker->job_bytes);
+    cv_arena_done(&worker->arena);
+}
 
 /* --- frames ------------------------------------------------------------------------------- */
 
@@ -36,27 +183,16 @@ static void send_hello(struct cv_worker *worker)
                   &(struct cv_hello){ .version = CLEAVE_VERSION,
                                       .host = host,
                                       .cores = slots > 0 ? slots : cv_usable_cores() });
-    if (!packer.failed)
-        cv_link_send(&worker->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_HELLO,
-                                              .value = CV_HELLO_MARKS },
-                     packer.bytes, packer.length);
-    cv_pack_done(&packer);
-}
-
-/* Before anything that could be taken for a word of the login. Where it cannot be written, nothing else
- * can. */
-static void write_mark(uint64_t key)
-{
-    char mark[CV_BEGIN_MARK_ROOM];
-
-    cv_begin_mark(key, mark);
-    (void)cv_write_all(STDERR_FILENO, mark, strlen(mark));
+    (void)cv_link_send_packed(&worker->link,
+                              &(struct cv_frame_head){ .type = CV_FRAME_HELLO,
+                                                       .value = CV_HELLO_MARKS },
+                              &packer);
 }
 
 static void take_hello(struct cv_worker *worker, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
+    char mark[CV_BEGIN_MARK_ROOM];
     struct cv_hello hello;
     struct cleave_error err;
     enum cleave_status status;
@@ -66,10 +202,12 @@ static void take_hello(struct cv_worker *worker, const struct cv_frame_head *hea
     else
         status = cv_fail(&err, CLEAVE_EINPUT,
                          "expected the hello of a master, got something else");
-    if (status != CLEAVE_OK)
+    if (status != CLEAVE_OK) {
         cv_worker_fail(worker, &err);
-    else if (head->value != 0)
-        write_mark(head->value);
+    } else if (head->value != 0) { /* before commands can write to standard error */
+        cv_begin_mark(head->value, mark);
+        (void)cv_write_all(STDERR_FILENO, mark, strlen(mark));
+    }
     worker->greeted = true;
 }
 
@@ -88,7 +226,7 @@ static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
     if (status == CLEAVE_OK && (head->flags & CV_FRAME_LAST) == 0)
         return;
     if (status == CLEAVE_OK)
-        status = cv_worker_prepare(worker, &shared, why, sizeof why, &err);
+        status = prepare(worker, &shared, why, sizeof why, &err);
     if (status == CLEAVE_OK && options->ready != NULL)
         status = options->ready(options->context, worker, &err);
     if (status != CLEAVE_OK) {
@@ -120,7 +258,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
 
     if (worker->ended)
         return;
-    /* Who keeps partial results knows where these stand. */
+    /* worker_fold.c knows the stages of these */
     if (worker->ready && head->type >= CV_FRAME_OTHERS && options->other != NULL) {
         options->other(options->context, worker, head, payload);
         return;
@@ -133,30 +271,11 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         take_hello(worker, head, payload);
     else if (head->type == CV_FRAME_JOB)
         take_job(worker, head, payload);
-    else if (head->type == CV_FRAME_PIECE)
-        cv_worker_piece(worker, head, payload);
-    else if (head->type == CV_FRAME_TOLD)
-        cv_worker_told(worker, head, payload);
-    else if ((head->type == CV_FRAME_PACKED || head->type == CV_FRAME_DRAWN) &&
-             task != NULL)
-        cv_worker_packed(worker, task, head, payload);
-    else if (head->type == CV_FRAME_DATA && task != NULL)
-        cv_worker_data(worker, task, head, payload);
-    else if (head->type == CV_FRAME_MORE && task != NULL)
-        cv_worker_open_more(worker, task, head, payload);
-    else if (head->type == CV_FRAME_LOOK && task != NULL && task->open)
-        cv_worker_look(worker, task);
-    else if (head->type == CV_FRAME_SHOW && task != NULL)
-        cv_worker_show(worker, task);
-    else if (head->type == CV_FRAME_CUT)
-        cv_worker_cut(worker, task, head, payload);
-    else if (head->type == CV_FRAME_STOP && task != NULL)
-        cv_worker_stop(worker, task);
-    else if (head->type == CV_FRAME_LEAVE)
-        worker->seats[head->peer].leaving = true;
+    else
+        cv_worker_task_frame(worker, task, head, payload);
 }
 
-/* --- the worker --------------------------------------------------------------------------- */
+/* --- the worker --------------------------------------------------------------------- */
 
 static void link_broke(void *context, const struct cleave_error *err)
 {
@@ -167,7 +286,7 @@ static void link_broke(void *context, const struct cleave_error *err)
     worker->ended = true;
     worker->err = *err;
     worker->refused = err->status == CLEAVE_EINPUT;
-    if (err->status == CLEAVE_ECLOSED) /* that is how it ends */
+    if (err->status == CLEAVE_ECLOSED) /* the usual end */
         worker->err.status = CLEAVE_OK;
 }
 
@@ -176,7 +295,7 @@ static void signalled(void *context, int number)
     struct cv_worker *worker = context;
     char name[CV_SIGNAL_ROOM];
 
-    /* SIGUSR1 is Slurm's notice for a whole job: the master decides. */
+    /* SIGUSR1 is Slurm's warning for a whole job: the master decides. */
     if (number == SIGUSR1 || cv_signal_is_ignored(number))
         return;
     if (number == SIGTERM && cv_worker_can_give_notice(worker)) {
@@ -187,7 +306,7 @@ static void signalled(void *context, int number)
     cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by %s", cv_signal_name(number, name));
 }
 
-/* As a run, it can do without a guard, but not without a word; the master passes that on. */
+/* A worker without a guard still works; the master passes the message on. */
 static void guard_failed(void *context, const struct cleave_error *err)
 {
     (void)context;
@@ -220,7 +339,7 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
     return CLEAVE_OK;
 }
 
-/* Tell of commands that were to leave and have. */
+/* Send HAS_LEFT for commands that have ended. */
 static void check_leaving(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
@@ -233,8 +352,7 @@ static void check_leaving(struct cv_worker *worker)
     }
 }
 
-/* Say what was wrong to whoever still listens: the reader of the link has given up, but a
- * frame can still be written. */
+/* The link cannot be read any longer, but a frame can still be written. */
 static void send_last_error(struct cv_worker *worker)
 {
     const double until_s = cv_clock_s() + LAST_WORDS_S;
@@ -272,7 +390,7 @@ enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
     if (options->done != NULL)
         options->done(options->context, &worker);
     cv_link_close(&worker.link);
-    cv_worker_release(&worker);
+    release(&worker);
     cv_poller_free(worker.poller);
     return status;
 }

@@ -13,10 +13,10 @@
  * bits everywhere. */
 #ifndef CV_KNAPSACK_H
 #define CV_KNAPSACK_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
 #include "base/arena.h"
 
 struct cv_item_class {
@@ -69,5 +69,19 @@ enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
  * its profit and number of items are those of its parts. */
 bool cv_knapsack_holds(const struct cv_knapsack *problem,
                        const struct cv_knapsack_answer *answer);
+
+/* Bits 2^-1074 to 2^1023 of a double, times a count below 2^32, 2^31 terms: 2161 bits. */
+enum { CV_EXACT_LIMBS = 68 };
+
+struct cv_exact_sum {
+    uint64_t limb[CV_EXACT_LIMBS]; /* 32 bits each, lowest first, the rest are carries */
+    uint32_t terms;                /* since the carries were last moved up             */
+};
+
+void cv_exact_begin(struct cv_exact_sum *sum);
+/* Add count * value; value is finite and >= 0. */
+void cv_exact_add(struct cv_exact_sum *sum, double value, uint32_t count);
+/* Negative, 0 or positive: the sum is below, equal to or above `value` (finite, >= 0). */
+int cv_exact_compare(struct cv_exact_sum *sum, double value);
 
 #endif

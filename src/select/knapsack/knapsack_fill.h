@@ -3,14 +3,14 @@
 #ifndef CV_KNAPSACK_FILL_H
 #define CV_KNAPSACK_FILL_H
 #include "base/random.h"
-#include "select/knapsack/knapsack_internal.h"
+#include "select/knapsack/knapsack_instance.h"
 
 struct cv_fill_part {
     uint32_t size, count;
 };
 
 struct cv_fill_bin {
-    cv_parallel_decoder left;
+    cv_wide left;
     struct cv_fill_part *parts;
     size_t nparts, capacity;
 };
@@ -37,7 +37,7 @@ bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work);
 bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *problem,
                     struct cv_arena *arena, struct cv_knapsack_answer *out);
 
-/* --- knapsack_split.c: a selection made to fit ---------------------------------------- */
+/* --- knapsack_fill.c: a selection made to fit ---------------------------------------- */
 
 /* Pack take[size] items bin after bin, each as full as can be, and fill what is left. */
 bool cv_fill_split(struct cv_fill *fill, const uint32_t *take,
@@ -50,15 +50,15 @@ bool cv_fill_improve(struct cv_fill *fill, const bool *only,
 /* Fill the empty bins one after the other, with profits changed a little at random. */
 bool cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
                      struct cv_single_workspace *room, struct cv_work *work);
-/* Pack pairs of bins anew to exchange items for more profitable ones. (knapsack_pairs.c) */
+/* Pack pairs of bins anew to exchange items for more profitable ones. (knapsack_fill.c) */
 bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_workspace *room,
                    struct cv_work *work);
 
-/* Put all of take[size] into the bins of the trial, if a way is found. (knapsack_pack.c) */
+/* Put all of take[size] into the bins of the trial, if a way is found. (knapsack_fill.c) */
 bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *work,
                   bool *packed);
 
-/* --- knapsack_dive.c: bins as wholes ------------------------------------------------- */
+/* --- knapsack_branch.c: bins as wholes ------------------------------------------------- */
 
 /* Look for better fillings and a better bound by linear programming over the ways to
  * fill one bin. `best` and *bound are improved. */

@@ -62,7 +62,7 @@ static inline double *cv_master_limit(const struct cv_master *master, uint32_t p
     return master->simplex.limit + master->nfixed + pattern;
 }
 
-/* --- knapsack_patterns.c: column generation -------------------------------------------- */
+/* --- knapsack_master.c: column generation -------------------------------------------- */
 
 struct cv_generator {
     const struct cv_instance *instance;
@@ -91,7 +91,7 @@ uint32_t cv_generator_left(const struct cv_generator *generator, uint32_t size);
 /* The bound on the profit at the duals; valid if `priced`. */
 double cv_generator_bound(const struct cv_generator *generator);
 /* Let the pattern in `count`, which leaves `rest`, hold whatever else there is room for. */
-void cv_generator_complete(struct cv_generator *generator, cv_parallel_decoder rest);
+void cv_generator_complete(struct cv_generator *generator, cv_wide rest);
 /* Solve the program over all patterns, as far as `rounds` and work go. *bound becomes
  * smaller if the duals say so; `best` is a profit that is known to be possible. */
 bool cv_generate(struct cv_generator *generator, unsigned rounds, double best,

@@ -2,10 +2,254 @@
  * SPDX-License-Identifier: MIT */
 #include "select/streams/stream_pack.h"
 
+#include <math.h>
 #include <stdlib.h>
-
+#include <string.h>
 #include "base/fail.h"
+#include "model/stream/stream_costs.h"
 #include "select/knapsack/knapsack.h"
+
+/* --- workers of one stream while they are being chosen ----------------------------- */
+
+/* Work for one worker in the search of an order: sorting it three times. */
+enum { WORK_PER_MEMBER = 60 };
+
+bool cv_field_init(struct cv_stream_field *field, const struct cv_stream_ring *ring,
+                   struct cv_arena *arena, uint64_t work)
+{
+    double *profit = cv_array(arena, ring->n, sizeof *profit);
+
+    *field = (struct cv_stream_field){
+        .ring = *ring,
+        .times = cv_ring_times(ring, arena),
+        .profit = profit,
+        .least_margin = INFINITY,
+        .work = work,
+    };
+    cv_arena_init(&field->scratch);
+    if (profit == NULL || field->times == NULL)
+        return false;
+    for (uint32_t w = 0; w < ring->n; w++) {
+        const double margin = cv_ring_margin(ring, w);
+
+        profit[w] = cv_stream_profit(&ring->workers[w], ring->tau_s);
+        field->least_margin = fmin(field->least_margin, margin);
+        field->greatest_margin = fmax(field->greatest_margin, margin);
+    }
+    return true;
+}
+
+void cv_field_done(struct cv_stream_field *field)
+{
+    cv_arena_done(&field->scratch);
+}
+
+void cv_cluster_init(struct cv_stream_cluster *cluster)
+{
+    *cluster = (struct cv_stream_cluster){ .least_s = INFINITY };
+}
+
+void cv_cluster_done(struct cv_stream_cluster *cluster)
+{
+    free(cluster->members);
+    cv_cluster_init(cluster);
+}
+
+void cv_cluster_clear(struct cv_stream_cluster *cluster)
+{
+    const struct cv_stream_cluster kept = *cluster;
+
+    cv_cluster_init(cluster);
+    cluster->members = kept.members;
+    cluster->room = kept.room;
+}
+
+static void count_in(const struct cv_stream_field *field,
+                     struct cv_stream_cluster *cluster, uint32_t worker)
+{
+    const struct cv_stream_times *times = &field->times[worker];
+    const double send = cv_send_time(times), receive = cv_return_time(times);
+
+    cluster->send_s += send;
+    cluster->receive_s += receive;
+    cluster->both_s += fmax(send, receive);
+    cluster->least_s = fmin(cluster->least_s, times->return_first_s);
+    cluster->greatest_s = fmax(cluster->greatest_s, times->return_first_s);
+}
+
+/* From scratch, so that sums do not drift when members come and go. */
+static void recount(const struct cv_stream_field *field,
+                    struct cv_stream_cluster *cluster)
+{
+    const struct cv_stream_cluster kept = *cluster;
+
+    cv_cluster_clear(cluster);
+    for (uint32_t i = 0; i < kept.n; i++)
+        count_in(field, cluster, kept.members[i]);
+    cluster->n = kept.n;
+}
+
+bool cv_cluster_add(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
+                    uint32_t worker)
+{
+    if (!CV_ROOM(cluster->members, &cluster->room, (size_t)cluster->n + 1)) {
+        field->no_memory = true;
+        return false;
+    }
+    cluster->members[cluster->n++] = worker;
+    count_in(field, cluster, worker);
+    return true;
+}
+
+void cv_cluster_remove(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
+                       uint32_t at)
+{
+    cluster->members[at] = cluster->members[--cluster->n];
+    recount(field, cluster);
+}
+
+void cv_cluster_put(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
+                    uint32_t at, uint32_t worker)
+{
+    cluster->members[at] = worker;
+    recount(field, cluster);
+}
+
+double cv_cluster_throughput(const struct cv_stream_field *field,
+                             const struct cv_stream_cluster *cluster)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < cluster->n; i++)
+        sum += field->profit[cluster->members[i]];
+    return sum;
+}
+
+/* The best order of the members as places, and their delays in that order. */
+static bool find_order(struct cv_stream_field *field,
+                       const struct cv_stream_cluster *cluster, uint32_t **out_order,
+                       double *delays)
+{
+    const uint32_t n = cluster->n;
+    struct cv_stream_times *times;
+    uint32_t *order;
+    struct cv_cycle cycle;
+    double base, cost;
+
+    cv_arena_reset(&field->scratch);
+    times = cv_array(&field->scratch, n, sizeof *times);
+    order = cv_array(&field->scratch, n, sizeof *order);
+    for (uint32_t i = 0; times != NULL && i < n; i++)
+        times[i] = field->times[cluster->members[i]];
+    if (times == NULL || order == NULL ||
+        !cv_cycle_of_times(times, n, &field->scratch, &cycle, &base) ||
+        !cv_cycle_best(&cycle, &field->scratch, order, &cost, NULL)) {
+        field->no_memory = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t own = order[i], before = order[i > 0 ? i - 1 : n - 1];
+        const double margin = cv_ring_margin(&field->ring, cluster->members[own]);
+
+        delays[i] =
+            cv_stream_delay(CV_DELAY_DERIVED, margin, &times[before], &times[own]);
+    }
+    *out_order = order;
+    return true;
+}
+
+bool cv_cluster_order(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
+                      double *out_delays)
+{
+    uint32_t *order;
+
+    if (!find_order(field, cluster, &order, out_delays))
+        return false;
+    for (uint32_t i = 0; i < cluster->n; i++)
+        order[i] = cluster->members[order[i]];
+    if (cluster->n > 0)
+        memcpy(cluster->members, order, cluster->n * sizeof *order);
+    return true;
+}
+
+bool cv_cluster_fits(struct cv_stream_field *field,
+                     const struct cv_stream_cluster *cluster)
+{
+    const double tau = field->ring.tau_s, slack = 1e-12 * tau;
+    const double min = 1 + field->least_margin, max = 1 + field->greatest_margin;
+    const uint64_t work = (uint64_t)cluster->n * WORK_PER_MEMBER;
+    uint32_t *order;
+    double *delays;
+
+    if (cluster->n == 0)
+        return true;
+    if (min * fmax(cluster->send_s, cluster->receive_s) > tau + slack)
+        return false;
+    if (max * (cluster->both_s + cluster->greatest_s - cluster->least_s) <= tau - slack)
+        return true;
+    if (field->work < work || field->no_memory)
+        return false;
+    field->work -= work;
+    delays = malloc(cluster->n * sizeof *delays);
+    if (delays == NULL) {
+        field->no_memory = true;
+        return false;
+    }
+    if (find_order(field, cluster, &order, delays)) {
+        const bool fits = cv_stream_sum(delays, cluster->n) <= tau;
+
+        free(delays);
+        return fits;
+    }
+    free(delays);
+    return false;
+}
+
+bool cv_cluster_try_add(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
+                        uint32_t worker)
+{
+    const struct cv_stream_cluster kept = *cluster;
+
+    if ((1 + field->least_margin) *
+            fmax(kept.send_s + cv_send_time(&field->times[worker]),
+                 kept.receive_s + cv_return_time(&field->times[worker])) >
+        field->ring.tau_s * (1 + 1e-12))
+        return false;
+    if (!cv_cluster_add(field, cluster, worker))
+        return false;
+    if (cv_cluster_fits(field, cluster))
+        return true;
+    /* Adding may have moved the list; all else is as it was. */
+    *cluster = (struct cv_stream_cluster){
+        cluster->members, kept.n,      cluster->room, kept.send_s,
+        kept.receive_s,   kept.both_s, kept.least_s,  kept.greatest_s,
+    };
+    return false;
+}
+
+bool cv_cluster_try_replace(struct cv_stream_field *field,
+                            struct cv_stream_cluster *cluster, uint32_t at,
+                            uint32_t worker)
+{
+    const struct cv_stream_cluster kept = *cluster;
+    const uint32_t before = cluster->members[at];
+    const struct cv_stream_times *in = &field->times[worker],
+                                 *out = &field->times[before];
+
+    if ((1 + field->least_margin) *
+            fmax(kept.send_s + cv_send_time(in) - cv_send_time(out),
+                 kept.receive_s + cv_return_time(in) - cv_return_time(out)) >
+        field->ring.tau_s * (1 + 1e-12))
+        return false;
+    cv_cluster_put(field, cluster, at, worker);
+    if (cv_cluster_fits(field, cluster))
+        return true;
+    *cluster = kept;
+    cluster->members[at] = before;
+    return false;
+}
+
+/* --- put workers into clusters by weights that do not depend on the order ---------- */
 
 bool cv_set_init(struct cv_stream_set *set, uint32_t n, struct cv_arena *arena)
 {

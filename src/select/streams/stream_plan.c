@@ -12,10 +12,9 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
-#include "select/streams/stream_demand.h"
+#include "select/streams/stream_select.h"
 #include "select/streams/stream_exact.h"
 #include "select/streams/stream_pack.h"
-#include "select/streams/stream_period.h"
 
 /* Streams within this part of their shares are served alike. */
 static const double TOLERANCE = 0.01;
@@ -180,8 +179,7 @@ static enum cleave_status choose(struct planning *planning, struct cleave_error 
         (planning->task.weights == CV_SELECT_RING && planning->request->demands == NULL))
         return cv_stream_select(&planning->task, &planning->arena, &planning->choice,
                                 err);
-    demands = cv_array(&planning->arena, m, sizeof *demands);
-    if (demands == NULL)
+    if (!CV_NEW(&planning->arena, demands, m))
         return cv_fail_memory(err, "the demands of the streams");
     for (uint32_t i = 0; i < m; i++)
         demands[i] =
@@ -353,11 +351,9 @@ static enum cleave_status fill_plan(struct planning *planning, struct owned_plan
     uint32_t *members = cv_array(&owned->arena, choice->selected, sizeof *members);
     double total_demand = m;
 
-    owned->clusters = cv_array(&owned->arena, m, sizeof *owned->clusters);
-    owned->streams = cv_array(&owned->arena, m, sizeof *owned->streams);
-    owned->workers = cv_array(&owned->arena, n, sizeof *owned->workers);
-    if (members == NULL || owned->clusters == NULL || owned->streams == NULL ||
-        owned->workers == NULL)
+    if (members == NULL || !CV_NEW(&owned->arena, owned->clusters, m) ||
+        !CV_NEW(&owned->arena, owned->streams, m) ||
+        !CV_NEW(&owned->arena, owned->workers, n))
         return cv_fail_memory(err, "the plan of the streams");
     planning->least_density = INFINITY;
     for (uint32_t i = 0; i < choice->selected; i++) {

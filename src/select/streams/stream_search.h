@@ -12,4 +12,9 @@ enum cleave_status cv_stream_search(struct cv_stream_field *field,
                                     struct cv_stream_set *set, double *out_bound,
                                     struct cleave_error *err);
 
+/* Sort workers by decreasing value / price, both per worker; a NULL price is 1. false
+ * when memory is short. */
+bool cv_sort_by_density(uint32_t *workers, uint32_t n, const double *value,
+                        const double *price);
+
 #endif

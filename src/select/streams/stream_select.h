@@ -73,4 +73,26 @@ enum cleave_status cv_choice_replace(struct cv_stream_field *field,
                                      struct cv_stream_choice *choice,
                                      struct cleave_error *err);
 
+#define CV_PERIOD_SHARE 0.95
+
+/* The period for a task, whose tau is not read. Fails with CLEAVE_EINPUT when no worker
+ * can be served in rounds of any length. */
+enum cleave_status cv_stream_period(const struct cv_stream_task *task, double *out_s,
+                                    struct cleave_error *err);
+
+struct cv_stream_shares {
+    double least_share; /* least of (throughput / wanted throughput) over the streams; 1
+                            when all have exactly their shares                         */
+    uint32_t min;       /* the stream that has it                                     */
+    uint32_t steps;     /* moves and exchanges that were made                         */
+};
+
+/* As cv_stream_select; demands[m] > 0 per stream, and `tolerance` in 0..1. */
+enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
+                                           const double *demands, double tolerance,
+                                           struct cv_arena *arena,
+                                           struct cv_stream_choice *out,
+                                           struct cv_stream_shares *out_shares,
+                                           struct cleave_error *err);
+
 #endif

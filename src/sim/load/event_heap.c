@@ -2,7 +2,6 @@
 #include "sim/load/event_heap.h"
 
 #include <stdlib.h>
-
 #include "base/arena.h"
 
 /* The last item may be the first of a group of four. */
@@ -34,4 +33,29 @@ void cv_event_heap_done(struct cv_event_heap *heap)
 {
     free(heap->items);
     heap->items = NULL;
+}
+
+/* --- room for the places of a tournament ------------------------------------------- */
+
+bool cv_tournament_init(struct cv_tournament *tree, size_t places)
+{
+    size_t power = 1;
+
+    while (power < places)
+        power *= 2;
+    tree->places = power;
+    tree->nodes = calloc(2 * power, sizeof *tree->nodes);
+    return tree->nodes != NULL;
+}
+
+void cv_tournament_clear(struct cv_tournament *tree)
+{
+    for (size_t i = 0; i < 2 * tree->places; i++)
+        tree->nodes[i] = CV_PENDING_NEVER;
+}
+
+void cv_tournament_done(struct cv_tournament *tree)
+{
+    free(tree->nodes);
+    tree->nodes = NULL;
 }

@@ -5,6 +5,7 @@
 #define CV_LOAD_CASE_H
 #include <cleave/run.h>
 #include "engine/driver.h"
+#include "model/bounds/load_bounds.h"
 #include "model/platform/platform_internal.h"
 
 struct cv_load_case {
@@ -40,5 +41,11 @@ enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
 enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
                                        const struct cleave_platform *platform,
                                        double *out_s, struct cleave_error *err);
+
+/* All bounds for what was planned: at most CV_MAX_BOUNDS of them, and which is the
+ * tightest. Returns how many; 0 when memory is short. */
+size_t cv_load_case_bounds(const struct cv_load_case *load_case,
+                           const struct cv_planned *planned, struct cv_arena *arena,
+                           struct cleave_bound *out, size_t *out_tightest);
 
 #endif

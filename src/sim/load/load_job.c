@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/driver.h"
-#include "sim/load/case_bounds.h"
-#include "sim/load/lifespan.h"
+#include "sim/load/load_case.h"
+#include "sim/load/forecast.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/simgrid/simgrid_engine.h"
 

@@ -14,11 +14,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-
+#include "base/arena.h"
 #include "base/fail.h"
 #include "engine/driver_loop.h"
-#include "sim/load/native_open.h"
-#include "sim/load/native_queues.h"
+#include "model/platform/profile.h"
+#include "sim/load/native_internal.h"
 
 static void native_close(void *engine)
 {

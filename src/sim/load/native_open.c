@@ -4,13 +4,353 @@
  * A chunk is one range of the load. Whoever gets its first unit gets the lowest that nobody
  * has; an open chunk is extended by what follows it. Units travel as those of other chunks
  * do, in pieces that wait for the port. What is on its way, or was fed, stays. */
-#include "sim/load/native_open.h"
+#include "sim/load/native_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
-
 #include "base/fail.h"
-#include "sim/load/native_queues.h"
+#include "base/random.h"
+#include "model/platform/profile.h"
+
+/* --- when an activity ends under noise and profiles, and the pool of chunks -------- */
+
+double cv_native_end_of(const struct native *native, const struct chunk *chunk,
+                        enum cv_activity activity, double latency_s, double work_s)
+{
+    double factor = 1;
+    struct cleave_profile profile;
+
+    if (native->noisy)
+        factor = cv_noise_factor(&native->run->noise, activity,
+                                 native->run->items ? 0 : chunk->worker, chunk->nth,
+                                 chunk->number);
+    if (native->steady)
+        return native->now_s + factor * (latency_s + work_s);
+    profile = cv_profile_of(native->platform, chunk->worker);
+    return cv_profile_end(&profile, native->now_s + factor * latency_s, factor * work_s);
+}
+
+enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
+                                       struct cleave_error *err)
+{
+    if (native->nchunks >= NONE ||
+        !CV_ROOM(native->chunks, &native->chunk_room, native->nchunks + 1))
+        return cv_fail_memory(err, "the chunks under way");
+    *out = (uint32_t)native->nchunks++;
+    return CLEAVE_OK;
+}
+
+/* --- take back part of what a worker computes -------------------------------------- */
+
+/* The computation then ends earlier. Recalls are rare, so nothing is kept for them in a chunk:
+ * when the computation would have ended is computed again. */
+
+static double noise_of(const struct native *native, const struct chunk *chunk)
+{
+    return native->noisy ? cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
+                                           chunk->nth, chunk->number)
+                         : 1;
+}
+
+/* When a computation came, or comes, to its first unit: after the latency. */
+static double first_unit_at(const struct native *native, const struct chunk *chunk)
+{
+    return chunk->start_s +
+           native->workers[chunk->worker].compute_latency_s * noise_of(native, chunk);
+}
+
+/* When it was to end: as if it began now, but then. */
+static double end_as_planned(struct native *native, const struct chunk *chunk)
+{
+    const double now_s = native->now_s;
+    double end_s;
+
+    native->now_s = chunk->start_s;
+    end_s = cv_native_compute_end(native, chunk);
+    native->now_s = now_s;
+    return end_s;
+}
+
+/* The chunk loses units at its end, as far as they are not computed. Returns how many; the
+ * computation then ends at *out_end_s. */
+static double shorten(struct native *native, struct chunk *chunk, double units,
+                      double *out_end_s)
+{
+    const double begin_s = first_unit_at(native, chunk);
+    const double end_s = end_as_planned(native, chunk);
+    const double from_s = native->now_s > begin_s ? native->now_s : begin_s;
+    const struct cleave_profile profile = cv_profile_of(native->platform, chunk->worker);
+    const double all_s = cv_profile_work(&profile, begin_s, end_s);
+    const double rest_s = cv_profile_work(&profile, from_s, end_s);
+    const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
+    double taken = units < to_come ? units : to_come;
+
+    if (taken > chunk->units) /* by rounding */
+        taken = chunk->units;
+    if (!(taken > 0))
+        return 0;
+    *out_end_s = cv_profile_end(&profile, from_s, rest_s * (1 - taken / to_come));
+    chunk->units = chunk->units > taken ? chunk->units - taken : 0;
+    return taken;
+}
+
+bool cv_native_report_room(struct native *native, size_t count)
+{
+    struct reports *reports = &native->reports;
+
+    return CV_ROOM(reports->items, &reports->room, reports->count + count);
+}
+
+void cv_native_report(struct native *native, const struct cleave_event *event)
+{
+    native->reports.items[native->reports.count++] = *event;
+    end_at(native, native->now_s, ENDS_REPORT, event->worker);
+}
+
+enum cleave_status cv_native_recall(struct native *native,
+                                    const struct cleave_order *order,
+                                    struct cleave_error *err)
+{
+    const uint32_t index = native->processors[order->worker].first;
+    struct cleave_event report = { .kind = CLEAVE_RECALLED,
+                                   .worker = order->worker,
+                                   .start_s = native->now_s,
+                                   .time_s = native->now_s };
+    double end_s = 0;
+
+    cv_event_heap_settle(&native->heap);
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + 2) ||
+        !cv_native_report_room(native, 1))
+        return cv_fail_memory(err, "the recalls of a run");
+    if (index != NONE) {
+        report.chunk = native->chunks[index].number;
+        report.units = shorten(native, &native->chunks[index], order->units, &end_s);
+    }
+    cv_native_report(native, &report);
+    if (report.units > 0)
+        compute_until(native, order->worker, end_s);
+    return CLEAVE_OK;
+}
+
+/* Events of one time come in the order in which they were made, and so do the reports. */
+void cv_native_reported(struct native *native, struct cleave_event *out)
+{
+    struct reports *reports = &native->reports;
+
+    *out = reports->items[reports->first++];
+    if (reports->first == reports->count)
+        reports->first = reports->count = 0;
+}
+
+/* --- a simulated command: when it reads, and when it ends -------------------------- */
+
+/* No event has this key. */
+static const uint64_t NO_EVENT = UINT64_MAX;
+
+/* Start-ups are drawn apart from other noise. */
+enum { START_PURPOSE = 7 };
+
+static void plan_process(struct native *native, uint32_t worker);
+
+static struct chunk *chunk_of(const struct native *native, uint32_t worker)
+{
+    return &native->chunks[native->processors[worker].first];
+}
+
+/* Seconds that a unit takes to be read, at a factor of the worker's profile. */
+static double unit_time(const struct native *native, uint32_t worker, double factor)
+{
+    const struct cv_command_model *command = native->open->command;
+    const double pipe_s = command->pipe_ups > 0 ? 1 / command->pipe_ups : 0;
+    const double work_s =
+        command->phi > 0 ? command->phi / (native->workers[worker].speed_ups * factor)
+                         : 0;
+
+    return (pipe_s + work_s) * native->open->processes[worker].factor;
+}
+
+/* Read from *at_s on, until `units` are read or it is `until_s`: *at_s is then when that
+ * was. Returns how many were read. */
+static double read_on(const struct native *native, uint32_t worker, double units,
+                      double until_s, double *at_s)
+{
+    uint32_t nsteps = 0, next = 0;
+    const struct cleave_step *steps =
+        cleave_platform_profile(native->platform, worker, &nsteps);
+    double done = 0, factor = 1;
+
+    while (next < nsteps && steps[next].from_s <= *at_s)
+        factor = steps[next++].factor;
+    while (done < units) {
+        const double unit_s = unit_time(native, worker, factor);
+        const double end_s = *at_s + (units - done) * unit_s;
+        const double till_s =
+            next < nsteps && steps[next].from_s < until_s ? steps[next].from_s : until_s;
+
+        if (end_s <= till_s) {
+            *at_s = end_s;
+            return units;
+        }
+        done += (till_s - *at_s) / unit_s;
+        *at_s = till_s;
+        if (till_s >= until_s)
+            break;
+        factor = steps[next++].factor;
+    }
+    return done < units ? done : units;
+}
+
+/* How far it has read by now. */
+static void catch_up(struct native *native, uint32_t worker)
+{
+    struct process *process = &native->open->processes[worker];
+
+    if (native->now_s < process->read_at_s)
+        return;
+    process->read += read_on(native, worker, process->given - process->read,
+                             native->now_s, &process->read_at_s);
+    process->read_at_s = native->now_s;
+}
+
+/* What its start-up takes times as long, beside the noise of all that it does. */
+static double start_factor(const struct native *native, const struct chunk *chunk)
+{
+    const double spread = native->open->command->start_spread;
+    const struct cv_noise *noise = &native->run->noise;
+    struct cv_random random;
+
+    if (!(spread > 0))
+        return 1;
+    cv_random_at(&random, cv_random_derive(noise->seed, START_PURPOSE), noise->run,
+                 chunk->worker, chunk->nth);
+    return exp(spread * (2 * cv_random_uniform(&random) - 1));
+}
+
+/* The chunk that is first at the processor of its worker is started, and has been given so
+ * many units of it. */
+static void start_process(struct native *native, uint32_t worker,
+                          const struct process *from)
+{
+    struct process *process = &native->open->processes[worker];
+    struct chunk *chunk = chunk_of(native, worker);
+    const double latency_s =
+        cv_command_before_s(native->open->command,
+                            native->workers[worker].compute_latency_s);
+
+    *process = *from;
+    process->factor = noise_of(native, chunk);
+    process->ready_s =
+        native->now_s + latency_s * process->factor * start_factor(native, chunk);
+    process->read = process->begin;
+    process->read_at_s = process->ready_s;
+    process->key = NO_EVENT;
+    chunk->start_s = native->now_s;
+    plan_process(native, worker);
+}
+
+/* When it ends that has read the end of its input at `end_read_s`. */
+static double end_of(const struct native *native, uint32_t worker, double end_read_s)
+{
+    const struct process *process = &native->open->processes[worker];
+    const struct cv_command_model *command = native->open->command;
+    const double latency_s = native->workers[worker].compute_latency_s;
+    const double after_s = latency_s - cv_command_before_s(command, latency_s);
+    const double work_s = (process->end - process->begin) * (1 - command->phi) /
+                          native->workers[worker].speed_ups;
+    const struct cleave_profile profile = cv_profile_of(native->platform, worker);
+
+    end_read_s += after_s * process->factor;
+    return cv_profile_end(&profile, end_read_s, work_s * process->factor);
+}
+
+/* One that was opened tells first that it reads; without input it waits or is killed. */
+static double start_at(const struct native *native, struct process *process)
+{
+    if (process->given > process->begin) {
+        process->next = CLEAVE_STARTED;
+        return process->read_at_s;
+    }
+    process->next = CLEAVE_DONE;
+    return process->closed && !(process->end > process->begin) ? native->now_s : INFINITY;
+}
+
+/* The next that it has to tell, and when; INFINITY: nothing before something happens. */
+static double next_at(const struct native *native, uint32_t worker)
+{
+    struct process *process = &native->open->processes[worker];
+    double at_s = process->read_at_s;
+
+    if (process->opened && !process->started)
+        return start_at(native, process);
+    if (process->given < process->end) /* the rest is on its way */
+        return INFINITY;
+    read_on(native, worker, process->end - process->read, INFINITY, &at_s);
+    if (!process->closed) {
+        process->next = CLEAVE_DRAINED;
+        return process->drained ? INFINITY : at_s;
+    }
+    process->next = CLEAVE_DONE;
+    process->end_read_s = at_s;
+    return end_of(native, worker, at_s);
+}
+
+/* Something about it has changed: when does it next have something to tell? */
+static void plan_process(struct native *native, uint32_t worker)
+{
+    struct process *process = &native->open->processes[worker];
+    const bool starts = process->key != NO_EVENT && process->next == CLEAVE_STARTED;
+    const double at_s = next_at(native, worker);
+
+    if (starts && process->next == CLEAVE_STARTED) /* that it starts does not change */
+        return;
+    process->key = isfinite(at_s) ? end_at(native, at_s, ENDS_PROCESS, worker) : NO_EVENT;
+}
+
+/* So many units more have come over the link. */
+static void feed_process(struct native *native, uint32_t worker, double units)
+{
+    struct process *process = &native->open->processes[worker];
+
+    catch_up(native, worker);
+    process->given += units;
+    /* Sums of parts may miss the whole by rounding. */
+    if (process->end - process->given <= native->open->input.free.grain)
+        process->given = process->end;
+    process->drained = false;
+    plan_process(native, worker);
+}
+
+bool cv_native_process_tell(struct native *native, uint32_t worker,
+                            struct cleave_event *out)
+{
+    struct process *process = &native->open->processes[worker];
+    struct chunk *chunk = chunk_of(native, worker);
+
+    *out = (struct cleave_event){ .kind = process->next,
+                                  .worker = worker,
+                                  .chunk = chunk->number,
+                                  .units = process->end - process->begin,
+                                  .start_s = chunk->start_s,
+                                  .time_s = native->now_s };
+    process->key = NO_EVENT;
+    if (process->next == CLEAVE_DONE) {
+        chunk->units = out->units;
+        if (process->opened && out->units > 0)
+            out->read_s = process->end_read_s;
+        return true;
+    }
+    if (process->next == CLEAVE_STARTED) {
+        process->started = true;
+    } else {
+        process->drained = true;
+        process->read = process->end;
+        process->read_at_s = native->now_s;
+    }
+    plan_process(native, worker);
+    return false;
+}
+
+/* --- orders about chunks where commands read as they are fed ----------------------- */
 
 /* --- the input -------------------------------------------------------------------------- */
 
@@ -35,15 +375,15 @@ static void serve(struct native *native)
 {
     struct native_open *open = native->open;
 
-    while (open->wishes.first != NONE) {
-        const uint32_t index = open->wishes.first;
+    while (open->waiting.first != NONE) {
+        const uint32_t index = open->waiting.first;
         struct chunk *chunk = &native->chunks[index];
         const double request = chunk->units;
 
         if (!cv_simulated_input_take(&open->input, &chunk->units, &chunk->begin))
             return;
-        open->wishes.first = chunk->next;
-        open->nwishes--;
+        open->waiting.first = chunk->next;
+        open->nwaiting--;
         open->input.wished -= request;
         if (request > 0 && !(chunk->units > 0))
             give_nothing(native, index);
@@ -86,8 +426,8 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     }
     native->open = open;
     open->command = native->run->command;
-    open->nwishes = 0;
-    open->wishes = (struct queue){ NONE, NONE };
+    open->nwaiting = 0;
+    open->waiting = (struct queue){ NONE, NONE };
     cv_simulated_input_begin(&open->input, native->run->units, native->run->hold, n,
                              open->command->record);
     if (!cv_free_ranges_reserve(&open->input.free))
@@ -114,14 +454,9 @@ void cv_native_open_send(struct native *native, uint32_t index)
     struct native_open *open = native->open;
     struct chunk *chunk = &native->chunks[index];
 
-    chunk->next = NONE;
-    chunk->begin = 0; /* nothing is taken for a chunk without units */
-    if (open->wishes.first == NONE)
-        open->wishes.first = index;
-    else
-        native->chunks[open->wishes.last].next = index;
-    open->wishes.last = index;
-    open->nwishes++;
+    chunk->begin = 0; /* for a chunk without units */
+    enqueue(native, &open->waiting, index);
+    open->nwaiting++;
     open->input.wished += chunk->units;
     serve(native);
 }
@@ -134,7 +469,7 @@ void cv_native_open_start(struct native *native, uint32_t index)
                                      .given = chunk->begin + chunk->units,
                                      .closed = true };
 
-    cv_native_process_start(native, chunk->worker, &process);
+    start_process(native, chunk->worker, &process);
 }
 
 static void report(struct native *native, const struct cleave_order *order,
@@ -163,7 +498,7 @@ static enum cleave_status send_piece(struct native *native,
         report(native, order, &(struct cleave_event){ .kind = kind });
         return CLEAVE_OK;
     }
-    CV_TRY(cv_native_new_chunk(native, &index, err));
+    CV_TRY(take_chunk(native, &index, err));
     whole = &native->chunks[native->processors[order->worker].first];
     native->chunks[index] = (struct chunk){ .units = units,
                                             .number = whole->number,
@@ -180,7 +515,7 @@ static double lengthen(struct native *native, uint32_t worker, double units)
     struct process *process = &native->open->processes[worker];
     double begin = 0, taken;
 
-    cv_native_process_catch_up(native, worker);
+    catch_up(native, worker);
     if (!process->started && !(process->end > process->begin)) {
         taken = cv_free_ranges_take_first(&native->open->input.free, units, &begin);
         process->begin = process->end = process->given = process->read = begin;
@@ -189,7 +524,7 @@ static double lengthen(struct native *native, uint32_t worker, double units)
     }
     process->end += taken;
     if (taken > 0)
-        cv_native_process_plan(native, worker); /* it is not drained any more */
+        plan_process(native, worker); /* it is not drained any more */
     return taken;
 }
 
@@ -200,12 +535,12 @@ static enum cleave_status open_chunk(struct native *native,
     const struct process process = { .opened = true };
     uint32_t index = NONE;
 
-    CV_TRY(cv_native_new_chunk(native, &index, err));
+    CV_TRY(take_chunk(native, &index, err));
     native->chunks[index] = (struct chunk){ .number = native->numbered++,
                                             .worker = order->worker,
                                             .nth = native->nth[order->worker]++ };
     enqueue(native, &native->processors[order->worker], index);
-    cv_native_process_start(native, order->worker, &process);
+    start_process(native, order->worker, &process);
     return send_piece(native, order, lengthen(native, order->worker, order->units),
                       CLEAVE_SENT, err);
 }
@@ -228,12 +563,12 @@ static double reached(const struct native *native, uint32_t worker)
     return fmin(process->given, process->begin + (floor(read / gulp) + 1) * gulp);
 }
 
-static void look(struct native *native, const struct cleave_order *order)
+static void query(struct native *native, const struct cleave_order *order)
 {
     struct cleave_event seen = { .kind = CLEAVE_PROGRESS };
 
     if (native->processors[order->worker].first != NONE) {
-        cv_native_process_catch_up(native, order->worker);
+        catch_up(native, order->worker);
         seen.units =
             reached(native, order->worker) - native->open->processes[order->worker].begin;
         seen.output = native->open->command->emits ? seen.units : 0;
@@ -249,7 +584,7 @@ static void recall(struct native *native, const struct cleave_order *order)
 
     if (native->processors[order->worker].first != NONE &&
         !(process->given < process->end)) {
-        cv_native_process_catch_up(native, order->worker);
+        catch_up(native, order->worker);
         recalled.units =
             fmin(order->units, process->end - reached(native, order->worker) -
                                    native->open->command->ahead);
@@ -265,7 +600,7 @@ static void recall(struct native *native, const struct cleave_order *order)
     if (process->end - process->begin <= native->open->input.free.grain)
         process->end = process->begin; /* but for rounding */
     process->given = process->end;
-    cv_native_process_plan(native, order->worker);
+    plan_process(native, order->worker);
     serve(native);
 }
 
@@ -280,12 +615,12 @@ enum cleave_status cv_native_open_submit(struct native *native,
         return send_piece(native, order, lengthen(native, order->worker, order->units),
                           CLEAVE_EXTENDED, err);
     case CLEAVE_CLOSE:
-        cv_native_process_catch_up(native, order->worker);
+        catch_up(native, order->worker);
         native->open->processes[order->worker].closed = true;
-        cv_native_process_plan(native, order->worker);
+        plan_process(native, order->worker);
         return CLEAVE_OK;
     case CLEAVE_QUERY:
-        look(native, order);
+        query(native, order);
         return CLEAVE_OK;
     default:
         recall(native, order);
@@ -304,7 +639,7 @@ void cv_native_open_arrived(struct native *native, const struct chunk *piece,
                                   .units = piece->units,
                                   .start_s = piece->start_s,
                                   .time_s = native->now_s };
-    cv_native_process_give(native, piece->worker, piece->units);
+    feed_process(native, piece->worker, piece->units);
 }
 
 void cv_native_open_finished(struct native *native, double units)
@@ -331,8 +666,8 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
     cv_event_heap_settle(&native->heap);
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   2 * (size_t)native->nworkers +
-                                                  2 * open->nwishes + 8) ||
-        !cv_native_report_room(native, 2 * open->nwishes + 4) ||
+                                                  2 * open->nwaiting + 8) ||
+        !cv_native_report_room(native, 2 * open->nwaiting + 4) ||
         !cv_free_ranges_reserve(&open->input.free))
         return cv_fail_memory(err, "the events of a run");
     return CLEAVE_OK;

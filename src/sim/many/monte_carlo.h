@@ -2,8 +2,22 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_MONTE_CARLO_H
 #define CV_MONTE_CARLO_H
+#include <cleave/run.h>
 #include "engine/driver.h"
-#include "sim/many/run_stats.h"
+
+enum { CV_EXACT_RUNS = 1 << 20 };
+
+/* What a run came to. */
+struct cv_run_result {
+    double makespan_s, utilisation, chunks;
+};
+
+struct cv_run_stats {
+    uint64_t runs;
+    double mean_s, squares, utilisation, chunks, least_s, most_s;
+    double *exact;  /* owned: all makespans while they are few, then NULL */
+    uint64_t *bins; /* owned: NULL while they are few                     */
+};
 
 /* Make runs begin .. end - 1, at most CV_RUNS_BLOCK of them, and put what each came to
  * into results[0], results[1], ... `thread` is below the number cv_monte_carlo_threads

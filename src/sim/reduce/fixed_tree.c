@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "policy/common/short_cuts.h"
+#include "policy/common/setup.h"
 
 /* Receivers from the root down, then turned round: every node stands behind all below it. */
 static void lay_out(struct cv_fixed_tree *tree, const struct cv_tree_shape *shape,

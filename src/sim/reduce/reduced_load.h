@@ -17,4 +17,18 @@ enum cleave_status cv_reduced_load(const struct cleave_job *job,
                                    const struct cleave_trial *trial,
                                    struct cleave_stats *out, struct cleave_error *err);
 
+/* When each place of the order has its partial, with factors on what the load costs;
+ * `sent_s`, which may be NULL, is when its chunk has arrived. Returns when the master has
+ * sent all. */
+struct cv_noise;
+double cv_joint_ready(const struct cv_joint_job *job, const struct cv_joint_plan *plan,
+                      const struct cv_noise *noise, double *sent_s, double *ready_s);
+
+/* Many runs: chunks as planned, partials first come first served. The reduction costs what
+ * it is said to cost; transfers and computations of the load vary. */
+enum cleave_status cv_joint_simulate(const struct cv_joint_job *job,
+                                     const struct cv_joint_plan *plan, uint64_t seed,
+                                     const struct cleave_trial *trial,
+                                     struct cleave_stats *out, struct cleave_error *err);
+
 #endif

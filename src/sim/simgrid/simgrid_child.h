@@ -31,13 +31,10 @@ enum cleave_status cv_simgrid_adopt(int socket, struct cv_simgrid_child **out,
  * died, the error is what SimGrid said last. */
 enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child, unsigned replies,
                                    struct cv_wire_answer *out, struct cleave_error *err);
-/* What follows an answer. */
-enum cleave_status cv_simgrid_hear_more(struct cv_simgrid_child *child, void *to,
-                                        size_t bytes, struct cleave_error *err);
 /* NULL is fine. */
 void cv_simgrid_stop(struct cv_simgrid_child *child);
 
-/* --- answers, checked (simgrid_answers.c) ----------------------------------------------------- */
+/* --- answers, checked (simgrid_child.c) ----------------------------------------------------- */
 
 /* What an event may be about. */
 struct cv_simgrid_bounds {

@@ -2,7 +2,9 @@
 #include "sim/stream/stream_run.h"
 
 #include <math.h>
-
+#include <stdlib.h>
+#include "base/fail.h"
+#include "model/platform/profile.h"
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
@@ -46,4 +48,192 @@ enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
     status = cv_driver_run(driver, &run, trace, out, err);
     cv_driver_close(driver);
     return status;
+}
+
+/* --- what the run of a stream comes to, as it goes on ------------------------------ */
+
+/* Shorter waits are rounding. */
+static const double NO_WAIT_S = 1e-9;
+
+/* --- computations --------------------------------------------------------------------- */
+
+static void add_to_window(const struct cv_stream_stats *stats,
+                          struct cv_stream_worker_stats *own,
+                          const struct cleave_event *event, double pure_from_s)
+{
+    const double from_s = stats->window_from_s, to_s = stats->window_to_s;
+    const double pure_begin_s = fmax(from_s, pure_from_s);
+    const double end_s = fmin(to_s, event->time_s);
+    struct cleave_profile profile;
+
+    if (event->start_s >= from_s && event->time_s <= to_s) {
+        own->window_units += event->units;
+        own->window_useful_s += event->time_s - pure_from_s;
+        own->window_busy_s += event->time_s - event->start_s;
+        return;
+    }
+    own->window_busy_s += fmax(0, end_s - fmax(from_s, event->start_s));
+    if (!(end_s > pure_begin_s))
+        return;
+    profile = cv_profile_of(stats->platform, event->worker);
+    own->window_useful_s += end_s - pure_begin_s;
+    own->window_units +=
+        cleave_platform_workers(stats->platform)[event->worker].speed_ups *
+        cv_profile_work(&profile, pure_begin_s, end_s);
+}
+
+static void add_computation(struct cv_stream_stats *stats,
+                            const struct cleave_event *event)
+{
+    const struct cleave_worker *worker =
+        &cleave_platform_workers(stats->platform)[event->worker];
+    struct cv_stream_worker_stats *own = &stats->workers[event->worker];
+    const double pure_from_s = event->start_s + worker->compute_latency_s;
+
+    if (own->busy_s > 0)
+        own->idle_s += event->start_s - own->end_s;
+    own->end_s = event->time_s;
+    own->units += event->units;
+    own->busy_s += event->time_s - event->start_s;
+    own->useful_s += event->time_s - pure_from_s;
+    if (event->time_s > stats->window_from_s && event->start_s < stats->window_to_s)
+        add_to_window(stats, own, event, pure_from_s);
+}
+
+static void on_event(void *context, const struct cleave_event *event)
+{
+    struct cv_stream_stats *stats = context;
+
+    if (event->kind == CLEAVE_DONE)
+        add_computation(stats, event);
+    if (event->kind == (stats->has_results ? CLEAVE_RETURNED : CLEAVE_DONE)) {
+        stats->end_s = event->time_s;
+        if (event->time_s <= stats->horizon_s)
+            stats->units_in_time += event->units;
+    }
+}
+
+/* --- rounds ----------------------------------------------------------------------------- */
+
+static void on_posted(void *context, uint32_t worker, double time_s, double units)
+{
+    struct cv_stream_stats *stats = context;
+
+    (void)time_s;
+    stats->workers[worker].rounds++;
+    stats->workers[worker].last_load = units;
+}
+
+static void on_measured(void *context, uint32_t worker, double time_s, double sigma_s)
+{
+    struct cv_stream_stats *stats = context;
+    const uint32_t round = stats->workers[worker].measured++;
+
+    if (!CV_ROOM(stats->rounds, &stats->round_room, (size_t)round + 1)) {
+        stats->out_of_memory = true;
+        return;
+    }
+    while (stats->nrounds <= round)
+        stats->rounds[stats->nrounds++] = (struct cleave_stream_round){ 0, 0, 0 };
+    stats->rounds[round].time_s += time_s;
+    stats->rounds[round].sigma_s += sigma_s;
+    stats->rounds[round].workers++;
+}
+
+static void on_waited(void *context, uint32_t worker, bool back, double wait_s)
+{
+    struct cv_stream_stats *stats = context;
+
+    (void)worker;
+    if (back)
+        stats->wait_return_s += wait_s;
+    else
+        stats->wait_send_s += wait_s;
+    stats->contentions += wait_s > NO_WAIT_S;
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
+                                        const struct cleave_platform *platform,
+                                        double horizon_s, double result_ratio,
+                                        double window_from_s, double window_to_s,
+                                        struct cv_arena *arena, struct cleave_error *err)
+{
+    *stats = (struct cv_stream_stats){
+        .platform = platform,
+        .horizon_s = horizon_s,
+        .window_from_s = window_from_s,
+        .window_to_s = window_to_s,
+        .has_results = result_ratio > 0,
+        .workers =
+            cv_array(arena, cleave_platform_nworkers(platform), sizeof *stats->workers),
+        .watch = { .context = stats,
+                   .event = on_event,
+                   .posted = on_posted,
+                   .measured = on_measured,
+                   .waited = on_waited },
+    };
+    return stats->workers != NULL ? CLEAVE_OK : cv_fail_memory(err, "the statistics");
+}
+
+enum cleave_status cv_stream_stats_close(struct cv_stream_stats *stats,
+                                         struct cleave_error *err)
+{
+    if (stats->out_of_memory)
+        return cv_fail_memory(err, "the rounds of a stream");
+    for (size_t i = 0; i < stats->nrounds; i++) {
+        stats->rounds[i].time_s /= stats->rounds[i].workers;
+        stats->rounds[i].sigma_s /= stats->rounds[i].workers;
+    }
+    return CLEAVE_OK;
+}
+
+void cv_stream_stats_done(struct cv_stream_stats *stats)
+{
+    free(stats->rounds);
+    stats->rounds = NULL;
+    stats->nrounds = stats->round_room = 0;
+}
+
+/* From sums over the workers. */
+static struct cleave_stream_use parts_of(struct cleave_stream_use sums, double length_s,
+                                         uint32_t members)
+{
+    if (!(length_s > 0) || members == 0)
+        return (struct cleave_stream_use){ 0 };
+    sums.throughput_ups = sums.units / length_s;
+    sums.useful /= length_s * members;
+    sums.busy /= length_s * members;
+    return sums;
+}
+
+struct cleave_stream_use cv_stream_window_use(const struct cv_stream_stats *stats)
+{
+    const uint32_t n = cleave_platform_nworkers(stats->platform);
+    struct cleave_stream_use sums = { 0 };
+    uint32_t members = 0;
+
+    for (uint32_t w = 0; w < n; w++) {
+        sums.units += stats->workers[w].window_units;
+        sums.useful += stats->workers[w].window_useful_s;
+        sums.busy += stats->workers[w].window_busy_s;
+        members += stats->workers[w].rounds > 0;
+    }
+    return parts_of(sums, stats->window_to_s - stats->window_from_s, members);
+}
+
+struct cleave_stream_use cv_stream_whole_use(const struct cv_stream_stats *stats)
+{
+    const uint32_t n = cleave_platform_nworkers(stats->platform);
+    struct cleave_stream_use sums = { 0 };
+    uint32_t members = 0;
+
+    for (uint32_t w = 0; w < n; w++) {
+        sums.units += stats->workers[w].units;
+        sums.useful += stats->workers[w].useful_s;
+        sums.busy += stats->workers[w].busy_s;
+        members += stats->workers[w].rounds > 0;
+    }
+    return parts_of(sums, stats->end_s, members);
 }

@@ -1,8 +1,48 @@
 /* stream_run.h -- one stream on an engine. SPDX-License-Identifier: MIT */
 #ifndef CV_STREAM_RUN_H
 #define CV_STREAM_RUN_H
+#include <cleave/streams.h>
+#include "base/arena.h"
 #include "engine/driver.h"
-#include "sim/stream/stream_stats.h"
+#include "policy/stream/as4dr.h"
+
+/* Of a worker of the stream. */
+struct cv_stream_worker_stats {
+    double units, useful_s, busy_s, idle_s;
+    double window_units, window_useful_s, window_busy_s;
+    double end_s, last_load;
+    uint32_t rounds, measured;
+};
+
+struct cv_stream_stats {
+    const struct cleave_platform *platform; /* borrowed: the true costs of the stream */
+    double horizon_s, window_from_s, window_to_s;
+    bool has_results;
+    struct cv_stream_worker_stats *workers;
+    double end_s, units_in_time;
+    double wait_send_s, wait_return_s;
+    uint64_t contentions;
+    struct cleave_stream_round *rounds; /* owned; sums until cv_stream_stats_close */
+    size_t nrounds, round_room;
+    bool out_of_memory;
+    struct cv_as4dr_watch watch; /* to be given to the policy */
+};
+
+/* The window is from window_from_s to window_to_s. Memory comes from the arena, save that
+ * of the rounds. */
+enum cleave_status cv_stream_stats_init(struct cv_stream_stats *stats,
+                                        const struct cleave_platform *platform,
+                                        double horizon_s, double result_ratio,
+                                        double window_from_s, double window_to_s,
+                                        struct cv_arena *arena, struct cleave_error *err);
+/* After the run: turn sums into means. */
+enum cleave_status cv_stream_stats_close(struct cv_stream_stats *stats,
+                                         struct cleave_error *err);
+void cv_stream_stats_done(struct cv_stream_stats *stats);
+
+/* Sums over the workers, as parts of the time of `members` of them. */
+struct cleave_stream_use cv_stream_window_use(const struct cv_stream_stats *stats);
+struct cleave_stream_use cv_stream_whole_use(const struct cv_stream_stats *stats);
 
 struct cv_stream_run {
     const struct cleave_platform *platform; /* the workers of the stream: true costs  */

@@ -1,0 +1,379 @@
+/* job_options.c -- parameters of a policy, and lists of policies, as typed.
+ * SPDX-License-Identifier: MIT */
+#include "cli/common/job_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cleave/simgrid.h>
+#include "base/shell_word.h"
+#include "base/text.h"
+#include "cli/common/output.h"
+
+int cv_settings_add(struct cv_settings *settings, const char *text,
+                    struct cv_arena *arena)
+{
+    const char *equals = strchr(text, '=');
+    char *key;
+
+    if (equals == NULL || equals == text || equals[1] == '\0')
+        return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(text));
+    key = cv_arena_text(arena, text);
+    if (key == NULL)
+        return cv_no_memory("the parameters");
+    key[equals - text] = '\0';
+    for (size_t i = 0; i < settings->count; i++) {
+        if (strcmp(settings->items[i].key, key) == 0)
+            return cv_refuse("parameter '%s' is given twice", CV_ECHO(key));
+    }
+    settings->items[settings->count].key = key;
+    settings->items[settings->count++].value = key + (equals - text) + 1;
+    return CV_EXIT_DONE;
+}
+
+int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t value,
+                      struct cv_arena *arena)
+{
+    char text[64];
+
+    if (value == 0)
+        return CV_EXIT_DONE;
+    snprintf(text, sizeof text, "%s=%llu", key, (unsigned long long)value);
+    return cv_settings_add(settings, text, arena);
+}
+
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
+                     struct cv_arena *arena)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    int status;
+
+    if (value == NULL)
+        return CV_EXIT_DONE;
+    cv_text_add(&line, "%s=%s", key, value);
+    status = line.failed ? cv_no_memory("the parameters")
+                         : cv_settings_add(settings, line.bytes, arena);
+    cv_text_done(&line);
+    return status;
+}
+
+int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
+                     size_t more, struct cv_arena *arena)
+{
+    int status = CV_EXIT_DONE;
+
+    settings->count = 0;
+    settings->items = cv_array(arena, params->count + more, sizeof *settings->items);
+    if (settings->items == NULL)
+        return cv_no_memory("the parameters");
+    for (size_t i = 0; i < params->count && status == CV_EXIT_DONE; i++)
+        status = cv_settings_add(settings, params->items[i], arena);
+    return status;
+}
+
+static int add_named(enum cleave_task task, const char *name,
+                     const struct cleave_policy **policies, size_t *count)
+{
+    const struct cleave_policy *policy;
+    struct cleave_error err;
+
+    if (cleave_policy_find(task, name, &policy, &err) != CLEAVE_OK)
+        return cv_refuse("--policies: %s", err.text);
+    for (size_t i = 0; i < *count; i++) {
+        if (policies[i] == policy)
+            return cv_refuse("--policies: '%s' is named twice", name);
+    }
+    policies[(*count)++] = policy;
+    return CV_EXIT_DONE;
+}
+
+int cv_policies_choose(enum cleave_task task, const char *list, const char *example,
+                       struct cv_arena *arena, const struct cleave_policy ***out,
+                       size_t *out_count)
+{
+    const size_t all = cleave_policy_count();
+    const struct cleave_policy **policies = cv_array(arena, all + 1, sizeof(void *));
+    char *copy = cv_arena_text(arena, list != NULL ? list : "");
+    char *rest, *name;
+    size_t count = 0;
+    int status = CV_EXIT_DONE;
+
+    if (policies == NULL || copy == NULL)
+        return cv_no_memory("the policies");
+    for (size_t i = 0; list == NULL && i < all; i++) {
+        if (cleave_policy_at(i)->task == task)
+            policies[count++] = cleave_policy_at(i);
+    }
+    for (name = strtok_r(copy, ",", &rest); name != NULL && status == CV_EXIT_DONE;
+         name = strtok_r(NULL, ",", &rest))
+        status = add_named(task, name, policies, &count);
+    if (status == CV_EXIT_DONE && count == 0)
+        return cv_refuse("--policies: expected names such as %s", example);
+    *out = policies;
+    *out_count = count;
+    return status;
+}
+
+/* --- which engines there are, and whether they are here ---------------------------- */
+
+static const struct cv_engine_fact engines[] = {
+    { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
+      NULL },
+    { "simgrid", "SimGrid, in a process of its own: topologies whose links are shared",
+      cleave_simgrid_find },
+};
+
+enum { ENGINES = sizeof engines / sizeof *engines };
+
+size_t cv_engine_count(void)
+{
+    return ENGINES;
+}
+
+const struct cv_engine_fact *cv_engine_at(size_t index)
+{
+    return index < ENGINES ? &engines[index] : NULL;
+}
+
+bool cv_engine_is_here(const struct cv_engine_fact *engine)
+{
+    return engine->find == NULL || engine->find(NULL, 0, NULL) == CLEAVE_OK;
+}
+
+static const char *engine_name(const void *context, size_t index)
+{
+    (void)context;
+    return engines[index].name;
+}
+
+int cv_engine_check(const char *name)
+{
+    char hint[256], shown[CV_ECHO_ROOM];
+    struct cleave_error err;
+
+    if (name == NULL)
+        return CV_EXIT_DONE;
+    for (size_t i = 0; i < ENGINES; i++) {
+        if (strcmp(engines[i].name, name) != 0)
+            continue;
+        if (engines[i].find == NULL || engines[i].find(NULL, 0, &err) == CLEAVE_OK)
+            return CV_EXIT_DONE;
+        return cv_print_status(&err);
+    }
+    cv_echo(name, shown);
+    cv_suggest(shown, ENGINES, engine_name, NULL, hint, sizeof hint);
+    return cv_refuse("--engine: unknown engine '%s'%s", shown, hint);
+}
+
+/* --- which engine simulates, and on what topology ---------------------------------- */
+
+const char *cv_engine_used(const char *engine, const struct cv_topology_options *options)
+{
+    if (engine != NULL)
+        return engine;
+    return options->file != NULL ? "simgrid" : "native";
+}
+
+void cv_engine_line(const char *engine, const struct cv_topology_options *options,
+                    struct cv_text *text)
+{
+    engine = cv_engine_used(engine, options);
+    if (strcmp(engine, "native") == 0)
+        return;
+    cv_text_add(text, "engine    %s", engine);
+    if (options->file != NULL)
+        cv_text_add(text, " on %s", CV_ECHO(options->file));
+    cv_text_add(text, "\n");
+}
+
+/* What only means something on a topology. */
+static const char *needs_topology(const struct cv_topology_options *options)
+{
+    return options->master != NULL      ? "--master"
+           : options->workers != NULL   ? "--worker-hosts"
+           : options->count > 0         ? "--workers"
+           : options->port != NULL      ? "--port"
+           : options->unit_bytes > 0    ? "--unit-bytes"
+           : options->unit_flops > 0    ? "--unit-flops"
+           : options->partial_bytes > 0 ? "--partial"
+                                        : NULL;
+}
+
+static int read_hosts(const char *text, struct cv_arena *arena,
+                      struct cleave_simgrid *out)
+{
+    char *copy = cv_arena_text(arena, text), *at = copy;
+    const char **names;
+    uint32_t count = 1;
+
+    for (const char *c = text; *c != '\0'; c++)
+        count += *c == ',';
+    names = cv_array(arena, count, sizeof(const char *));
+    if (copy == NULL || names == NULL)
+        return cv_no_memory("the hosts");
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = at;
+        at += strcspn(at, ",");
+        *at++ = '\0';
+        if (names[i][0] == '\0')
+            return cv_refuse("--worker-hosts: expected names such as a,b,c, got '%s'",
+                             CV_ECHO(text));
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(names[i], names[k]) == 0)
+                return cv_refuse("--worker-hosts: '%s' is there twice",
+                                 CV_ECHO(names[i]));
+    }
+    out->workers = names;
+    out->nworkers = count;
+    return CV_EXIT_DONE;
+}
+
+static int fill(const struct cv_topology_options *options, struct cv_arena *arena,
+                struct cleave_simgrid *out)
+{
+    if (access(options->file, R_OK) != 0)
+        return cv_refuse("--topology: cannot read '%s': %s", CV_ECHO(options->file),
+                         strerror(errno));
+    out->topology = options->file;
+    out->master = options->master;
+    out->unit_bytes = options->unit_bytes;
+    out->unit_flops = options->unit_flops;
+    out->partial_bytes = options->partial_bytes;
+    if (options->count > 0 && options->workers != NULL)
+        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
+    out->nworkers = (uint32_t)options->count;
+    return options->workers == NULL ? CV_EXIT_DONE
+                                    : read_hosts(options->workers, arena, out);
+}
+
+int cv_topology_open(const char *engine, const struct cv_topology_options *options,
+                     struct cv_arena *arena, const struct cleave_simgrid **out)
+{
+    const char *other = needs_topology(options);
+    struct cleave_simgrid *simgrid;
+    int status;
+
+    *out = NULL;
+    engine = cv_engine_used(engine, options);
+    if (options->file == NULL && other != NULL)
+        return cv_refuse("%s is about a topology: see --topology", other);
+    if (options->file != NULL && strcmp(engine, "native") == 0)
+        return cv_refuse("--engine: a topology is for simgrid; native has only the star "
+                         "of the platform file");
+    status = cv_engine_check(engine);
+    if (status != CV_EXIT_DONE || strcmp(engine, "simgrid") != 0)
+        return status;
+    simgrid = cv_array(arena, 1, sizeof *simgrid);
+    if (simgrid == NULL)
+        return cv_no_memory("the topology");
+    *out = simgrid;
+    return options->file == NULL ? CV_EXIT_DONE : fill(options, arena, simgrid);
+}
+
+/* One line for each host that was left out. */
+static void say_left_out(char *lines)
+{
+    char *line;
+
+    while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
+        (void)cv_print_error(CV_EXIT_DONE, "left out %s", line);
+}
+
+int cv_topology_platform(const struct cv_topology_options *options,
+                         const struct cleave_simgrid *simgrid,
+                         struct cleave_platform **out)
+{
+    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
+                                              CLEAVE_PORT_MULTI };
+    enum { PORTS = sizeof ports / sizeof *ports };
+    char left_out[4096] = "";
+    struct cleave_simgrid measured = *simgrid;
+    struct cleave_error err;
+    size_t i = 0;
+
+    while (options->port != NULL && i < PORTS &&
+           strcmp(options->port, cleave_port_name(ports[i])) != 0)
+        i++;
+    if (i == PORTS)
+        return cv_refuse("--port: expected one, duplex or multi, got '%s'",
+                         CV_ECHO(options->port));
+    measured.left_out = left_out;
+    measured.left_out_size = sizeof left_out;
+    if (cleave_simgrid_measure(&measured, ports[i], out, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    say_left_out(left_out);
+    return CV_EXIT_DONE;
+}
+
+/* --- what --trace writes, and what a trace should know of its run ------------------ */
+
+void cv_command_line(const struct cv_call *call, struct cv_text *out)
+{
+    cv_text_add(out, "cleave %s", call->verb->name);
+    for (int i = 0; i < call->nwords; i++) {
+        cv_text_add(out, " ");
+        cv_shell_word_add(out, call->words[i]);
+    }
+}
+
+int cv_trace_add_facts(struct cleave_trace *trace, const struct cleave_trace_facts *facts)
+{
+    struct cleave_error err;
+
+    if (trace != NULL && cleave_trace_describe(trace, facts, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+int cv_trace_call(struct cleave_trace *trace, const struct cv_call *call)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    int status;
+
+    if (trace == NULL)
+        return CV_EXIT_DONE;
+    cv_command_line(call, &line);
+    status = line.failed ? cv_no_memory("the trace")
+                         : cv_trace_add_facts(trace, &(struct cleave_trace_facts){
+                                                         .command = line.bytes });
+    cv_text_done(&line);
+    return status;
+}
+
+int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job)
+{
+    struct cleave_job plain = *job;
+    struct cleave_schedule *schedule;
+    struct cleave_error err;
+    int status;
+
+    plain.trace = NULL;
+    plain.simgrid = NULL; /* who is left out follows from the declared costs */
+    if (cleave_plan_load(&plain, &schedule, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    status = cv_trace_add_facts(trace, &(struct cleave_trace_facts){
+                                           .picked = schedule->picked,
+                                           .why = schedule->why,
+                                           .left_out = schedule->left_out,
+                                           .nleft_out = schedule->nleft_out });
+    cleave_schedule_free(schedule);
+    return status;
+}
+
+int cv_trace_write(const char *path, const struct cv_trace_context *context)
+{
+    struct cv_output_file out;
+    struct cleave_error err;
+    bool failed;
+    /* It holds the command line, which may hold what is nobody's business. */
+    const int status = cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    failed =
+        cv_trace_export(context, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
+    if (failed)
+        cv_print_error(CV_EXIT_FAILED, "--trace: %s", err.text);
+    return cv_output_close(&out, failed);
+}

@@ -1,0 +1,365 @@
+/* verb.c -- from the words behind a verb to its exit status.
+ * SPDX-License-Identifier: MIT */
+#include "cli/common/verb.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/common/call_files.h"
+#include "cli/common/output.h"
+#include "cli/common/usage_hints.h"
+#include "report/terminal/table.h"
+
+/* --- help texts, made from the verbs' tables --------------------------------------- */
+
+enum { OPTION_COLUMN = 25 };
+
+const struct cv_fact cv_environment_facts[] = {
+    { "COLUMNS", "width of charts when stdout is not a terminal; 80 by default", NULL },
+    { "NO_COLOR", "when set and not empty, no colours", NULL },
+    { "LC_ALL, LC_CTYPE, LANG",
+      "charts use block characters when the first of these that is set names UTF-8; "
+      "numbers do not depend on the locale",
+      NULL },
+    { NULL, NULL, NULL },
+};
+
+const struct cv_fact cv_exit_facts[] = {
+#define X(name, status, verb, meaning) { #status, meaning, verb },
+    CV_EXIT_MAP(X)
+#undef X
+        { "128+N", "stopped by another signal N", "run" },
+    { NULL, NULL, NULL },
+};
+
+const char cv_program_summary[] =
+    "split one large load over unequal machines, and join their results";
+
+const char cv_program_description[] =
+    "Splits one large divisible load over machines with different speeds and links so "
+    "that all of them finish together, and joins partial results along the tree that "
+    "costs least. It plans, simulates and runs with the same code, and shows how far the "
+    "result is from what no schedule can beat.";
+
+const struct cv_option cv_help_option = { .name = "--help",
+                                          .letter = 'h',
+                                          .help = "Show this help." };
+
+static void wrap(struct cv_text *out, const char *words, size_t indent)
+{
+    cv_wrap(out, words, indent, indent, CV_HELP_WIDTH);
+    cv_text_add(out, "\n");
+}
+
+void cv_help_usage(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option *option;
+
+    cv_text_add(out, "cleave %s", verb->name);
+    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
+        if (option->required)
+            cv_text_add(out, " %s %s", option->name, option->argument);
+    cv_text_add(out, " [OPTION]...");
+    if (verb->operands != NULL)
+        cv_text_add(out, " %s", verb->operands);
+}
+
+static void list_option(const struct cv_option *o, struct cv_text *out)
+{
+    struct cv_text help = { NULL, 0, 0, false };
+    const size_t before = out->length;
+    int length;
+
+    if (o->letter != 0)
+        cv_text_add(out, "  -%c, %s", o->letter, o->name);
+    else
+        cv_text_add(out, "      %s", o->name);
+    if (o->argument != NULL)
+        cv_text_add(out, " %s", o->argument);
+    length = (int)(out->length - before);
+    if (length > OPTION_COLUMN - 2)
+        cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
+    else
+        cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
+    cv_option_help(o, &help);
+    wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
+    out->failed = out->failed || help.failed;
+    cv_text_done(&help);
+}
+
+/* How much of a command line of `length` bytes stands in the first of several lines: up to a
+ * space that is in no quotes, before an option if that is far enough; all of it if it fits,
+ * or has no such space. */
+static size_t example_part(const char *line, size_t length, size_t room)
+{
+    size_t part = 0, option = 0;
+    bool quoted = false;
+
+    if (length <= room)
+        return length;
+    for (size_t i = 0; i < length && (i + 2 <= room || part == 0); i++) {
+        quoted ^= line[i] == '\'';
+        if (line[i] == ' ' && !quoted)
+            part = i;
+        if (part == i && line[i + 1] == '-')
+            option = i;
+    }
+    if (2 * option > room)
+        return option;
+    return part > 0 ? part : length;
+}
+
+const char *cv_help_example(const char *examples, size_t room, struct cv_text *out)
+{
+    enum { INDENT = 6 };
+    size_t length = strcspn(examples, "\n");
+    size_t part = example_part(examples, length, room);
+
+    cv_text_add(out, "%.*s", (int)part, examples);
+    while (part < length) {
+        examples += part + 1;
+        length -= part + 1;
+        part = example_part(examples, length, room - INDENT);
+        cv_text_add(out, " \\\n%*s%.*s", INDENT, "", (int)part, examples);
+    }
+    examples += length;
+    return *examples == '\n' ? examples + 1 : examples;
+}
+
+/* Command lines, indented. */
+static void list_examples(const char *examples, struct cv_text *out)
+{
+    cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
+    while (*examples != '\0') {
+        struct cv_text lines = { NULL, 0, 0, false };
+
+        examples = cv_help_example(examples, CV_HELP_WIDTH - 2, &lines);
+        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
+            const size_t length = strcspn(line, "\n");
+
+            cv_text_add(out, "  %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+        out->failed = out->failed || lines.failed;
+        cv_text_done(&lines);
+    }
+}
+
+bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb)
+{
+    return verb == NULL || fact->verb == NULL || strcmp(fact->verb, verb->name) == 0;
+}
+
+void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option_group *group = verb->groups;
+
+    cv_text_add(out, "Usage: ");
+    cv_help_usage(verb, out);
+    cv_text_add(out, "\n\n");
+    wrap(out, verb->description, 0);
+    for (; group != NULL && group->title != NULL; group++) {
+        cv_text_add(out, "\n%s:\n", group->title);
+        for (size_t i = 0; i < group->count; i++)
+            list_option(&group->options[i], out);
+    }
+    cv_text_add(out, "\n%s:\n", verb->groups != NULL ? "Help" : "Options");
+    list_option(&cv_help_option, out);
+    list_examples(verb->examples, out);
+    cv_text_add(out, "\nExit status:\n");
+    for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
+        if (cv_help_says(fact, verb))
+            cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
+}
+
+/* --- from the words behind a verb to its exit status ------------------------------- */
+
+/* --- rules about options ------------------------------------------------------------------ */
+
+/* The option whose name is the first `length` bytes of `name`; NULL: the verb has none. */
+static const struct cv_option *find_option(const struct cv_verb *verb, const char *name,
+                                           size_t length)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
+        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
+            return option;
+    return NULL;
+}
+
+static bool takes(const struct cv_verb *verb, const char *name)
+{
+    return find_option(verb, name, strlen(name)) != NULL;
+}
+
+static bool is_given(const struct cv_call *call, const struct cv_option *option)
+{
+    static const size_t sizes[] = {
+        [CV_OPTION_FLAG] = sizeof(int),
+        [CV_OPTION_MAYBE] = sizeof(const char *),
+        [CV_OPTION_TEXT] = sizeof(const char *),
+        [CV_OPTION_REPEAT] = sizeof(struct cv_strings),
+        [CV_OPTION_COUNT] = sizeof(uint64_t),
+        [CV_OPTION_NUMBER] = sizeof(double),
+        [CV_OPTION_UNITS] = sizeof(double),
+        [CV_OPTION_AMOUNT] = sizeof(double), /* the amount itself */
+        [CV_OPTION_RATE] = sizeof(double),
+        [CV_OPTION_SECONDS] = sizeof(double),
+    };
+    static const struct cv_strings none;
+    const char *presets = call->verb->presets;
+
+    return memcmp((const char *)call->values + option->offset,
+                  presets != NULL ? presets + option->offset : (const char *)&none,
+                  sizes[option->kind]) != 0;
+}
+
+/* The next of `names` that was given, which are advanced past it; NULL: none. */
+static const struct cv_option *next_given(const struct cv_call *call, const char **names)
+{
+    while (**names != '\0') {
+        const size_t length = strcspn(*names, " ");
+        const struct cv_option *option = find_option(call->verb, *names, length);
+
+        *names += length + ((*names)[length] == ' ');
+        if (option != NULL && is_given(call, option))
+            return option;
+    }
+    return NULL;
+}
+
+const char *cv_option_given(const struct cv_call *call, const char *names)
+{
+    const struct cv_option *option = next_given(call, &names);
+
+    return option != NULL ? option->name : NULL;
+}
+
+void cv_options_add_words(const struct cv_call *call, const char *names,
+                          struct cv_words *words)
+{
+    const struct cv_option *option;
+
+    while ((option = next_given(call, &names)) != NULL) {
+        const void *field = (const char *)call->values + option->offset;
+        struct cv_text text = { NULL, 0, 0, false };
+
+        if (option->kind == CV_OPTION_MAYBE && (*(const char *const *)field)[0] != '\0')
+            cv_text_add(&text, "%s=", option->name);
+        else
+            cv_words_add(words, option->name);
+        if (option->kind == CV_OPTION_TEXT || option->kind == CV_OPTION_MAYBE)
+            cv_text_add(&text, "%s", *(const char *const *)field);
+        else if (option->kind == CV_OPTION_COUNT)
+            cv_text_add(&text, "%" PRIu64, *(const uint64_t *)field);
+        else if (option->kind != CV_OPTION_FLAG)
+            cv_text_add(&text, "%.17g", *(const double *)field);
+        if (text.length > 0)
+            cv_words_take(words, &text);
+        cv_text_done(&text);
+    }
+}
+
+static int refuse_rule(const struct cv_option_rule *rule, const char *one,
+                       const char *other)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    for (const char *at = rule->message; *at != '\0'; at++) {
+        const bool named = at[0] == '%' && (at[1] == '1' || at[1] == '2');
+
+        if (named)
+            cv_text_add(&text, "%s", *++at == '1' ? one : other);
+        else
+            cv_text_add(&text, "%c", *at);
+    }
+    cv_print_line(text.failed ? rule->message : text.bytes);
+    cv_text_done(&text);
+    return CV_EXIT_USAGE;
+}
+
+int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
+                     unsigned situation)
+{
+    for (; rules->options != NULL; rules++) {
+        const char *one = cv_option_given(call, rules->options);
+        const char *other = one != NULL ? cv_option_given(call, rules->others) : NULL;
+
+        if (one != NULL && (rules->only & ~situation) == 0 &&
+            (other == NULL) == (rules->kind == CV_NEEDS))
+            return refuse_rule(rules, one, other);
+    }
+    return CV_EXIT_DONE;
+}
+
+/* --- calling a verb ----------------------------------------------------------------------- */
+
+/* A word that nobody asked for. */
+static int refuse_operand(const struct cv_verb *verb, const char *word, int count,
+                          char *const *words)
+{
+    char shown[CV_ECHO_ROOM], one[CV_ECHO_ROOM];
+
+    cv_echo(word, shown);
+    if (cv_usage_hint_unit(count, words, word, one, sizeof one))
+        return cv_refuse(
+            "unexpected argument '%s'; a number and its unit are one word: %s", shown,
+            one);
+    if (takes(verb, "--load") && word[0] >= '0' && word[0] <= '9')
+        return cv_refuse("unexpected argument '%s'; if it is the load: --load %s", shown,
+                         shown);
+    if (takes(verb, "--input") && access(word, F_OK) == 0)
+        return cv_refuse("unexpected argument '%s'; if it is an input: -i %s", shown,
+                         shown);
+    return cv_refuse("unexpected argument '%s'; see 'cleave %s --help'", shown,
+                     verb->name);
+}
+
+int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
+{
+    struct cv_arena arena;
+    struct cv_parsed parsed;
+    struct cv_text help = { NULL, 0, 0, false };
+    void *values;
+    int status;
+
+    cv_arena_init(&arena);
+    values = cv_array(&arena, 1, verb->values_size);
+    if (values == NULL) {
+        cv_arena_done(&arena);
+        return cv_no_memory("the arguments");
+    }
+    if (verb->presets != NULL && verb->values_size > 0)
+        memcpy(values, verb->presets, verb->values_size);
+    status =
+        cv_options_parse(verb->groups,
+                         &(struct cv_typed){ count, words, verb->command, verb->foreign },
+                         &arena, values, &parsed);
+    if (status != CV_EXIT_DONE && verb->refused != NULL)
+        verb->refused(count, words, status);
+    if (status == CV_EXIT_DONE && parsed.help) {
+        cv_help_verb(verb, &help);
+        status = cv_print_take(&help);
+    } else if (status == CV_EXIT_DONE && parsed.noperands > verb->max_operands) {
+        status = refuse_operand(verb, parsed.operands[verb->max_operands], count, words);
+    } else if (status == CV_EXIT_DONE) {
+        const struct cv_call call = { .values = values,
+                                      .operands = parsed.operands,
+                                      .noperands = parsed.noperands,
+                                      .marked = parsed.marked,
+                                      .arena = &arena,
+                                      .verb = verb,
+                                      .nwords = count,
+                                      .words = words };
+
+        status = cv_inputs_expand(&call, values);
+        if (status == CV_EXIT_DONE && !verb->checks_files)
+            status = cv_files_check(&call, NULL, 0);
+        if (status == CV_EXIT_DONE)
+            status = verb->run(&call);
+    }
+    cv_arena_done(&arena);
+    return status;
+}

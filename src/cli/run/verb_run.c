@@ -1,0 +1,697 @@
+/* verb_run.c -- cleave run: from options to a request, and from its result to an exit status.
+ * SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cleave/trace.h>
+#include "base/text.h"
+#include "cli/common/job_options.h"
+#include "cli/common/output.h"
+#include "cli/common/run_foreign.h"
+#include "cli/run/run_command.h"
+#include "cli/run/run_hosts.h"
+#include "cli/run/run_items.h"
+#include "cli/run/run_mistakes.h"
+#include "cli/run/run_mpi.h"
+#include "cli/run/run_report.h"
+#include "cli/run/run_slurm.h"
+#include "run/execute/framed.h"
+#include "run/master/run_policy.h"
+
+/* One call of cleave run. */
+struct whole_run {
+    const struct cv_call *call;
+    const struct cv_run_options *values; /* of the call */
+    const struct cv_run_mpi *mpi;        /* NULL: not among ranks */
+    struct cleave_execution request;
+    struct cv_run_report report;
+    struct cv_run_sink sink;
+    struct cv_worker_list workers;
+    struct cv_reach reach;
+    struct cv_run_items items;
+    bool has_items;
+    bool form_reported; /* a hint at the form of the input was printed before the run */
+
+    /* the end */
+    enum cleave_status done;
+    struct cleave_execution_result *result; /* owned; NULL: nothing was run */
+    struct cleave_error err;
+};
+
+/* --- before the run ----------------------------------------------------------------------- */
+
+static int check_mistakes(struct whole_run *run)
+{
+    return cv_run_mistakes_check(run->call, run->has_items);
+}
+
+static int check_command(struct whole_run *run)
+{
+    return cv_run_command_check(run->call, run->values->literal || run->values->cat,
+                                run->has_items);
+}
+
+static int check_rules(struct whole_run *run)
+{
+    return cv_run_rules_check(run->call, run->has_items ? CV_RUN_ITEMS : CV_RUN_CHUNKS);
+}
+
+static int check_files(struct whole_run *run)
+{
+    return cv_item_lists_check_files(run->call);
+}
+
+static int open_reach(struct whole_run *run)
+{
+    static const char *const pin_words[] = { NULL, "cores", "nodes" };
+    const struct cv_run_options *values = run->values;
+
+    CV_DO(cv_pin_read(values->pin, &run->request.workers.pin));
+    run->reach = (struct cv_reach){ .ssh = values->ssh,
+                                    .pin = pin_words[run->request.workers.pin],
+                                    .program = values->program,
+                                    .push = values->push != 0,
+                                    .push_from = values->push_from,
+                                    .connect_timeout_s = values->connect_timeout_s > 0
+                                                             ? values->connect_timeout_s
+                                                             : CLEAVE_HOST_TIMEOUT_S };
+    CV_DO(cv_reach_open(&run->reach, run->call->arena));
+    return cv_reach_lead(&run->reach, run->call);
+}
+
+/* Other ranks, hosts, or workers of this machine. */
+static int find_workers(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cv_arena *arena = run->call->arena;
+    struct cleave_error err;
+
+    CV_DO(cv_run_slurm_check(values));
+    if (run->mpi != NULL)
+        return cv_run_mpi_crew(run->mpi, values->leaders, arena, &run->workers);
+    if (values->slurm)
+        return cv_run_slurm_crew(&run->reach, false, arena, &run->workers);
+    if (!cv_hosts_asked(values))
+        return cv_crew_read(values->workers, arena, &run->workers);
+    return cv_crew_find(values, &run->reach, arena, &run->workers, &err) == CLEAVE_OK
+               ? CV_EXIT_DONE
+               : cv_print_status(&err);
+}
+
+static int set_priority(struct whole_run *run)
+{
+    return cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena);
+}
+
+static int open_items(struct whole_run *run)
+{
+    return run->has_items
+               ? cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items)
+               : CV_EXIT_DONE;
+}
+
+static int open_report(struct whole_run *run)
+{
+    CV_DO(cv_run_report_open(&run->report, run->values));
+    run->report.reach = run->reach;
+    run->report.options = run->values;
+    run->report.arena = run->call->arena;
+    run->report.platform = run->workers.platform;
+    run->report.workers = &run->workers;
+    run->report.items = run->has_items ? &run->items.commands : NULL;
+    run->report.rows = run->items.rows_file != NULL ? &run->items.rows : NULL;
+    return CV_EXIT_DONE;
+}
+
+static int check_progress(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+
+    if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
+        return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
+                         values->progress);
+    if (values->live && !run->report.live)
+        return cv_refuse("--live: standard error is no terminal; --progress plain writes "
+                         "lines for a log");
+    return CV_EXIT_DONE;
+}
+
+static int fill_policy(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cleave_policy_options *out = &run->request.policy;
+    const struct cleave_setting *whole;
+    const struct cleave_policy *policy;
+    struct cv_settings settings;
+    struct cleave_error err;
+    size_t count;
+
+    CV_DO(cv_settings_open(&settings, &values->params, 1, run->call->arena));
+    if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
+        out->name = values->policy;
+    out->settings = settings.items;
+    out->nsettings = settings.count;
+    out->block = values->block;
+    if (values->records > 0 && values->block <= 0 && values->policy == NULL)
+        out->block = 1; /* the first boundary: a group of records */
+    /* Checked now, and not only when there turns out to be input. */
+    if (!(values->block > 0))
+        return cv_run_policy_find(out, &policy, &err) == CLEAVE_OK
+                   ? CV_EXIT_DONE
+                   : cv_print_status(&err);
+    if (values->block < 1)
+        return cv_refuse("--block: expected at least 1 byte, got %g", values->block);
+    if (cv_run_policy_find(out, &policy, NULL) != CLEAVE_OK)
+        return cv_refuse("expected --policy or --block, got --policy %s and --block",
+                         out->name);
+    if (cv_run_policy_settings(out, run->call->arena, &whole, &count, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+static int fill_failures(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cleave_execution *out = &run->request;
+
+    CV_DO(cv_halt_read(values->halt, out));
+    CV_DO(cv_timeout_read(values->timeout, run->has_items && run->workers.nhosts == 0,
+                          &out->failures));
+    out->failures.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
+    out->failures.strict = values->retries > 0;
+    out->failures.isolate = values->isolate != 0;
+    out->failures.directory = values->failed;
+    out->journal.path = values->journal;
+    out->journal.resume = values->resume != 0;
+    out->journal.overwrite = values->overwrite != 0;
+    return CV_EXIT_DONE;
+}
+
+static int fill_command(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    const struct cv_call *call = run->call;
+    struct cleave_execution *out = &run->request;
+    const char **command =
+        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
+
+    if (command == NULL)
+        return cv_no_memory("the command");
+    memcpy(command, call->operands, call->noperands * sizeof *command);
+    out->command = command;
+    if (values->cat)
+        CV_DO(cv_run_cat(call, &out->command));
+    /* The file of --cat is complete when its command begins. */
+    out->tell_records = cv_run_command_asks(out->command) || values->cat;
+    out->persistent = values->persistent != 0;
+    return CV_EXIT_DONE;
+}
+
+static int fill_workers(struct whole_run *run)
+{
+    struct cleave_worker_list *out = &run->request.workers;
+
+    out->platform = run->workers.platform;
+    out->prefixes = run->workers.prefixes;
+    out->guard = run->values->mpi == 0;
+    out->delay_s = run->values->delay_s;
+    out->min_memory = (uint64_t)run->values->memfree;
+    return cv_load_read(run->values->load, &out->max_load);
+}
+
+/* Variables for commands on hosts: NAME=VALUE, or NAME with the value it has here. */
+static int read_environment(const struct cv_call *call, const struct cv_strings *names,
+                            const char *const **out)
+{
+    const char **texts = cv_array(call->arena, names->count + 1, sizeof *texts);
+
+    if (texts == NULL)
+        return cv_no_memory("the variables");
+    for (size_t i = 0; i < names->count; i++) {
+        const char *value = getenv(names->items[i]);
+        struct cv_text text = { NULL, 0, 0, false };
+
+        texts[i] = names->items[i];
+        if (strchr(names->items[i], '=') != NULL)
+            continue;
+        if (value == NULL)
+            return cv_refuse("--env: there is no variable '%s'", names->items[i]);
+        cv_text_add(&text, "%s=%s", names->items[i], value);
+        texts[i] = cv_text_take(&text, call->arena);
+        if (texts[i] == NULL)
+            return cv_no_memory("the variables");
+    }
+    *out = texts;
+    return CV_EXIT_DONE;
+}
+
+static int fill_hosts(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cleave_host_list *out = &run->request.hosts;
+
+    if (run->workers.nhosts == 0)
+        CV_DO(cv_run_rules_check(run->call, CV_RUN_LOCAL));
+    out->list = run->workers.hosts;
+    out->count = run->workers.nhosts;
+    out->connect_timeout_s = values->connect_timeout_s;
+    if (values->slurm && !(values->connect_timeout_s > 0))
+        out->connect_timeout_s = CV_SLURM_CONNECT_S;
+    out->timeout_s = values->host_timeout_s;
+    out->shared_input = values->shared_input != 0;
+    out->fold = values->mpi != 0;
+    out->work_directory = values->work_directory;
+    if (cv_hosts_asked(values) || values->slurm)
+        out->more = cv_run_more_hosts;
+    out->watched = cv_hosts_file(values);
+    out->join_path = values->join_socket;
+    out->notice_s = values->grace_s > 0 ? values->grace_s : -1;
+    /* mpirun handles ranks that die; a slow rank is not lost. */
+    if (values->mpi && !(out->timeout_s > 0))
+        out->timeout_s = 60;
+    return read_environment(run->call, &values->environment, &out->environment);
+}
+
+static int fill_input(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cleave_input *out = &run->request.input;
+
+    out->files = values->inputs.items;
+    out->count = values->inputs.count;
+    out->split = values->split;
+    out->header = values->header != NULL;
+    out->header_how = cv_header_how(values->header);
+    out->records = values->records;
+    out->together = values->together;
+    out->pairs = values->pairs;
+    out->decode = values->decode;
+    out->fetch = values->fetch;
+    out->size = values->fetch_size;
+    out->max_record = cv_record_limit(values->max_record);
+    return CV_EXIT_DONE;
+}
+
+/* Whether lines of the first chunk may be written before it ends: nothing needs outputs as a
+ * whole, and they do not go to a file. */
+static bool shows_early(const struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct stat out;
+
+    return !cv_option_given(run->call, "--group --line-buffer --unordered --isolate "
+                                       "--journal --reduce --header-out --persistent") &&
+           values->retries <= 1 && !cv_run_output_is_file(values) &&
+           fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);
+}
+
+static int fill_output(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cleave_output *out = &run->request.output;
+
+    out->name = cv_run_output_is_file(values) ? values->output : "standard output";
+    out->header = cv_header_out_how(values);
+    out->unordered = values->unordered != 0;
+    out->lines = values->line_buffer != 0;
+    out->early = shows_early(run);
+    out->memory = (uint64_t)values->memory;
+    out->directory = values->directory;
+    run->request.reduce.command = values->reduce;
+    run->request.reduce.commutative = values->commutative != 0;
+    return CV_EXIT_DONE;
+}
+
+static int fill_listener(struct whole_run *run)
+{
+    struct cleave_listener *out = &run->request.listener;
+    const struct cv_run_report *report = &run->report;
+
+    out->attempted = cv_run_attempted;
+    out->note = cv_run_note;
+    out->context = &run->report;
+    if (report->bar || report->live || report->plain || run->values->serve != NULL)
+        out->progress = cv_run_progress;
+    return CV_EXIT_DONE;
+}
+
+static int fill_items(struct whole_run *run)
+{
+    if (run->has_items && !run->values->dry_run) {
+        CV_DO(cv_run_items_fill(run->call, &run->items, &run->request));
+        CV_DO(cv_run_item_sizes(run->call, &run->items.commands,
+                                cv_crew_count(&run->workers), &run->request));
+    }
+    run->report.command = run->request.command;
+    return cv_leads_check(&run->workers, &run->request, run->values);
+}
+
+/* Pieces of --framed were cut and decoded by the run that sends them. */
+static int serve_frames(struct whole_run *run)
+{
+    struct cleave_error err;
+
+    run->request.input.decode = "none";
+    if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+        return cv_refuse("--framed: standard input and output must not be a terminal: "
+                         "'cleave run --persistent' speaks to it");
+    return cv_framed_serve(&run->request, STDIN_FILENO, STDOUT_FILENO, &err) == CLEAVE_OK
+               ? CV_EXIT_DONE
+               : cv_print_status(&err);
+}
+
+/* --- after the run ------------------------------------------------------------------------ */
+
+/* A signal has stopped it. SIGUSR1 is the notice of a time limit: the status then tells whether
+ * another run would get further. */
+static int judge_stop(const struct whole_run *run)
+{
+    const struct cleave_execution_result *result = run->result;
+
+    return result->stopped_by == SIGUSR1 && cv_run_can_resume(run->values->journal) &&
+                   result->chunks > result->failed
+               ? CV_EXIT_LATER
+               : CV_EXIT_BY_SIGNAL + result->stopped_by;
+}
+
+/* The exit status of a run that failed; without a result nothing was run. */
+static int judge_failure(const struct whole_run *run)
+{
+    const struct cleave_execution_result *result = run->result;
+    int code;
+
+    if (run->done == CLEAVE_ESTOPPED && result != NULL)
+        return judge_stop(run);
+    if (run->done == CLEAVE_ECLOSED && result != NULL && result->output_closed)
+        return CV_EXIT_UNREAD;
+    if (result != NULL && result->halted &&
+        run->request.failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
+        run->done == CLEAVE_EENGINE && !result->reduce_failed)
+        return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* as asked for */
+    if (result != NULL && (result->halted || result->reduce_failed))
+        return cv_print_error(CV_EXIT_FAILED, "%s", run->err.text);
+    /* A run that has begun stops because the work failed, not because an engine is missing: a
+     * full disk, a file that was truncated meanwhile. */
+    code = cv_print_status(&run->err);
+    return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
+}
+
+static int judge(struct whole_run *run, int status)
+{
+    const struct cleave_execution_result *result = run->result;
+
+    (void)status;
+    if (run->done != CLEAVE_OK || result == NULL)
+        return judge_failure(run);
+    if (result->stopped_by != 0 &&
+        result->stopped_by != SIGUSR1) /* too late to stop it */
+        return CV_EXIT_BY_SIGNAL + result->stopped_by;
+    return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
+}
+
+static int report_stop(struct whole_run *run, int status)
+{
+    if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
+        cv_run_stopped(run->result, run->values, &run->report);
+    return status;
+}
+
+/* Whether one chunk was done and all that follow it failed. */
+static bool all_but_first_failed(const struct cleave_execution_result *result)
+{
+    return result->failed + 1 == result->chunks && result->resumed == 0 &&
+           result->nfailed_ranges == 1 && result->failed_ranges[0].begin > 0 &&
+           (double)result->failed_ranges[0].end >= result->input_bytes;
+}
+
+static int give_hints(struct whole_run *run, int status)
+{
+    const struct cleave_execution_result *result = run->result;
+    const bool items = run->has_items, hosts = run->request.hosts.count > 0;
+    const bool halted = run->done == CLEAVE_EENGINE && result != NULL && result->halted;
+    const bool all = (run->done == CLEAVE_OK || halted) &&
+                     result->failed == result->chunks && result->resumed == 0;
+
+    if (run->done == CLEAVE_OK || (halted && all && !items))
+        cv_run_command_hint(run->call,
+                            &(struct cv_run_outcome){
+                                .failed = result->failed,
+                                .all = all,
+                                .by_one = run->report.by_one,
+                                .halted = halted,
+                                .rest = all_but_first_failed(result),
+                                .chunks = result->chunks + result->resumed,
+                                .bytes = result->input_bytes,
+                                .hosts = hosts,
+                                .items = items,
+                                .form_told = run->form_reported,
+                                .empty = result->chunks == 0 && result->resumed == 0,
+                                .result = result });
+    else if (halted && !items && !run->form_reported)
+        cv_run_mistakes_form(run->call);
+    else if (run->done == CLEAVE_EENGINE && hosts)
+        cv_run_mistakes_failed(run->call, items, true);
+    return status;
+}
+
+/* The result comes before other files, as it matters most, and all files before the summary,
+ * which shows the exit status. Rows of results name what failed themselves. */
+static int close_output(struct whole_run *run, int status)
+{
+    /* A run that continues from a journal makes a new file. */
+    run->sink.kept =
+        run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
+    return cv_run_sink_close(&run->sink,
+                             run->done == CLEAVE_OK &&
+                                 (run->result->failed == 0 || run->report.rows != NULL),
+                             status);
+}
+
+static int close_report(struct whole_run *run, int status)
+{
+    return cv_run_report_close(&run->report, status);
+}
+
+/* Whether workers were there to run something. */
+static bool has_begun(const struct whole_run *run)
+{
+    return run->result != NULL && run->result->platform != NULL;
+}
+
+/* The bound is that of the summary: all workers at their measured speed to the end. */
+static int write_trace(struct whole_run *run)
+{
+    const struct cleave_execution_result *result = run->result;
+    struct cleave_trace *trace = run->request.listener.trace;
+    const struct cleave_trace_facts facts = {
+        .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
+        .failed = result->failed_bytes,
+        .left = result->left_bytes,
+    };
+    int status = cv_trace_add_facts(trace, &facts);
+
+    if (status != CV_EXIT_DONE || run->values->trace == NULL)
+        return status;
+    status = cv_trace_write(run->values->trace,
+                            &(struct cv_trace_context){
+                                .trace = trace,
+                                .platform = result->platform,
+                                .policy = cv_run_policy_name(&run->request.policy),
+                                .load = result->input_bytes });
+    /* The name was checked before the run: its directory was removed since. */
+    return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
+}
+
+static int save_trace(struct whole_run *run, int status)
+{
+    const int saved = run->request.listener.trace != NULL && has_begun(run)
+                          ? write_trace(run)
+                          : CV_EXIT_DONE;
+
+    return status == CV_EXIT_DONE ? saved : status;
+}
+
+static int end_page(struct whole_run *run, int status)
+{
+    cv_run_page_end(&run->report, run->result, status);
+    return status;
+}
+
+/* A request that was refused before anything was done has no summary. */
+static int show_summary(struct whole_run *run, int status)
+{
+    const struct cleave_execution_result *result = run->result;
+    const bool refused = status == CV_EXIT_USAGE && has_begun(run) &&
+                         result->chunks == 0 && result->resumed == 0;
+
+    if (!has_begun(run) || (run->values->quiet && !run->values->json) ||
+        result->output_closed || refused)
+        return status;
+    /* Not before: it takes seconds for a thousand workers. */
+    if (run->report.declared)
+        run->report.predicted_s = cv_run_predict(&run->request, run->call->arena);
+    cv_run_summary(result, run->values, &run->report, status);
+    return status;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+/* --trace keeps all events, --serve shows them. */
+static int open_trace(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    const struct cleave_trace_facts facts = { .engine = "run" };
+    struct cleave_trace **trace = &run->request.listener.trace;
+    struct cleave_error err;
+    char url[CV_HTTP_URL_ROOM];
+
+    if (values->trace == NULL && values->serve == NULL)
+        return CV_EXIT_DONE;
+    if (cleave_trace_new(trace, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    CV_DO(cv_trace_call(*trace, run->call));
+    CV_DO(cv_trace_add_facts(*trace, &facts));
+    if (values->serve == NULL)
+        return CV_EXIT_DONE;
+    run->report.page =
+        (struct cv_live_page){ .trace = *trace,
+                               .policy = cv_run_policy_name(&run->request.policy) };
+    if (cv_http_open(values->serve, &run->report.page.http, url, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    fprintf(stderr, "cleave: the run can be followed at %s\n", url);
+    return CV_EXIT_DONE;
+}
+
+static int open_sink(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    struct cleave_output *output = &run->request.output;
+
+    if (!run->has_items && values->inputs.count == 0 && values->fetch == NULL &&
+        isatty(STDIN_FILENO) && !values->quiet)
+        cv_print_error(
+            CV_EXIT_DONE,
+            "the input is what you type, to its end (Ctrl-D); of a file: -i FILE");
+    if (run->items.rows_file != NULL)
+        output->name = run->items.rows_file;
+    CV_DO(run->items.rows_file != NULL
+              ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,
+                                 &output->descriptor)
+              : cv_run_sink_open(&run->sink, "--output", values->output,
+                                 &output->descriptor));
+    run->report.result_on_stdout = run->sink.on_stdout;
+    if ((run->report.bar || run->report.live) && isatty(output->descriptor)) {
+        output->before = cv_run_make_room;
+        output->context = &run->report;
+    }
+    return CV_EXIT_DONE;
+}
+
+static int execute(struct whole_run *run)
+{
+    static int (*const steps[])(struct whole_run * run, int status) = {
+        judge,        report_stop, give_hints, close_output,
+        close_report, save_trace,  end_page,   show_summary,
+    };
+    int status = CV_EXIT_DONE;
+
+    run->form_reported = !run->has_items && cv_run_mistakes_form_early(run->call);
+    run->done = cleave_execute(&run->request, &run->result, &run->err);
+    cv_run_progress_end(&run->report);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        status = steps[i](run, status);
+    return status;
+}
+
+/* Run it, or only show what would be done. */
+static int carry_out(struct whole_run *run)
+{
+    const struct cv_run_options *values = run->values;
+    const char *file =
+        values->hosts != NULL && cv_hosts_are_file(values->hosts) ? values->hosts : NULL;
+
+    run->report.declared = file != NULL;
+    if (values->framed)
+        return serve_frames(run);
+    if (values->dry_run)
+        return run->has_items ? cv_run_items_show(&run->items)
+                              : cv_run_plan(&run->request, file, run->call->arena);
+    CV_DO(open_sink(run));
+    CV_DO(open_trace(run));
+    return execute(run);
+}
+
+static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
+{
+    static int (*const steps[])(struct whole_run * run) = {
+        check_mistakes, check_command, check_rules,   check_files,  open_reach,
+        find_workers,   set_priority,  open_items,    open_report,  check_progress,
+        fill_policy,    fill_failures, fill_command,  fill_workers, fill_hosts,
+        fill_input,     fill_output,   fill_listener, fill_items,   carry_out,
+    };
+    struct whole_run run = { .call = call,
+                             .values = call->values,
+                             .mpi = mpi,
+                             .request.output.descriptor = -1,
+                             .sink.file.fd = -1,
+                             .has_items = cv_run_items_asked(call) };
+    int status = CV_EXIT_DONE;
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
+        status = steps[i](&run);
+    status = cv_run_sink_close(&run.sink, false, status); /* if nothing was run */
+    status = cv_run_report_close(&run.report, status);
+    cleave_trace_free(run.request.listener.trace);
+    cleave_execution_free(run.result);
+    cleave_platform_free(run.report.again.platform);
+    cleave_platform_free(run.workers.platform);
+    cv_item_files_done(&run.items);
+    cv_run_results_done(&run.items);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_run_mpi mpi;
+    int status;
+
+    if (!values->mpi)
+        return lead(call, NULL);
+    status = cv_run_mpi_open(call, values->mpi_library, &mpi);
+    if (status != CV_EXIT_DONE || mpi.bridge == NULL)
+        return status;
+    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi, call) : lead(call, &mpi);
+    return cv_run_mpi_close(&mpi, status);
+}
+
+const struct cv_verb cv_verb_run = {
+    .name = "run",
+    .summary = "run a command over a big input, shared by several workers",
+    .description =
+        "Cuts the input at record boundaries, gives each chunk to a command of its own "
+        "on standard input, several at a time, and writes their outputs in the order of "
+        "the input. How much each worker gets is decided while it runs, from what chunks "
+        "have cost so far: chunks grow so that starting commands costs little, shrink at "
+        "the end, and what a late worker has not read yet is taken from it, so that all "
+        "end together. To a file, the output of a chunk is written only when its command "
+        "has succeeded; to a pipe or a terminal, lines of the chunk in front come while "
+        "its command runs (--group: whole outputs). That of an item is written in any "
+        "case, when its command has ended.",
+    .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
+    .max_operands = 100000000,
+    .command = true,
+    .groups = cv_run_groups,
+    .foreign = cv_run_foreign,
+    .examples =
+        "cleave run --quiet -i examples/plan.c -- wc -l\n"
+        "cleave run -q -i examples/unequal.yaml -j 2 --split paragraph -- tr a-z A-Z",
+    .presets = &cv_run_presets,
+    .values_size = sizeof(struct cv_run_options),
+    .checks_files = true, /* rank 0 of --mpi does, where they are */
+    .run = run,
+    .refused = cv_run_mpi_refused,
+};

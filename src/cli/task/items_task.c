@@ -1,0 +1,567 @@
+/* items_task.c -- the task items: whole items, each done by one worker.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+#include "cli/task/load_task.h"
+
+/* The policy that a plan is compared with. */
+static const char list_order[] = "items-list";
+
+/* clang-format off */
+static const struct cv_option job_options[] = {
+    CV_OPTION(0, "--sizes", TEXT, "FILE", sizes,
+        "The items, one per line: a size such as 2000 or 64k, in the units of the "
+        "platform's speeds; or a name, a tab and a size; or, as du writes it, a size, a "
+        "tab and a name. - reads standard input."),
+    CV_OPTION(0, "--weight", COUNT, "COLUMN", weight,
+        "Which column of that file has the sizes, from 1. Columns are separated by tabs.",
+        .min = 1, .max = 64),
+    CV_OPTION(0, "--costs", TEXT, "JOBLOG", costs,
+        "Instead of --sizes: the run times in a job log, as 'cleave run --joblog' and "
+        "GNU parallel write it. Where its host is a worker of the platform, its start is "
+        "taken off and its speed makes units of the rest; else a second is a unit."),
+    CV_ROW_PLATFORM("", .required = true),
+    CV_OPTION(0, "--error", NUMBER, "E", error,
+        "How far sizes and costs may be off, as a standard deviation relative to them: "
+        "0.2 for 20%. Default 0.", .min = 0, .max = 10),
+    CV_ROW_SEED,
+};
+
+static const struct cv_option policy_options[] = {
+    CV_OPTION(0, "--policy", TEXT, "NAME", policy,
+        "Who gets which item, and when: items, the default, or items-list."),
+    CV_ROW_PARAM,
+};
+
+static const struct cv_option trial_options[] = {
+    CV_ROW_RUNS(" with noise"),
+    CV_OPTION(0, "--noise", TEXT, "KIND", noise,
+        "Each item takes its declared time multiplied by a random factor of mean 1, "
+        "which is its own whoever does it: gamma:CV with that coefficient of variation, "
+        "normal:E with that standard deviation and never below 0.1, or none. Default "
+        "normal:E with the E of --error, and none without."),
+    CV_ROW_THREADS,
+    CV_OPTION(0, "--engine", TEXT, "NAME", engine,
+        "What simulates: one of 'cleave engines'. Default native."),
+};
+
+static const struct cv_option plan_output[] = {
+    CV_ROW_JSON("policy, makespan, bound, what the order of the list would take, every "
+        "worker and every item."),
+    CV_FLAG(0, "--items", 1, all_items,
+        "List every item, in the order in which they are given out."),
+    CV_FLAG(0, "--explain", 1, explain,
+        "Say what each bound is about, and who is last with what."),
+    CV_ROW_ALL_WORKERS,
+    CV_ROW_GANTT,
+    CV_ROW_WIDTH("the chart"),
+    CV_ROW_TRACE("Write every event and order"),
+};
+
+static const struct cv_option simulate_output[] = {
+    CV_ROW_JSON("policy, items, runs, makespan, utilisation and bound."),
+    CV_ROW_WIDTH("the chart"),
+    CV_ROW_TRACE("Write every event and order of the first run"),
+};
+
+static const struct cv_option compared_policies[] = {
+    CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
+        "The policies to compare, separated by commas. Default: all for items."),
+    CV_ROW_PARAM_OF_ALL,
+};
+
+static const struct cv_option compare_output[] = {
+    CV_ROW_JSON("items, load, bound, rows and not_applicable."),
+};
+/* clang-format on */
+
+static const struct cv_option_group plan_groups[] = {
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
+};
+static const struct cv_option_group simulate_groups[] = {
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
+};
+static const struct cv_option_group compare_groups[] = {
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policies", compared_policies),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", compare_output),
+    CV_GROUPS_END,
+};
+
+/* --- the job ---------------------------------------------------------------------------- */
+
+static int open_job(struct cv_task_call *task)
+{
+    struct cv_task_options options = *task->options;
+    struct cv_load_job *load = task->job;
+    struct cleave_error err;
+    enum cleave_status status;
+
+    if ((options.sizes != NULL) == (options.costs != NULL))
+        return cv_refuse(
+            options.sizes != NULL
+                ? "expected --sizes or --costs, got both"
+                : "expected --sizes FILE, with a size on each line, or --costs JOBLOG");
+    if (options.weight > 0 && options.sizes == NULL)
+        return cv_refuse("--weight: --sizes FILE is required with it");
+    if (options.sizes != NULL && strcmp(options.sizes, "-") == 0 &&
+        strcmp(options.platform, "-") == 0)
+        return cv_refuse("expected - for the sizes or for the platform, got both");
+    options.load.units = 1; /* the items have the amount */
+    CV_DO(cv_load_open(task, &options, load));
+    status = options.sizes != NULL ? cv_sizes_read(options.sizes, options.weight,
+                                                   task->arena, &load->items, &err)
+                                   : cv_sizes_read_log(options.costs, load->platform,
+                                                       task->arena, &load->items, &err);
+    if (status != CLEAVE_OK)
+        return cv_print_status(&err);
+    load->job.load = 0;
+    load->job.sizes = load->items.sizes;
+    load->job.nitems = load->items.count;
+    return CV_EXIT_DONE;
+}
+
+static double units_of(const struct cv_load_job *load)
+{
+    double units = 0;
+
+    for (uint64_t i = 0; i < load->items.count; i++)
+        units += load->items.sizes[i];
+    return units;
+}
+
+static const char *policy_of(const struct cv_task_options *options)
+{
+    return options->policy != NULL ? options->policy : "items";
+}
+
+/* "12 items of 340 units in all on 4 workers" */
+static void add_words(const struct cv_load_job *load, struct cv_text *out)
+{
+    const double units = units_of(load);
+
+    cv_text_add(out, "%s", CV_COUNTED(load->items.count, "item"));
+    cv_text_add(out, " of %s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s in all");
+    cv_text_add(out, " on %s",
+                CV_COUNTED(cleave_platform_nworkers(load->platform), "worker"));
+}
+
+/* --- plan ------------------------------------------------------------------------------- */
+
+static int sum_up(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
+
+    load->sums = cv_array(task->arena, cleave_platform_nworkers(load->platform),
+                          sizeof *load->sums);
+    if (load->sums == NULL)
+        return cv_no_memory("the plan");
+    for (size_t k = 0; k < load->schedule->nchunks; k++) {
+        const struct cleave_chunk *chunk = &load->schedule->chunks[k];
+        struct cv_worker_sum *sum = &load->sums[chunk->worker];
+
+        sum->items++;
+        sum->units += chunk->units;
+        sum->largest = fmax(sum->largest, chunk->units);
+        sum->busy_s += chunk->compute_end_s - chunk->compute_start_s;
+        sum->last_s = fmax(sum->last_s, chunk->compute_end_s);
+    }
+    return CV_EXIT_DONE;
+}
+
+static int plan(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
+    struct cleave_job listed = load->job;
+    struct cleave_schedule *schedule;
+    struct cleave_error err;
+
+    if (cleave_plan_load(&load->job, &load->schedule, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    cv_load_plan_facts(task);
+    CV_DO(sum_up(task));
+    load->list_order_s = NAN;
+    if (strcmp(load->schedule->policy, list_order) == 0)
+        return CV_EXIT_DONE;
+    listed.policy = list_order;
+    listed.settings = NULL;
+    listed.nsettings = 0;
+    listed.trace = NULL;
+    if (cleave_plan_load(&listed, &schedule, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    load->list_order_s = schedule->makespan_s;
+    cleave_schedule_free(schedule);
+    return CV_EXIT_DONE;
+}
+
+static void add_outcome(const struct cv_load_job *load, const struct cv_screen *screen,
+                        struct cv_text *out)
+{
+    const struct cleave_schedule *schedule = load->schedule;
+    const double over = cv_over(schedule->makespan_s, schedule->bound.value_s);
+    const uint32_t nworkers = cleave_platform_nworkers(load->platform);
+    uint32_t nused = 0;
+
+    for (uint32_t w = 0; w < nworkers; w++)
+        nused += load->sums[w].items > 0;
+    cv_text_add(out, "%s", CV_BOLD(screen));
+    add_words(load, out);
+    cv_text_add(out, "%s\npolicy    %s\n", CV_PLAIN(screen), schedule->policy);
+    cv_text_add(out, "makespan  %s s", CV_SHOW_NUMBER(schedule->makespan_s));
+    if (over == 0)
+        cv_text_add(out, ", which no schedule can beat\n");
+    else
+        cv_text_add(out, ", %.2f%% over the bound\n", 100 * over);
+    cv_text_add(out, "bound     %s s (%s)\n", CV_SHOW_NUMBER(schedule->bound.value_s),
+                schedule->bound.name);
+    if (!isnan(load->list_order_s))
+        cv_text_add(out, "in order  %s s, %.2f%% over the bound, as the list has them\n",
+                    CV_SHOW_NUMBER(load->list_order_s),
+                    100 * cv_over(load->list_order_s, schedule->bound.value_s));
+    cv_text_add(out, "used      %u of %s, utilisation %.1f%%\n", nused,
+                CV_COUNTED(nworkers, "worker"), 100 * schedule->utilisation);
+}
+
+static void add_workers(const struct cv_load_job *load, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    enum { WORKERS_SHOWN = 20 };
+    static const struct cv_column columns[] = {
+        { "worker", CV_COLUMN_TEXT },   { "items", CV_COLUMN_COUNT },
+        { "units", CV_COLUMN_UNITS },   { "share", CV_COLUMN_PERCENT },
+        { "largest", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
+        { "ends s", CV_COLUMN_NUMBER },
+    };
+    const struct cleave_schedule *schedule = load->schedule;
+    const uint32_t nworkers = cleave_platform_nworkers(load->platform);
+    const uint32_t shown = all || nworkers < WORKERS_SHOWN ? nworkers : WORKERS_SHOWN;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t w = 0; w < shown; w++) {
+        const struct cv_worker_sum *sum = &load->sums[w];
+
+        cv_table_text(&table, cleave_platform_worker_name(load->platform, w));
+        CV_CELLS(&table, (double)sum->items, sum->units,
+                 schedule->load > 0 ? sum->units / schedule->load : 0, sum->largest,
+                 schedule->makespan_s > 0 ? sum->busy_s / schedule->makespan_s : 0,
+                 sum->last_s);
+    }
+    cv_add_table(&table, screen, out);
+    cv_add_hidden(nworkers - shown, "more worker", out);
+}
+
+static void add_items(const struct cv_load_job *load, const struct cv_screen *screen,
+                      struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "item", CV_COLUMN_COUNT },    { "units", CV_COLUMN_UNITS },
+        { "worker", CV_COLUMN_TEXT },   { "starts s", CV_COLUMN_NUMBER },
+        { "ends s", CV_COLUMN_NUMBER }, { "name", CV_COLUMN_TEXT },
+    };
+    const char **names = load->items.names;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, names != NULL ? 6 : 5);
+    for (size_t k = 0; k < load->schedule->nchunks; k++) {
+        const struct cleave_chunk *chunk = &load->schedule->chunks[k];
+
+        CV_CELLS(&table, (double)chunk->item + 1, chunk->units);
+        cv_table_text(&table, cleave_platform_worker_name(load->platform, chunk->worker));
+        CV_CELLS(&table, chunk->compute_start_s, chunk->compute_end_s);
+        if (names != NULL)
+            cv_table_text(&table, names[chunk->item] != NULL ? names[chunk->item] : "");
+    }
+    cv_add_table(&table, screen, out);
+}
+
+/* The meaning of each bound. */
+static void add_bounds(const struct cleave_schedule *schedule,
+                       const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct {
+        const char *name, *says;
+    } reasons[] = {
+        { "preemptive", "if items could be interrupted and moved: the k largest on the k "
+                        "fastest workers, all on all, with a start each" },
+        { "longest", "the largest item has to be done by somebody" },
+        { "port", "all items pass the master's port, one after the other" },
+        { "assignment", "if items could be divided between those workers that could do "
+                        "the whole of them in time" },
+    };
+    static const struct cv_column columns[] = { { "bound", CV_COLUMN_TEXT },
+                                                { "s", CV_COLUMN_NUMBER },
+                                                { "what it says", CV_COLUMN_TEXT } };
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t b = 0; b < schedule->nbounds; b++) {
+        const char *says = "";
+
+        for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+            if (strcmp(reasons[i].name, schedule->bounds[b].name) == 0)
+                says = reasons[i].says;
+        cv_table_text(&table, schedule->bounds[b].name);
+        cv_table_number(&table, schedule->bounds[b].value_s);
+        cv_table_text(&table, says);
+    }
+    cv_add_table(&table, screen, out);
+}
+
+/* The worker and the item that end last. */
+static void add_last(const struct cv_load_job *load, struct cv_text *out)
+{
+    const struct cleave_schedule *schedule = load->schedule;
+    const struct cleave_chunk *last = &schedule->chunks[0];
+
+    for (size_t k = 1; k < schedule->nchunks; k++)
+        if (schedule->chunks[k].compute_end_s > last->compute_end_s)
+            last = &schedule->chunks[k];
+    cv_text_add(out, "\nThe last to end is %s, with item %llu of %s units",
+                cleave_platform_worker_name(load->platform, last->worker),
+                (unsigned long long)last->item + 1, CV_SHOW_UNITS(last->units));
+    cv_text_add(out, ", which it began after %s s.\n",
+                CV_SHOW_NUMBER(last->compute_start_s));
+}
+
+static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
+                      struct cv_text *out)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+
+    add_outcome(load, screen, out);
+    add_workers(load, options->all_workers, screen, out);
+    if (options->explain) {
+        add_bounds(load->schedule, screen, out);
+        add_last(load, out);
+    }
+    if (options->all_items)
+        add_items(load, screen, out);
+    cv_schedule_chart(load->schedule, load->platform, options, screen, out);
+}
+
+static void json_workers(struct cv_json *json, const struct cv_load_job *load)
+{
+    cv_field_list(json, "workers");
+    for (uint32_t w = 0; w < cleave_platform_nworkers(load->platform); w++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "worker", cleave_platform_worker_name(load->platform, w));
+        cv_field_count(json, "items", load->sums[w].items);
+        cv_field_number(json, "units", load->sums[w].units);
+        cv_field_number(json, "busy", load->sums[w].busy_s);
+        cv_field_number(json, "end", load->sums[w].last_s);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
+                       const struct cv_load_job *load)
+{
+    cv_field_line(json, NULL);
+    cv_field_count(json, "item", chunk->item);
+    if (load->items.names != NULL)
+        cv_field_text(json, "name", load->items.names[chunk->item]);
+    cv_field_text(json, "worker",
+                  cleave_platform_worker_name(load->platform, chunk->worker));
+    cv_field_number(json, "units", chunk->units);
+    cv_field_number(json, "send_start", chunk->send_start_s);
+    cv_field_number(json, "send_end", chunk->send_end_s);
+    cv_field_number(json, "compute_start", chunk->compute_start_s);
+    cv_field_number(json, "compute_end", chunk->compute_end_s);
+    cv_json_end(json);
+}
+
+static void plan_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_load_job *load = task->job;
+    const struct cleave_schedule *schedule = load->schedule;
+
+    cv_field_text(json, "policy", schedule->policy);
+    cv_field_count(json, "items", load->items.count);
+    cv_field_number(json, "load", schedule->load);
+    cv_field_count(json, "seed", task->options->seed);
+    cv_field_number(json, "makespan", schedule->makespan_s);
+    cv_field_number(json, "utilisation", schedule->utilisation);
+    cv_field_bound(json, "bound", &schedule->bound);
+    cv_field_number(json, "over_bound",
+                    cv_over(schedule->makespan_s, schedule->bound.value_s));
+    cv_field_bool(json, "optimal", schedule->optimal);
+    cv_field_list(json, "bounds");
+    for (size_t i = 0; i < schedule->nbounds; i++)
+        cv_field_bound(json, NULL, &schedule->bounds[i]);
+    cv_json_end(json);
+    cv_field_number(json, "list_order",
+                    isnan(load->list_order_s) ? schedule->makespan_s
+                                              : load->list_order_s);
+    json_workers(json, load);
+    cv_field_list(json, "chunks");
+    for (size_t k = 0; k < schedule->nchunks; k++)
+        json_chunk(json, &schedule->chunks[k], load);
+    cv_json_end(json);
+}
+
+/* --- simulate --------------------------------------------------------------------------- */
+
+static int simulate(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
+    struct cleave_error err;
+
+    if (cleave_simulate_load(&load->job, &task->trial, &task->stats, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    cv_load_simulation_facts(task);
+    task->traced.policy = policy_of(task->options);
+    return CV_EXIT_DONE;
+}
+
+static void simulation_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const struct cleave_stats *stats = &task->stats;
+
+    cv_field_text(json, "policy", policy_of(options));
+    cv_field_count(json, "items", load->items.count);
+    cv_field_number(json, "load", stats->load);
+    cv_field_count(json, "runs", stats->runs);
+    cv_field_count(json, "seed", options->seed);
+    cv_field_text(json, "noise", task->noise);
+    cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
+    cv_field_times(json, "makespan", stats);
+    cv_field_number(json, "utilisation", stats->utilisation);
+    cv_field_bound(json, "bound", &stats->bound);
+    cv_field_number(json, "over_bound", cv_over(stats->mean_s, stats->bound.value_s));
+}
+
+static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
+                            struct cv_text *out)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const struct cleave_stats *stats = &task->stats;
+
+    cv_screen_narrow(screen, options->width);
+    cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
+    add_words(load, out);
+    cv_text_add(out, ", noise %s%s\n", task->noise, CV_PLAIN(screen));
+    cv_text_add(out, "policy    %s\n", policy_of(options));
+    cv_engine_line(options->engine, &options->where, out);
+    cv_text_add(out, "makespan  %s s on average, %.2f%% over the bound\n",
+                CV_SHOW_NUMBER(stats->mean_s),
+                100 * cv_over(stats->mean_s, stats->bound.value_s));
+    cv_text_add(out, "bound     %s s (%s) for sizes and costs as declared\n",
+                CV_SHOW_NUMBER(stats->bound.value_s), stats->bound.name);
+    cv_text_add(out, "workers   %u, utilisation %.1f%%\n",
+                cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
+    cv_times_text(stats, screen, out);
+}
+
+/* --- compare ---------------------------------------------------------------------------- */
+
+static void json_head(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_load_job *load = task->job;
+
+    cv_field_count(json, "items", load->items.count);
+    cv_field_number(json, "load", units_of(load));
+    cv_field_count(json, "runs", task->found.runs);
+    cv_field_count(json, "seed", task->options->seed);
+    cv_field_text(json, "noise", task->noise);
+}
+
+static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t index,
+                      const struct cv_compare_cell *cell)
+{
+    const struct cv_comparison *found = &task->found;
+
+    if (found->noisy)
+        cv_field_times(json, "makespan", &cell->stats);
+    else
+        cv_field_number(json, "makespan", cell->stats.mean_s);
+    cv_field_number(json, "over_bound", cv_compare_over_bound(found, index, cell));
+    cv_field_number(json, "over_best", cv_compare_over_best(found, index, cell));
+    cv_field_number(json, "utilisation", cell->stats.utilisation);
+}
+
+static void headline(struct cv_task_call *task, struct cv_text *out)
+{
+    add_words(task->job, out);
+    if (task->found.noisy)
+        cv_text_add(out, ", %s of each policy, noise %s",
+                    CV_COUNTED(task->found.runs, "run"), task->noise);
+}
+
+/* clang-format off */
+const struct cv_task_kind cv_task_items = {
+    .kind = CLEAVE_TASK_ITEMS,
+    .example = "items,items-list",
+    .job_size = sizeof(struct cv_load_job),
+    .open = open_job,
+    .close = cv_load_close,
+    .planned = { plan, plan_json, plan_text },
+    .simulated = { simulate, simulation_json, simulation_text },
+    .compared = { .time = "time s", .utilisation = true, .apply = cv_load_apply,
+                  .measure_cell = cv_load_measure_cell, .end_value = cv_load_end_value,
+                  .json_head = json_head, .json_bound = cv_load_json_bound,
+                  .json_cell = json_cell, .headline = headline,
+                  .bounds = cv_load_add_bounds },
+    .plan = {
+        .name = "plan items",
+        .summary = "share out whole items: who does which, and when",
+        .description =
+            "Items have sizes and are done by one worker each: files, jobs of an earlier "
+            "log. Computes who does which of them so that the last worker ends as early as "
+            "the policy can make it, beside a bound that no schedule can beat and what the "
+            "order of the list would take. An item takes a worker its compute_latency and "
+            "its size by its speed, as the platform file declares them; 'cleave simulate "
+            "items' shows what happens when sizes are wrong.",
+        .groups = plan_groups,
+        .examples =
+            "cleave plan items --sizes examples/files.txt --platform "
+            "examples/two-kinds.yaml\n"
+            "du -b *.log | cleave plan items --sizes - -p examples/two-kinds.yaml --explain\n"
+            "cleave plan items --costs examples/jobs.log -p examples/two-kinds.yaml --json",
+        CV_TASK_VERB(cv_task_plan),
+    },
+    .simulate = {
+        .name = "simulate items",
+        .summary = "share out items many times whose sizes turn out wrong",
+        .description =
+            "Runs a policy many times on the platform while each item takes more or less "
+            "time than its size says, and shows how the makespan is spread. The same policy "
+            "code decides as in a plan and in a real run. With --param trust=0 it is not "
+            "told what workers cost, and finds out.",
+        .groups = simulate_groups,
+        .examples = "cleave simulate items --sizes examples/files.txt --platform "
+                    "examples/two-kinds.yaml --noise gamma:0.5\n"
+                    "cleave simulate items --sizes examples/files.txt -p "
+                    "examples/two-kinds.yaml --error 0.2 --param trust=0 --runs 100",
+        CV_TASK_VERB(cv_task_simulate),
+    },
+    .compare = {
+        .name = "compare items",
+        .summary = "longest first and the order of the list, in one table",
+        .description =
+            "Gives the same items to several policies and lists the best first, with how far "
+            "each is from the bound that no schedule can beat and from the best of them. "
+            "With --error or --noise each policy makes many runs, and items turn out the "
+            "same for all; without, one exact run each.",
+        .groups = compare_groups,
+        .examples = "cleave compare items --sizes examples/files.txt --platform "
+                    "examples/two-kinds.yaml\n"
+                    "cleave compare items --sizes examples/files.txt -p "
+                    "examples/two-kinds.yaml --noise gamma:0.5 --runs 200",
+        CV_TASK_VERB(cv_task_compare),
+    },
+};
+/* clang-format on */

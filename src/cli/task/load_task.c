@@ -1,0 +1,842 @@
+/* load_task.c -- the task load: a divisible load on workers with declared costs.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/quantity.h"
+#include "cli/task/load_task.h"
+#include "io/platform_file.h"
+#include "run/hosts/leader_spec.h"
+#include "sim/reduce/reduced_load.h"
+
+/* clang-format off */
+#define REST_OF_JOB \
+    CV_OPTION(0, "--via", REPEAT, "NAME[:NAMES]", via, \
+        "A worker of the platform file leads others, as 'via: NAME' in the file says " \
+        "it: 'gate:node[01-16]' those, 'gate' all others. May be given several times."), \
+    CV_OPTION('l', "--load", AMOUNT, "AMOUNT", load, \
+        "How much work there is: 2000, 10k or 3 GB, in the units of the platform's " \
+        "speeds and bandwidths."), \
+    CV_OPTION(0, "--lifespan", SECONDS, "TIME", lifespan_s, \
+        "Instead of a load: do as much as ends within this time, results back included."), \
+    CV_OPTION(0, "--result-ratio", NUMBER, "D", result_ratio, \
+        "Units of result that come back to the master per unit of load, over the same " \
+        "links. Default 0: results are too small to matter.", .min = 0, .max = 1e9), \
+    CV_OPTION(0, "--packaging", SECONDS, "TIME", packaging_s, \
+        "What a worker takes to unpack a unit of load or to pack a unit of result, on " \
+        "top of computing. Default 0."), \
+    CV_FLAG(0, "--in-turn", 1, in_turn, \
+        "On a master with port: one let no send overtake results that wait: messages " \
+        "go in the order asked for, as in the papers."), \
+    CV_FLAG(0, "--before-round", 1, before_round, \
+        "On a master with port: one fetch what a worker has computed right before its " \
+        "next chunk is sent, as was published for plans of several rounds, and the " \
+        "last results when all is sent."), \
+    CV_OPTION(0, "--reads", TEXT, "KIND", reads, \
+        "Workers run commands that are fed as they read, so that a chunk may stay open " \
+        "until it is known how much it should have. Those that read as they work: " \
+        "stream writes meanwhile, count at its end. Those that read all first: slurp; " \
+        "late starts up after that; mix does 0.3 of its work as it reads. By default " \
+        "chunks cannot be opened."), \
+    CV_OPTION(0, "--hold", UNITS, "AMOUNT", hold, \
+        "With --reads: the load is a stream of which so much may wait or be at work at " \
+        "a time. Policies are not told where it ends."), \
+    CV_OPTION(0, "--then-reduce", TEXT, "COSTS", then_reduce, \
+        "Every worker makes one partial result, and these are reduced: sizes and tree " \
+        "are planned as one, and shown beside what planning them apart takes. " \
+        "transfer=TIME,compute=TIME is what sending and combining partials takes; with " \
+        ",at=master they all come to the master and are combined there, else they go " \
+        "from worker to worker. model=absent|early|merge says what a worker may do " \
+        "before its own is ready, as in 'plan reduce'. Simulations by a --policy, and " \
+        "comparisons, let it plan the load alone and reduce along the shortest tree " \
+        "for when partials are ready."), \
+    CV_OPTION(0, "--error", NUMBER, "E", error, \
+        "How far the declared costs may be off, as a standard deviation relative to " \
+        "them: 0.2 for 20%. Policies may plan for it. Default 0.", .min = 0, .max = 10), \
+    CV_ROW_SEED
+
+
+static const struct cv_option plan_job_options[] = {
+    CV_ROW_PLATFORM("", .required = true),
+    REST_OF_JOB,
+};
+
+static const struct cv_option job_options[] = {
+    CV_ROW_PLATFORM(" On a topology it is what policies are told, with workers named as "
+        "hosts are; by default what 'cleave calibrate --topology' measures."),
+    REST_OF_JOB,
+};
+
+static const struct cv_option price_options[] = {
+    CV_OPTION(0, "--deadline", SECONDS, "TIME", deadline_s,
+        "Look for the cheapest plan that ends by then: which workers to pay for, by the "
+        "'cost' per second of the platform file, and what each of them gets. A worker "
+        "costs from the begin of the first message to it to its last end."),
+    CV_OPTION(0, "--budget", NUMBER, "AMOUNT", budget,
+        "Look for the fastest plan that costs so much at most.", .min = 0, .max = 1e100),
+};
+
+static const struct cv_option policy_options[] = {
+    CV_OPTION(0, "--policy", TEXT, "NAME", policy,
+        "How to split: one of 'cleave policies'. Default auto, which picks one and says "
+        "why."),
+    CV_OPTION(0, "--rounds", COUNT, "M", rounds,
+        "The same as --param rounds=M; a policy without that parameter refuses it.",
+        .min = 1, .max = 1e9),
+    CV_OPTION(0, "--send-order", TEXT, "2,0,1", send_order,
+        "For policy orders: workers in the order of sending, by number from 0."),
+    CV_OPTION(0, "--return-order", TEXT, "1,0,2", return_order,
+        "For policy orders: the same workers in the order of returning results."),
+    CV_ROW_PARAM,
+};
+
+static const struct cv_option trial_options[] = {
+    CV_ROW_RUNS(" with noise"),
+    CV_OPTION(0, "--noise", TEXT, "KIND", noise,
+        "Each transfer and each computation takes its declared time multiplied by a "
+        "random factor of mean 1: gamma:CV with that coefficient of variation, normal:E "
+        "with that standard deviation and never below 0.1, or none. Default normal:E "
+        "with the E of --error, and none without."),
+    CV_ROW_THREADS,
+    CV_ROW_ENGINE,
+    CV_TOPOLOGY_ROWS,
+};
+
+static const struct cv_option compared_policies[] = {
+    CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
+        "The policies to compare, separated by commas. Default: all; those that do not "
+        "apply are listed with the reason. One that is named must apply."),
+    CV_OPTION(0, "--rounds", COUNT, "M", rounds,
+        "The same as --param rounds=M: compares the policies that have this parameter.",
+        .min = 1, .max = 1e9),
+    CV_ROW_PARAM_OF_ALL,
+};
+
+static const struct cv_option sweep_options[] = {
+    CV_OPTION(0, "--sweep", TEXT, "SWEEP", sweep,
+        "Compare for many values of one thing: latency, bandwidth, speed or "
+        "compute-latency of every worker, the same times a factor (latency-factor ..), "
+        "workers (the first so many), load, result-ratio, error, or budget: the fastest "
+        "plan that costs so much at most, time against money. latency=0:10:0.5 goes in "
+        "steps, load=1:1000:log takes four values per factor of ten, load=1:1000:log:7 "
+        "seven in all."),
+};
+
+static const struct cv_option plan_output[] = {
+    CV_ROW_JSON("policy, makespan, bound, every chunk and who is left out."),
+    CV_FLAG(0, "--chunks", 1, all_chunks,
+        "List every chunk instead of a summary of the rounds."),
+    CV_ROW_ALL_WORKERS,
+    CV_ROW_GANTT,
+    CV_ROW_WIDTH("the chart"),
+    CV_ROW_TRACE("Write every event and order"),
+};
+
+static const struct cv_option simulate_output[] = {
+    CV_ROW_JSON("policy, runs, makespan, utilisation and bound."),
+    CV_ROW_WIDTH("the chart"),
+    CV_ROW_TRACE("Write every event and order of the first run"),
+};
+
+static const struct cv_option compare_output[] = {
+    CV_ROW_JSON("load, bound, rows and not_applicable."),
+    CV_ROW_PAGE,
+};
+/* clang-format on */
+
+static const struct cv_option_group plan_groups[] = {
+    CV_GROUP("Job", plan_job_options),
+    CV_GROUP("Price", price_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
+};
+static const struct cv_option_group simulate_groups[] = {
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
+};
+static const struct cv_option_group compare_groups[] = {
+    CV_GROUP("Job", job_options),       CV_GROUP("Policies", compared_policies),
+    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", compare_output), CV_GROUPS_END,
+};
+
+/* --- the job ---------------------------------------------------------------------------- */
+
+static int read_settings(const struct cv_task_options *options, struct cv_arena *arena,
+                         struct cleave_job *job)
+{
+    struct cv_settings settings;
+
+    CV_DO(cv_settings_open(&settings, &options->params, 3, arena));
+    CV_DO(cv_settings_count(&settings, "rounds", options->rounds, arena));
+    CV_DO(cv_settings_text(&settings, "send-order", options->send_order, arena));
+    CV_DO(cv_settings_text(&settings, "return-order", options->return_order, arena));
+    job->settings = settings.items;
+    job->nsettings = settings.count;
+    return CV_EXIT_DONE;
+}
+
+static int read_platform(const struct cv_task_options *options, struct cv_arena *arena,
+                         struct cv_load_job *out)
+{
+    const char *path = options->platform;
+    struct cv_platform_view how = { .as = NULL };
+    struct cv_via via;
+    struct cleave_error err;
+
+    if (path == NULL && options->via.count > 0)
+        return cv_refuse("--via: --platform FILE is required with it");
+    if (path == NULL)
+        return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
+    if (options->where.port != NULL)
+        return cv_refuse("--port: the platform file says that");
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (cv_via_read_names(options->via.items, options->via.count, arena, &via, &err) !=
+        CLEAVE_OK)
+        return cv_print_status(&err);
+    how.rules = via.rules;
+    how.nrules = via.count;
+    if (cv_platform_load_as(path, &how, &out->platform, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+/* Warn if the load was typed in bytes and no worker computes as many bytes a second as any
+ * machine does: the platform probably counts in megabytes. */
+static void check_units(const struct cv_task_options *options,
+                        const struct cleave_platform *platform)
+{
+    static const double slowest_Bps = 1000;
+    const struct cleave_worker *workers = cleave_platform_workers(platform);
+    double fastest = 0;
+    char number[CV_NUMBER_SIZE];
+
+    for (uint32_t i = 0; i < cleave_platform_nworkers(platform); i++)
+        fastest = fmax(fastest, workers[i].speed_ups);
+    if (options->load.in_bytes && options->platform != NULL && fastest < slowest_Bps)
+        cv_print_error(
+            CV_EXIT_DONE,
+            "--load is in bytes, and no worker of %s computes more than %s of them a "
+            "second: what has no unit there is units a second. If a unit is a megabyte, "
+            "say so there, as in 'speed: %sMB/s', or give the load in units",
+            CV_ECHO(options->platform), cv_number_short(fastest, number), number);
+}
+
+static int check_options(const struct cv_task_options *options)
+{
+    if (options->platform == NULL && options->where.file == NULL)
+        return cv_refuse("--platform FILE is required");
+    if ((options->load.units > 0) == (options->lifespan_s > 0))
+        return cv_refuse(options->load.units > 0
+                             ? "expected --load or --lifespan, got both"
+                             : "expected --load AMOUNT, or --lifespan TIME to do as much "
+                               "as ends by then");
+    if (options->hold > 0 && options->reads == NULL)
+        return cv_refuse("--hold: --reads KIND is required with it");
+    if (options->in_turn && options->before_round)
+        return cv_refuse(
+            "--before-round: not with --in-turn: results come back in one way");
+    return CV_EXIT_DONE;
+}
+
+int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
+                 struct cv_load_job *out)
+{
+    CV_DO(check_options(options));
+    CV_DO(read_settings(options, task->arena, &out->job));
+    CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
+                           &out->job.simgrid));
+    CV_DO(read_platform(options, task->arena, out));
+    check_units(options, out->platform);
+    out->job.platform = out->platform;
+    out->job.trace = task->trace;
+    out->job.load = options->load.units;
+    out->job.reads = options->reads;
+    out->job.hold = options->hold;
+    out->job.lifespan_s = options->lifespan_s;
+    out->job.result_ratio = options->result_ratio;
+    out->job.packaging_s = options->packaging_s;
+    out->job.in_turn = options->in_turn != 0;
+    out->job.before_round = options->before_round != 0;
+    out->job.policy = options->policy;
+    out->job.error = options->error;
+    out->job.seed = options->seed;
+    return CV_EXIT_DONE;
+}
+
+void cv_load_close(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
+
+    cleave_schedule_free(load->schedule);
+    cleave_rental_free(load->price.rental);
+    cleave_platform_free(load->swept_platform);
+    cleave_platform_free(load->platform);
+}
+
+/* A sweep of loads needs no --load: the first value is the load to begin with. */
+static int open_job(struct cv_task_call *task)
+{
+    struct cv_task_options options = *task->options;
+    const struct cv_sweep *sweep = &task->found.sweep;
+    struct cv_load_job *load = task->job;
+
+    if (sweep->what == CV_SWEEP_LOAD) {
+        if (options.lifespan_s > 0)
+            return cv_refuse("--sweep: with --lifespan there is no load");
+        options.load.units = sweep->values[0];
+    }
+    CV_DO(cv_load_open(task, &options, load));
+    return options.then_reduce == NULL ? CV_EXIT_DONE
+                                       : cv_then_reduce_open(task, &options);
+}
+
+/* --- plan ------------------------------------------------------------------------------- */
+
+void cv_load_plan_facts(struct cv_task_call *task)
+{
+    const struct cv_load_job *load = task->job;
+    const struct cleave_schedule *schedule = load->schedule;
+
+    task->facts = (struct cleave_trace_facts){ .engine = "native",
+                                               .picked = schedule->picked,
+                                               .why = schedule->why,
+                                               .lifespan_s = schedule->lifespan_s,
+                                               .bound = schedule->bound,
+                                               .left_out = schedule->left_out,
+                                               .nleft_out = schedule->nleft_out };
+    task->traced = (struct cv_trace_context){ .platform = load->job.platform,
+                                              .policy = schedule->policy,
+                                              .load = schedule->load };
+}
+
+/* Bounds for all workers instead of those for the ones that are paid for. */
+static void judge_price(const struct cv_price *price, struct cleave_schedule *schedule)
+{
+    const struct cleave_rental *rental = price->rental;
+
+    schedule->bound = rental->bound;
+    schedule->bounds = &rental->bound;
+    schedule->nbounds = 1;
+    schedule->proved = NULL;
+    schedule->optimal = price->terms.deadline_s > 0
+                            ? schedule->cost <= rental->least_cost * (1 + 1e-9)
+                            : schedule->makespan_s <= rental->bound.value_s * (1 + 1e-9);
+}
+
+/* With --deadline or --budget: look for workers first, then plan for these. */
+static int plan(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
+    struct cleave_error err;
+
+    if (load->reduced)
+        return CV_EXIT_DONE;
+    if (task->options->deadline_s >= 0 || task->options->budget >= 0) {
+        CV_DO(cv_price_open(task->options, load, &load->price));
+        load->job.platform = load->price.rental->platform;
+        load->job.policy = load->price.rental->policy;
+        load->job.settings = load->price.rental->settings;
+        load->job.nsettings = load->price.rental->nsettings;
+    }
+    if (cleave_plan_load(&load->job, &load->schedule, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    if (load->price.rental != NULL)
+        judge_price(&load->price, load->schedule);
+    cv_load_plan_facts(task);
+    return CV_EXIT_DONE;
+}
+
+static const struct cv_price *price_of(const struct cv_load_job *load)
+{
+    return load->price.rental != NULL ? &load->price : NULL;
+}
+
+static void plan_json(struct cv_task_call *task, struct cv_json *json)
+{
+    struct cv_load_job *load = task->job;
+
+    if (load->reduced)
+        cv_then_reduce_plan_json(task, json);
+    else
+        cv_schedule_json(json, load->schedule, load->job.platform, price_of(load),
+                         task->options->seed);
+}
+
+static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
+                      struct cv_text *out)
+{
+    struct cv_load_job *load = task->job;
+
+    if (load->reduced)
+        cv_then_reduce_plan_text(task, screen, out);
+    else
+        cv_schedule_text(load->schedule, load->job.platform, price_of(load),
+                         task->options, screen, out);
+}
+
+/* --- simulate --------------------------------------------------------------------------- */
+
+void cv_load_simulation_facts(struct cv_task_call *task)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+
+    task->facts = (struct cleave_trace_facts){
+        .engine = cv_engine_used(options->engine, &options->where),
+        .noise = task->noise,
+        .lifespan_s = options->lifespan_s,
+        .bound = task->stats.bound,
+    };
+    task->traced = (struct cv_trace_context){ .platform = load->platform,
+                                              .policy = options->policy,
+                                              .load = task->stats.load };
+}
+
+static const char *policy_of(const struct cv_task_options *options)
+{
+    return options->policy != NULL ? options->policy : "auto";
+}
+
+static int simulate(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
+    struct cleave_error err;
+
+    if (load->reduced)
+        return cv_then_reduce_simulate(task);
+    if (cleave_simulate_load(&load->job, &task->trial, &task->stats, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    cv_load_simulation_facts(task);
+    task->traced.policy = policy_of(task->options);
+    return task->trace != NULL ? cv_trace_plan_facts(task->trace, &load->job)
+                               : CV_EXIT_DONE;
+}
+
+static void simulation_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cleave_stats *stats = &task->stats;
+
+    if (((struct cv_load_job *)task->job)->reduced) {
+        cv_then_reduce_runs_json(task, json);
+        return;
+    }
+    cv_field_text(json, "policy", policy_of(options));
+    cv_field_text(json, "picked", stats->picked);
+    cv_field_number(json, options->lifespan_s > 0 ? "work" : "load", stats->load);
+    if (options->lifespan_s > 0)
+        cv_field_number(json, "lifespan", options->lifespan_s);
+    if (options->result_ratio > 0)
+        cv_field_number(json, "result_ratio", options->result_ratio);
+    cv_field_count(json, "runs", stats->runs);
+    cv_field_count(json, "seed", options->seed);
+    cv_field_text(json, "noise", task->noise);
+    cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
+    if (options->where.file != NULL)
+        cv_field_text(json, "topology", options->where.file);
+    cv_field_times(json, "makespan", stats);
+    cv_field_number(json, "utilisation", stats->utilisation);
+    cv_field_number(json, "chunks", stats->chunks);
+    cv_field_bound(json, "bound", &stats->bound);
+    cv_field_number(json, "over_bound",
+                    options->lifespan_s > 0
+                        ? cv_over(stats->bound.value_s, stats->load)
+                        : cv_over(stats->mean_s, stats->bound.value_s));
+}
+
+static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
+                            struct cv_text *out)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const uint32_t nworkers = cleave_platform_nworkers(load->platform);
+    const struct cleave_stats *stats = &task->stats;
+
+    if (load->reduced) {
+        cv_then_reduce_runs_text(task, screen, out);
+        return;
+    }
+    cv_screen_narrow(screen, options->width);
+    cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
+    cv_load_words(stats->load, options->lifespan_s, options->result_ratio, nworkers, out);
+    cv_text_add(out, ", noise %s%s\n", task->noise, CV_PLAIN(screen));
+    cv_policy_line(policy_of(options), stats->picked, NULL, screen->width, out);
+    cv_engine_line(options->engine, &options->where, out);
+    if (options->lifespan_s > 0)
+        cv_text_add(out, "work      %s units as planned\n", CV_SHOW_UNITS(stats->load));
+    cv_text_add(out, "makespan  %s s on average", CV_SHOW_NUMBER(stats->mean_s));
+    if (options->lifespan_s <= 0)
+        cv_text_add(out, ", %.2f%% over the bound",
+                    100 * cv_over(stats->mean_s, stats->bound.value_s));
+    cv_text_add(out, "\nbound     %s %s (%s) for the costs as declared\n",
+                CV_SHOW_NUMBER(stats->bound.value_s),
+                options->lifespan_s > 0 ? "units" : "s", stats->bound.name);
+    cv_text_add(out, "workers   %u, utilisation %.1f%%\n", nworkers,
+                100 * stats->utilisation);
+    cv_text_add(out, "chunks    %s%s\n", CV_SHOW_UNITS(stats->chunks),
+                stats->chunks == floor(stats->chunks) ? "" : " on average");
+    cv_times_text(stats, screen, out);
+}
+
+/* --- compare ---------------------------------------------------------------------------- */
+
+static bool sweeps(const struct cv_task_options *options, const char *what)
+{
+    const size_t length = strlen(what);
+
+    return options->sweep != NULL && strncmp(options->sweep, what, length) == 0 &&
+           options->sweep[length] == '=';
+}
+
+static int check_comparison(const struct cv_task_options *options)
+{
+    if (options->where.file != NULL && options->sweep != NULL &&
+        !sweeps(options, "load") && !sweeps(options, "result-ratio"))
+        return cv_refuse("--sweep: on a topology only load and result-ratio can vary");
+    if ((options->noise != NULL || options->error > 0 || options->lifespan_s > 0) &&
+        sweeps(options, "budget"))
+        return cv_refuse("--sweep: a budget is for exact plans of a load; leave out "
+                         "--noise, --error and --lifespan");
+    if (options->noise != NULL && sweeps(options, "error"))
+        return cv_refuse("--sweep: error and --noise cannot both say how costs vary");
+    if (options->then_reduce != NULL &&
+        (sweeps(options, "budget") || sweeps(options, "result-ratio")))
+        return cv_refuse(
+            "--then-reduce does not go with a --sweep of budget or result-ratio");
+    return CV_EXIT_DONE;
+}
+
+int cv_load_apply(struct cv_task_call *task, size_t index)
+{
+    const struct cv_sweep *sweep = &task->found.sweep;
+    struct cv_task_options options = *task->options;
+    struct cv_load_job *load = task->job;
+
+    load->swept = load->job;
+    if (sweep->what == CV_SWEEP_LOAD)
+        load->swept.load = sweep->values[index];
+    else if (sweep->what == CV_SWEEP_RESULT_RATIO)
+        load->swept.result_ratio = sweep->values[index];
+    else if (sweep->what == CV_SWEEP_ERROR)
+        load->swept.error = options.error = sweep->values[index];
+    CV_DO(cv_sweep_platform(sweep, index, load->platform, task->arena,
+                            &load->swept_platform));
+    if (load->swept_platform != NULL)
+        load->swept.platform = load->swept_platform;
+    CV_DO(cv_task_trial(task, &options));
+    if (task->trial.noise.kind != CLEAVE_NOISE_NONE) {
+        task->found.runs = task->trial.runs;
+        task->found.noisy = true;
+    }
+    return CV_EXIT_DONE;
+}
+
+/* Why a policy that was not named is left out: an order of returns needs results, and a policy
+ * that plans for a reduction needs one to follow. NULL: it is not. */
+static const char *out_of_place(const struct cleave_policy *policy,
+                                const struct cv_task_options *options,
+                                double result_ratio)
+{
+    if (options->policies != NULL)
+        return NULL;
+    if (policy->minds_folds && options->then_reduce == NULL)
+        return "it expects a reduction to follow: see --then-reduce";
+    return result_ratio > 0 || !(policy->one_round && policy->orders_returns)
+               ? NULL
+               : "it orders the return of results: see --result-ratio";
+}
+
+/* One exact run, in the form of statistics. */
+static enum cleave_status plan_once(const struct cleave_job *job,
+                                    struct cleave_stats *out, struct cleave_error *err)
+{
+    struct cleave_schedule *schedule;
+
+    CV_TRY(cleave_plan_load(job, &schedule, err));
+    *out = (struct cleave_stats){ .runs = 1,
+                                  .mean_s = schedule->makespan_s,
+                                  .load = schedule->load,
+                                  .utilisation = schedule->utilisation,
+                                  .chunks = (double)schedule->nchunks,
+                                  .bound = schedule->bound };
+    /* Names of policies are static; the copy of the schedule is freed with it. */
+    for (size_t i = 0; schedule->picked != NULL && i < cleave_policy_count(); i++) {
+        if (strcmp(cleave_policy_at(i)->name, schedule->picked) == 0)
+            out->picked = cleave_policy_at(i)->name;
+    }
+    cleave_schedule_free(schedule);
+    return CLEAVE_OK;
+}
+
+/* The fastest plan for a budget. */
+static enum cleave_status plan_paid(const struct cleave_job *job, double budget,
+                                    struct cv_compare_cell *cell,
+                                    struct cleave_error *err)
+{
+    const struct cleave_rental_terms terms = { .budget = budget };
+    struct cleave_job part = *job;
+    struct cleave_rental *rental;
+    enum cleave_status status;
+
+    CV_TRY(cleave_rent(job, &terms, &rental, err));
+    part.platform = rental->platform;
+    part.policy = rental->policy;
+    part.settings = rental->settings;
+    part.nsettings = rental->nsettings;
+    status = plan_once(&part, &cell->stats, err);
+    cell->stats.bound = rental->bound;
+    cell->cost = rental->cost;
+    cleave_rental_free(rental);
+    return status;
+}
+
+enum cleave_status cv_load_measure_cell(struct cv_task_call *task, size_t index,
+                                        struct cv_compare_cell *cell,
+                                        struct cleave_error *err)
+{
+    const bool exact = task->trial.noise.kind == CLEAVE_NOISE_NONE;
+    const struct cv_load_job *load = task->job;
+    struct cleave_trial trial = task->trial;
+    struct cleave_job job = load->swept;
+
+    job.policy = cell->policy->name;
+    cell->reason = out_of_place(cell->policy, task->options, job.result_ratio);
+    if (cell->reason != NULL)
+        return CLEAVE_OK;
+    if (task->found.sweep.what == CV_SWEEP_BUDGET)
+        return plan_paid(&job, task->found.sweep.values[index], cell, err);
+    if (exact && !load->reduced)
+        return plan_once(&job, &cell->stats, err);
+    if (exact)
+        trial.runs = 1;
+    return load->reduced
+               ? cv_reduced_load(&job, &load->joint.job, &trial, &cell->stats, err)
+               : cleave_simulate_load(&job, &trial, &cell->stats, err);
+}
+
+/* The bound that holds for all policies: bounds of policies of one round say nothing about
+ * others, whose bounds hold for them as well. */
+void cv_load_end_value(struct cv_task_call *task, size_t index)
+{
+    const struct cv_comparison *found = &task->found;
+    const struct cv_compare_cell *cells = found->cells + index * found->npolicies;
+    struct cleave_bound *out = &found->bounds[index];
+    struct cv_load_job *load = task->job;
+    bool several = false;
+
+    for (size_t i = 0; i < found->npolicies; i++)
+        several = several || (cells[i].reason == NULL && !cells[i].policy->one_round);
+    for (size_t i = 0; i < found->npolicies; i++) {
+        const struct cleave_bound *bound = &cells[i].stats.bound;
+
+        if (cells[i].reason == NULL && !(several && cells[i].policy->one_round) &&
+            (out->name == NULL || (found->lives ? bound->value_s > out->value_s
+                                                : bound->value_s < out->value_s)))
+            *out = *bound;
+    }
+    cleave_platform_free(load->swept_platform);
+    load->swept_platform = NULL;
+}
+
+/* The quantities that do not vary, and how runs were made. */
+static void json_head(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_comparison *found = &task->found;
+    const struct cv_load_job *load = task->job;
+
+    if (load->reduced && !cv_compare_is_sweep(found)) {
+        cv_then_reduce_json(json, &load->joint, options);
+    } else {
+        if (found->lives)
+            cv_field_number(json, "lifespan", options->lifespan_s);
+        else if (found->sweep.what != CV_SWEEP_LOAD)
+            cv_field_number(json, "load", options->load.units);
+        if (load->reduced)
+            cv_field_then_reduce(json, &load->joint);
+        if (options->result_ratio > 0 && found->sweep.what != CV_SWEEP_RESULT_RATIO)
+            cv_field_number(json, "result_ratio", options->result_ratio);
+    }
+    cv_field_count(json, "runs", found->runs);
+    cv_field_count(json, "seed", options->seed);
+    if (found->sweep.what != CV_SWEEP_ERROR)
+        cv_field_text(json, "noise", task->noise);
+}
+
+void cv_load_json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)
+{
+    const struct cv_load_job *load = task->job;
+
+    cv_field_bound(json,
+                   load->reduced && !cv_compare_is_sweep(&task->found) ? "load_bound"
+                                                                       : "bound",
+                   &task->found.bounds[index]);
+}
+
+static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t index,
+                      const struct cv_compare_cell *cell)
+{
+    const struct cv_comparison *found = &task->found;
+    const struct cleave_stats *stats = &cell->stats;
+
+    cv_field_text(json, "picked", stats->picked);
+    if (found->lives)
+        cv_field_number(json, "work", stats->load);
+    if (found->noisy)
+        cv_field_times(json, "makespan", stats);
+    else
+        cv_field_number(json, "makespan", stats->mean_s);
+    cv_field_number(json, "over_bound", cv_compare_over_bound(found, index, cell));
+    cv_field_number(json, "over_best", cv_compare_over_best(found, index, cell));
+    if (found->sweep.what == CV_SWEEP_BUDGET)
+        cv_field_number(json, "cost", cell->cost);
+    cv_field_number(json, "utilisation", stats->utilisation);
+    cv_field_number(json, "chunks", stats->chunks);
+}
+
+/* "2000 units on 9 workers", and the reduction that follows. */
+static void add_words(struct cv_task_call *task, struct cv_text *out)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const enum cv_swept what = task->found.sweep.what;
+
+    if (what == CV_SWEEP_LOAD || what == CV_SWEEP_WORKERS)
+        cv_text_add(out, "Policies for a load, by %s", task->found.sweep.name);
+    else
+        cv_load_words(options->load.units, options->lifespan_s, options->result_ratio,
+                      cleave_platform_nworkers(load->platform), out);
+    if (load->reduced)
+        cv_then_reduce_words(&load->joint, out);
+}
+
+static void headline(struct cv_task_call *task, struct cv_text *out)
+{
+    const struct cv_comparison *found = &task->found;
+
+    if (cv_compare_is_sweep(found)) {
+        cv_text_add(out, "%s for %zu values of %s",
+                    found->lives   ? "units done"
+                    : found->noisy ? "mean makespan in s"
+                                   : "makespan in s",
+                    found->sweep.count, found->sweep.name);
+        return;
+    }
+    add_words(task, out);
+    if (found->noisy)
+        cv_text_add(out, ", %s of each policy, noise %s", CV_COUNTED(found->runs, "run"),
+                    task->noise);
+}
+
+void cv_load_add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
+                        struct cv_text *out)
+{
+    const struct cleave_bound *bound = &task->found.bounds[0];
+    const struct cv_load_job *load = task->job;
+
+    if (load->reduced)
+        cv_then_reduce_plans(&load->joint, screen, out);
+    cv_text_add(out, "%s     %s %s (%s)\n", load->reduced ? "\nload " : "bound",
+                CV_SHOW_NUMBER(bound->value_s), task->found.lives ? "units" : "s",
+                bound->name);
+}
+
+static void add_page(struct cv_task_call *task, struct cv_text *title,
+                     struct cv_text *facts)
+{
+    const struct cv_comparison *found = &task->found;
+
+    add_words(task, title);
+    if (found->noisy)
+        cv_text_add(facts, "%s of each policy, noise %s, seed %llu",
+                    CV_COUNTED(found->runs, "run"),
+                    found->sweep.what == CV_SWEEP_ERROR ? "normal with that error"
+                                                        : task->noise,
+                    (unsigned long long)task->options->seed);
+    else
+        cv_text_add(facts, "one exact run of each policy, costs as declared");
+}
+
+/* clang-format off */
+const struct cv_task_kind cv_task_load = {
+    .kind = CLEAVE_TASK_LOAD,
+    .example = "umr,xmi",
+    .job_size = sizeof(struct cv_load_job),
+    .open = open_job,
+    .close = cv_load_close,
+    .planned = { plan, plan_json, plan_text },
+    .simulated = { simulate, simulation_json, simulation_text },
+    .compared = { .time = "time s", .measure = "makespan", .chunks = true,
+                  .utilisation = true, .check = check_comparison, .apply = cv_load_apply,
+                  .measure_cell = cv_load_measure_cell, .end_value = cv_load_end_value,
+                  .json_head = json_head, .json_bound = cv_load_json_bound,
+                  .json_cell = json_cell, .headline = headline, .bounds = cv_load_add_bounds,
+                  .page = add_page },
+    .plan = {
+        .name = "plan load",
+        .summary = "split a load over workers: what to send to whom, and when",
+        .description =
+            "Computes who gets how much of a load and in what order it is sent, so that the "
+            "last worker ends, or the last result is back (--result-ratio), as early as the "
+            "policy can make it; or, with --lifespan, how much can be done by then. Shows "
+            "the result beside a bound that no schedule can beat, what every worker does, "
+            "and why a worker is left out. Costs are taken as the platform file declares "
+            "them; 'cleave simulate load' shows what happens when they vary. With --deadline "
+            "or --budget it looks for the workers that are worth their price.",
+        .groups = plan_groups,
+        .examples = "cleave plan load --platform examples/unequal.yaml --load 2000\n"
+                    "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds "
+                    "3 --json\n"
+                    "cleave plan load -p examples/unequal.yaml -l 2000 --then-reduce "
+                    "transfer=2,compute=1\n"
+                    "cleave plan load -p examples/priced.yaml -l 2000 --deadline 1min\n"
+                    "cleave plan load -p examples/unequal.yaml --lifespan 2min "
+                    "--result-ratio 0.5 --policy best-orders",
+        CV_TASK_VERB(cv_task_plan),
+    },
+    .simulate = {
+        .name = "simulate load",
+        .summary = "run a policy many times with costs that vary",
+        .description = "Runs a policy many times on the platform while each transfer and "
+                       "each computation takes more or less time than declared, and shows "
+                       "how the makespan is spread. The same policy code decides as in a "
+                       "plan. All policies meet the same random factors for the same seed, "
+                       "and the result does not depend on the number of threads.",
+        .groups = simulate_groups,
+        .examples =
+            "cleave simulate load --platform examples/unequal.yaml --load 2000 --error 0.2\n"
+            "cleave simulate load -p examples/unequal.yaml -l 2000 --policy factoring "
+            "--noise gamma:0.3\n"
+            "cleave simulate load --topology examples/two-sites.xml --worker-hosts "
+            "east-1,west-0,west-1 -l 1000 -n 1",
+        CV_TASK_VERB(cv_task_simulate),
+    },
+    .compare = {
+        .name = "compare load",
+        .summary = "several policies on one platform, in one table",
+        .description =
+            "Gives the same load, or with --lifespan the same time, to several policies and "
+            "lists the best first, with how far each is from the bound that no schedule can "
+            "beat and from the best of them. Policies about the order of results take part "
+            "when there are any (--result-ratio). With --error or --noise each policy makes "
+            "many runs and all meet the same random factors; without, one exact run each. "
+            "With --sweep it does so for many values of one thing, and with --output it "
+            "draws the result.",
+        .groups = compare_groups,
+        .examples = "cleave compare load --platform examples/unequal.yaml --load 2000\n"
+                    "cleave compare load -p examples/unequal.yaml -l 2000 --policies "
+                    "umr,factoring --error 0.3\n"
+                    "cleave compare load -p examples/unequal.yaml -l 2000 --sweep "
+                    "latency=0:2:0.5 -o latency.html\n"
+                    "cleave compare load -p examples/priced.yaml -l 2000 --policies "
+                    "auto,umr-plus --sweep budget=6:24:3",
+        CV_TASK_VERB(cv_task_compare),
+    },
+};
+/* clang-format on */

@@ -1,0 +1,107 @@
+/* load_task.h -- jobs made of a load or of items, and schedules as text and JSON.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_LOAD_TASK_H
+#define CV_LOAD_TASK_H
+#include "cli/task/task.h"
+#include "io/sizes_file.h"
+#include "model/joint/joint.h"
+
+/* Workers that are paid for, as --deadline or --budget asks. */
+struct cv_price {
+    struct cleave_rental_terms terms;
+    const struct cleave_platform *whole; /* borrowed: all workers */
+    struct cleave_rental *rental;        /* owned; NULL: all are paid for */
+};
+
+/* A load whose results are reduced (--then-reduce), planned as one: with its bound and the
+ * times of plans that are made apart. */
+struct cv_then_reduce {
+    struct cv_joint_job job;
+    struct cv_joint_plan plan;
+    double bound_s;
+    double apart_s, apart_all_s; /* best number of workers; all                    */
+    uint32_t apart_used, apart_all_used;
+    double *sent_s, *ready_s; /* per place of the plan                             */
+};
+
+/* Totals of a worker of a plan of items. */
+struct cv_worker_sum {
+    uint64_t items;
+    double units, largest, busy_s, last_s;
+};
+
+/* The job of the tasks load and items. Close is safe after a failure. */
+struct cv_load_job {
+    struct cleave_job job;
+    struct cleave_platform *platform; /* owned */
+    struct cleave_schedule *schedule; /* owned: the plan; NULL: none was made */
+    struct cv_price price;
+    bool reduced; /* `joint` is used */
+    struct cv_then_reduce joint;
+    struct cleave_stats exact;  /* of a policy before a reduction: one exact run */
+    struct cv_sizes items;      /* in the arena; none: a load */
+    struct cv_worker_sum *sums; /* of items, in the arena */
+    double list_order_s;        /* items in the order of their list; NAN: planned so */
+    struct cleave_job swept;    /* compare: the job for a value of the sweep ... */
+    struct cleave_platform
+        *swept_platform; /* ... and its platform, owned; NULL: unchanged */
+};
+
+/* Read platform and settings into a zeroed job. Returns an exit status. */
+int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
+                 struct cv_load_job *out);
+void cv_load_close(struct cv_task_call *task);
+/* Facts for the trace of a plan; of a simulation. */
+void cv_load_plan_facts(struct cv_task_call *task);
+void cv_load_simulation_facts(struct cv_task_call *task);
+/* Parts of comparisons. */
+int cv_load_apply(struct cv_task_call *task, size_t index);
+enum cleave_status cv_load_measure_cell(struct cv_task_call *task, size_t index,
+                                        struct cv_compare_cell *cell,
+                                        struct cleave_error *err);
+void cv_load_end_value(struct cv_task_call *task, size_t index);
+void cv_load_json_bound(struct cv_task_call *task, struct cv_json *json, size_t index);
+void cv_load_add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
+                        struct cv_text *out);
+
+/* "2000 units on 8 workers, 0.5 of result per unit", or the words for a lifespan. */
+void cv_load_words(double units, double lifespan_s, double result_ratio,
+                   uint32_t nworkers, struct cv_text *out);
+/* Headline, workers, rounds or chunks, workers left out, and the chart. `price` NULL: all
+ * workers are used. */
+void cv_schedule_text(const struct cleave_schedule *schedule,
+                      const struct cleave_platform *platform,
+                      const struct cv_price *price, const struct cv_task_options *options,
+                      const struct cv_screen *screen, struct cv_text *out);
+void cv_schedule_json(struct cv_json *json, const struct cleave_schedule *schedule,
+                      const struct cleave_platform *platform,
+                      const struct cv_price *price, uint64_t seed);
+/* Look for workers as the options ask. Returns an exit status. */
+int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
+                  struct cv_price *out);
+/* The chart of a schedule, if it is asked for. */
+void cv_schedule_chart(const struct cleave_schedule *schedule,
+                       const struct cleave_platform *platform,
+                       const struct cv_task_options *options,
+                       const struct cv_screen *screen, struct cv_text *out);
+
+/* --then-reduce: read it, check other options, and plan. Returns an exit status. */
+int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options);
+/* Many runs of the plan, or of the policy that is named. Returns an exit status. */
+int cv_then_reduce_simulate(struct cv_task_call *task);
+void cv_then_reduce_plan_json(struct cv_task_call *task, struct cv_json *json);
+void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *screen,
+                              struct cv_text *out);
+void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json);
+void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *screen,
+                              struct cv_text *out);
+/* ", then reduced at the master, ..."; a table of the plan and of plans made apart. */
+void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out);
+void cv_then_reduce_plans(const struct cv_then_reduce *joint,
+                          const struct cv_screen *screen, struct cv_text *out);
+/* The reduction; all members about the plan. */
+void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint);
+void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *joint,
+                         const struct cv_task_options *options);
+
+#endif

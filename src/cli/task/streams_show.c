@@ -1,0 +1,512 @@
+/* streams_show.c -- plans and simulations of streams as text and JSON.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include "cli/task/streams_task.h"
+
+static const char *name_of(const struct cv_streams_job *job, uint32_t worker)
+{
+    return cleave_platform_worker_name(job->platform, worker);
+}
+
+static void put_clusters(struct cv_json *json, const struct cv_streams_job *job)
+{
+    cv_field_list(json, "clusters");
+    for (uint32_t m = 0; m < job->plan->nstreams; m++) {
+        const struct cleave_stream *cluster = &job->plan->clusters[m];
+
+        cv_json_on_line(json);
+        cv_json_list(json);
+        for (uint32_t i = 0; i < cluster->nworkers; i++)
+            cv_json_text(json, name_of(job, cluster->workers[i]));
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void put_shares(struct cv_json *json, const struct cv_streams_job *job)
+{
+    const struct cleave_stream_plan *plan = job->plan;
+
+    cv_field_list(json, "shares");
+    for (uint32_t m = 0; m < plan->nstreams; m++) {
+        const struct cleave_plan_stream *stream = &plan->streams[m];
+        const double *demands = job->task.demands;
+
+        cv_field_line(json, NULL);
+        cv_field_number(json, "demand", demands != NULL ? demands[m] : 1);
+        cv_field_number(json, "throughput", stream->throughput_ups);
+        cv_field_number(json, "wanted", stream->wanted_ups);
+        cv_field_count(json, "workers", plan->clusters[m].nworkers);
+        cv_field_number(json, "delay_sum", stream->delay_sum_s);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void put_workers(struct cv_json *json, const struct cv_streams_job *job)
+{
+    cv_field_list(json, "workers");
+    for (uint32_t w = 0; w < job->plan->nworkers; w++) {
+        const struct cleave_plan_worker *worker = &job->plan->workers[w];
+
+        cv_field_line(json, NULL);
+        cv_field_text(json, "name", name_of(job, w));
+        cv_field_number(json, "delay", worker->delay_s);
+        cv_field_number(json, "start", worker->start_s);
+        cv_field_number(json, "throughput", worker->throughput_ups);
+        cv_field_number(json, "theta", worker->theta);
+        if (job->task.margins != NULL)
+            cv_field_number(json, "margin", job->task.margins[w]);
+        cv_json_key(json, "cluster");
+        if (worker->stream == UINT32_MAX)
+            cv_json_null(json);
+        else
+            cv_json_count(json, worker->stream);
+        cv_field_text(json, "reason", worker->reason);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+/* The period and the number of streams, which both results begin with. */
+static void put_head(struct cv_json *json, const struct cleave_stream_plan *plan)
+{
+    cv_field_number(json, "period", plan->period_s);
+    cv_field_bool(json, "period_chosen", plan->period_chosen);
+    cv_field_count(json, "streams", plan->nstreams);
+}
+
+/* --cip: the shortest round for all workers of one master. */
+static void cip_json(const struct cv_streams_job *job, struct cv_json *json)
+{
+    const struct cv_cip *cip = &job->cip;
+
+    cv_field_number(json, "period", cip->tau_s);
+    cv_field_number(json, "least_period", cip->least_tau_s);
+    cv_field_list(json, "workers");
+    for (uint32_t w = 0; w < cleave_platform_nworkers(job->platform); w++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "name", name_of(job, w));
+        cv_field_number(json, "theta", cip->theta[w]);
+        cv_field_number(json, "first_load", cip->first_load[w]);
+        cv_field_number(json, "delay", cip->delay[w]);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+void cv_streams_plan_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_streams_job *job = task->job;
+    const struct cleave_stream_plan *plan = job->plan;
+    double over;
+
+    if (task->options->cip) {
+        cip_json(job, json);
+        return;
+    }
+    over =
+        plan->throughput_ups > 0 ? plan->upper_bound_ups / plan->throughput_ups - 1 : 0;
+    put_head(json, plan);
+    cv_field_number(json, "margin", job->task.margin);
+    cv_field_number(json, "theta", job->task.theta);
+    cv_field_number(json, "result_ratio", job->task.result_ratio);
+    cv_field_text(json, "weights",
+                  job->task.weights == CLEAVE_WEIGHTS_RING ? "ring" : "own");
+    cv_field_number(json, "throughput", plan->throughput_ups);
+    cv_field_number(json, "upper_bound", plan->upper_bound_ups);
+    cv_field_number(json, "over_bound", over > 0 ? over : 0);
+    cv_field_bool(json, "optimal", plan->optimal);
+    cv_field_count(json, "selected", plan->selected);
+    cv_field_number(json, "least_share", plan->least_share);
+    put_clusters(json, job);
+    put_shares(json, job);
+    put_workers(json, job);
+}
+
+/* --- simulations -------------------------------------------------------------------- */
+
+static void put_use(struct cv_json *json, const struct cleave_stream_use *use)
+{
+    cv_field_number(json, "throughput", use->throughput_ups);
+    cv_field_number(json, "cpu_efficiency", use->useful);
+    cv_field_number(json, "busy", use->busy);
+}
+
+static void put_stream(struct cv_json *json, const struct cleave_stream_result *stream)
+{
+    cv_field_count(json, "workers", stream->nworkers);
+    put_use(json, &stream->whole);
+    cv_field_number(json, "end", stream->end_s);
+    cv_field_number(json, "idle_s", stream->idle_s);
+    cv_field_count(json, "contentions", stream->contentions);
+}
+
+static void put_streams(struct cv_json *json, const struct cv_streams_job *job)
+{
+    static const struct cleave_stream_result none = { 0 };
+    const struct cleave_streams_result *result = job->result;
+    uint32_t next = 0;
+
+    cv_field_list(json, "per_stream");
+    for (uint32_t m = 0; m < job->plan->nstreams; m++) {
+        cv_field_line(json, NULL);
+        if (next < result->nstreams && job->of[next] == m)
+            put_stream(json, &result->streams[next++]);
+        else
+            put_stream(json, &none);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void put_rounds(struct cv_json *json, const struct cv_streams_job *job)
+{
+    cv_field_list(json, "rounds");
+    for (size_t i = 0; i < job->nrounds; i++) {
+        cv_field_line(json, NULL);
+        cv_field_number(json, "time", job->rounds[i].time_s);
+        cv_field_number(json, "mean_sigma", job->rounds[i].sigma_s);
+        cv_field_count(json, "workers", job->rounds[i].workers);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void put_members(struct cv_json *json, const struct cv_streams_job *job)
+{
+    cv_field_list(json, "workers");
+    for (uint32_t i = 0; i < job->result->nworkers; i++) {
+        const struct cleave_stream_worker *worker = &job->result->workers[i];
+
+        cv_field_line(json, NULL);
+        cv_field_text(json, "name", name_of(job, worker->worker));
+        cv_field_count(json, "cluster", job->of[worker->stream]);
+        cv_field_count(json, "rounds", worker->rounds);
+        cv_field_number(json, "units", worker->units);
+        cv_field_number(json, "useful_s", worker->useful_s);
+        cv_field_number(json, "busy_s", worker->busy_s);
+        cv_field_number(json, "idle_s", worker->idle_s);
+        cv_field_number(json, "end", worker->end_s);
+        cv_field_text(json, "reason", worker->left_out);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+void cv_streams_result_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_streams_job *job = task->job;
+    const struct cleave_streams_result *result = job->result;
+    const struct cleave_stream_plan *plan = job->plan;
+
+    put_head(json, plan);
+    cv_field_number(json, "horizon", job->job.horizon_s);
+    cv_field_number(json, "rest_s", job->job.rest_s);
+    cv_field_number(json, "result_ratio", job->job.result_ratio);
+    cv_field_number(json, "declared_factor", job->job.declared_factor);
+    cv_field_number(json, "planned_throughput", plan->throughput_ups);
+    cv_field_count(json, "selected", job->members);
+    cv_field_number(json, "units", result->whole.units);
+    put_use(json, &result->whole);
+    cv_field_number(json, "end", result->end_s);
+    cv_field_number(json, "throughput_in_time", result->throughput_ups);
+    cv_field_line(json, "window");
+    cv_field_number(json, "from", job->job.window_from_s);
+    cv_field_number(json, "to",
+                    job->job.window_to_s > 0 ? job->job.window_to_s : job->job.horizon_s);
+    put_use(json, &result->window);
+    cv_json_end(json);
+    cv_field_count(json, "contentions", result->contentions);
+    cv_field_number(json, "wait_send_s", job->wait_send_s);
+    cv_field_number(json, "wait_return_s", job->wait_return_s);
+    cv_field_number(json, "idle_s", job->idle_s);
+    cv_field_count(json, "chunks", job->chunks);
+    cv_field_count(json, "events", job->events);
+    put_rounds(json, job);
+    put_streams(json, job);
+    put_members(json, job);
+}
+
+/* --- plans and simulations of streams as text for people --------------------------- */
+
+/* How much is shown unless all is asked for. */
+enum { WORKERS_SHOWN = 20, STREAMS_SHOWN = 20, LEFT_OUT_SHOWN = 5, ROUNDS_SHOWN = 6 };
+
+static void add_headline(const struct cv_streams_job *job, double horizon_s,
+                         const struct cv_screen *screen, struct cv_text *out)
+{
+    const struct cleave_stream_plan *plan = job->plan;
+
+    cv_text_add(out, "%s%s", CV_BOLD(screen), CV_COUNTED(plan->nstreams, "stream"));
+    cv_text_add(out, " on %s", CV_COUNTED(plan->nworkers, "worker"));
+    if (job->task.result_ratio > 0)
+        cv_text_add(out, ", %.6g of result per unit", job->task.result_ratio);
+    if (horizon_s > 0)
+        cv_text_add(out, ", for %.6g s", horizon_s);
+    cv_text_add(out, "%s\n", CV_PLAIN(screen));
+}
+
+/* --- plans -------------------------------------------------------------------------- */
+
+static void add_totals(const struct cv_streams_job *job, struct cv_text *out)
+{
+    const struct cleave_stream_plan *plan = job->plan;
+    const double below =
+        plan->upper_bound_ups > 0 ? 1 - plan->throughput_ups / plan->upper_bound_ups : 0;
+
+    cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
+                plan->period_chosen ? ", chosen" : "");
+    cv_text_add(out, "throughput  %s units/s", CV_SHOW_UNITS(plan->throughput_ups));
+    if (plan->optimal)
+        cv_text_add(out, ", which no clusters can beat%s\n",
+                    job->task.weights == CLEAVE_WEIGHTS_RING ? " with these weights"
+                                                             : "");
+    else
+        cv_text_add(out, ", %.3g%% below the bound\n", 100 * below);
+    cv_text_add(out, "bound       %s units/s%s\n", CV_SHOW_UNITS(plan->upper_bound_ups),
+                job->task.weights == CLEAVE_WEIGHTS_RING ? ", for the published weights"
+                                                         : "");
+    cv_text_add(out, "used        %u of %s\n", plan->selected,
+                CV_COUNTED(plan->nworkers, "worker"));
+}
+
+static void add_streams(const struct cv_streams_job *job, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },    { "workers", CV_COLUMN_COUNT },
+        { "units/s", CV_COLUMN_UNITS },   { "of its share", CV_COLUMN_PERCENT },
+        { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT },
+    };
+    const struct cleave_stream_plan *plan = job->plan;
+    const uint32_t shown =
+        all || plan->nstreams < STREAMS_SHOWN ? plan->nstreams : STREAMS_SHOWN;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t m = 0; m < shown; m++) {
+        const struct cleave_plan_stream *stream = &plan->streams[m];
+
+        CV_CELLS(&table, m, plan->clusters[m].nworkers, stream->throughput_ups,
+                 stream->wanted_ups > 0 ? stream->throughput_ups / stream->wanted_ups
+                                        : NAN,
+                 stream->delay_sum_s, stream->delay_sum_s / plan->period_s);
+    }
+    cv_add_table(&table, screen, out);
+    cv_add_hidden(plan->nstreams - shown, "more stream", out);
+}
+
+static void add_workers(const struct cv_streams_job *job, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },   { "served", CV_COLUMN_COUNT },
+        { "worker", CV_COLUMN_TEXT },    { "units/s", CV_COLUMN_UNITS },
+        { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER },
+    };
+    const struct cleave_stream_plan *plan = job->plan;
+    struct cv_table table;
+    uint32_t shown = 0;
+
+    if (plan->selected == 0)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t m = 0; m < plan->nstreams; m++)
+        for (uint32_t i = 0; i < plan->clusters[m].nworkers; i++) {
+            const uint32_t w = plan->clusters[m].workers[i];
+
+            if (!all && shown >= WORKERS_SHOWN)
+                break;
+            shown++;
+            CV_CELLS(&table, m, i + 1);
+            cv_table_text(&table, name_of(job, w));
+            CV_CELLS(&table, plan->workers[w].throughput_ups, plan->workers[w].delay_s,
+                     plan->workers[w].start_s);
+        }
+    cv_add_table(&table, screen, out);
+    cv_add_hidden(plan->selected - shown, "more worker", out);
+}
+
+static void add_left_out(const struct cv_streams_job *job, bool all,
+                         const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "left out", CV_COLUMN_TEXT },
+        { "why", CV_COLUMN_TEXT },
+    };
+    const struct cleave_stream_plan *plan = job->plan;
+    const uint32_t left = plan->nworkers - plan->selected;
+    struct cv_table table;
+    uint32_t shown = 0;
+
+    if (left == 0)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t w = 0; w < plan->nworkers && (all || shown < LEFT_OUT_SHOWN); w++) {
+        if (plan->workers[w].reason == NULL)
+            continue;
+        shown++;
+        cv_table_text(&table, name_of(job, w));
+        cv_table_text(&table, plan->workers[w].reason);
+    }
+    cv_add_table(&table, screen, out);
+    cv_add_hidden(left - shown, "more worker", out);
+}
+
+static void cip_text(const struct cv_streams_job *job, const struct cv_screen *screen,
+                     struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "worker", CV_COLUMN_TEXT },
+        { "sent first", CV_COLUMN_PERCENT },
+        { "first load", CV_COLUMN_UNITS },
+        { "delay s", CV_COLUMN_NUMBER },
+    };
+    const uint32_t n = cleave_platform_nworkers(job->platform);
+    const struct cv_cip *cip = &job->cip;
+    struct cv_table table;
+
+    cv_text_add(out, "one stream, %s\n", CV_COUNTED(n, "worker"));
+    cv_text_add(out, "period    %s s, the shortest in which nobody waits\n",
+                CV_SHOW_NUMBER(cip->tau_s));
+    cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t w = 0; w < n; w++) {
+        cv_table_text(&table, name_of(job, w));
+        CV_CELLS(&table, cip->theta[w], cip->first_load[w], cip->delay[w]);
+    }
+    cv_add_table(&table, screen, out);
+}
+
+void cv_streams_plan_text(struct cv_task_call *task, struct cv_screen *screen,
+                          struct cv_text *out)
+{
+    const struct cv_streams_job *job = task->job;
+    const bool all = task->options->all_workers != 0;
+
+    if (task->options->cip) {
+        cip_text(job, screen, out);
+        return;
+    }
+    add_headline(job, 0, screen, out);
+    add_totals(job, out);
+    add_streams(job, all, screen, out);
+    add_workers(job, all, screen, out);
+    add_left_out(job, all, screen, out);
+}
+
+/* --- simulations -------------------------------------------------------------------- */
+
+static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
+{
+    const struct cleave_streams_result *result = job->result;
+    const struct cleave_stream_plan *plan = job->plan;
+
+    cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
+                plan->period_chosen ? " for the choice of workers, then as measured"
+                                    : "");
+    cv_text_add(out, "throughput  %s units/s to the last result after %s s; planned ",
+                CV_SHOW_UNITS(result->whole.throughput_ups),
+                CV_SHOW_NUMBER(result->end_s));
+    cv_text_add(out, "%s\n", CV_SHOW_UNITS(plan->throughput_ups));
+    cv_text_add(out, "CPU         %.2f%% computing, %.2f%% with latencies\n",
+                100 * result->whole.useful, 100 * result->whole.busy);
+    cv_text_add(out, "window      %.6g to %.6g s: %s units/s, ", job->job.window_from_s,
+                job->job.window_to_s > 0 ? job->job.window_to_s : job->job.horizon_s,
+                CV_SHOW_UNITS(result->window.throughput_ups));
+    cv_text_add(out, "%.2f%% computing, %.2f%% with latencies\n",
+                100 * result->window.useful, 100 * result->window.busy);
+    cv_text_add(out, "waited      %llu requests, %s s to send",
+                (unsigned long long)result->contentions,
+                CV_SHOW_NUMBER(job->wait_send_s));
+    cv_text_add(out, " and %s s to return\n", CV_SHOW_NUMBER(job->wait_return_s));
+    cv_text_add(out, "idle        %s s of all workers between computations\n",
+                CV_SHOW_NUMBER(job->idle_s));
+}
+
+static void add_results(const struct cv_streams_job *job, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },  { "workers", CV_COLUMN_COUNT },
+        { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
+        { "busy", CV_COLUMN_PERCENT },  { "idle s", CV_COLUMN_NUMBER },
+        { "waited", CV_COLUMN_COUNT },  { "ends s", CV_COLUMN_NUMBER },
+    };
+    const struct cleave_streams_result *result = job->result;
+    const uint32_t shown =
+        all || result->nstreams < STREAMS_SHOWN ? result->nstreams : STREAMS_SHOWN;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t m = 0; m < shown; m++) {
+        const struct cleave_stream_result *stream = &result->streams[m];
+
+        CV_CELLS(&table, job->of[m], stream->nworkers, stream->whole.throughput_ups,
+                 stream->whole.useful, stream->whole.busy, stream->idle_s,
+                 (double)stream->contentions, stream->end_s);
+    }
+    cv_add_table(&table, screen, out);
+    cv_add_hidden(result->nstreams - shown, "more stream", out);
+}
+
+static void add_members(const struct cv_streams_job *job, const struct cv_screen *screen,
+                        struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
+        { "rounds", CV_COLUMN_COUNT },       { "units", CV_COLUMN_UNITS },
+        { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
+        { "ends s", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; i < job->result->nworkers; i++) {
+        const struct cleave_stream_worker *worker = &job->result->workers[i];
+
+        cv_table_number(&table, job->of[worker->stream]);
+        cv_table_text(&table, name_of(job, worker->worker));
+        CV_CELLS(&table, worker->rounds, worker->units, worker->useful_s, worker->idle_s,
+                 worker->end_s);
+    }
+    cv_add_table(&table, screen, out);
+}
+
+static void add_rounds(const struct cv_streams_job *job, const struct cv_screen *screen,
+                       struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "round", CV_COLUMN_COUNT },
+        { "workers", CV_COLUMN_COUNT },
+        { "known after s", CV_COLUMN_NUMBER },
+        { "mean length s", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    if (job->nrounds == 0)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < job->nrounds; i++) {
+        if (i >= ROUNDS_SHOWN && i + 1 < job->nrounds)
+            continue;
+        CV_CELLS(&table, (double)i + 1, job->rounds[i].workers, job->rounds[i].time_s,
+                 job->rounds[i].sigma_s);
+    }
+    cv_add_table(&table, screen, out);
+}
+
+void cv_streams_result_text(struct cv_task_call *task, struct cv_screen *screen,
+                            struct cv_text *out)
+{
+    const struct cv_streams_job *job = task->job;
+    const bool all = task->options->all_workers != 0;
+
+    add_headline(job, job->job.horizon_s, screen, out);
+    add_outcome(job, out);
+    add_results(job, all, screen, out);
+    if (all)
+        add_members(job, screen, out);
+    add_rounds(job, screen, out);
+}

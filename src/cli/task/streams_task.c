@@ -1,0 +1,563 @@
+/* streams_task.c -- the task streams: data streams without an end, and the workers that serve
+ * them. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cleave/trace.h>
+#include "base/quantity.h"
+#include "cli/task/streams_task.h"
+#include "model/platform/platform_internal.h"
+
+/* clang-format off */
+#define REST_OF_JOB \
+    CV_OPTION('M', "--streams", COUNT, "M", streams, \
+        "How many streams there are, each with a master of its own. Default 1.", \
+        .min = 1, .max = 1e6), \
+    CV_OPTION('t', "--period", TEXT, "TIME|auto", period, \
+        "How long a round should last. Default auto: the shortest in which the masters " \
+        "get 95% of the throughput that rounds without end would give, rounded up to " \
+        "two digits."), \
+    CV_OPTION(0, "--margin", TEXT, "LAMBDA", margin, \
+        "Stretch the delays between workers by this part, because costs are not sure: " \
+        "0.1 for 10%. 0.1,far=0.3 is another one for worker far; so many workers may " \
+        "be named. Default 0."), \
+    CV_OPTION(0, "--theta", NUMBER, "T", theta, \
+        "The part of a round that is sent first; the rest follows while it is " \
+        "computed. Default 0.5.", .min = 0.05, .max = 0.95), \
+    CV_OPTION(0, "--result-ratio", NUMBER, "D", result_ratio, \
+        "Units of result that come back to the master per unit. Default 0: results are " \
+        "too small to matter.", .min = 0, .max = 1e9)
+
+static const struct cv_option plan_job_options[] = {
+    CV_ROW_PLATFORM(" Each stream has a master with the port that the file says.",
+        .required = true),
+    REST_OF_JOB,
+};
+
+static const struct cv_option job_options[] = {
+    CV_ROW_PLATFORM(" Each stream has a master with the port that the file says. On a "
+        "topology it is what masters are told, with workers named as hosts are; "
+        "by default what 'cleave calibrate --topology' measures."),
+    REST_OF_JOB,
+};
+
+static const struct cv_option choice_options[] = {
+    CV_OPTION(0, "--demand", TEXT, "3,1,1", demand,
+        "What the streams want, one number each: here the first should get three fifths "
+        "of all. Followed as far as that costs no throughput in all. Default: all the "
+        "same. 'any' leaves the shares as they come out, so that a stream may get "
+        "nothing."),
+    CV_OPTION(0, "--weights", TEXT, "own|ring", weights,
+        "How the time that a worker takes of its master is reckoned: own, the default, "
+        "by its own messages, with the best order of service; ring, as published, behind "
+        "the worst worker there is, which wastes much."),
+    CV_OPTION(0, "--effort", NUMBER, "N", effort,
+        "How long to look for better clusters, in seconds of a machine of 2020. Work is "
+        "counted, not timed: the same effort gives the same plan anywhere. Default 2.",
+        .min = 0.001, .max = 1e6),
+};
+
+static const struct cv_option period_options[] = {
+    CV_FLAG(0, "--cip", 1, cip,
+        "Instead of a choice: the shortest round in which one master can serve all "
+        "workers so that nobody waits for a port and nobody is idle, with the part sent "
+        "first, the first load and the delay of each."),
+};
+
+static const struct cv_option run_options[] = {
+    CV_OPTION('T', "--horizon", SECONDS, "TIME", horizon_s,
+        "When the streams end. What was sent by then is still computed.",
+        .required = true),
+    CV_OPTION(0, "--rest", SECONDS, "TIME", rest_s,
+        "What each master still holds when its stream ends: as much as its workers do in "
+        "this time at declared speeds. Default 0."),
+    CV_OPTION(0, "--declared-error", NUMBER, "FACTOR", declared,
+        "Plan, and begin, with speeds that are wrong: those of the platform times this, "
+        "0.8 for 20% too low. Default 1.", .min = 1e-3, .max = 1e3),
+    CV_OPTION(0, "--param", REPEAT, "KEY=VALUE", params,
+        "Set a parameter of the policy, as 'cleave policies as4dr' lists them: rule, "
+        "end, post, service, start and more. May be given several times."),
+    CV_OPTION(0, "--window", TEXT, "FROM,TO", window,
+        "Also sum up what happens between these two seconds. Default: up to the end of "
+        "the streams."),
+    CV_ROW_THREADS,
+    CV_ROW_ENGINE,
+    CV_TOPOLOGY_ROWS,
+};
+
+static const struct cv_option plan_output[] = {
+    CV_FLAG(0, "--all-workers", 1, all_workers,
+        "List all streams and workers; by default the first twenty, and five of those "
+        "left out."),
+    CV_FLAG(0, "--json", 1, json,
+        "Write JSON: period, throughput, bound, clusters, and delay, throughput, cluster "
+        "or reason of every worker."),
+};
+
+static const struct cv_option simulate_output[] = {
+    CV_FLAG(0, "--all-workers", 1, all_workers,
+        "List every stream, and what every worker did."),
+    CV_FLAG(0, "--json", 1, json,
+        "Write JSON: throughput, CPU efficiency, rounds, contentions, idle time."),
+    CV_ROW_TRACE("With one stream: write every event and order"),
+};
+/* clang-format on */
+
+static const struct cv_option_group plan_groups[] = {
+    CV_GROUP("Streams", plan_job_options),
+    CV_GROUP("Choice", choice_options),
+    CV_GROUP("Period", period_options),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
+};
+static const struct cv_option_group simulate_groups[] = {
+    CV_GROUP("Streams", job_options),
+    CV_GROUP("Choice", choice_options),
+    CV_GROUP("Run", run_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
+};
+
+/* --- the job ---------------------------------------------------------------------------- */
+
+static int read_period(const char *text, double *out_s)
+{
+    *out_s = 0;
+    if (strcmp(text, "auto") == 0)
+        return CV_EXIT_DONE;
+    if (cv_quantity_parse(text, CV_SECONDS, out_s) != NULL || !(*out_s > 0))
+        return cv_refuse(
+            "--period: expected a positive time such as 5 or 500ms, or auto, got '%s'",
+            CV_ECHO(text));
+    return CV_EXIT_DONE;
+}
+
+/* The number in text[0 .. length - 1]; false when there is none. */
+static bool read_number(const char *text, size_t length, double *out)
+{
+    char copy[64];
+
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return cv_quantity_parse(copy, CV_NUMBER, out) == NULL;
+}
+
+static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
+                        const double **out)
+{
+    double *demands = cv_array(arena, n, sizeof *demands);
+    const char *at = text;
+    uint32_t given = 0;
+
+    if (demands == NULL)
+        return cv_no_memory("the demands");
+    for (;;) {
+        const size_t length = strcspn(at, ",");
+        double demand;
+
+        if (!read_number(at, length, &demand) || !(demand > 0))
+            return cv_refuse(
+                "--demand: expected positive numbers such as 3,1,1, or any, got '%s'",
+                CV_ECHO(text));
+        if (given < n)
+            demands[given] = demand;
+        given++;
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
+    }
+    if (given != n)
+        return cv_refuse("--demand: expected one number per stream, %u in all, got %u", n,
+                         given);
+    *out = demands;
+    return CV_EXIT_DONE;
+}
+
+static uint32_t find_worker(const struct cleave_platform *platform, const char *name,
+                            size_t length)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+
+    for (uint32_t w = 0; w < n; w++) {
+        const char *known = cleave_platform_worker_name(platform, w);
+
+        if (strncmp(known, name, length) == 0 && known[length] == '\0')
+            return w;
+    }
+    return UINT32_MAX;
+}
+
+/* LAMBDA[,WORKER=LAMBDA]... */
+static int read_margins(const char *text, const struct cleave_platform *platform,
+                        struct cv_arena *arena, struct cleave_stream_task *task)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    double *margins = cv_array(arena, n, sizeof *margins);
+
+    if (margins == NULL)
+        return cv_no_memory("the margins");
+    for (const char *at = text;; at++) {
+        const size_t length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        const size_t from = equals != NULL ? (size_t)(equals - at) + 1 : 0;
+        double margin;
+
+        if (!read_number(at + from, length - from, &margin) ||
+            !(margin >= 0 && margin <= 1000) || (equals == NULL) != (at == text))
+            return cv_refuse("--margin: expected a number from 0 to 1000, and others for "
+                             "some workers, such as 0.1,far=0.3, got '%s'",
+                             CV_ECHO(text));
+        if (equals != NULL) {
+            const uint32_t w = find_worker(platform, at, from - 1);
+
+            if (w == UINT32_MAX)
+                return cv_refuse("--margin: no worker is called '%.*s'", (int)(from - 1),
+                                 at);
+            margins[w] = margin;
+        } else {
+            task->margin = margin;
+            for (uint32_t w = 0; w < n; w++)
+                margins[w] = margin;
+        }
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+    task->margins = margins;
+    return CV_EXIT_DONE;
+}
+
+static int read_choice(const struct cv_task_options *options, struct cv_arena *arena,
+                       struct cleave_stream_task *task)
+{
+    if (strcmp(options->weights, "ring") == 0)
+        task->weights = CLEAVE_WEIGHTS_RING;
+    else if (strcmp(options->weights, "own") != 0)
+        return cv_refuse("--weights: expected own or ring, got '%s'",
+                         CV_ECHO(options->weights));
+    if (options->demand == NULL)
+        return CV_EXIT_DONE;
+    if (strcmp(options->demand, "any") == 0) {
+        task->shares = CLEAVE_SHARES_ANY;
+        return CV_EXIT_DONE;
+    }
+    return read_demands(options->demand, task->nstreams, arena, &task->demands);
+}
+
+static int read_window(const char *text, double *out_from_s, double *out_to_s)
+{
+    const size_t comma = strcspn(text, ",");
+
+    if (text[comma] == '\0' || !read_number(text, comma, out_from_s) ||
+        !read_number(text + comma + 1, strlen(text + comma + 1), out_to_s) ||
+        !(*out_from_s >= 0) || !(*out_to_s > *out_from_s))
+        return cv_refuse("--window: expected two times in seconds, the second the later "
+                         "one, such as 100,400, got '%s'",
+                         CV_ECHO(text));
+    return CV_EXIT_DONE;
+}
+
+static int read_platform(const struct cv_task_options *options,
+                         struct cv_streams_job *out)
+{
+    const char *path = options->platform;
+    struct cleave_error err;
+
+    if (path == NULL)
+        return cv_topology_platform(&options->where, out->simgrid, &out->platform);
+    if (options->where.port != NULL)
+        return cv_refuse("--port: the platform file says that");
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+/* Read everything, and plan. */
+static int open_job(struct cv_task_call *task)
+{
+    static const double work_per_s = 2e8; /* units of work that take about a second */
+    const struct cv_task_options *options = task->options;
+    struct cv_streams_job *job = task->job;
+    struct cleave_stream_task *streams = &job->task;
+    struct cleave_error err;
+
+    if (task->call->verb->run == cv_task_simulate && !(options->horizon_s > 0))
+        return cv_refuse("--horizon: expected a positive time, got 0");
+    if (options->platform == NULL && options->where.file == NULL)
+        return cv_refuse("--platform FILE is required");
+    streams->nstreams = (uint32_t)options->streams;
+    streams->theta = options->theta;
+    streams->result_ratio = options->result_ratio;
+    streams->declared_factor = options->declared;
+    streams->work = (uint64_t)(options->effort * work_per_s);
+    CV_DO(read_period(options->period, &streams->period_s));
+    CV_DO(read_choice(options, task->arena, streams));
+    CV_DO(cv_topology_open(options->engine, &options->where, task->arena, &job->simgrid));
+    CV_DO(read_platform(options, job));
+    streams->platform = job->platform;
+    if (options->margin != NULL)
+        CV_DO(read_margins(options->margin, job->platform, task->arena, streams));
+    if (!options->cip && cleave_plan_streams(streams, &job->plan, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+static void close_job(struct cv_task_call *task)
+{
+    struct cv_streams_job *job = task->job;
+
+    cleave_streams_result_free(job->result);
+    cleave_platform_free(job->served);
+    cleave_stream_plan_free(job->plan);
+    cleave_platform_free(job->platform);
+}
+
+/* --- plan ------------------------------------------------------------------------------- */
+
+static const struct cv_option_rule cip_rules[] = {
+    { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
+      "--cip: is about one stream and all workers; leave out %2" },
+    { .options = NULL },
+};
+
+/* --cip: the shortest round for all workers of one master; else the plan has been made. */
+static int plan(struct cv_task_call *task)
+{
+    const struct cv_task_options *options = task->options;
+    struct cv_streams_job *job = task->job;
+    const enum cleave_port port = cleave_platform_port(job->platform);
+    const uint32_t n = cleave_platform_nworkers(job->platform);
+    struct cleave_worker *workers = cv_array(task->arena, n, sizeof *workers);
+    double *theta = cv_array(task->arena, n, sizeof *theta);
+    const struct cv_stream_ring ring = {
+        .workers = workers,
+        .n = n,
+        .result_ratio = port == CLEAVE_PORT_ONE ? 0 : options->result_ratio,
+        .theta = theta,
+        .margin = job->task.margins,
+    };
+    struct cleave_error err;
+
+    if (!options->cip)
+        return CV_EXIT_DONE;
+    CV_DO(cv_options_check(task->call, cip_rules, 0));
+    if (port == CLEAVE_PORT_MULTI)
+        return cv_refuse("--cip: with port: multi links share no port, so that nobody "
+                         "has to wait in any round");
+    if (workers == NULL || theta == NULL)
+        return cv_no_memory("the period");
+    for (uint32_t w = 0; w < n; w++) {
+        workers[w] = cv_stream_as_duplex(cleave_platform_workers(job->platform)[w], port,
+                                         options->result_ratio);
+        theta[w] = options->theta;
+    }
+    if (cv_stream_cip(&ring, 0, task->arena, &job->cip, &err) != CLEAVE_OK)
+        return cv_refuse("--cip: %s", err.text);
+    return CV_EXIT_DONE;
+}
+
+/* --- simulate --------------------------------------------------------------------------- */
+
+static int add_setting(struct cv_settings *settings, const char *key, double value,
+                       struct cv_arena *arena)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%s=%.17g", key, value);
+    return cv_settings_add(settings, text, arena);
+}
+
+/* Options that are parameters of the policy as well. */
+static int read_settings(struct cv_task_call *task)
+{
+    struct cv_streams_job *job = task->job;
+    const struct cleave_stream_task *streams = &job->task;
+    struct cv_settings settings;
+
+    CV_DO(cv_settings_open(&settings, &task->options->params, 3, task->arena));
+    if (streams->period_s > 0)
+        CV_DO(add_setting(&settings, "period", streams->period_s, task->arena));
+    if (streams->theta != cv_task_presets.theta)
+        CV_DO(add_setting(&settings, "theta", streams->theta, task->arena));
+    if (streams->margin > 0)
+        CV_DO(add_setting(&settings, "lambda", streams->margin, task->arena));
+    job->job.settings = settings.items;
+    job->job.nsettings = settings.count;
+    return CV_EXIT_DONE;
+}
+
+/* Only streams that got workers are simulated. */
+static int find_used(struct cv_task_call *task)
+{
+    struct cv_streams_job *job = task->job;
+    const struct cleave_stream_plan *found = job->plan;
+    struct cleave_stream *streams =
+        cv_array(task->arena, found->nstreams, sizeof *streams);
+    uint32_t *of = cv_array(task->arena, found->nstreams, sizeof *of);
+
+    if (streams == NULL || of == NULL)
+        return cv_no_memory("the streams");
+    for (uint32_t m = 0; m < found->nstreams; m++) {
+        if (found->clusters[m].nworkers == 0)
+            continue;
+        of[job->job.nstreams] = m;
+        streams[job->job.nstreams++] = found->clusters[m];
+    }
+    if (job->job.nstreams == 0)
+        return cv_refuse(
+            "no worker can serve a stream in rounds of %g s; see 'cleave plan streams'",
+            found->period_s);
+    job->job.streams = streams;
+    job->of = of;
+    return CV_EXIT_DONE;
+}
+
+static int make_job(struct cv_task_call *task)
+{
+    const struct cv_task_options *options = task->options;
+    struct cv_streams_job *job = task->job;
+
+    job->job = (struct cleave_stream_job){ .platform = job->platform,
+                                           .horizon_s = options->horizon_s,
+                                           .rest_s = options->rest_s,
+                                           .result_ratio = options->result_ratio,
+                                           .declared_factor = options->declared,
+                                           .threads = (unsigned)options->threads,
+                                           .simgrid = job->simgrid,
+                                           .trace = task->trace };
+    CV_DO(read_settings(task));
+    if (options->window != NULL)
+        CV_DO(
+            read_window(options->window, &job->job.window_from_s, &job->job.window_to_s));
+    CV_DO(find_used(task));
+    if (task->trace != NULL && job->plan->nstreams > 1)
+        return cv_refuse("--trace: expected one stream, got %u", job->plan->nstreams);
+    return CV_EXIT_DONE;
+}
+
+/* Sums and means over the streams. */
+static int sum_up(struct cv_task_call *task)
+{
+    struct cv_streams_job *job = task->job;
+    const struct cleave_streams_result *result = job->result;
+    struct cleave_stream_round *rounds;
+
+    for (uint32_t s = 0; s < result->nstreams; s++)
+        if (result->streams[s].nrounds > job->nrounds)
+            job->nrounds = result->streams[s].nrounds;
+    rounds = cv_array(task->arena, job->nrounds, sizeof *rounds);
+    if (rounds == NULL)
+        return cv_no_memory("the rounds");
+    for (uint32_t s = 0; s < result->nstreams; s++) {
+        const struct cleave_stream_result *stream = &result->streams[s];
+
+        job->idle_s += stream->idle_s;
+        job->wait_send_s += stream->wait_send_s;
+        job->wait_return_s += stream->wait_return_s;
+        job->chunks += stream->chunks;
+        job->events += stream->events;
+        job->members += stream->members;
+        for (size_t i = 0; i < stream->nrounds; i++) {
+            rounds[i].time_s += stream->rounds[i].time_s * stream->rounds[i].workers;
+            rounds[i].sigma_s += stream->rounds[i].sigma_s * stream->rounds[i].workers;
+            rounds[i].workers += stream->rounds[i].workers;
+        }
+    }
+    for (size_t i = 0; i < job->nrounds; i++) {
+        rounds[i].time_s /= rounds[i].workers;
+        rounds[i].sigma_s /= rounds[i].workers;
+    }
+    job->rounds = rounds;
+    return CV_EXIT_DONE;
+}
+
+/* The workers in the order of service, by which the trace numbers them. */
+static enum cleave_status find_served(struct cv_task_call *task, struct cleave_error *err)
+{
+    struct cv_streams_job *job = task->job;
+    const uint32_t n = job->job.streams[0].nworkers;
+    const uint32_t *members = job->job.streams[0].workers;
+    struct cleave_worker *workers = cv_array(task->arena, n, sizeof *workers);
+    struct cv_group *names = cv_array(task->arena, n, sizeof *names);
+
+    if (workers == NULL || names == NULL)
+        return cv_fail_memory(err, "the trace");
+    for (uint32_t i = 0; i < n; i++) {
+        workers[i] = cleave_platform_workers(job->platform)[members[i]];
+        names[i].name = cleave_platform_worker_name(job->platform, members[i]);
+        names[i].count = 1;
+    }
+    return cv_platform_build(cleave_platform_port(job->platform), workers, names, n,
+                             &job->served, NULL, err);
+}
+
+static int simulate(struct cv_task_call *task)
+{
+    const struct cv_task_options *options = task->options;
+    struct cv_streams_job *job = task->job;
+    struct cleave_error err;
+
+    CV_DO(make_job(task));
+    if (cleave_simulate_streams(&job->job, &job->result, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    if (task->trace != NULL && find_served(task, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    task->facts.engine = cv_engine_used(options->engine, &options->where);
+    task->traced = (struct cv_trace_context){ .platform = job->served,
+                                              .policy = "as4dr",
+                                              .load = job->result->whole.units };
+    return sum_up(task);
+}
+
+/* clang-format off */
+const struct cv_task_kind cv_task_streams = {
+    .job_size = sizeof(struct cv_streams_job),
+    .open = open_job,
+    .close = close_job,
+    .planned = { plan, cv_streams_plan_json, cv_streams_plan_text },
+    .simulated = { simulate, cv_streams_result_json, cv_streams_result_text },
+    .plan = {
+        .name = "plan streams",
+        .summary = "which machines serve which data stream, and in which order",
+        .description =
+            "Data streams have no known end. Each has a master, which gives its workers a "
+            "chunk per round, in two parts, so that one is computed while the other travels; "
+            "rounds last about the same time, the period. Chooses the workers of each "
+            "stream, and the order in which they are served, so that all streams together "
+            "get the most: no worker waits for a port of its master, and a worker that would "
+            "give too little for the time it takes is left out, with the reason. What no "
+            "choice can beat is printed beside it.",
+        .groups = plan_groups,
+        .examples =
+            "cleave plan streams --platform examples/streams.yaml --streams 2\n"
+            "cleave plan streams -p examples/streams.yaml -M 3 --period 2 --demand 3,1,1\n"
+            "cleave plan streams -p examples/streams.yaml -M 2 -t 2 --weights ring --json\n"
+            "cleave plan streams -p examples/streams.yaml --cip --margin 0.1",
+        CV_TASK_VERB(cv_task_plan),
+    },
+    .simulate = {
+        .name = "simulate streams",
+        .summary = "run data streams on machines whose speeds are wrong or change",
+        .description =
+            "Chooses the workers of each stream as 'cleave plan streams' does and lets their "
+            "masters serve them by policy as4dr until the streams end and the last result is "
+            "there: loads follow the speeds that are measured, so wrong declared speeds "
+            "(--declared-error) and speeds that change (profiles in the platform file) are "
+            "made up for. With --period auto the period follows, too. Shows throughput, the "
+            "part of the time that the CPUs compute, how long rounds were, and how often a "
+            "port had to be waited for.",
+        .groups = simulate_groups,
+        .examples = "cleave simulate streams --platform examples/streams.yaml --streams 2 "
+                    "--horizon 600\n"
+                    "cleave simulate streams -p examples/streams.yaml -M 2 -T 600 --period 2 "
+                    "--declared-error 0.5 --json\n"
+                    "cleave simulate streams -p examples/streams.yaml -T 600 --rest 10 "
+                    "--param end=spread --param service=edf",
+        CV_TASK_VERB(cv_task_simulate),
+    },
+};
+/* clang-format on */

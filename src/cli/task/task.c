@@ -1,0 +1,287 @@
+/* task.c -- the flows of plan and simulate, and what the texts of tasks share.
+ * SPDX-License-Identifier: MIT */
+#include "cli/task/task.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { DEFAULT_RUNS = 1000 };
+
+const struct cv_task_options cv_task_presets = {
+    .seed = 1,
+    .gantt = 1,
+    .deadline_s = -1,
+    .budget = -1,
+    .remote = 1,
+    .model = "fresh",
+    .tree = 1,
+    .streams = 1,
+    .period = "auto",
+    .theta = 0.5,
+    .weights = "own",
+    .effort = 2,
+    .declared = 1,
+};
+
+/* --- flows ------------------------------------------------------------------------------ */
+
+int cv_task_open(const struct cv_call *call, const struct cv_task_kind *kind,
+                 struct cv_task_call *out)
+{
+    struct cleave_error err;
+
+    *out = (struct cv_task_call){ .call = call,
+                                  .options = call->values,
+                                  .arena = call->arena,
+                                  .job = cv_array(call->arena, 1, kind->job_size) };
+    if (out->job == NULL)
+        return cv_no_memory("the job");
+    if (out->options->trace != NULL && cleave_trace_new(&out->trace, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+void cv_task_close(const struct cv_task_kind *kind, struct cv_task_call *task)
+{
+    if (task->job != NULL)
+        kind->close(task);
+    cleave_trace_free(task->trace);
+}
+
+int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *options)
+{
+    struct cleave_trial *trial = &task->trial;
+    struct cleave_error err;
+
+    trial->runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
+    trial->threads = (unsigned)options->threads;
+    trial->noise = (struct cleave_noise){ CLEAVE_NOISE_NONE, 0 };
+    snprintf(task->noise, sizeof task->noise, "none");
+    if (options->noise != NULL) {
+        if (cleave_noise_parse(options->noise, &trial->noise, &err) != CLEAVE_OK)
+            return cv_refuse("--noise: %s", err.text);
+        snprintf(task->noise, sizeof task->noise, "%.40s", CV_ECHO(options->noise));
+    } else if (options->error > 0) {
+        trial->noise = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, options->error };
+        snprintf(task->noise, sizeof task->noise, "normal:%g", options->error);
+    }
+    return CV_EXIT_DONE;
+}
+
+static int show(struct cv_task_call *task, const struct cv_task_part *part)
+{
+    struct cv_screen screen = cv_screen_facts();
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cv_json json;
+
+    if (task->options->json) {
+        cv_result_open(&json);
+        part->json(task, &json);
+        return cv_result_close(&json);
+    }
+    part->text(task, &screen, &text);
+    return cv_print_take(&text);
+}
+
+static int save_trace(struct cv_task_call *task)
+{
+    if (task->options->trace == NULL)
+        return CV_EXIT_DONE;
+    task->traced.trace = task->trace;
+    CV_DO(cv_trace_add_facts(task->trace, &task->facts));
+    return cv_trace_write(task->options->trace, &task->traced);
+}
+
+/* Make a result, show it and save the trace. */
+static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
+                     const struct cv_task_part *part)
+{
+    struct cv_progress progress;
+    int status;
+
+    CV_DO(kind->open(task));
+    CV_DO(cv_trace_call(task->trace, task->call));
+    if (part == &kind->simulated)
+        CV_DO(cv_task_trial(task, task->options));
+    cv_progress_init(&progress, "simulating", task->trial.runs);
+    task->trial.progress = cv_progress_show;
+    task->trial.context = &progress;
+    status = part->make(task);
+    cv_progress_done(&progress);
+    if (status != CV_EXIT_DONE)
+        return status;
+    CV_DO(show(task, part));
+    return save_trace(task);
+}
+
+static int run_part(const struct cv_call *call, const struct cv_task_kind *kind,
+                    const struct cv_task_part *part)
+{
+    struct cv_task_call task;
+    int status = cv_task_open(call, kind, &task);
+
+    if (status == CV_EXIT_DONE)
+        status = carry_out(&task, kind, part);
+    cv_task_close(kind, &task);
+    return status;
+}
+
+/* The task whose verb at `offset` was called. */
+static const struct cv_task_kind *task_of(const struct cv_call *call, size_t offset)
+{
+    return (const struct cv_task_kind *)(const void *)((const char *)call->verb - offset);
+}
+
+int cv_task_plan(const struct cv_call *call)
+{
+    const struct cv_task_kind *task = task_of(call, offsetof(struct cv_task_kind, plan));
+
+    return run_part(call, task, &task->planned);
+}
+
+int cv_task_simulate(const struct cv_call *call)
+{
+    const struct cv_task_kind *task =
+        task_of(call, offsetof(struct cv_task_kind, simulate));
+
+    return run_part(call, task, &task->simulated);
+}
+
+/* --- texts ------------------------------------------------------------------------------ */
+
+double cv_over(double time_s, double bound_s)
+{
+    const double over = bound_s > 0 ? time_s / bound_s - 1 : 0;
+
+    return fabs(over) < 1e-9 ? 0 : over;
+}
+
+void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out)
+{
+    if (hidden > 0)
+        cv_text_add(out, "  and %s; --all-workers lists them\n",
+                    CV_COUNTED(hidden, noun));
+}
+
+void cv_add_table(struct cv_table *table, const struct cv_screen *screen,
+                  struct cv_text *out)
+{
+    cv_text_add(out, "\n");
+    cv_table_write(table, screen->colour, screen->width, out);
+    cv_table_done(table);
+}
+
+void cv_table_numbers(struct cv_table *table, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cv_table_number(table, values[i]);
+}
+
+void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
+                    struct cv_text *out)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+
+    cv_text_add(&line, "%s", picked != NULL ? picked : policy);
+    if (picked != NULL)
+        cv_text_add(&line, ", picked by %s", policy);
+    if (why != NULL)
+        cv_text_add(&line, ": %s", why);
+    cv_text_add(out, "policy    ");
+    if (line.failed)
+        out->failed = true;
+    else
+        cv_wrap(out, line.bytes, 10, 10, width);
+    cv_text_add(out, "\n");
+    cv_text_done(&line);
+}
+
+/* A line from the shortest run to the longest, thick where eight of ten runs lie:
+ *     |-----======#=====--------| */
+static void add_spread(const struct cleave_stats *stats, const struct cv_screen *screen,
+                       struct cv_text *out)
+{
+    static const char *const ascii[] = { "-", "=", "#" };
+    static const char *const utf8[] = { "\u2500", "\u2501", "\u2588" };
+    const char *const *marks = screen->utf8 ? utf8 : ascii;
+    const unsigned width = (screen->width < 100 ? screen->width : 100) - 14;
+    const double span = stats->most_s - stats->least_s;
+    char min[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
+    int pad;
+
+    if (!(span > 0))
+        return;
+    cv_text_add(out, "\n  ");
+    for (unsigned c = 0; c < width; c++) {
+        const double from = stats->least_s + span * c / width;
+        const double to = stats->least_s + span * (c + 1) / width;
+        const bool median =
+            stats->median_s >= from && (stats->median_s < to || c + 1 == width);
+        const bool usual = to > stats->q10_s && from < stats->q90_s;
+
+        cv_text_add(out, "%s", marks[median ? 2 : usual ? 1 : 0]);
+    }
+    cv_show_number(stats->least_s, min);
+    cv_show_number(stats->most_s, max);
+    pad = (int)width - snprintf(NULL, 0, "%s s%s s", min, max);
+    cv_text_add(out, "\n  %s s%*s%s s\n", min, pad > 1 ? pad : 1, "", max);
+    cv_text_add(out, "  %s median   %s 8 runs of 10   %s all runs\n", marks[2], marks[1],
+                marks[0]);
+}
+
+void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *screen,
+                   struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "mean s", CV_COLUMN_NUMBER },    { "std dev", CV_COLUMN_NUMBER },
+        { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
+        { "median", CV_COLUMN_NUMBER },    { "90%", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    CV_CELLS(&table, stats->mean_s, stats->stddev_s, stats->stderr_s, stats->q10_s,
+             stats->median_s, stats->q90_s);
+    cv_add_table(&table, screen, out);
+    add_spread(stats, screen, out);
+}
+
+/* --- JSON ------------------------------------------------------------------------------- */
+
+void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
+{
+    cv_field_number(json, "mean", stats->mean_s);
+    cv_field_number(json, "stddev", stats->stddev_s);
+    cv_field_number(json, "stderr", stats->stderr_s);
+    cv_field_number(json, "q10", stats->q10_s);
+    cv_field_number(json, "median", stats->median_s);
+    cv_field_number(json, "q90", stats->q90_s);
+    cv_field_number(json, "min", stats->least_s);
+    cv_field_number(json, "max", stats->most_s);
+}
+
+void cv_field_times(struct cv_json *json, const char *key,
+                    const struct cleave_stats *stats)
+{
+    cv_field_object(json, key);
+    cv_field_stats(json, stats);
+    cv_json_end(json);
+}
+
+void cv_field_bound(struct cv_json *json, const char *key,
+                    const struct cleave_bound *bound)
+{
+    cv_field_line(json, key);
+    cv_field_text(json, "name", bound->name);
+    cv_field_number(json, "value", bound->value_s);
+    cv_json_end(json);
+}
+
+void cv_field_reason(struct cv_json *json, const char *key, const char *name,
+                     const char *reason)
+{
+    cv_field_line(json, NULL);
+    cv_field_text(json, key, name);
+    cv_field_text(json, "reason", reason);
+    cv_json_end(json);
+}

@@ -1,0 +1,495 @@
+/* then_reduce.c -- a load whose results are reduced, planned as one.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+#include "base/quantity.h"
+#include "cli/task/load_task.h"
+#include "cli/task/reduce_task.h"
+#include "model/reduce/reduce_tree.h"
+#include "sim/reduce/reduced_load.h"
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static int bad_part(const char *part)
+{
+    return cv_refuse(
+        "--then-reduce: expected "
+        "transfer=TIME,compute=TIME[,at=master][,model=absent|early|merge], got '%s'",
+        CV_ECHO(part));
+}
+
+static int read_time(const char *value, double *out)
+{
+    const char *expected = cv_quantity_parse(value, CV_SECONDS, out);
+
+    if (expected == NULL && *out >= 0 && *out <= 1e100)
+        return CV_EXIT_DONE;
+    return cv_refuse("--then-reduce: %s, got '%s'",
+                     expected != NULL ? expected : "expected a time from 0 to 1e100",
+                     CV_ECHO(value));
+}
+
+static int read_part(char *part, struct cv_joint_job *job)
+{
+    char *value = strchr(part, '=');
+
+    if (value == NULL)
+        return bad_part(part);
+    *value++ = '\0';
+    if (strcmp(part, "transfer") == 0)
+        return read_time(value, &job->costs.d);
+    if (strcmp(part, "compute") == 0)
+        return read_time(value, &job->costs.c);
+    if (strcmp(part, "at") == 0 && strcmp(value, "master") == 0) {
+        job->at_master = true;
+        return CV_EXIT_DONE;
+    }
+    for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
+        if (strcmp(part, "model") == 0 &&
+            strcmp(value, cv_ready_model_name((enum cleave_ready_model)i)) == 0) {
+            job->costs.model = (enum cleave_ready_model)i;
+            return CV_EXIT_DONE;
+        }
+    value[-1] = '=';
+    return bad_part(part);
+}
+
+static int read_option(const char *text, struct cv_arena *arena, struct cv_joint_job *job)
+{
+    char *copy = cv_arena_text(arena, text), *next = copy;
+    int status = CV_EXIT_DONE;
+
+    if (copy == NULL)
+        return cv_no_memory("the costs");
+    job->costs.d = job->costs.c = NAN;
+    while (next != NULL && status == CV_EXIT_DONE) {
+        char *part = next;
+
+        next = strchr(part, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        status = read_part(part, job);
+    }
+    if (status == CV_EXIT_DONE && (isnan(job->costs.d) || isnan(job->costs.c)))
+        status = bad_part(text);
+    return status;
+}
+
+static const struct cv_option_rule rules[] = {
+    { 0, "--then-reduce", CV_EXCLUDES,
+      "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
+      "--return-order --topology --engine --trace",
+      "--then-reduce does not go with %2" },
+    { .options = NULL },
+};
+
+/* Sizes are planned unless a policy is named. */
+static int check_policy(const struct cv_call *call, bool compared)
+{
+    const struct cv_task_options *options = call->values;
+    const char *about = cv_option_given(call, "--rounds --param");
+    const bool plan = call->verb->run == cv_task_plan;
+
+    if (plan && options->policy != NULL)
+        return cv_refuse("--then-reduce: the plan is made for both; leave out --policy, "
+                         "or let 'cleave simulate load' run it and then reduce");
+    if (!compared && options->policy == NULL && about != NULL)
+        return cv_refuse("--then-reduce: %s is about a policy: %s", about,
+                         plan ? "leave it out" : "add --policy NAME");
+    return CV_EXIT_DONE;
+}
+
+/* Its formulas are about workers that stay as they are and take a chunk of any size. */
+static int check_workers(const struct cleave_platform *platform)
+{
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++) {
+        uint32_t nsteps;
+        const bool changes = cleave_platform_profile(platform, w, &nsteps) != NULL;
+
+        if (changes || isfinite(cleave_platform_memory(platform, w)))
+            return cv_refuse("--then-reduce: expected workers that are always there, do "
+                             "not change and take any chunk, but '%s' has a %s",
+                             cleave_platform_worker_name(platform, w),
+                             changes ? "profile" : "memory");
+    }
+    return CV_EXIT_DONE;
+}
+
+/* Widest links first. */
+static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
+                            struct cv_arena *arena)
+{
+    uint32_t *order = cv_array(arena, n, sizeof *order);
+
+    for (uint32_t i = 0; order != NULL && i < n; i++) {
+        uint32_t at = i;
+
+        for (; at > 0 && workers[order[at - 1]].bandwidth_ups < workers[i].bandwidth_ups;
+             at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
+/* --- planning --------------------------------------------------------------------------- */
+
+/* The bound of one round and any tree, or of the load alone where that is larger; at the
+ * master the last partial has to be sent after the load. */
+static enum cleave_status find_bound(struct cv_load_job *load, double *room,
+                                     struct cleave_error *err)
+{
+    struct cv_then_reduce *joint = &load->joint;
+    struct cleave_job job = load->job;
+    struct cleave_schedule *schedule;
+    double load_s;
+
+    job.policy = NULL;
+    job.nsettings = 0;
+    CV_TRY(cleave_plan_load(&job, &schedule, err));
+    load_s = schedule->bound.value_s + (joint->job.at_master ? joint->job.costs.d : 0);
+    cleave_schedule_free(schedule);
+    joint->bound_s = fmax(load_s, cv_joint_bound(&joint->job, room)); /* NAN: load_s */
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_plans(struct cv_load_job *load, struct cv_arena *arena,
+                                     struct cleave_error *err)
+{
+    struct cv_then_reduce *joint = &load->joint;
+    struct cv_joint_job all = joint->job;
+    double *room = cv_array(arena, 3 * (size_t)joint->job.nworkers, sizeof *room);
+
+    if (room == NULL)
+        return cleave_error_set(err, CLEAVE_ENOMEM, "out of memory for a plan");
+    joint->sent_s = room + joint->job.nworkers;
+    joint->ready_s = room + 2 * (size_t)joint->job.nworkers;
+    all.all = true;
+    CV_TRY(cv_joint_plan(&joint->job, arena, &joint->plan, err));
+    CV_TRY(cv_joint_apart(&joint->job, &joint->apart_s, &joint->apart_used, err));
+    CV_TRY(cv_joint_apart(&all, &joint->apart_all_s, &joint->apart_all_used, err));
+    cv_joint_ready(&joint->job, &joint->plan, NULL, joint->sent_s, joint->ready_s);
+    return find_bound(load, room, err);
+}
+
+int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options)
+{
+    struct cv_load_job *load = task->job;
+    const enum cleave_port port = cleave_platform_port(load->platform);
+    struct cv_joint_job *job = &load->joint.job;
+    struct cleave_error err;
+
+    load->reduced = true;
+    CV_DO(cv_options_check(task->call, rules, 0));
+    CV_DO(check_policy(task->call, task->found.sweep.count > 0));
+    CV_DO(read_option(options->then_reduce, task->arena, job));
+    CV_DO(check_workers(load->platform));
+    job->nworkers = cleave_platform_nworkers(load->platform);
+    job->load = (struct cv_joint_load){ cleave_platform_workers(load->platform),
+                                        options->load.units, port == CLEAVE_PORT_MULTI };
+    job->duplex = port == CLEAVE_PORT_DUPLEX;
+    job->order = make_order(job->load.workers, job->nworkers, task->arena);
+    if (job->order == NULL)
+        return cv_no_memory("a plan");
+    if (make_plans(load, task->arena, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+/* --- plans of a load whose results are reduced, as text and JSON ------------------- */
+
+void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
+{
+    cv_field_line(json, "then_reduce");
+    cv_field_number(json, "transfer", joint->job.costs.d);
+    cv_field_number(json, "compute", joint->job.costs.c);
+    cv_field_text(json, "at", joint->job.at_master ? "master" : "workers");
+    cv_field_text(json, "model",
+                  joint->job.at_master ? NULL
+                                       : cv_ready_model_name(joint->job.costs.model));
+    cv_json_end(json);
+}
+
+static void field_apart(struct cv_json *json, const struct cv_then_reduce *joint,
+                        double makespan_s)
+{
+    cv_field_number(json, "apart", joint->apart_s);
+    cv_field_count(json, "apart_workers", joint->apart_used);
+    cv_field_number(json, "apart_all", joint->apart_all_s);
+    cv_field_number(json, "gain", joint->apart_s / makespan_s - 1);
+}
+
+void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *joint,
+                         const struct cv_task_options *options)
+{
+    const struct cleave_bound bound = { "one round and its reduction", joint->bound_s };
+
+    cv_field_text(json, "policy", "joint");
+    cv_field_number(json, "load", options->load.units);
+    cv_field_then_reduce(json, joint);
+    cv_field_number(json, "makespan", joint->plan.end_s);
+    cv_field_count(json, "rounds", 1);
+    cv_field_bound(json, "bound", &bound);
+    cv_field_number(json, "over_bound", joint->plan.end_s / joint->bound_s - 1);
+    cv_field_count(json, "workers_used", joint->plan.used);
+    field_apart(json, joint, joint->plan.end_s);
+}
+
+static void json_chunks(struct cv_json *json, const struct cv_then_reduce *joint,
+                        const struct cleave_platform *platform)
+{
+    const struct cv_joint_plan *plan = &joint->plan;
+
+    cv_field_list(json, "chunks");
+    for (uint32_t k = 0; k < plan->used; k++) {
+        const struct cleave_worker *worker = &joint->job.load.workers[plan->order[k]];
+        const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
+        const char *name = cleave_platform_worker_name(platform, plan->order[k]);
+
+        cv_field_line(json, NULL);
+        cv_field_text(json, "worker", name);
+        cv_field_count(json, "round", 0);
+        cv_field_number(json, "units", plan->sizes[k]);
+        cv_field_number(json, "send_start",
+                        fmax(0, joint->sent_s[k] - worker->latency_s -
+                                    plan->sizes[k] / worker->bandwidth_ups));
+        cv_field_number(json, "send_end", joint->sent_s[k]);
+        cv_field_number(json, "compute_start", joint->sent_s[k]);
+        cv_field_number(json, "compute_end", joint->ready_s[k]);
+        cv_field_number(json, "tail", plan->tails[k]);
+        cv_field_text(json, "sends_to",
+                      plan->parent == NULL ? "master"
+                      : to == CV_NO_NODE
+                          ? NULL
+                          : cleave_platform_worker_name(platform, plan->order[to]));
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static bool is_used(const struct cv_joint_plan *plan, uint32_t worker)
+{
+    for (uint32_t k = 0; k < plan->used; k++)
+        if (plan->order[k] == worker)
+            return true;
+    return false;
+}
+
+static const char reason[] = "the reduction would wait for it longer than it helps";
+
+void cv_then_reduce_plan_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_load_job *load = task->job;
+
+    cv_then_reduce_json(json, &load->joint, task->options);
+    json_chunks(json, &load->joint, load->platform);
+    cv_field_list(json, "left_out");
+    for (uint32_t i = 0; i < load->joint.job.nworkers; i++)
+        if (!is_used(&load->joint.plan, i))
+            cv_field_reason(json, "worker",
+                            cleave_platform_worker_name(load->platform, i), reason);
+    cv_json_end(json);
+}
+
+void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out)
+{
+    char transfer[CV_NUMBER_ROOM], compute[CV_NUMBER_ROOM];
+
+    cv_text_add(out, ", then reduced %s, transfer %s s, compute %s s",
+                joint->job.at_master ? "at the master" : "from worker to worker",
+                cv_show_number(joint->job.costs.d, transfer),
+                cv_show_number(joint->job.costs.c, compute));
+}
+
+/* Parts of what is shown: the first line, and of it ", then reduced at the master, ..."; the
+ * plan beside those that are made apart, as a table; what planning apart takes, and how much
+ * longer than the plan that is; and members of JSON. */
+static void add_head(const struct cv_then_reduce *joint,
+                     const struct cv_task_options *options,
+                     const struct cv_screen *screen, struct cv_text *out)
+{
+    cv_text_add(out, "%s", CV_BOLD(screen));
+    cv_load_words(options->load.units, 0, 0, joint->job.nworkers, out);
+    cv_then_reduce_words(joint, out);
+    cv_text_add(out, "%s\n", CV_PLAIN(screen));
+}
+
+static void add_apart(const struct cv_then_reduce *joint, struct cv_text *out)
+{
+    cv_text_add(out, "apart     %s s with %s, %s s with %s",
+                CV_SHOW_NUMBER(joint->apart_s), CV_COUNTED(joint->apart_used, "worker"),
+                CV_SHOW_NUMBER(joint->apart_all_s),
+                CV_COUNTED(joint->apart_all_used, "worker"));
+}
+
+static void add_gain(const struct cv_then_reduce *joint, struct cv_text *out)
+{
+    char bound[CV_NUMBER_ROOM];
+
+    cv_text_add(out, "bound     %s s (one round and its reduction), %.2f%% below\n",
+                cv_show_number(joint->bound_s, bound),
+                100 * (1 - joint->bound_s / joint->plan.end_s));
+    add_apart(joint, out);
+    cv_text_add(out, ": %.2f%% longer\n", 100 * (joint->apart_s / joint->plan.end_s - 1));
+}
+
+static void add_workers(const struct cv_then_reduce *joint,
+                        const struct cleave_platform *platform,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "worker", CV_COLUMN_TEXT },    { "units", CV_COLUMN_UNITS },
+        { "ready s", CV_COLUMN_NUMBER }, { "before end s", CV_COLUMN_NUMBER },
+        { "sends to", CV_COLUMN_TEXT },
+    };
+    const struct cv_joint_plan *plan = &joint->plan;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t k = 0; k < plan->used; k++) {
+        const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
+
+        cv_table_text(&table, cleave_platform_worker_name(platform, plan->order[k]));
+        CV_CELLS(&table, plan->sizes[k], joint->ready_s[k], plan->tails[k]);
+        cv_table_text(&table,
+                      plan->parent == NULL ? "the master"
+                      : to == CV_NO_NODE
+                          ? "nobody: it has the result"
+                          : cleave_platform_worker_name(platform, plan->order[to]));
+    }
+    cv_add_table(&table, screen, out);
+    for (uint32_t i = 0; i < joint->job.nworkers; i++)
+        if (!is_used(plan, i))
+            cv_text_add(out, "  left out  %s: %s\n",
+                        cleave_platform_worker_name(platform, i), reason);
+}
+
+void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *screen,
+                              struct cv_text *out)
+{
+    const struct cv_load_job *load = task->job;
+    const struct cv_then_reduce *joint = &load->joint;
+
+    add_head(joint, task->options, screen, out);
+    cv_text_add(out, "makespan  %s s with %s\n", CV_SHOW_NUMBER(joint->plan.end_s),
+                CV_COUNTED(joint->plan.used, "worker"));
+    add_gain(joint, out);
+    add_workers(joint, load->platform, screen, out);
+}
+
+/* --- many runs of the plan for both, or of a policy that plans the load alone ------------- */
+
+int cv_then_reduce_simulate(struct cv_task_call *task)
+{
+    static const struct cleave_trial once = { .runs = 1 };
+    struct cv_load_job *load = task->job;
+    const struct cv_joint_job *job = &load->joint.job;
+    struct cleave_error err;
+    enum cleave_status status;
+
+    if (task->options->policy == NULL) {
+        status = cv_joint_simulate(job, &load->joint.plan, task->options->seed,
+                                   &task->trial, &task->stats, &err);
+    } else {
+        status = cv_reduced_load(&load->job, job, &once, &load->exact, &err);
+        if (status == CLEAVE_OK)
+            status = cv_reduced_load(&load->job, job, &task->trial, &task->stats, &err);
+    }
+    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
+}
+
+void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const struct cv_then_reduce *joint = &load->joint;
+    const double makespan_s = load->exact.mean_s;
+
+    if (options->policy == NULL) {
+        cv_then_reduce_json(json, joint, options);
+    } else {
+        cv_field_text(json, "policy", options->policy);
+        cv_field_text(json, "picked", load->exact.picked);
+        cv_field_number(json, "load", options->load.units);
+        cv_field_then_reduce(json, joint);
+        cv_field_number(json, "makespan", makespan_s);
+        cv_field_bound(json, "bound", &load->exact.bound);
+        cv_field_number(json, "over_bound",
+                        cv_over(makespan_s, load->exact.bound.value_s));
+        cv_field_number(json, "joint", joint->plan.end_s);
+        cv_field_number(json, "over_joint", makespan_s / joint->plan.end_s - 1);
+        field_apart(json, joint, makespan_s);
+    }
+    cv_field_count(json, "runs", task->stats.runs);
+    cv_field_count(json, "seed", options->seed);
+    cv_field_text(json, "noise", task->noise);
+    cv_field_times(json, "times", &task->stats);
+    if (options->policy == NULL)
+        return;
+    cv_field_number(json, "utilisation", task->stats.utilisation);
+    cv_field_number(json, "chunks", task->stats.chunks);
+}
+
+void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *screen,
+                              struct cv_text *out)
+{
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const struct cv_then_reduce *joint = &load->joint;
+    const struct cleave_stats *exact = &load->exact;
+    const double over = exact->mean_s / joint->plan.end_s - 1;
+    char joint_s[CV_NUMBER_ROOM];
+
+    add_head(joint, options, screen, out);
+    if (options->policy != NULL)
+        cv_policy_line(options->policy, exact->picked, NULL, screen->width, out);
+    cv_text_add(out, "makespan  %s s on average, noise %s\n",
+                CV_SHOW_NUMBER(task->stats.mean_s), task->noise);
+    cv_show_number(joint->plan.end_s, joint_s);
+    if (options->policy == NULL) {
+        cv_text_add(out, "planned   %s s\n", joint_s);
+        add_gain(joint, out);
+    } else {
+        cv_text_add(out, "planned   %s s, %.2f%% %s than planned as one, %s s\n",
+                    CV_SHOW_NUMBER(exact->mean_s), 100 * fabs(over),
+                    over < 0 ? "shorter" : "longer", joint_s);
+        cv_text_add(out, "bound     %s s (%s%s)\n", CV_SHOW_NUMBER(exact->bound.value_s),
+                    exact->bound.name, joint->job.at_master ? ", and one transfer" : "");
+        add_apart(joint, out);
+        cv_text_add(out, "\nutilisation %.1f%%\n", 100 * task->stats.utilisation);
+    }
+    cv_times_text(&task->stats, screen, out);
+}
+
+/* --- plans side by side ----------------------------------------------------------------- */
+
+void cv_then_reduce_plans(const struct cv_then_reduce *joint,
+                          const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "plan", CV_COLUMN_TEXT },       { "makespan s", CV_COLUMN_NUMBER },
+        { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
+        { "workers", CV_COLUMN_COUNT },
+    };
+    const struct {
+        const char *name;
+        double end_s;
+        uint32_t used;
+    } rows[] = {
+        { "joint", joint->plan.end_s, joint->plan.used },
+        { "apart, best number of workers", joint->apart_s, joint->apart_used },
+        { "apart, all workers", joint->apart_all_s, joint->apart_all_used },
+    };
+    char number[CV_NUMBER_ROOM];
+    struct cv_table table;
+
+    cv_text_add(out, "bound     %s s (one round and its reduction)\n",
+                cv_show_number(joint->bound_s, number));
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cv_table_text(&table, rows[i].name);
+        CV_CELLS(&table, rows[i].end_s, rows[i].end_s / joint->bound_s - 1,
+                 rows[i].end_s / joint->plan.end_s - 1, rows[i].used);
+    }
+    cv_add_table(&table, screen, out);
+}

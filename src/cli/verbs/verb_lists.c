@@ -1,0 +1,361 @@
+/* verb_lists.c -- cleave policies. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <cleave/policy.h>
+#include <cleave/version.h>
+#include "base/text.h"
+#include "cli/common/job_options.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
+#include "io/json_out.h"
+#include "report/terminal/table.h"
+
+struct policies_options {
+    int json;
+};
+
+#define CV_VALUES struct policies_options
+/* clang-format off */
+static const struct cv_option options[] = {
+    CV_FLAG(0, "--json", 1, json,
+        "Write JSON: name, task, summary, needs, parameters, reference of each."),
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = { CV_GROUP("Output", options),
+                                                 CV_GROUPS_END };
+
+static const struct {
+    unsigned bit;
+    const char *name, *text;
+} needs[] = {
+    { CLEAVE_NEEDS_EQUAL_WORKERS, "equal-workers", "all workers alike" },
+    { CLEAVE_NEEDS_MULTI_PORT, "multi-port", "a master with port: multi" },
+};
+
+enum { NEEDS = sizeof needs / sizeof *needs };
+
+static const char *kind_name(enum cleave_param_kind kind)
+{
+    return kind == CLEAVE_PARAM_COUNT  ? "count"
+           : kind == CLEAVE_PARAM_TEXT ? "text"
+                                       : "real";
+}
+
+static const char *task_name(enum cleave_task task)
+{
+    return task == CLEAVE_TASK_LOAD     ? "load"
+           : task == CLEAVE_TASK_REDUCE ? "reduce"
+                                        : "items";
+}
+
+static void json_policy(struct cv_json *json, const struct cleave_policy *policy)
+{
+    cv_field_object(json, NULL);
+    cv_field_text(json, "name", policy->name);
+    cv_field_text(json, "task", task_name(policy->task));
+    cv_field_text(json, "summary", policy->summary);
+    cv_field_list(json, "needs");
+    for (size_t i = 0; i < NEEDS; i++) {
+        if (policy->needs & needs[i].bit)
+            cv_field_text(json, NULL, needs[i].name);
+    }
+    cv_json_end(json);
+    cv_field_list(json, "parameters");
+    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
+         p++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "name", p->name);
+        cv_field_text(json, "kind", kind_name(p->kind));
+        cv_field_number(json, "default", p->preset);
+        cv_field_number(json, "least", p->min);
+        cv_field_number(json, "most", p->max);
+        cv_field_text(json, "summary", p->summary);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+    cv_field_text(json, "reference", policy->reference);
+    cv_json_end(json);
+}
+
+static int show_json(const struct cleave_policy *only)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_list(&json, "policies");
+    for (size_t i = 0; i < cleave_policy_count(); i++) {
+        if (only == NULL || only == cleave_policy_at(i))
+            json_policy(&json, cleave_policy_at(i));
+    }
+    cv_json_end(&json);
+    return cv_result_close(&json);
+}
+
+/* "what it does; parameters: rounds, min_chunk". */
+static void add_summary(const struct cleave_policy *policy, struct cv_table *table)
+{
+    const struct cleave_param *p = policy->params;
+    struct cv_text text = { NULL, 0, 0, false };
+
+    cv_text_add(&text, "%s", policy->summary);
+    for (; p != NULL && p->name != NULL; p++)
+        cv_text_add(&text, "%s%s", p == policy->params ? " [" : ", ", p->name);
+    if (policy->params != NULL && policy->params->name != NULL)
+        cv_text_add(&text, "]");
+    table->failed = table->failed || text.failed;
+    cv_table_text(table, text.bytes != NULL ? text.bytes : "");
+    cv_text_done(&text);
+}
+
+static void add_list(enum cleave_task task, const char *title,
+                     const struct cv_screen *screen, struct cv_text *out)
+{
+    const struct cv_column columns[] = {
+        { title, CV_COLUMN_TEXT },
+        { "what it does [parameters]", CV_COLUMN_TEXT },
+    };
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < cleave_policy_count(); i++) {
+        if (cleave_policy_at(i)->task != task)
+            continue;
+        cv_table_text(&table, cleave_policy_at(i)->name);
+        add_summary(cleave_policy_at(i), &table);
+    }
+    cv_table_write(&table, screen->colour, screen->width, out);
+    cv_table_done(&table);
+    cv_text_add(out, "\n");
+}
+
+static int show_list(void)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    const struct cv_screen screen = cv_screen_facts();
+
+    add_list(CLEAVE_TASK_LOAD, "for a load", &screen, &text);
+    add_list(CLEAVE_TASK_REDUCE, "for a reduction", &screen, &text);
+    add_list(CLEAVE_TASK_ITEMS, "for items", &screen, &text);
+    cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
+    return cv_print_take(&text);
+}
+
+/* "4", "0.5", "no limit"; "-" for a word. */
+static const char *limit(const struct cleave_param *param, double value,
+                         char buffer[CV_NUMBER_ROOM])
+{
+    if (param->kind == CLEAVE_PARAM_TEXT)
+        return "-";
+    if (value >= UINT32_MAX)
+        return "no limit";
+    snprintf(buffer, CV_NUMBER_ROOM, "%.6g", value);
+    return buffer;
+}
+
+static void add_params(const struct cleave_param *param, struct cv_text *text)
+{
+    static const struct cv_column columns[] = {
+        { "parameter", CV_COLUMN_TEXT }, { "default", CV_COLUMN_TEXT },
+        { "least", CV_COLUMN_TEXT },     { "most", CV_COLUMN_TEXT },
+        { "meaning", CV_COLUMN_TEXT },
+    };
+    char number[CV_NUMBER_ROOM];
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (; param->name != NULL; param++) {
+        cv_table_text(&table, param->name);
+        cv_table_text(&table, limit(param, param->preset, number));
+        cv_table_text(&table, limit(param, param->min, number));
+        cv_table_text(&table, limit(param, param->max, number));
+        cv_table_text(&table, param->summary);
+    }
+    cv_text_add(text, "\n");
+    cv_table_write(&table, screen.colour, screen.width, text);
+    cv_table_done(&table);
+}
+
+static int show_one(const struct cleave_policy *policy)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    cv_text_add(&text, "%s: %s\n", policy->name, policy->summary);
+    if (policy->task == CLEAVE_TASK_REDUCE)
+        cv_text_add(&text, "combines   %s\n",
+                    policy->keeps_order ? "neighbours only: the order is kept"
+                                        : "in any order");
+    for (size_t i = 0; i < NEEDS; i++) {
+        if (policy->needs & needs[i].bit)
+            cv_text_add(&text, "needs      %s\n", needs[i].text);
+    }
+    if (policy->reference != NULL)
+        cv_text_add(&text, "reference  %s\n", policy->reference);
+    if (policy->params != NULL && policy->params->name != NULL)
+        add_params(policy->params, &text);
+    else
+        cv_text_add(&text, "parameters none\n");
+    return cv_print_take(&text);
+}
+
+static const char *policy_name(const void *context, size_t index)
+{
+    (void)context;
+    return cleave_policy_at(index)->name;
+}
+
+/* Whatever it is for. */
+static int find(const char *name, const struct cleave_policy **out)
+{
+    char hint[512], shown[CV_ECHO_ROOM];
+
+    for (size_t i = 0; i < cleave_policy_count(); i++) {
+        if (strcmp(cleave_policy_at(i)->name, name) == 0) {
+            *out = cleave_policy_at(i);
+            return CV_EXIT_DONE;
+        }
+    }
+    cv_echo(name, shown);
+    cv_suggest(shown, cleave_policy_count(), policy_name, NULL, hint, sizeof hint);
+    return cv_refuse("unknown policy '%s'%s", shown, hint);
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct policies_options *values = call->values;
+    const struct cleave_policy *only = NULL;
+    int status = CV_EXIT_DONE;
+
+    if (call->noperands > 0)
+        status = find(call->operands[0], &only);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (values->json)
+        return show_json(only);
+    return only != NULL ? show_one(only) : show_list();
+}
+
+const struct cv_verb cv_verb_policies = {
+    .name = "policies",
+    .summary = "list the ways to share out and to reduce, with parameters",
+    .description = "Lists the policies that --policy takes. With a name: what that one "
+                   "needs, its parameters with their ranges, and where it comes from.",
+    .operands = "[NAME]",
+    .max_operands = 1,
+    .groups = groups,
+    .examples = "cleave policies\ncleave policies greedy",
+    .values_size = sizeof(struct policies_options),
+    .run = run,
+};
+
+/* --- cleave engines ---------------------------------------------------------------- */
+
+struct engines_options {
+    int json;
+};
+
+#undef CV_VALUES
+#define CV_VALUES struct engines_options
+/* clang-format off */
+static const struct cv_option engines_table[] = {
+    CV_FLAG(0, "--json", 1, json, "Write JSON: name, built and summary of each engine."),
+};
+/* clang-format on */
+
+static const struct cv_option_group engines_groups[] = {
+    CV_GROUP("Output", engines_table), CV_GROUPS_END
+};
+
+static int engines_show_json(void)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_list(&json, "engines");
+    for (size_t i = 0; i < cv_engine_count(); i++) {
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "name", cv_engine_at(i)->name);
+        cv_field_bool(&json, "built", cv_engine_is_here(cv_engine_at(i)));
+        cv_field_text(&json, "summary", cv_engine_at(i)->summary);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    return cv_result_close(&json);
+}
+
+static int engines_run(const struct cv_call *call)
+{
+    static const struct cv_column columns[] = {
+        { "engine", CV_COLUMN_TEXT },
+        { "state", CV_COLUMN_TEXT },
+        { "what it is", CV_COLUMN_TEXT },
+    };
+    const struct engines_options *values = call->values;
+    struct cv_text text = { NULL, 0, 0, false };
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_table table;
+
+    if (values->json)
+        return engines_show_json();
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < cv_engine_count(); i++) {
+        cv_table_text(&table, cv_engine_at(i)->name);
+        cv_table_text(&table, cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing");
+        cv_table_text(&table, cv_engine_at(i)->summary);
+    }
+    cv_table_write(&table, screen.colour, screen.width, &text);
+    cv_table_done(&table);
+    return cv_print_take(&text);
+}
+
+const struct cv_verb cv_verb_engines = {
+    .name = "engines",
+    .summary = "list what can simulate or run a schedule",
+    .description =
+        "Lists the engines that --engine takes, and whether they are here. simgrid is a "
+        "program of its own, cleave-simgrid, which is built where SimGrid is installed.",
+    .groups = engines_groups,
+    .examples = "cleave engines",
+    .values_size = sizeof(struct engines_options),
+    .run = engines_run,
+};
+
+/* --- cleave version ---------------------------------------------------------------- */
+
+struct version_table {
+    int json;
+};
+
+#undef CV_VALUES
+#define CV_VALUES struct version_table
+/* clang-format off */
+static const struct cv_option version_options[] = {
+    CV_FLAG(0, "--json", 1, json, "Write JSON."),
+};
+/* clang-format on */
+
+static const struct cv_option_group version_groups[] = {
+    CV_GROUP("Output", version_options), CV_GROUPS_END
+};
+
+static int version_run(const struct cv_call *call)
+{
+    const struct version_table *values = call->values;
+
+    if (values->json)
+        printf("{\"version\": \"%s\"}\n", cleave_version());
+    else
+        printf("cleave %s\n", cleave_version());
+    return CV_EXIT_DONE;
+}
+
+const struct cv_verb cv_verb_version = {
+    .name = "version",
+    .summary = "show the version",
+    .description = "Shows the version of the program. 'cleave --version' does the same.",
+    .groups = version_groups,
+    .examples = "cleave version",
+    .values_size = sizeof(struct version_table),
+    .run = version_run,
+};

@@ -1,0 +1,358 @@
+/* verb_trace.c -- cleave report. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <cleave/trace.h>
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
+#include "io/input.h"
+#include "io/json_out.h"
+#include "io/trace_export.h"
+#include "io/trace_file.h"
+#include "io/trace_line.h"
+#include "report/page/html_report.h"
+
+struct report_options {
+    const char *predicted, *output;
+    int force;
+};
+
+#define CV_VALUES struct report_options
+
+/* clang-format off */
+static const struct cv_option options[] = {
+    CV_OPTION(0, "--predicted", TEXT, "TRACE", predicted,
+        "Lay this trace beside it: that of the plan or of the simulation of the same "
+        "job. Differences are listed per worker."),
+    CV_OPTION('o', "--output", TEXT, "FILE", output,
+        "Write the page to this file; - is standard output.",
+        .required = true, .file = CV_FILE_KEPT),
+    CV_FLAG('f', "--force", 1, force, "Replace the file if it exists."),
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = { CV_GROUP("Page", options),
+                                                 CV_GROUPS_END };
+
+/* A trace that was read, and what it comes to. */
+struct context {
+    struct cv_trace_file file;
+    struct cv_report_data data;
+};
+
+static int read_story(const char *path, struct context *out)
+{
+    struct cleave_error err;
+
+    if (cv_trace_format_of(path) != CV_TRACE_OWN)
+        return cv_refuse("%s: a trace for other viewers cannot be read back; give "
+                         "--trace a name with another ending",
+                         CV_ECHO(path));
+    if (cv_trace_file_load(path, true, &out->file, &err) != CLEAVE_OK ||
+        cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
+        cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    return CV_EXIT_DONE;
+}
+
+static int write_page(const struct cv_report *report, const struct report_options *values)
+{
+    struct cv_output_file out;
+    const int status = cv_output_open(&out, "--output", values->output,
+                                      values->force ? 0 : CV_NEW_FILE_ONLY);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    cv_report_write(report, out.file);
+    return cv_output_close(&out, false);
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct report_options *values = call->values;
+    struct context measured = { .data = { .file = NULL } };
+    struct context predicted = { .data = { .file = NULL } };
+    struct cv_report report = { .measured = &measured.data };
+    struct cleave_error err;
+    int status;
+
+    if (call->noperands == 0)
+        return cv_refuse("expected the file of a trace, as --trace writes it");
+    status = read_story(call->operands[0], &measured);
+    report.measured_name = cv_input_name(call->operands[0]);
+    if (status == CV_EXIT_DONE && values->predicted != NULL) {
+        status = read_story(values->predicted, &predicted);
+        report.predicted = &predicted.data;
+        report.predicted_name = cv_input_name(values->predicted);
+    }
+    if (status == CV_EXIT_DONE && values->predicted != NULL &&
+        cv_report_data_match(&measured.data, &predicted.data, report.predicted_name,
+                             &err) != CLEAVE_OK)
+        status = cv_print_status(&err);
+    if (status == CV_EXIT_DONE)
+        status = write_page(&report, values);
+    cv_report_data_done(&measured.data);
+    cv_report_data_done(&predicted.data);
+    cv_trace_file_done(&measured.file);
+    cv_trace_file_done(&predicted.file);
+    return status;
+}
+
+const struct cv_verb cv_verb_report = {
+    .name = "report",
+    .summary = "a page that shows what happened in a trace",
+    .description =
+        "Makes one page of a trace that plan, simulate or run wrote with --trace: a "
+        "chart of who did what when that can be zoomed, how busy every worker was, the "
+        "bound, who was left out and why, and the command that does it again. With "
+        "--predicted it shows what was planned beside what happened. The page needs no "
+        "other file and no network, and can be printed.",
+    .operands = "TRACE",
+    .operand_files = true,
+    .max_operands = 1,
+    .groups = groups,
+    .examples = "cleave plan load -p examples/unequal.yaml -l 2000 --trace plan.jsonl\n"
+                "cleave report plan.jsonl -o plan.html\n"
+                "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
+                "--trace run.jsonl\n"
+                "cleave report run.jsonl --predicted plan.jsonl -o run.html",
+    .values_size = sizeof(struct report_options),
+    .run = run,
+};
+
+/* --- cleave replay ----------------------------------------------------------------- */
+
+struct replay_values {
+    int json;
+};
+
+#undef CV_VALUES
+#define CV_VALUES struct replay_values
+/* clang-format off */
+static const struct cv_option replay_options[] = {
+    CV_FLAG(0, "--json", 1, json, "Write one JSON object."),
+};
+/* clang-format on */
+
+static const struct cv_option_group replay_groups[] = {
+    CV_GROUP("Output", replay_options), CV_GROUPS_END
+};
+
+/* A worker as the trace names it: by name or, in a reduction, by number. */
+static void add_worker(struct cv_text *out, const struct cv_trace_header *header,
+                       uint32_t worker)
+{
+    if (header->task == CLEAVE_TASK_LOAD && worker < header->nworkers)
+        cv_text_add(out, "%s", CV_ECHO(header->names[worker]));
+    else
+        cv_text_add(out, "node %u", worker);
+}
+
+/* "send 20 units to node.3" */
+static bool has_items(const struct cv_trace_file *file)
+{
+    const struct cleave_policy_input *told = cleave_trace_facts(file->trace)->told;
+
+    return told != NULL && told->view.nitems > 0;
+}
+
+static void add_order(struct cv_text *out, const struct cv_trace_file *file, bool there,
+                      const struct cleave_order *order)
+{
+    const struct cv_trace_header *header = &file->header;
+
+    if (!there) {
+        cv_text_add(out, "no order");
+        return;
+    }
+    switch (order->kind) {
+    case CLEAVE_SEND:
+        if (has_items(file))
+            cv_text_add(out, "send item %llu of %.17g units to ",
+                        (unsigned long long)order->item, order->units);
+        else
+            cv_text_add(out, "send %.17g units to ", order->units);
+        break;
+    case CLEAVE_RECALL:
+        cv_text_add(out, "recall %.17g units from ", order->units);
+        break;
+    case CLEAVE_OPEN:
+        cv_text_add(out, "open a chunk with %.17g units for ", order->units);
+        break;
+    case CLEAVE_EXTEND:
+        cv_text_add(out, "give %.17g units more to ", order->units);
+        break;
+    case CLEAVE_CLOSE:
+        cv_text_add(out, "close the chunk of ");
+        break;
+    case CLEAVE_QUERY:
+        cv_text_add(out, "look at ");
+        break;
+    case CLEAVE_RETURN:
+        cv_text_add(out, "return the result of chunk %llu from ",
+                    (unsigned long long)order->chunk);
+        break;
+    case CLEAVE_COMBINE:
+        cv_text_add(out, "combine the partial of node %u at ", order->peer);
+        break;
+    case CLEAVE_WAKE_AT:
+        cv_text_add(out, "wake at %.17g s for ", order->time_s);
+        break;
+    }
+    add_worker(out, header, order->worker);
+}
+
+/* Bytes of a real run that no order was for: what is left over of a plan when hosts are lost
+ * is shared out by the run itself (run/master/exec_engine.c), and not in the trace. */
+static double unrecorded(const struct cv_trace_file *file)
+{
+    const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
+    double left = file->header.load;
+
+    if (file->header.task != CLEAVE_TASK_LOAD || facts->engine == NULL ||
+        strcmp(facts->engine, "run") != 0)
+        return 0;
+    for (size_t i = 0; i < cleave_trace_count(file->trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(file->trace, i);
+
+        if (!entry->is_order && entry->as.event.kind == CLEAVE_DONE)
+            left -= entry->as.event.units;
+    }
+    return left >= 0.5 ? left : 0;
+}
+
+static int print_text(const struct cv_trace_file *file,
+                      const struct cleave_replayed *found, double outside)
+{
+    struct cv_text out = { NULL, 0, 0, false };
+
+    if (found->same) {
+        cv_text_add(&out, "the same: %llu orders of policy %s\n",
+                    (unsigned long long)found->orders, file->header.policy);
+        if (outside > 0)
+            cv_text_add(&out,
+                        "not in the trace: %.0f bytes that were left over when hosts "
+                        "were lost, and shared out by the run itself\n",
+                        outside);
+        return cv_print_take(&out);
+    }
+    cv_text_add(&out, "different: order %llu of policy %s, at %.6g s (line %zu)\n",
+                (unsigned long long)found->orders + 1, file->header.policy, found->time_s,
+                found->entry + 2);
+    cv_text_add(&out, "  recorded: ");
+    add_order(&out, file, found->has_recorded, &found->recorded);
+    cv_text_add(&out, "\n  now:      ");
+    add_order(&out, file, found->has_now, &found->now);
+    cv_text_add(&out, "\n");
+    return cv_print_take(&out);
+}
+
+/* As on the lines of a trace. */
+static void put_order(struct cv_json *json, const char *key,
+                      const struct cv_trace_file *file, bool there,
+                      const struct cleave_order *order)
+{
+    const struct cv_trace_header *header = &file->header;
+
+    cv_json_key(json, key);
+    if (!there) {
+        cv_json_null(json);
+        return;
+    }
+    cv_json_on_line(json);
+    cv_json_object(json);
+    cv_field_text(json, "order", cv_trace_order_name(order->kind));
+    cv_json_key(json, "worker");
+    if (header->task == CLEAVE_TASK_LOAD && order->worker < header->nworkers)
+        cv_json_text(json, header->names[order->worker]);
+    else
+        cv_json_count(json, order->worker);
+    cv_trace_order_fields(json, order, has_items(file));
+    cv_json_end(json);
+}
+
+static void print_json(const struct cv_trace_file *file,
+                       const struct cleave_replayed *found, double outside)
+{
+    struct cv_json json;
+
+    cv_json_init(&json, stdout, true);
+    cv_json_object(&json);
+    cv_field_text(&json, "policy", file->header.policy);
+    cv_field_bool(&json, "same", found->same);
+    cv_field_count(&json, "orders", found->orders);
+    cv_field_number(&json, "unrecorded", outside);
+    cv_json_key(&json, "difference");
+    if (found->same) {
+        cv_json_null(&json);
+    } else {
+        cv_json_object(&json);
+        cv_field_count(&json, "order", found->orders + 1);
+        cv_field_count(&json, "line", found->entry + 2);
+        cv_field_number(&json, "time", found->time_s);
+        put_order(&json, "recorded", file, found->has_recorded, &found->recorded);
+        put_order(&json, "now", file, found->has_now, &found->now);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    cv_json_close(&json);
+}
+
+static int replay(const char *path, bool json)
+{
+    struct cv_trace_file file = { .trace = NULL };
+    struct cleave_replayed found;
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    if (cv_trace_file_load(path, false, &file, &err) != CLEAVE_OK) {
+        status = cv_print_status(&err);
+    } else if (cleave_replay(file.trace, NULL, &found, &err) != CLEAVE_OK) {
+        snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));
+        status = cv_print_status(&err);
+    } else {
+        if (json)
+            print_json(&file, &found, unrecorded(&file));
+        else
+            status = print_text(&file, &found, unrecorded(&file));
+        if (!found.same)
+            status = CV_EXIT_FAILED;
+    }
+    cv_trace_file_done(&file);
+    return status;
+}
+
+static int replay_run(const struct cv_call *call)
+{
+    const struct replay_values *values = call->values;
+
+    if (call->noperands == 0)
+        return cv_refuse("expected the file of a trace, as --trace writes it");
+    if (cv_trace_format_of(call->operands[0]) != CV_TRACE_OWN)
+        return cv_refuse("%s: a trace for other viewers cannot be read back; give "
+                         "--trace a name with another ending",
+                         CV_ECHO(call->operands[0]));
+    return replay(call->operands[0], values->json != 0);
+}
+
+const struct cv_verb cv_verb_replay = {
+    .name = "replay",
+    .summary = "ask the policy of a trace again and compare its orders",
+    .description =
+        "Reads a trace that plan, simulate or run wrote with --trace, tells its policy "
+        "again what it was told then, event by event, and compares its orders with those "
+        "that were recorded. Policies know nothing else, so all orders are the same "
+        "unless the policy or the trace was changed. Ends with 1 at the first that "
+        "differs, and says when it was given, to whom, and what would be ordered now. A "
+        "run that was stopped is compared as far as it came. What a run shared out by "
+        "itself, since it was left over when hosts were lost, is not in the trace: it is "
+        "said how much.",
+    .operands = "TRACE",
+    .operand_files = true,
+    .max_operands = 1,
+    .groups = replay_groups,
+    .examples = "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
+                "--trace run.jsonl\n"
+                "cleave replay run.jsonl",
+    .values_size = sizeof(struct replay_values),
+    .run = replay_run,
+};

@@ -1,0 +1,77 @@
+/* simulated_command.h -- simulated commands: how they read, and the load they are given.
+ * SPDX-License-Identifier: MIT
+ *
+ * A command that a worker of speed S runs for a chunk of n units: after its start the
+ * latency passes until it reads; reading takes n (1/pipe + phi/S), and after the end of
+ * its input it takes n (1 - phi)/S until it ends. A late command starts up after the end
+ * of its input instead. Units that were fed and not read cannot be recalled. */
+#ifndef CV_SIMULATED_COMMAND_H
+#define CV_SIMULATED_COMMAND_H
+#include <cleave/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cv_command_model {
+    const char *name; /* static; set by cv_command_find                            */
+    double phi;       /* part of the work that is done while reading, 0 to 1 */
+    bool emits;       /* output comes while the command reads, not at its end */
+    bool late;        /* the latency comes after the end of the input */
+    double pipe_ups;  /* units per second that it can be fed; 0: any number */
+    double ahead;     /* units that are fed before they are read */
+    double record;    /* units of a record: the smallest chunk, and the smallest rest */
+    double
+        gulp_s; /* reads the work of this time at once, then nothing meanwhile; 0: reads as it works */
+    double start_spread; /* start-ups take e^-x to e^x times as long; 0: as declared  */
+};
+
+/* "stream", "count", "slurp", "late" or "mix": see cleave_job.reads. */
+enum cleave_status cv_command_find(const char *name, struct cv_command_model *out,
+                                   struct cleave_error *err);
+
+/* The part of a latency before the first unit is read; the rest follows the end of the
+ * input. */
+double cv_command_before_s(const struct cv_command_model *command, double latency_s);
+
+struct cv_free_range {
+    double begin, end;
+};
+
+struct cv_free_ranges {
+    struct cv_free_range *items; /* owned */
+    size_t count, room;
+    double grain, record;
+};
+
+void cv_free_ranges_done(struct cv_free_ranges *ranges);
+/* For one more range; false: no memory. */
+bool cv_free_ranges_reserve(struct cv_free_ranges *ranges);
+void cv_free_ranges_add(struct cv_free_ranges *ranges, double begin, double end);
+/* Take up to `units`, or a record, from the lowest range; returns how many, and where. */
+double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
+                                 double *out_begin);
+/* Take from `begin`; 0 if it is not free. One more range must be reserved. */
+double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin);
+
+struct cv_simulated_input {
+    struct cv_free_ranges free; /* owned                                               */
+    double units, hold; /* the load; units of a stream that may wait or be computed */
+    double share;       /* largest chunk of a stream */
+    double arrived, finished; /* units so far */
+    double wished;            /* units of chunks that wait for a stream */
+    bool ended;               /* CLEAVE_ENDED was reported */
+};
+
+/* `hold`: 0 if it is not a stream. `record`: the smallest part. */
+void cv_simulated_input_begin(struct cv_simulated_input *input, double units, double hold,
+                              uint32_t nworkers, double record);
+/* Let input arrive; one more range must be reserved. True: this was the end of a stream. */
+bool cv_simulated_input_arrive(struct cv_simulated_input *input);
+/* Take a chunk of up to *units from the lowest range: how many, and where. False: the
+ * stream must continue first. */
+bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
+                             double *out_begin);
+/* Units that no chunk has or waits for. */
+double cv_simulated_input_left(const struct cv_simulated_input *input);
+
+#endif

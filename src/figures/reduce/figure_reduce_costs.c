@@ -1,0 +1,561 @@
+/* figure_reduce_costs.c -- lengths of reductions against the distribution of costs.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <cleave/reduce.h>
+#include "figures/common/figure.h"
+#include "model/reduce/reduce_bounds.h"
+
+/* --- gamma distributions ------------------------------------------------------------ */
+
+/* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 3: 64 nodes,
+ * transfers of mean 1 drawn from gamma laws of 30 coefficients of variation, free
+ * combinations; means and deciles of a million runs each. */
+
+enum { CURVE_POINTS = 30, NODES = 64 };
+enum { TREE_DYN, BINOMIAL, FIBONACCI, ORDERED, POLICIES };
+
+static const char *const policies[POLICIES] = { "tree-dyn", "binomial", "fibonacci",
+                                                "ordered-tree-dyn" };
+
+struct curve {
+    double cv[CURVE_POINTS];
+    struct cleave_stats of[CURVE_POINTS][POLICIES];
+};
+
+struct progress {
+    const struct cv_figure_job *job;
+    uint64_t before, total; /* runs */
+};
+
+static void show_progress(void *context, uint64_t done)
+{
+    const struct progress *progress = context;
+
+    progress->job->progress(progress->job->context, progress->before + done,
+                            progress->total);
+}
+
+static void simulate_cv(struct progress *progress, double cv, uint64_t runs,
+                        const char *policy, struct cleave_stats *out)
+{
+    char distribution[48];
+    struct cleave_reduction job = { .nodes = NODES,
+                                    .transfer = distribution,
+                                    .compute = "0",
+                                    .policy = policy,
+                                    .seed = 1 };
+    struct cleave_trial trial = { .runs = runs, .threads = progress->job->threads };
+
+    if (progress->job->progress != NULL) {
+        trial.progress = show_progress;
+        trial.context = progress;
+    }
+    snprintf(distribution, sizeof distribution, "gamma:1,%.17g", cv);
+    CV_MUST(cleave_simulate_reduce(&job, &trial, out, err));
+    progress->before += runs;
+}
+
+/* The first point with a spread of at least `cv`. */
+static int point_at(const struct curve *curve, double cv)
+{
+    int i = 0;
+
+    while (i + 1 < CURVE_POINTS && curve->cv[i] < cv * (1 - 1e-9))
+        i++;
+    return i;
+}
+
+/* The most by which `a` exceeds `b` over points first .. last, in percent. */
+static double most_over(const struct curve *curve, int a, int b, int first, int last)
+{
+    double max = -INFINITY;
+
+    for (int i = first; i <= last; i++)
+        max = fmax(max, 100 * (curve->of[i][a].mean_s / curve->of[i][b].mean_s - 1));
+    return max;
+}
+
+/* Where the curve of `a` falls below that of `b` for good. */
+static double crossing(const struct curve *curve, int a, int b)
+{
+    int i = CURVE_POINTS;
+
+    while (i > 0 && curve->of[i - 1][a].mean_s < curve->of[i - 1][b].mean_s)
+        i--;
+    return i < CURVE_POINTS ? curve->cv[i] : INFINITY;
+}
+
+static void judge_cv(const struct curve *curve, struct cv_figure_result *result)
+{
+    const int tenth = point_at(curve, 0.1), third = point_at(curve, 0.3);
+    const int one = point_at(curve, 1), last = CURVE_POINTS - 1;
+    const double second = crossing(curve, ORDERED, BINOMIAL);
+    bool best = true, worst = true;
+
+    for (int i = 0; i < CURVE_POINTS; i++)
+        for (int p = 0; p < POLICIES; p++) {
+            const double margin =
+                3 * hypot(curve->of[i][p].stderr_s, curve->of[i][TREE_DYN].stderr_s);
+
+            best &= curve->of[i][TREE_DYN].mean_s <= curve->of[i][p].mean_s + margin;
+            worst &= curve->of[i][FIBONACCI].mean_s >= curve->of[i][p].mean_s - margin;
+        }
+    cv_figure_claim(
+        result, best, "tree-dyn is the best for every spread",
+        "at CV 1 the next is %.1f %% behind",
+        100 * (curve->of[one][ORDERED].mean_s / curve->of[one][TREE_DYN].mean_s - 1));
+    cv_figure_claim(result, worst, "fibonacci is the worst for every spread",
+                    "%.1f %% over tree-dyn at most",
+                    most_over(curve, FIBONACCI, TREE_DYN, 0, last));
+    cv_figure_claim(result, most_over(curve, BINOMIAL, TREE_DYN, 0, tenth) < 2,
+                    "binomial is close to tree-dyn below a CV of 0.1",
+                    "%.2f %% behind at most",
+                    most_over(curve, BINOMIAL, TREE_DYN, 0, tenth));
+    cv_figure_claim(result, second > 0.25 && second < 0.45,
+                    "ordered-tree-dyn is the second best above a CV of 0.3",
+                    "from %.2f on", second);
+    cv_figure_claim(
+        result,
+        curve->of[third][FIBONACCI].mean_s < 1.05 * curve->of[0][FIBONACCI].mean_s,
+        "fibonacci and ordered-tree-dyn are stable up to a CV of 0.3",
+        "%+.1f %% and %+.1f %% from CV 0.01 to 0.3, tree-dyn %+.1f %%, binomial %+.1f %%",
+        100 * (curve->of[third][FIBONACCI].mean_s / curve->of[0][FIBONACCI].mean_s - 1),
+        100 * (curve->of[third][ORDERED].mean_s / curve->of[0][ORDERED].mean_s - 1),
+        100 * (curve->of[third][TREE_DYN].mean_s / curve->of[0][TREE_DYN].mean_s - 1),
+        100 * (curve->of[third][BINOMIAL].mean_s / curve->of[0][BINOMIAL].mean_s - 1));
+    cv_figure_claim(result, most_over(curve, FIBONACCI, BINOMIAL, one, last) < 2,
+                    "above a CV of 1 both fixed trees take the same time",
+                    "fibonacci is up to %.1f %% behind, %.1f %% at CV 10",
+                    most_over(curve, FIBONACCI, BINOMIAL, one, last),
+                    most_over(curve, FIBONACCI, BINOMIAL, last, last));
+    cv_figure_claim(result, most_over(curve, FIBONACCI, TREE_DYN, last, last) < 6,
+                    "all are equivalent near a CV of 10", "within %.1f %%",
+                    most_over(curve, FIBONACCI, TREE_DYN, last, last));
+}
+
+/* All means; then the best and the worst with ribbons from the tenth to the ninetieth
+ * percentile: four ribbons would cover each other. */
+static void draw_cv(const struct curve *curve, struct cv_figure_result *result)
+{
+    static const struct {
+        const char *title;
+        bool ribbon;
+        double y_from, y_to;
+    } panels[2] = { { "Means", false, 5, 60 },
+                    { "Means, and where 80 % of the runs are", true, 1, 200 } };
+
+    for (int panel = 0; panel < 2; panel++) {
+        struct cv_figure_plot *plot =
+            CV_PLOT_ADD(result, .title = panels[panel].title,
+                        .x_label = "coefficient of variation of the transfers",
+                        .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
+                        .log_y = true, .y_from = panels[panel].y_from,
+                        .y_to = panels[panel].y_to);
+
+        for (int p = 0; p < POLICIES; p++) {
+            struct cv_figure_series *series;
+
+            if (panels[panel].ribbon && p != TREE_DYN && p != FIBONACCI)
+                continue;
+            series = cv_plot_series(result, plot, policies[p], CURVE_POINTS,
+                                    panels[panel].ribbon);
+            for (int i = 0; i < CURVE_POINTS; i++) {
+                series->x[i] = curve->cv[i];
+                series->y[i] = curve->of[i][p].mean_s;
+                if (series->low == NULL)
+                    continue;
+                series->low[i] = curve->of[i][p].q10_s;
+                series->high[i] = curve->of[i][p].q90_s;
+            }
+        }
+    }
+}
+
+static void fill_cv(const struct curve *curve, struct cv_figure_result *result)
+{
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        double *values = cv_figure_row(result, "%.4g", curve->cv[i]);
+
+        for (int p = 0; p < POLICIES; p++) {
+            values[p] = curve->of[i][p].mean_s;
+            values[POLICIES + 3 * p] = curve->of[i][p].stderr_s;
+            values[POLICIES + 3 * p + 1] = curve->of[i][p].q10_s;
+            values[POLICIES + 3 * p + 2] = curve->of[i][p].q90_s;
+        }
+    }
+    draw_cv(curve, result);
+    judge_cv(curve, result);
+}
+
+static void make_cv(struct cv_figure_result *result)
+{
+    const struct cv_figure_job *job = result->job;
+    static const char *const columns[] = { "tree-dyn",
+                                           "binomial",
+                                           "fibonacci",
+                                           "ordered-tree-dyn",
+                                           "tree-dyn se",
+                                           "tree-dyn 10%",
+                                           "tree-dyn 90%",
+                                           "binomial se",
+                                           "binomial 10%",
+                                           "binomial 90%",
+                                           "fibonacci se",
+                                           "fibonacci 10%",
+                                           "fibonacci 90%",
+                                           "ordered-tree-dyn se",
+                                           "ordered-tree-dyn 10%",
+                                           "ordered-tree-dyn 90%" };
+    const uint64_t runs = job->quick ? 2000 : 1000000;
+    struct progress progress = { job, 0, runs * CURVE_POINTS * POLICIES };
+    struct curve *curve = cv_figure_alloc(result, 1, sizeof *curve);
+
+    cv_figure_table(
+        result, "cv", columns, sizeof columns / sizeof *columns,
+        "Mean length of 64 nodes' reductions; standard errors and deciles are in "
+        "the CSV file.");
+    result->nshown = POLICIES;
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        curve->cv[i] = pow(10, -2 + 3.0 * i / (CURVE_POINTS - 1));
+        for (int p = 0; p < POLICIES; p++)
+            simulate_cv(&progress, curve->cv[i], runs, policies[p], &curve->of[i][p]);
+    }
+    fill_cv(curve, result);
+}
+
+const struct cv_figure cv_figure_reduce_cv = {
+    .title = "Length of four reductions against the spread of the transfer costs",
+    .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 3",
+    .says =
+        "tree-dyn is the best and fibonacci the worst for every spread, "
+        "ordered-tree-dyn the second best above a CV of 0.3; above 1 both fixed trees "
+        "take the same time, near 10 all do.",
+    .make = make_cv,
+};
+
+/* --- four reductions with costs of two values --------------------------------------- */
+
+/* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 4, say that
+ * simulations with Bernoulli laws agreed with those with gamma laws, and show none. Here
+ * are both: 64 nodes, free combinations, transfers of mean 1 and the same coefficient of
+ * variation v. A cost of the Bernoulli law is 1 + v^2 with probability 1 / (1 + v^2),
+ * else 0. */
+
+enum { BERNOULLI_POINTS = 7, LAWS = 2 };
+enum { GAMMA, BERNOULLI };
+
+static const double spreads[BERNOULLI_POINTS] = { 0.03, 0.1, 0.3, 0.6, 1, 3, 10 };
+/* Lengths that differ by less count as equal. */
+static const double ALIKE = 0.02;
+
+struct means {
+    double of[LAWS][BERNOULLI_POINTS][POLICIES];
+};
+
+static double simulate_bernoulli(const struct cv_figure_job *job, int distribution,
+                                 double cv, uint64_t runs, const char *policy)
+{
+    char text[80];
+    const struct cleave_reduction reduction = {
+        .nodes = NODES, .transfer = text, .compute = "0", .policy = policy, .seed = 1
+    };
+    const struct cleave_trial trial = { .runs = runs, .threads = job->threads };
+    struct cleave_stats stats;
+
+    if (distribution == GAMMA)
+        snprintf(text, sizeof text, "gamma:1,%.17g", cv);
+    else
+        snprintf(text, sizeof text, "bernoulli:0,%.17g,%.17g", 1 + cv * cv,
+                 1 / (1 + cv * cv));
+    CV_MUST(cleave_simulate_reduce(&reduction, &trial, &stats, err));
+    return stats.mean_s;
+}
+
+/* -1, 0 or 1: the first is shorter, alike, longer. */
+static int compare(const double *of, int a, int b)
+{
+    const double ratio = of[a] / of[b];
+
+    return ratio > 1 + ALIKE ? 1 : ratio < 1 / (1 + ALIKE) ? -1 : 0;
+}
+
+/* Pairs of policies, at all points, whose order differs between the two distributions. */
+static int count_reversed(const struct means *means)
+{
+    int reversed = 0;
+
+    for (int i = 0; i < BERNOULLI_POINTS; i++)
+        for (int a = 0; a < POLICIES; a++)
+            for (int b = a + 1; b < POLICIES; b++)
+                reversed += compare(means->of[GAMMA][i], a, b) *
+                                compare(means->of[BERNOULLI][i], a, b) <
+                            0;
+    return reversed;
+}
+
+static void judge_bernoulli(const struct means *means, struct cv_figure_result *result)
+{
+    const double(*of)[POLICIES] = means->of[BERNOULLI];
+    const int reversed = count_reversed(means);
+    double behind = 0, ahead = 0, last = 0;
+
+    for (int i = 0; i < BERNOULLI_POINTS; i++)
+        for (int p = 1; p < POLICIES; p++) {
+            behind = fmax(behind, of[i][TREE_DYN] / of[i][p] - 1);
+            ahead = fmax(ahead, of[i][p] / of[i][FIBONACCI] - 1);
+        }
+    for (int p = 1; p < POLICIES; p++)
+        last = fmax(last,
+                    of[BERNOULLI_POINTS - 1][p] / of[BERNOULLI_POINTS - 1][TREE_DYN] - 1);
+    cv_figure_claim(result, behind < ALIKE,
+                    "tree-dyn is the best for every spread, or alike",
+                    "%.1f %% behind another at most", 100 * behind);
+    cv_figure_claim(result, ahead < ALIKE,
+                    "fibonacci is the worst for every spread, or alike",
+                    "%.1f %% before another at most", 100 * ahead);
+    cv_figure_claim(result, reversed == 0,
+                    "no two of them change places when the law is another",
+                    "%d of %d pairs do, those within %g %% of each other aside", reversed,
+                    BERNOULLI_POINTS * POLICIES * (POLICIES - 1) / 2, 100 * ALIKE);
+    cv_figure_claim(result, last < 0.06, "all are equivalent near a CV of 10",
+                    "within %.1f %%", 100 * last);
+}
+
+static void draw_bernoulli(const struct means *means, struct cv_figure_result *result)
+{
+    static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
+
+    for (int distribution = 0; distribution < LAWS; distribution++) {
+        struct cv_figure_plot *plot =
+            CV_PLOT_ADD(result, .title = titles[distribution],
+                        .x_label = "coefficient of variation of the transfers",
+                        .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
+                        .log_y = true, .y_from = 5, .y_to = 60);
+
+        for (int p = 0; p < POLICIES; p++) {
+            struct cv_figure_series *series =
+                cv_plot_series(result, plot, policies[p], BERNOULLI_POINTS, false);
+
+            for (int i = 0; i < BERNOULLI_POINTS; i++) {
+                series->x[i] = spreads[i];
+                series->y[i] = means->of[distribution][i][p];
+            }
+        }
+    }
+}
+
+static void fill_bernoulli(const struct means *means, struct cv_figure_result *result)
+{
+    for (int i = 0; i < BERNOULLI_POINTS; i++) {
+        double *values = cv_figure_row(result, "%.4g", spreads[i]);
+
+        for (int distribution = 0; distribution < LAWS; distribution++)
+            memcpy(values + (size_t)distribution * POLICIES, means->of[distribution][i],
+                   sizeof means->of[distribution][i]);
+    }
+    draw_bernoulli(means, result);
+    judge_bernoulli(means, result);
+}
+
+static void make_bernoulli(struct cv_figure_result *result)
+{
+    const struct cv_figure_job *job = result->job;
+    static const char *const columns[] = {
+        "gamma tree-dyn",      "gamma binomial",     "gamma fibonacci",
+        "gamma ordered",       "bernoulli tree-dyn", "bernoulli binomial",
+        "bernoulli fibonacci", "bernoulli ordered",
+    };
+    const uint64_t runs = job->quick ? 2000 : 100000,
+                   all = (uint64_t)LAWS * BERNOULLI_POINTS * POLICIES;
+    struct means *means = cv_figure_alloc(result, 1, sizeof *means);
+    uint64_t done = 0;
+
+    cv_figure_table(result, "cv", columns,
+                    result->nshown = sizeof columns / sizeof *columns,
+                    "Mean length of 64 nodes' reductions, by both laws.");
+    for (int distribution = 0; distribution < LAWS; distribution++)
+        for (int i = 0; i < BERNOULLI_POINTS; i++)
+            for (int p = 0; p < POLICIES; p++) {
+                means->of[distribution][i][p] =
+                    simulate_bernoulli(job, distribution, spreads[i], runs, policies[p]);
+                cv_figure_progress(job, ++done * runs, all * runs);
+            }
+    fill_bernoulli(means, result);
+}
+
+const struct cv_figure cv_figure_reduce_bernoulli = {
+    .title = "The same four reductions with transfers of two values",
+    .source =
+        "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 4",
+    .says = "simulations with Bernoulli laws agree with those with gamma laws: the "
+            "conclusions do not depend much on the law.",
+    .make = make_bernoulli,
+};
+
+/* --- the dynamic reduction with exponential costs ----------------------------------- */
+
+/* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 3: mean and
+ * variance of tree-dyn's length by a Markov chain and by simulation, for transfers of
+ * rate 1 and combinations that are free or have rate 2. */
+
+enum { SIZES = 10 };
+enum {
+    MEAN,
+    SIMULATED,
+    ERROR,
+    PRINTED,
+    VARIANCE,
+    SIMULATED_VARIANCE,
+    BOTH,
+    FRESH,
+    FIXED,
+    COLUMNS
+};
+
+static const uint32_t sizes[SIZES] = { 2, 3, 4, 5, 8, 16, 32, 33, 64, 65 };
+
+struct summary {
+    double mean_off, variance_off; /* in standard errors, parts               */
+    double printed_off;            /* most, in standard errors: even sizes    */
+    double fresh_off, fixed_over;  /* parts; the latter at 64 nodes           */
+};
+
+static void simulate_markov(const struct cv_figure_job *job, uint32_t nodes,
+                            const char *compute, enum cleave_compute_model model,
+                            struct cleave_stats *out)
+{
+    const struct cleave_reduction reduction = { .nodes = nodes,
+                                                .transfer = "exp:1",
+                                                .compute = compute,
+                                                .model = model,
+                                                .policy = "tree-dyn",
+                                                .seed = 1 };
+    const struct cleave_trial trial = { .runs = job->quick ? 10000 : 1000000,
+                                        .threads = job->threads };
+
+    CV_MUST(cleave_simulate_reduce(&reduction, &trial, out, err));
+}
+
+static void one_size(const struct cv_figure_job *job, uint32_t n, double *values,
+                     struct summary *sum)
+{
+    struct cleave_stats stats, fresh, fixed;
+    struct cv_markov markov, both;
+    double harmonic = 0;
+
+    for (uint32_t i = 1; i <= n / 2; i++)
+        harmonic += 1.0 / i;
+    CV_MUST(cv_markov_transfers(n, 1, &markov, err));
+    CV_MUST(cv_markov_both(n, 1, 2, &both, err));
+    simulate_markov(job, n, "0", CLEAVE_COMPUTE_FRESH, &stats);
+    simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FRESH, &fresh);
+    simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FIXED, &fixed);
+    values[MEAN] = markov.mean_s;
+    values[SIMULATED] = stats.mean_s;
+    values[ERROR] = stats.stderr_s;
+    values[VARIANCE] = markov.variance;
+    values[SIMULATED_VARIANCE] = stats.stddev_s * stats.stddev_s;
+    values[BOTH] = both.mean_s;
+    values[FRESH] = fresh.mean_s;
+    values[FIXED] = fixed.mean_s;
+    sum->mean_off =
+        fmax(sum->mean_off, fabs(stats.mean_s - markov.mean_s) / stats.stderr_s);
+    sum->variance_off =
+        fmax(sum->variance_off, fabs(values[SIMULATED_VARIANCE] / markov.variance - 1));
+    sum->fresh_off = fmax(sum->fresh_off, fabs(fresh.mean_s / both.mean_s - 1));
+    if (n == 64)
+        sum->fixed_over = fixed.mean_s / both.mean_s - 1;
+    if (n % 2 == 0) {
+        values[PRINTED] = 2 * harmonic + 2.0 / n;
+        sum->printed_off =
+            fmax(sum->printed_off, fabs(stats.mean_s - values[PRINTED]) / stats.stderr_s);
+    }
+}
+
+static void judge_markov(const struct summary *sum, bool quick,
+                         struct cv_figure_result *result)
+{
+    cv_figure_claim(result, sum->printed_off < 4, "the mean is 2 H(n/2) + 2/n for even n",
+                    "%.0f standard errors off; it is 2 H(n/2) - 2/n: two "
+                    "nodes need one transfer, 1 s, not 3",
+                    sum->printed_off);
+    cv_figure_claim(
+        result, sum->mean_off < 4,
+        "the chain gives the mean (for any n: H(floor(n/2)) + H(floor((n-1)/2)))",
+        "at most %.1f standard errors from %s runs", sum->mean_off,
+        quick ? "10,000" : "1,000,000");
+    cv_figure_claim(result, sum->variance_off < (quick ? 0.1 : 0.01),
+                    "the chain gives the variance",
+                    "at most %.2f %% from that of the runs", 100 * sum->variance_off);
+    cv_figure_claim(result, sum->fixed_over < 0.01,
+                    "the chain also holds with a cost c_i of each node",
+                    "only if every combination draws anew (%.2f %% off at most); "
+                    "with a cost fixed per "
+                    "node 64 nodes take %.1f %% longer",
+                    100 * sum->fresh_off, 100 * sum->fixed_over);
+}
+
+static void draw_markov(struct cv_figure_result *result)
+{
+    static const struct {
+        const char *name;
+        int column;
+        enum cv_line line;
+    } curves[] = {
+        { "free combinations, chain", MEAN, CV_LINE_PLAIN },
+        { "simulated", SIMULATED, CV_LINE_MARKS },
+        { "formula as printed", PRINTED, CV_LINE_MARKED },
+        { "combinations of rate 2, chain", BOTH, CV_LINE_PLAIN },
+        { "drawn anew, simulated", FRESH, CV_LINE_MARKS },
+        { "fixed per node, simulated", FIXED, CV_LINE_MARKED },
+    };
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .x_label = "nodes",
+                    .y_label = "mean length (mean transfer = 1)", .log_x = true,
+                    .x_from = 1.9, .x_to = 70);
+
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+        const struct cv_figure_row *row = result->rows;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, curves[i].name, SIZES, false);
+
+        series->line = curves[i].line;
+        for (int k = 0; k < SIZES; k++, row = row->next) {
+            series->x[k] = sizes[k];
+            series->y[k] = row->values[curves[i].column];
+        }
+    }
+}
+
+static void make_markov(struct cv_figure_result *result)
+{
+    const struct cv_figure_job *job = result->job;
+    static const char *const columns[COLUMNS] = {
+        "mean, chain",   "simulated",  "se",       "printed",  "variance",
+        "simulated var", "both costs", "sim anew", "sim fixed"
+    };
+    struct summary sum = { 0 };
+
+    cv_figure_table(result, "nodes", columns, COLUMNS,
+                    "Transfers are exponential with rate 1; combinations are free in the "
+                    "first six columns and have rate 2 in the last three.");
+    for (int i = 0; i < SIZES; i++) {
+        double *values = cv_figure_row(result, "%u", sizes[i]);
+
+        one_size(job, sizes[i], values, &sum);
+        cv_figure_progress(job, (uint64_t)i + 1, SIZES);
+    }
+    judge_markov(&sum, job->quick, result);
+    draw_markov(result);
+}
+
+const struct cv_figure cv_figure_reduce_markov = {
+    .title = "Mean and variance of tree-dyn with exponential costs",
+    .source =
+        "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 3",
+    .says = "The mean is 2 H(n/2) + 2/n and the variance 2 (1 + 1/4 + ..) + 4/n^2 when "
+            "transfers have rate 1 and combinations are free.",
+    .make = make_markov,
+};

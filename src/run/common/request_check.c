@@ -1,0 +1,194 @@
+/* request_check.c -- which members of a request exclude each other. SPDX-License-Identifier: MIT */
+#include "run/common/request_check.h"
+
+#include <ctype.h>
+#include <string.h>
+#include "base/fail.h"
+
+/* --- exclusions ----------------------------------------------------------------------- */
+
+/* Members of struct cleave_execution, and when they count as given. */
+#define MEMBERS(X)                                                                    \
+    X(OUTPUT_LINES, "output.lines", output.lines)                                     \
+    X(OUTPUT_EARLY, "output.early", output.early)                                     \
+    X(OUTPUT_DIRECT, "output.direct", output.direct)                                  \
+    X(OUTPUT_UNORDERED, "output.unordered", output.unordered)                         \
+    X(OUTPUT_HEADER, "output.header", output.header != NULL)                          \
+    X(OUTPUT_DESCRIPTOR, "output.descriptor", output.descriptor > 0)                  \
+    X(REDUCE, "reduce.command", reduce.command != NULL)                               \
+    X(JOURNAL, "journal.path", journal.path != NULL)                                  \
+    X(RETRIES, "failures.retries", failures.retries > 0)                              \
+    X(ISOLATE, "failures.isolate", failures.isolate)                                  \
+    X(FAILED_INPUTS, "failures.directory", failures.directory != NULL)                \
+    X(TIMEOUT_SHARE, "failures.timeout_share", failures.timeout_share > 0)            \
+    X(PERSISTENT, "command.persistent", persistent)                                   \
+    X(HOSTS, "hosts.list", hosts.count > 0)                                           \
+    X(INPUT_FILES, "input.files", input.count > 0)                                    \
+    X(INPUT_FETCH, "input.fetch", input.fetch != NULL)                                \
+    X(INPUT_SIZE, "input.size", input.size != NULL)                                   \
+    X(INPUT_PAIRS, "input.pairs", input.pairs != NULL)                                \
+    X(INPUT_HEADER, "input.header", input.header)                                     \
+    X(POLICY, "policy.name", policy.name != NULL || request->policy.own != NULL)      \
+    X(BLOCK, "policy.block", policy.block != 0)                                       \
+    X(ITEMS, "items", items.words != NULL)                                            \
+    X(ITEMS_SEVERAL, "items.several", items.max > 1)                                  \
+    X(ITEMS_SINGLE, "items.words",                                                    \
+      items.words != NULL && request->items.max <= 1 && request->items.sizes == NULL) \
+    X(ITEMS_SIZES, "items.sizes", items.sizes != NULL)                                \
+    X(ITEMS_MORE, "items.more", items.more != NULL)                                   \
+    X(ITEMS_ERRORS, "items.errors", items.errors != NULL)                             \
+    X(ITEMS_KEEP, "items.keep", items.keep != NULL)                                   \
+    X(ITEMS_TAG, "items.tag", items.tag != NULL)                                      \
+    X(ITEMS_SENDS, "items.sends", items.sends != NULL)                                \
+    X(ITEMS_RETURNS, "items.returns", items.returns != NULL)
+
+enum member {
+#define X(id, name, given) id,
+    MEMBERS(X)
+#undef X
+};
+
+static const char *const names[] = {
+#define X(id, name, given) name,
+    MEMBERS(X)
+#undef X
+};
+enum { NMEMBERS = sizeof names / sizeof *names };
+
+#define BIT(member) (UINT64_C(1) << (member))
+
+/* Output that was written cannot be taken back. */
+#define DONE_AGAIN                                                                   \
+    (BIT(REDUCE) | BIT(JOURNAL) | BIT(OUTPUT_HEADER) | BIT(RETRIES) | BIT(ISOLATE) | \
+     BIT(PERSISTENT) | BIT(OUTPUT_DIRECT))
+
+/* If `member`, and `with` unless that is 0, are given, `needs` must be, and `excludes` must not. */
+static const struct rule {
+    enum member member;
+    uint64_t with, needs, excludes;
+} rules[] = {
+    { OUTPUT_EARLY, 0, BIT(OUTPUT_DESCRIPTOR),
+      DONE_AGAIN | BIT(ITEMS) | BIT(OUTPUT_LINES) | BIT(OUTPUT_UNORDERED) },
+    { OUTPUT_LINES, 0, BIT(OUTPUT_DESCRIPTOR), BIT(REDUCE) | BIT(JOURNAL) },
+    { OUTPUT_LINES, BIT(ITEMS), 0, BIT(ITEMS_KEEP) },
+    { OUTPUT_DIRECT, 0, BIT(OUTPUT_DESCRIPTOR) | BIT(ITEMS),
+      BIT(REDUCE) | BIT(JOURNAL) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) | BIT(HOSTS) },
+    { TIMEOUT_SHARE, 0, BIT(ITEMS), BIT(HOSTS) },
+    { ITEMS, 0, 0,
+      BIT(PERSISTENT) | BIT(INPUT_FILES) | BIT(INPUT_FETCH) | BIT(INPUT_PAIRS) |
+          BIT(INPUT_HEADER) | BIT(FAILED_INPUTS) },
+    { ITEMS_MORE, 0, 0, BIT(ITEMS_SIZES) | BIT(JOURNAL) },
+    { ITEMS_SIZES, BIT(ITEMS), 0, BIT(BLOCK) },
+    { ITEMS_SEVERAL, BIT(ITEMS), 0,
+      BIT(ITEMS_SIZES) | BIT(ITEMS_ERRORS) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) |
+          BIT(ITEMS_SENDS) | BIT(ITEMS_RETURNS) | BIT(JOURNAL) | BIT(TIMEOUT_SHARE) },
+    { ITEMS_SINGLE, 0, BIT(BLOCK), BIT(POLICY) },
+    { INPUT_SIZE, 0, BIT(INPUT_FETCH), 0 },
+};
+
+static uint64_t given_members(const struct cleave_execution *request)
+{
+    uint64_t given = 0;
+
+#define X(id, name, test) given |= (request->test) ? BIT(id) : 0;
+    MEMBERS(X)
+#undef X
+    return given;
+}
+
+static const char *first_name(uint64_t members)
+{
+    for (unsigned i = 0; i < NMEMBERS; i++)
+        if ((members & BIT(i)) != 0)
+            return names[i];
+    return "";
+}
+
+static enum cleave_status check_rule(const struct rule *rule, uint64_t given,
+                                     struct cleave_error *err)
+{
+    const struct cv_place place = { .field = names[rule->member] };
+
+    if ((given & BIT(rule->member)) == 0 || (given & rule->with) != rule->with)
+        return CLEAVE_OK;
+    if ((rule->needs & ~given) != 0)
+        return cv_fail_at(err, &place, "expected %s as well",
+                          first_name(rule->needs & ~given));
+    if ((rule->excludes & given) != 0)
+        return cv_fail_at(err, &place, "cannot be combined with %s",
+                          first_name(rule->excludes & given));
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_request_check(const struct cleave_execution *request,
+                                    struct cleave_error *err)
+{
+    const struct cv_place several = { .field = "items.several" };
+    const uint64_t given = given_members(request);
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        CV_TRY(check_rule(&rules[i], given, err));
+    /* Lines of chunks are written as they come; items may be done again in any case. */
+    if (request->output.lines && (given & BIT(ITEMS)) == 0)
+        CV_TRY(check_rule(&(struct rule){ OUTPUT_LINES, 0, 0, DONE_AGAIN }, given, err));
+    if ((given & BIT(ITEMS_SINGLE)) != 0 && request->policy.block != 1)
+        return cv_fail_at(err, &(struct cv_place){ .field = "policy.block" },
+                          "expected 1: items are done one at a time");
+    if ((given & BIT(ITEMS_SEVERAL)) != 0 && request->items.several == NULL)
+        return cv_fail_at(err, &several, "expected a function, as items.max is above 1");
+    return CLEAVE_OK;
+}
+
+/* --- open chunks ---------------------------------------------------------------------- */
+
+/* Whether the prefix of a worker gives it a GPU, by the variables of CUDA, ROCm and oneAPI. */
+static bool has_gpu(const char *words)
+{
+    static const char *const shown[] = { "_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=" };
+
+    for (size_t i = 0; words != NULL && i < sizeof shown / sizeof *shown; i++) {
+        const char *found = strstr(words, shown[i]);
+
+        if (found != NULL)
+            return isalnum((unsigned char)found[strlen(shown[i])]) != 0;
+    }
+    return false;
+}
+
+/* Workers without a GPU may be hundreds of times slower than those with one. Open chunks are
+ * sized before this is known, and to correct each of them costs the fast worker a start. */
+static bool has_gpus_and_cores(const struct cleave_execution *request, uint32_t nworkers)
+{
+    const char *const *words = request->workers.prefixes;
+
+    for (uint32_t w = 1; words != NULL && w < nworkers; w++)
+        if (has_gpu(words[w]) != has_gpu(words[0]))
+            return true;
+    return false;
+}
+
+/* A leader gives its pieces to persistent commands. */
+static bool has_leaders(const struct cleave_execution *request)
+{
+    for (size_t i = 0; i < request->hosts.count; i++)
+        if (request->hosts.list[i].leads)
+            return true;
+    return false;
+}
+
+bool cv_request_may_open(const struct cleave_execution *request, uint32_t nworkers,
+                         bool framed)
+{
+    /* A command may read its mates to the end first, and an open chunk has no end yet. A policy of
+     * the caller may know better, but not about hosts. */
+    if (request->input.pairs != NULL &&
+        (request->policy.own == NULL || request->hosts.count > 0))
+        return false;
+    /* A fetched range has an end from the start. */
+    if (request->input.fetch != NULL || has_gpus_and_cores(request, nworkers) ||
+        has_leaders(request))
+        return false;
+    /* The end of a frame can only be written when the chunk is complete. */
+    return !request->persistent && !request->tell_records &&
+           request->items.words == NULL && !framed;
+}

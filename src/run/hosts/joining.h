@@ -1,0 +1,60 @@
+/* joining.h -- two ways to join a run: a socket, and a file of hosts that changes.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_JOINING_H
+#define CV_JOINING_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/fail.h"
+#include "run/common/poller.h"
+
+/* A socket in the file system that only its owner can open: workers from elsewhere come by ssh.
+ * Nothing listens on a network. */
+struct cv_join_port {
+    /* Set before it is opened. */
+    struct cv_poller *poller;                /* borrowed */
+    const char *path;                        /* borrowed */
+    void (*joined)(void *context, int fd);   /* the descriptor is taken */
+    void (*full)(void *context, int reason); /* errno; accepting is tried again soon */
+    void *context;
+
+    int fd; /* owned */
+    dev_t device;
+    ino_t inode; /* of the socket */
+    struct cv_watch watch;
+    struct cv_timer rest; /* until accepting is tried again */
+};
+
+/* A socket that no process listens to is replaced; any other file is an error. */
+enum cleave_status cv_join_port_open(struct cv_join_port *port, struct cleave_error *err);
+/* Removes the socket. Nothing if the poller is NULL. */
+void cv_join_port_close(struct cv_join_port *port);
+/* Connect to the socket, from another process. */
+enum cleave_status cv_join_port_reach(const char *path, int *out,
+                                      struct cleave_error *err);
+
+/* All 0: there is no file. */
+struct cv_file_state {
+    uint64_t device, inode;
+    int64_t size, mtime_ns;
+};
+
+/* A file that is looked at twice a second, which works on every file system. `changed` is called
+ * for a change that has stayed from one look to the next: the file may be being written. */
+struct cv_file_watch {
+    /* Set before it is opened. */
+    struct cv_poller *poller; /* borrowed */
+    const char *path;         /* borrowed */
+    void (*changed)(void *context);
+    void *context;
+
+    struct cv_timer timer;
+    struct cv_file_state told, last; /* reported last, seen last */
+};
+
+enum cleave_status cv_file_watch_open(struct cv_file_watch *watch,
+                                      struct cleave_error *err);
+/* Nothing if the poller is NULL. */
+void cv_file_watch_close(struct cv_file_watch *watch);
+
+#endif

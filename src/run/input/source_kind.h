@@ -1,0 +1,213 @@
+/* source_kind.h -- the three kinds of sources: files, a stream, items. SPDX-License-Identifier: MIT
+ *
+ * source.c implements source.h in terms of struct cv_source_kind. */
+#ifndef CV_SOURCE_KIND_H
+#define CV_SOURCE_KIND_H
+#include "run/input/cut_file.h"
+#include "run/input/source.h"
+
+struct cv_magic;
+struct cv_stream;
+
+/* A range that an earlier run has finished. */
+struct cv_source_known {
+    size_t file;
+    uint64_t begin, end; /* offsets in the file */
+    uint64_t tag;
+    bool judged; /* stream: it has arrived, and */
+    bool broken; /* ... is not whole records    */
+};
+
+/* Offsets are those of a file, or of the stream. `file` is 0 for a stream. */
+struct cv_source_kind {
+    bool known_first; /* known ranges are given out before anything else is taken */
+    void (*free)(struct cv_source *source);
+    /* The file of an address, opened for reading, and the address of its first byte. */
+    enum cleave_status (*locate)(struct cv_source *source, uint64_t address, size_t *file,
+                                 uint64_t *base, struct cleave_error *err);
+    /* The address where a piece that begins at an address must end: end of a file or segment. */
+    uint64_t (*end_at)(const struct cv_source *source, uint64_t address);
+    struct cv_source_span (*span_at)(const struct cv_source *source, uint64_t address);
+    struct cv_input (*input)(const struct cv_source *source, size_t index);
+
+    /* Records. The first boundary at or after `target` in (begin, end], which is before `end`. */
+    enum cleave_status (*cut)(struct cv_source *source, size_t file, uint64_t begin,
+                              uint64_t end, uint64_t target, uint64_t *out,
+                              struct cleave_error *err);
+    enum cleave_status (*find_header)(struct cv_source *source, size_t file,
+                                      uint64_t *out, struct cleave_error *err);
+    /* The text that closes pieces of a framed input with this header: borrowed. */
+    enum cleave_status (*find_tail)(struct cv_source *source, size_t file,
+                                    uint64_t header, const char **out,
+                                    struct cleave_error *err);
+    enum cleave_status (*count)(struct cv_source *source, const struct cv_piece *piece,
+                                uint64_t *first, uint64_t *count,
+                                struct cleave_error *err);
+    enum cleave_status (*find_torn)(struct cv_source *source, bool *out,
+                                    struct cleave_error *note, struct cleave_error *err);
+
+    /* Pieces. Set name, bytes and descriptors of a piece with this body. */
+    enum cleave_status (*fill)(struct cv_source *source, struct cv_range body,
+                               struct cv_piece *piece, struct cleave_error *err);
+    bool (*is_last)(const struct cv_source *source, const struct cv_piece *piece);
+    /* Whether a known range can be judged yet; if so, whether it is whole records, which are then
+     * taken as *piece. */
+    enum cleave_status (*judge)(struct cv_source *source,
+                                const struct cv_source_known *known, bool *ready,
+                                bool *whole, struct cv_piece *piece,
+                                struct cleave_error *err);
+    enum cleave_status (*finish)(struct cv_source *source, const struct cv_piece *piece,
+                                 struct cleave_error *err);
+
+    /* The rest may be NULL. A piece was taken, or put back. */
+    void (*in_use)(struct cv_source *source, const struct cv_piece *piece, bool begins);
+    /* Fewer units that fit one command. */
+    enum cleave_status (*fit)(struct cv_source *source, uint64_t begin, uint64_t *wanted,
+                              struct cleave_error *err);
+    enum cleave_status (*limit)(struct cv_source *source, const struct cv_piece *piece,
+                                struct cleave_error *err);
+    enum cleave_status (*check)(struct cv_source *source, const struct cv_piece *piece,
+                                struct cleave_error *err);
+    const char *(*modified)(struct cv_source *source, const struct cv_piece *piece);
+
+    /* Input that arrives, while the source is `open`. */
+    bool (*has_room)(const struct cv_source *source);
+    int (*poll_fd)(const struct cv_source *source);
+    enum cleave_status (*pump)(struct cv_source *source, struct cleave_error *err);
+    /* Whether the byte at this address is still to arrive and there is room for it. */
+    bool (*arrives)(const struct cv_source *source, uint64_t address);
+};
+
+extern const struct cv_source_kind cv_source_files, cv_source_stream, cv_source_items;
+
+struct cv_source {
+    const struct cv_source_kind *kind;
+    const struct cv_splitter *splitter; /* borrowed */
+    bool header, raw;
+    bool open;                     /* more may arrive                                 */
+    double first_s;                /* when the first bytes of a stream arrived        */
+    double ended_s;                /* when its end arrived                            */
+    uint64_t hold;                 /* bytes to hold while it is open                  */
+    uint64_t max_piece;            /* 0: no limit                                     */
+    uint64_t max_record;           /* 0: no limit                                     */
+    uint64_t total;                /* bytes of all files, or that have arrived        */
+    struct cv_range_set pending;   /* addresses that can be taken             */
+    struct cv_source_known *known; /* owned */
+    size_t nknown, known_capacity;
+    size_t next_known;                  /* to be given out            */
+    struct cv_content_hasher *hasher;   /* owned; NULL until used     */
+    const struct cv_format_guess *like; /* of the first input; NULL   */
+    /* Files and items. */
+    struct cv_source_file *files; /* owned; NULL: a stream          */
+    size_t nfiles;
+    size_t current;              /* the file in use; nfiles: none  */
+    struct cv_source_file *mate; /* owned; NULL without pairs      */
+    struct cv_cut_pairs pairs;
+    struct cv_pair_cut pair_cut; /* the last one asked for         */
+    bool shortened;              /* a file could not be decoded to its end: */
+    uint64_t total_good;         /* addresses before the damage    */
+    struct cleave_error damage;
+    /* A stream. */
+    struct cv_stream *stream; /* owned */
+    size_t next_judged;       /* known range to compare with the stream          */
+    bool foretold, unended;   /* as in struct cv_source_file, if it was a file   */
+    const struct cv_codec *lone;
+    uint64_t foretold_bytes;
+    /* Items. */
+    const struct cleave_items *items; /* borrowed */
+};
+
+/* --- source.c ------------------------------------------------------------------------------- */
+
+/* The first boundary at or after `target`, an offset in the file; at most `end`. The first piece of a
+ * file has more than its header. */
+enum cleave_status cv_source_cut(struct cv_source *source, size_t file, uint64_t begin,
+                                 uint64_t end, uint64_t target, uint64_t *out,
+                                 struct cleave_error *err);
+/* The piece with a body, an offset in a file that is in use. */
+enum cleave_status cv_source_make(struct cv_source *source, size_t file,
+                                  struct cv_range body, struct cv_piece *out,
+                                  struct cleave_error *err);
+/* Take a piece out of the pending ranges. */
+enum cleave_status cv_source_remove(struct cv_source *source,
+                                    const struct cv_piece *piece,
+                                    struct cleave_error *err);
+enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err);
+/* The error of a last record that is incomplete and begins at `offset`. */
+enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
+                                       struct cleave_error *err);
+
+/* --- files (source_files.c) ------------------------------------------------------------------- */
+
+struct cv_source_file {
+    char *name;   /* owned: as given, for messages               */
+    char *path;   /* owned: as in struct cv_input                */
+    char *tail;   /* owned: closes its pieces; NULL: not known   */
+    char *header; /* owned: kept if it is decoded or fetched; NULL */
+    uint64_t device, inode, size;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t base;                   /* address of its first byte */
+    struct cv_decoded_file *decoded; /* owned: has `size` bytes; NULL: not compressed   */
+    struct cv_fetched *fetched;    /* owned: a command writes its ranges; NULL          */
+    uint64_t packed_size;          /* bytes of a file that is decoded                   */
+    const struct cv_magic *around; /* format of a file that is decoded; NULL: as asked  */
+    const struct cv_codec *lone;   /* format of a large file that is one block; NULL    */
+    bool touched; /* ctime has changed, but not size and mtime          */
+    bool touch_reported;
+    bool ignores_index;
+    bool unended;  /* BGZF without EOF block                             */
+    bool foretold; /* decoded once, to learn its size; read as a stream: */
+    uint64_t foretold_bytes;
+    bool borrowed;          /* standard input: never closed                      */
+    int fd;                 /* -1: closed; a file is open while it is in use      */
+    struct cv_cut_file cut; /* while it is open                                   */
+    bool headed;            /* header_end is known                                */
+    uint64_t header_end;
+    uint64_t in_use;              /* bytes taken, neither finished nor put back   */
+    uint64_t edge;                /* the last boundary where a piece begins       */
+    uint64_t counted_to, counted; /* `counted` records are before `counted_to`    */
+};
+
+/* *is_stream: `path` is not a regular file, and nothing was done. */
+enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *path,
+                                       bool *is_stream, struct cleave_error *err);
+enum cleave_status cv_source_file_fetch(struct cv_source_file *file, const char *name,
+                                        const struct cv_source_options *options,
+                                        struct cleave_error *err);
+/* Prepare a compressed file to be read at any offset. If that takes decoding all of it, and `alone`,
+ * it is to be read as a stream instead: *as_stream. */
+enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
+                                         const struct cv_source_options *options,
+                                         bool alone, bool *as_stream,
+                                         struct cleave_error *err);
+void cv_source_file_done(struct cv_source_file *file);
+/* Open it unless it is open; fails if it was changed. */
+enum cleave_status cv_source_file_use(struct cv_source_file *file,
+                                      const struct cv_splitter *splitter,
+                                      struct cleave_error *err);
+/* Begin to cut an open file, which has `size` bytes. */
+void cv_source_file_cut(struct cv_source_file *file, const struct cv_splitter *splitter,
+                        uint64_t size);
+/* Use a file, and close the one before unless a piece of it is in use. */
+enum cleave_status cv_source_use(struct cv_source *source, size_t file,
+                                 struct cleave_error *err);
+
+/* --- FILE.cleave-index (source_index.c) -------------------------------------------------------- */
+
+/* Read it, if there is one. */
+enum cleave_status cv_source_file_index(struct cv_source_file *file,
+                                        struct cleave_error *err);
+/* Write it for a file in use. *slots grows by its boundaries. */
+enum cleave_status cv_source_file_make_index(struct cv_source_file *file, bool force,
+                                             uint64_t *slots, struct cleave_error *err);
+bool cv_source_index_helps(const struct cv_splitter *splitter);
+/* Owned by the caller; NULL: no memory. */
+char *cv_source_index_name(const struct cv_source_file *file);
+
+/* --- streams (source_stream.c) ----------------------------------------------------------------- */
+
+enum cleave_status cv_source_open_stream(struct cv_source *source, const char *path,
+                                         const struct cv_source_options *options,
+                                         struct cleave_error *err);
+
+#endif

@@ -1,0 +1,410 @@
+/* source_open.c -- opening of sources, and checks of files before the first piece is taken.
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/fetch/fetch.h"
+#include "run/input/magic.h"
+#include "run/input/source_kind.h"
+#include "run/split/format_guess.h"
+#include "run/split/split_kind.h"
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+static enum cleave_status open_mate(struct cv_source *source,
+                                    const struct cv_source_options *options,
+                                    struct cleave_error *err)
+{
+    const char *path = options->pairs;
+    struct cv_source_file *first = source->files;
+    const struct cv_place place = { path, 0, 0, NULL };
+    bool is_stream;
+
+    if (source->nfiles != 1)
+        return cv_fail_at(err, &place,
+                          "expected pairs of one regular file and another, got %s",
+                          source->nfiles == 0 ? "a stream" : "several files");
+    if (source->header)
+        return cv_fail_at(err, &place, "expected pairs or a header, got both");
+    if (source->splitter->group != NULL)
+        return cv_fail_at(err, &place,
+                          "expected pairs or records that stay together, got both");
+    source->mate = calloc(1, sizeof *source->mate);
+    if (source->mate == NULL)
+        return cv_fail_memory(err, "an input");
+    CV_TRY(cv_source_file_init(source->mate, path, &is_stream, err));
+    if (is_stream)
+        return cv_fail_at(err, &place, "expected a regular file for pairs, got a stream");
+    CV_TRY(cv_source_file_unpack(source->mate, options, false, &is_stream, err));
+    CV_TRY(cv_source_file_use(first, source->splitter, err));
+    CV_TRY(cv_source_file_use(source->mate, source->splitter, err));
+    source->current = 0;
+    CV_TRY(cv_cut_pairs_init(&source->pairs, &first->cut, &source->mate->cut, err));
+    /* If the first file is empty, no cut would notice records of the second one. */
+    return first->size > 0 ? CLEAVE_OK
+                           : cv_cut_pairs_at(&source->pairs, 0, &source->pair_cut, err);
+}
+
+static enum cleave_status check_fetch(const struct cv_source_options *options,
+                                      size_t ninputs, struct cleave_error *err)
+{
+    CV_TRY(cv_fetch_check(options->fetch, err));
+    if (options->size == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "input.fetch: expected input.size BYTES, or input.size with a "
+                       "command that writes it, as 'curl -sI URL'");
+    if (options->pairs != NULL || options->codec != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "input.fetch: expected neither input.pairs nor input.decode: what "
+                       "is fetched is not decoded, and has no mates");
+    if (ninputs > 1 && cv_fetch_is_number(options->size))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "input.size: expected a command that writes the size of each of "
+                       "several inputs, as 'curl -sI {}', got '%s'",
+                       options->size);
+    return CLEAVE_OK;
+}
+
+/* The only file is to be read as a stream. */
+static void drop_file(struct cv_source *source)
+{
+    source->lone = source->files->lone;
+    source->unended = source->files->unended;
+    source->foretold = source->files->foretold;
+    source->foretold_bytes = source->files->foretold_bytes;
+    cv_source_file_done(source->files);
+    free(source->files);
+    source->files = NULL;
+    source->nfiles = 0;
+}
+
+static enum cleave_status open_files(struct cv_source *source, const char *const *names,
+                                     size_t nnames,
+                                     const struct cv_source_options *options,
+                                     struct cleave_error *err)
+{
+    if (options->fetch != NULL)
+        CV_TRY(check_fetch(options, nnames, err));
+    source->files = calloc(nnames, sizeof *source->files);
+    if (source->files == NULL)
+        return cv_fail_memory(err, "a list of inputs");
+    for (size_t i = 0; i < nnames; i++) {
+        struct cv_source_file *file = &source->files[i];
+        bool is_stream = false;
+
+        source->nfiles = i + 1;
+        if (options->fetch != NULL)
+            CV_TRY(cv_source_file_fetch(file, names[i], options, err));
+        else
+            CV_TRY(cv_source_file_init(file, names[i], &is_stream, err));
+        file->ignores_index = options->no_index;
+        if (!is_stream && options->fetch == NULL)
+            CV_TRY(cv_source_file_unpack(file, options,
+                                         nnames == 1 && options->pairs == NULL,
+                                         &is_stream, err));
+        if (is_stream && nnames > 1)
+            return cv_fail_at(err, &(struct cv_place){ .file = names[i] },
+                              "expected regular files or one stream, got %zu inputs of "
+                              "which this is no regular file: 'cat A B | cleave ...' "
+                              "makes one stream of them",
+                              nnames);
+        if (is_stream) {
+            drop_file(source);
+            return cv_source_open_stream(source, names[i], options, err);
+        }
+        file->base = source->total;
+        source->total += file->size;
+    }
+    source->current = nnames;
+    return cv_range_set_put(&source->pending, 0, source->total, err);
+}
+
+enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
+                                  const struct cv_source_options *options,
+                                  struct cv_source **out, struct cleave_error *err)
+{
+    const char *const standard = options->fetch != NULL ? options->fetch : "-";
+    struct cv_source *source = calloc(1, sizeof *source);
+    enum cleave_status status;
+
+    if (source == NULL)
+        return cv_fail_memory(err, "an input");
+    source->kind = &cv_source_files;
+    source->splitter = options->splitter;
+    source->header = options->header || cv_splitter_frames(options->splitter);
+    source->max_record = options->max_record;
+    source->raw =
+        options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
+    cv_range_set_init(&source->pending);
+    status = open_files(source, npaths > 0 ? paths : &standard, npaths > 0 ? npaths : 1,
+                        options, err);
+    if (status == CLEAVE_OK && options->pairs != NULL)
+        status = open_mate(source, options, err);
+    if (status == CLEAVE_OK)
+        *out = source;
+    else
+        cv_source_free(source);
+    return status;
+}
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+/* A file that is one line is for one worker. Most have a newline in their first bytes. */
+static enum cleave_status look_for_line(struct cv_source *source,
+                                        struct cv_source_file *file,
+                                        struct cleave_error *err)
+{
+    const char *bytes;
+    size_t length;
+
+    if (source->like != NULL || file->size < CV_GUESS_LINE)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_GUESS_LOOK, CV_GUESS_LOOK, &bytes, &length,
+                            err));
+    if (memchr(bytes, '\n', length) != NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_GUESS_LINE, CV_GUESS_LINE, &bytes, &length,
+                            err));
+    source->like = cv_format_guess_endless(bytes, length);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_text(struct cv_source *source,
+                                     struct cv_source_file *file,
+                                     struct cleave_error *err)
+{
+    const struct cv_split_kind *kind = source->splitter->kind;
+    const bool first = file == source->files && file->fetched == NULL;
+    const char *path = file->borrowed ? NULL : file->name;
+    const struct cv_magic *magic;
+    const char *bytes;
+    size_t length;
+    bool undecided;
+
+    if (source->raw || file->size == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK,
+                            first ? CV_GUESS_LOOK : CV_MAGIC_LOOK, &bytes, &length, err));
+    if (first)
+        source->like = cv_format_guess_find(bytes, length);
+    magic =
+        cv_magic_find(bytes, length < CV_MAGIC_LOOK ? length : CV_MAGIC_LOOK, &undecided);
+    if (kind->frames && kind->eats != NULL &&
+        (magic == NULL || !cv_magic_is(magic, kind->eats)))
+        return cv_magic_refuse_as(magic, file->name, path, kind->eats, kind->name, err);
+    if (magic == NULL && first)
+        return look_for_line(source, file, err);
+    if (magic == NULL || cv_magic_is(magic, kind->eats))
+        return CLEAVE_OK;
+    if (file->fetched != NULL && cv_magic_codec(magic) != NULL)
+        return cv_magic_refuse_fetched(magic, file->name, err);
+    return cv_magic_refuse(magic, file->around, file->name, path, err);
+}
+
+/* --- headers ------------------------------------------------------------------------------ */
+
+/* The header of a file, without byte order mark and end of line. */
+struct header {
+    char *bytes; /* owned */
+    size_t begin, end;
+};
+
+/* Bytes of the end of a line, or of the zero byte, at the end of a record. */
+static size_t count_ending(const struct cv_splitter *splitter, const char *bytes,
+                           size_t length)
+{
+    const bool zero = splitter->kind->ends_in_byte && splitter->byte == '\0';
+
+    if (length == 0 || bytes[length - 1] != (zero ? '\0' : '\n'))
+        return 0;
+    return !zero && length > 1 && bytes[length - 2] == '\r' ? 2 : 1;
+}
+
+static enum cleave_status read_header(struct cv_source *source, size_t index,
+                                      struct header *out, struct cleave_error *err)
+{
+    struct cv_source_file *file = &source->files[index];
+    const char *bytes;
+    size_t length;
+    uint64_t end;
+
+    CV_TRY(cv_source_use(source, index, err));
+    CV_TRY(cv_cut_file_header(&file->cut, &end, err));
+    CV_TRY(
+        cv_cut_file_read(&file->cut, 0, (size_t)end, (size_t)end, &bytes, &length, err));
+    *out = (struct header){ malloc((size_t)end), 0, (size_t)end };
+    if (out->bytes == NULL)
+        return cv_fail_memory(err, "a header");
+    memcpy(out->bytes, bytes, (size_t)end);
+    if (out->end >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+        out->begin = 3;
+    out->end -= count_ending(source->splitter, bytes + out->begin, out->end - out->begin);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status compare_headers(const struct cv_source *source, size_t first,
+                                          const struct header *one, size_t second,
+                                          const struct header *two,
+                                          struct cleave_error *err)
+{
+    const size_t length = one->end - one->begin, other = two->end - two->begin;
+    const char *a = one->bytes + one->begin, *b = two->bytes + two->begin;
+    char shown[3][100];
+    size_t line = 0;
+
+    if (other == length && memcmp(a, b, length) == 0)
+        return CLEAVE_OK;
+    for (size_t i = 0; i < length && i < other && a[i] == b[i]; i++)
+        line = a[i] == '\n' ? i + 1 : line; /* the first line that differs */
+    cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
+    cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
+    cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
+             sizeof shown[2]);
+    return cv_fail_at(err, &(struct cv_place){ .file = source->files[second].name },
+                      "expected the header '%s' of %s, got '%s'", shown[0], shown[2],
+                      shown[1]);
+}
+
+/* Outputs are concatenated, so all files must have the same header. */
+static enum cleave_status check_headers(struct cv_source *source,
+                                        struct cleave_error *err)
+{
+    struct header first = { NULL, 0, 0 };
+    size_t of = 0;
+    enum cleave_status status = CLEAVE_OK;
+
+    for (size_t i = 0; i < source->nfiles && status == CLEAVE_OK; i++) {
+        struct header other = { NULL, 0, 0 };
+
+        if (source->files[i].size == 0)
+            continue;
+        status = read_header(source, i, first.bytes == NULL ? &first : &other, err);
+        if (other.bytes == NULL)
+            of = i;
+        else if (status == CLEAVE_OK)
+            status = compare_headers(source, of, &first, i, &other, err);
+        free(other.bytes);
+    }
+    free(first.bytes);
+    return status;
+}
+
+/* --- ends --------------------------------------------------------------------------------- */
+
+static enum cleave_status check_fixed(const struct cv_source_file *file, uint64_t record,
+                                      struct cleave_error *err)
+{
+    if (file->size % record == 0)
+        return CLEAVE_OK;
+    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                      "expected records of %" PRIu64 " bytes, got %" PRIu64
+                      " bytes, which end in a record cut short (fixed:1 cuts anywhere)",
+                      record, file->size);
+}
+
+/* Check the last record, unless that takes reading the whole file. */
+static enum cleave_status check_end(struct cv_source *source, struct cv_source_file *file,
+                                    struct cleave_error *err)
+{
+    uint64_t end;
+
+    if (file->size < 2 || source->splitter->kind->walk == NULL ||
+        source->splitter->kind->needs_pass)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_record_at(&file->cut, file->size - 1, &end, err));
+    return file->cut.torn != UINT64_MAX
+               ? cv_source_fail_torn(file->name, file->cut.torn, err)
+               : CLEAVE_OK;
+}
+
+/* Without an element of the name, the whole input would be one chunk. */
+static enum cleave_status check_elements(struct cv_source *source, size_t index,
+                                         struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = source->splitter;
+    struct cv_source_file *file = &source->files[index];
+    uint64_t header;
+    const char *bytes;
+    size_t length;
+
+    if (!cv_splitter_has_tail(splitter) || file->size == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_header_end(source, index, &header, err));
+    CV_TRY(cv_cut_file_read(&file->cut, 0, splitter->prefix_length + 1, CV_CUT_NEAR,
+                            &bytes, &length, err));
+    if (header > 0 || (length > splitter->prefix_length && bytes[0] == '<' &&
+                       memcmp(bytes + 1, splitter->prefix, splitter->prefix_length) == 0))
+        return CLEAVE_OK;
+    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                      "expected elements of the name '%s', got none", splitter->prefix);
+}
+
+enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = source->splitter;
+
+    if (source->max_record > 0 && splitter->record_bytes > source->max_record)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected records of at most %" PRIu64
+                       " bytes (input.max_record), got %s",
+                       source->max_record, cv_splitter_text(splitter));
+    for (size_t i = 0; i < source->nfiles; i++) {
+        if (splitter->record_bytes > 0)
+            CV_TRY(check_fixed(&source->files[i], splitter->record_bytes, err));
+        CV_TRY(cv_source_use(source, i, err));
+        CV_TRY(check_text(source, &source->files[i], err));
+        CV_TRY(check_elements(source, i, err));
+        CV_TRY(check_end(source, &source->files[i], err));
+    }
+    if (source->mate != NULL) {
+        CV_TRY(check_text(source, source->mate, err));
+        CV_TRY(check_end(source, source->mate, err));
+    }
+    return source->header && source->nfiles > 1 && !cv_splitter_frames(splitter)
+               ? check_headers(source, err)
+               : CLEAVE_OK;
+}
+
+/* --- indexes ---------------------------------------------------------------------------------- */
+
+/* Refuse an index that would replace an input: its name may be a link. */
+static enum cleave_status check_name(const struct cv_source *source, size_t index,
+                                     struct cleave_error *err)
+{
+    char *name = cv_source_index_name(&source->files[index]), shown[200];
+    enum cleave_status status = CLEAVE_OK;
+
+    if (name == NULL)
+        return cv_fail_memory(err, "an index of the input");
+    if (cv_source_has(source, name))
+        status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
+                         cv_shown(name, strlen(name), shown, sizeof shown));
+    free(name);
+    return status;
+}
+
+enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_t *slots,
+                                   struct cleave_error *err)
+{
+    *slots = 0;
+    if (!cv_source_index_helps(source->splitter))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "pieces.index: expected records that are found from the start of a file "
+            "on, as of csv or with input.records; of %s they are found anywhere",
+            source->splitter->kind->name);
+    if (source->nfiles == 0 || source->files[0].borrowed)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "pieces.index: expected files that can be read from any place on, "
+                       "got a stream");
+    for (size_t i = 0; i < source->nfiles; i++)
+        CV_TRY(check_name(source, i, err));
+    for (size_t i = 0; i < source->nfiles; i++) {
+        CV_TRY(cv_source_use(source, i, err));
+        CV_TRY(cv_source_file_make_index(&source->files[i], force, slots, err));
+    }
+    return CLEAVE_OK;
+}

@@ -1,0 +1,478 @@
+/* chunk_orders.c -- begins orders and retries when their workers are free.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/exec_run.h"
+
+#include "base/fail.h"
+#include "run/hosts/hosts.h"
+#include "run/slot/persistent_slot.h"
+
+/* --- desks for workers, and the beginning of a chunk ------------------------------- */
+
+/* Attempts of a worker on a host, and of a local one, which uses the second while an
+ * open chunk waits. */
+enum { ATTEMPTS_AWAY = 3, ATTEMPTS_HERE = 2 };
+
+/* With hosts the master must not block on the reader of the output, and only one
+ * process may write. */
+static bool may_have_hosts(const struct cleave_execution *request)
+{
+    return request->hosts.count > 0 || request->hosts.join_path != NULL ||
+           request->hosts.more != NULL;
+}
+
+static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
+                                 struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_host *host = run->pool.host_of[worker];
+
+    cv_slot_init(slot);
+    slot->poller = run->poller;
+    slot->outputs = run->outputs;
+    slot->command = &run->pool.commands[worker];
+    slot->timeout_s = run->request->failures.timeout_s;
+    cv_chunks_listen(run, slot);
+    slot->worker = worker;
+    slot->items = run->request->items.words != NULL ? &run->request->items : NULL;
+    slot->numbers = run->request->tell_records ? run->queue.source : NULL;
+    slot->by_lines = run->request->output.lines &&
+                     (slot->items != NULL || run->request->output.unordered);
+    if (host == NULL && !run->request->persistent) {
+        slot->base = slot->command;
+        slot->direct = run->request->output.direct ? run->request->output.descriptor : 0;
+        if (slot->by_lines && !may_have_hosts(run->request))
+            slot->lines_to = run->request->output.descriptor;
+    }
+    if (host != NULL)
+        return cv_remote_init(slot, host, worker - host->first, err);
+    if (run->request->persistent)
+        cv_persistent_init(slot);
+    return CLEAVE_OK;
+}
+
+/* Keep the slots of persistent commands that stayed after the last input; false: there
+ * are none. */
+static bool seat_again(struct cv_exec_run *run, uint32_t worker)
+{
+    struct cv_worker_attempts *places = &run->table.items[worker];
+    struct cv_host *host = run->pool.host_of[worker];
+
+    if (!run->stay || places->count == 0 ||
+        cv_remote_host(&places->items[0].slot) != host)
+        return false;
+    for (uint32_t i = 0; i < places->count; i++) {
+        struct cv_slot *slot = &places->items[i].slot;
+
+        slot->outputs = run->outputs;
+        slot->numbers = run->request->tell_records ? run->queue.source : NULL;
+    }
+    return true;
+}
+
+enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
+                                       struct cleave_error *err)
+{
+    struct cv_worker_attempts *places = &run->table.items[worker];
+    const bool away = run->pool.host_of[worker] != NULL;
+
+    if (seat_again(run, worker))
+        return CLEAVE_OK;
+
+    CV_TRY(cv_worker_attempts_set(places, away ? ATTEMPTS_AWAY : ATTEMPTS_HERE, err));
+    places->max = away ? ATTEMPTS_AWAY : 1;
+    for (uint32_t i = 0; i < places->count; i++) {
+        const enum cleave_status status =
+            set_up(run, worker, &places->items[i].slot, err);
+
+        if (status != CLEAVE_OK) {
+            places->count = i + 1; /* the others are not initialized */
+            return status;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static void tell_sent(struct cv_exec_run *run, struct cv_attempt *attempt,
+                      const struct cv_piece *piece)
+{
+    attempt->chunk.reported = CV_REPORTED_SENT;
+    cv_event_queue_push(&run->events, (struct cleave_event){
+                                          .kind = CLEAVE_SENT,
+                                          .worker = attempt->chunk.owner,
+                                          .chunk = attempt->chunk.number,
+                                          .units = (double)(piece->end - piece->begin) });
+}
+
+/* Start the command of a complete piece. A piece that is not sent to a host has arrived. */
+static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                const struct cv_piece *piece, struct cleave_error *err)
+{
+    struct cleave_error why;
+    enum cleave_status status;
+
+    attempt->slot.number = attempt->chunk.number;
+    attempt->runs_s = cv_clock_s();
+    attempt->bound_s = attempt->start_s = attempt->due = 0;
+    if (run->queue.keys != NULL)
+        CV_TRY(
+            cv_item_keys_content(run->queue.keys, piece->begin, &attempt->content, err));
+    attempt->slot.piece = *piece;
+    status = cv_resource_wait_look(run, &attempt->slot, &why);
+    if (status == CLEAVE_OK) {
+        cv_attempt_step(attempt, CV_EVENT_BEGIN);
+        status = cv_slot_start(&attempt->slot, piece, &why);
+        if (status != CLEAVE_OK)
+            cv_attempt_step(attempt, CV_EVENT_NO_START);
+    }
+    if (status != CLEAVE_OK) {
+        if (status == CLEAVE_ERESOURCES && cv_chunk_put_off(run, attempt, &why))
+            return CLEAVE_OK;
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    cv_start_limiter_begun(&run->limiter);
+    if (!cv_slot_is_remote(&attempt->slot) &&
+        attempt->chunk.reported == CV_REPORTED_ORDER)
+        tell_sent(run, attempt, piece);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status chunks_begin(struct cv_exec_run *run,
+                                       struct cv_attempt *attempt, uint32_t owner,
+                                       const struct cv_pending_order *pending,
+                                       const struct cv_piece *piece,
+                                       struct cleave_error *err)
+{
+    attempt->chunk = (struct cv_chunk){ .number = pending->chunk,
+                                        .owner = owner,
+                                        .attempt = 1,
+                                        .began_s = cv_clock_s(),
+                                        .reported = pending->reported };
+    run->queue.running++;
+    if (pending->kind != CV_ORDER_OPEN)
+        return start(run, attempt, piece, err);
+    tell_sent(run, attempt, piece);
+    return cv_open_chunks_begin(run, attempt, pending, piece, err);
+}
+
+static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
+                                             struct cv_attempt *attempt,
+                                             const struct cv_retry *again,
+                                             struct cleave_error *err)
+{
+    attempt->chunk = again->chunk;
+    return start(run, attempt, &again->piece, err);
+}
+
+/* --- what the policy asks for, as soon as it can be begun -------------------------- */
+
+/* Bytes that the order may take; for items, at most what one command can have. */
+static uint64_t most_of(const struct cv_exec_run *run,
+                        const struct cv_pending_order *pending)
+{
+    const uint64_t size = (uint64_t)cv_order_queue_size(&run->queue, pending);
+    const uint64_t max = run->request->items.max;
+
+    return max > 1 && size > max ? max : size;
+}
+
+/* Whether an open chunk may begin with what has arrived of a stream. */
+static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wanted,
+                                         bool *out, struct cleave_error *err)
+{
+    const struct cv_source *source = run->queue.source;
+    const struct cv_incoming input = cv_open_chunks_incoming(run, wanted);
+
+    *out = true;
+    if (!cv_source_flows(source))
+        return CLEAVE_OK;
+    return cv_slow_stream_look(&run->slow, run->poller, &input, out, err);
+}
+
+static enum cleave_status take_piece(struct cv_exec_run *run,
+                                     const struct cv_pending_order *pending,
+                                     enum cv_take *state, struct cv_piece *out,
+                                     struct cleave_error *err)
+{
+    struct cv_source *source = run->queue.source;
+
+    if (pending->kind == CV_ORDER_OPEN && pending->units > 0)
+        return cv_open_chunks_take(run,
+                                   (uint64_t)cv_order_queue_size(&run->queue, pending),
+                                   state, out, err);
+    if (pending->kind == CV_ORDER_ITEM)
+        return cv_source_take_item(source, pending->item, state, out, err);
+    return pending->units > 0
+               ? cv_source_take(source, most_of(run, pending), state, out, err)
+               : CLEAVE_OK;
+}
+
+/* Begin the next order of `owner`. *began is false if the input has not arrived, or if
+ * the command that reads the input cannot be started now. */
+static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
+                                    struct cv_attempt *attempt, bool *began,
+                                    struct cleave_error *err)
+{
+    struct cv_order_queue *queue = &run->queue;
+    struct cv_pending_order pending = *cv_order_queue_next(queue, owner);
+    struct cv_piece piece = cv_source_blank(queue->source);
+    enum cv_take state = CV_TAKE_PIECE;
+    struct cleave_error why;
+    enum cleave_status status;
+
+    *began = true;
+    if (pending.kind == CV_ORDER_OPEN && pending.units > 0)
+        CV_TRY(look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending), began,
+                              err));
+    if (!*began)
+        return CLEAVE_OK;
+    status = take_piece(run, &pending, &state, &piece, &why);
+    if (status == CLEAVE_ERESOURCES &&
+        cv_start_limiter_wait(&run->limiter, run->poller, &why)) {
+        *began = false;
+        return CLEAVE_OK;
+    }
+    if (status != CLEAVE_OK && err != NULL)
+        *err = why;
+    CV_TRY(status);
+    *began = state != CV_TAKE_WAIT;
+    if (state == CV_TAKE_WAIT)
+        return CLEAVE_OK;
+    pending = cv_order_queue_take(queue, owner);
+    if (state == CV_TAKE_PIECE)
+        return chunks_begin(run, attempt, owner, &pending, &piece, err);
+    if (pending.more > 0)
+        cv_order_queue_release(queue, pending.more);
+    cv_order_queue_complete_empty(queue, owner, pending.chunk, pending.reported);
+    return CLEAVE_OK;
+}
+
+static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
+{
+    return cv_order_queue_next(&run->queue, worker) != NULL && !run->halted &&
+           !run->stopping;
+}
+
+/* --- what failed, before all that is new --------------------------------------------------- */
+
+/* Whether a suspect domain has to wait: for others to try what it failed with, or for
+ * its one chunk. */
+static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
+{
+    const struct cv_worker_health *health = &run->pool.health;
+
+    if (cv_worker_health_is_probing(health, domain))
+        for (uint32_t w = domain;
+             w < run->pool.nworkers && cv_worker_pool_domain(&run->pool, w) == domain;
+             w++)
+            if (cv_attempt_table_is_busy(&run->table, w))
+                return true;
+    return cv_worker_health_suspects(health, domain) &&
+           (cv_retry_queue_has_failure_of(&run->agains, domain) ||
+            cv_attempt_table_has_failure_of(&run->table, domain));
+}
+
+/* An attempt for a retry. A worker whose open chunk waits for an order can do it. */
+static struct cv_attempt *find_attempt(const struct cv_exec_run *run, uint32_t worker)
+{
+    return cv_open_chunks_awaits_order(run, worker)
+               ? cv_attempt_table_find_extra(&run->table, worker)
+               : cv_attempt_table_find_free(&run->table, worker);
+}
+
+static enum cleave_status begin_again(struct cv_exec_run *run, uint32_t worker,
+                                      const struct cv_retry *again,
+                                      struct cleave_error *err)
+{
+    struct cv_attempt *attempt = find_attempt(run, worker);
+
+    cv_open_chunks_yield_slot(run, worker);
+    return chunks_begin_again(run, attempt, again, err);
+}
+
+/* Which workers could retry a piece now. */
+static enum cleave_status find_candidates(struct cv_exec_run *run,
+                                          struct cleave_error *err)
+{
+    const bool crowded = cv_start_limiter_is_crowded(&run->limiter);
+    bool folds = false;
+
+    for (uint32_t w = 0; w < run->pool.nworkers; w++) {
+        struct cv_candidate *at = &run->candidates[w];
+        const bool serves = cv_worker_pool_serves(&run->pool, w);
+
+        at->domain = cv_worker_pool_domain(&run->pool, w);
+        at->proven = run->pool.health.items[at->domain].proven;
+        at->suspect = has_to_wait(run, at->domain);
+        at->can =
+            serves && !cv_open_chunks_awaits_order(run, w) ? CV_CAN_LATER : CV_CAN_NOT;
+        if (!serves || find_attempt(run, w) == NULL)
+            continue;
+        CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
+        at->can = folds || (crowded && cv_slot_starts(&find_attempt(run, w)->slot))
+                      ? CV_CAN_LATER
+                      : CV_CAN_NOW;
+    }
+    return CLEAVE_OK;
+}
+
+/* The run ends: put all retries back. */
+static enum cleave_status leave_all(struct cv_exec_run *run, struct cleave_error *err)
+{
+    for (size_t i = 0; i < run->agains.count; i++) {
+        run->queue.running--;
+        CV_TRY(cv_source_put_back(run->queue.source, &run->agains.items[i].piece, err));
+    }
+    run->agains.count = 0;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error *err)
+{
+    if (run->agains.count == 0)
+        return CLEAVE_OK;
+    if (run->halted || run->stopped_by != 0)
+        return leave_all(run, err);
+    CV_TRY(find_candidates(run, err));
+    for (size_t i = 0; i < run->agains.count;) {
+        const size_t w =
+            run->agains.items[i].chunk.runs_alone
+                ? SIZE_MAX
+                : cv_retry_queue_pick_worker(&run->agains.items[i], run->candidates,
+                                             run->pool.nworkers);
+        struct cv_retry again;
+
+        if (w == SIZE_MAX) {
+            i++;
+            continue;
+        }
+        again = cv_retry_queue_take(&run->agains, i);
+        CV_TRY(begin_again(run, (uint32_t)w, &again, err));
+        if (cv_start_limiter_is_crowded(
+                &run->limiter)) /* the retry was deferred, so all others are */
+            CV_TRY(find_candidates(run, err));
+        else if (find_attempt(run, (uint32_t)w) == NULL)
+            run->candidates[w].can = CV_CAN_LATER;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error *err)
+{
+    struct cv_retry_queue *agains = &run->agains;
+    struct cv_retry again;
+    size_t i = 0, w;
+
+    while (i < agains->count && !agains->items[i].chunk.runs_alone)
+        i++;
+    if (i == agains->count || run->queue.running != agains->count ||
+        run->queue.pending > 0 || run->halted || run->stopped_by != 0)
+        return CLEAVE_OK;
+    CV_TRY(find_candidates(run, err));
+    w = cv_retry_queue_pick_worker(&agains->items[i], run->candidates,
+                                   run->pool.nworkers);
+    if (w == SIZE_MAX)
+        return CLEAVE_OK;
+    again = cv_retry_queue_take(agains, i);
+    return begin_again(run, (uint32_t)w, &again, err);
+}
+
+/* --- orders -------------------------------------------------------------------------------- */
+
+/* Begin as many orders of a present worker as possible. */
+static enum cleave_status begin_next(struct cv_exec_run *run, uint32_t worker,
+                                     struct cleave_error *err)
+{
+    struct cv_attempt *attempt;
+    bool began = true, folds, open = true;
+
+    while (began && may_begin(run, worker) &&
+           !has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) &&
+           (attempt = cv_attempt_table_find_free(&run->table, worker)) != NULL) {
+        CV_TRY(cv_result_sink_first(run->results, worker, &folds, err));
+        if (!folds && run->pool.host_of[worker] == NULL)
+            CV_TRY(cv_start_limiter_look(&run->limiter, run->poller,
+                                         cv_slot_starts(&attempt->slot), &open, err));
+        if (folds || !open)
+            return CLEAVE_OK;
+        CV_TRY(begin_one(run, worker, attempt, &began, err));
+        if (began)
+            cv_start_limiter_passed(&run->limiter);
+    }
+    return CLEAVE_OK;
+}
+
+/* Idle workers do the orders of an absent one. `next` is the first worker that was not
+ * tried. */
+static enum cleave_status reassign_orders(struct cv_exec_run *run, uint32_t missing,
+                                          uint32_t *next, struct cleave_error *err)
+{
+    bool began = true, folds;
+
+    while (began && *next < run->pool.nworkers && may_begin(run, missing)) {
+        const uint32_t w = (*next)++;
+
+        if (!cv_worker_pool_serves(&run->pool, w) ||
+            cv_attempt_table_is_busy(&run->table, w) ||
+            cv_order_queue_next(&run->queue, w) != NULL ||
+            has_to_wait(run, cv_worker_pool_domain(&run->pool, w)))
+            continue;
+        CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
+        if (!folds)
+            CV_TRY(begin_one(run, missing, cv_attempt_table_find_free(&run->table, w),
+                             &began, err));
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err)
+{
+    const uint32_t n = run->pool.nworkers;
+    uint32_t next = 0;
+
+    if (run->queue.growing > 0)
+        CV_TRY(cv_open_chunks_grow(run, err));
+    if (cv_start_limiter_is_stuck(&run->limiter))
+        cv_open_chunks_make_room(run);
+    cv_worker_pool_end_backoff(&run->pool);
+    CV_TRY(do_again(run, err));
+    if (run->queue.pending == 0)
+        return CLEAVE_OK;
+    for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0); w < n;
+         w = cv_order_queue_next_worker(&run->queue, w + 1)) {
+        if (cv_worker_pool_serves(&run->pool, w))
+            CV_TRY(begin_next(run, w, err));
+        else if (run->queue.gets_losses && cv_worker_pool_has_any(&run->pool))
+            cv_order_queue_cancel_worker(&run->queue, w);
+    }
+    for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0);
+         !run->queue.gets_losses && w < n;
+         w = cv_order_queue_next_worker(&run->queue, w + 1))
+        if (!cv_worker_pool_serves(&run->pool, w))
+            CV_TRY(reassign_orders(run, w, &next, err));
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
+                                  struct cleave_error *err)
+{
+    CV_TRY(cv_order_queue_order(&run->queue, worker, units, err));
+    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
+                                                     : CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
+                                  struct cleave_error *err)
+{
+    CV_TRY(cv_order_queue_order_item(&run->queue, worker, item, err));
+    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
+                                                     : CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
+                                  struct cleave_error *err)
+{
+    CV_TRY(cv_order_queue_order_open(&run->queue, worker, units, err));
+    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
+                                                     : CLEAVE_OK;
+}
