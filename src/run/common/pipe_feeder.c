@@ -40,21 +40,18 @@ static void look_again(void *context)
         feeder->broke(feeder->context, &err);
 }
 
-static enum cleave_status look_later(struct cv_pipe_feeder *feeder,
-                                     struct cleave_error *err)
+static void look_later(struct cv_pipe_feeder *feeder)
 {
     const double now_s = cv_clock_s();
     double wait_s = feeder->has_begun ? SHORT_S : SHARE * (now_s - feeder->since_s);
 
     wait_s = wait_s < SHORT_S ? SHORT_S : wait_s > LONG_S ? LONG_S : wait_s;
-    return cv_poller_set(feeder->poller, &feeder->looks, now_s + wait_s, look_again,
-                         feeder, err);
+    cv_poller_set(feeder->poller, &feeder->looks, now_s + wait_s, look_again, feeder);
 }
 
 static void page_ready(void *context, unsigned events)
 {
     struct cv_pipe_feeder *feeder = context;
-    struct cleave_error err;
 
     (void)events;
     look_again(feeder);
@@ -62,8 +59,7 @@ static void page_ready(void *context, unsigned events)
         return;
     /* The pipe is neither empty nor full, so a watch would be ready all the time. */
     cv_poller_remove(feeder->poller, &feeder->page);
-    if (look_later(feeder, &err) != CLEAVE_OK)
-        feeder->broke(feeder->context, &err);
+    look_later(feeder);
 }
 
 /* The pipe is full if it is no wider than a page. */
@@ -121,18 +117,17 @@ static enum cleave_status look(struct cv_pipe_feeder *feeder, struct cleave_erro
         }
         CV_TRY(watch_page(feeder, err));
     }
-    if (feeder->has_begun && (!feeder->waits || feeder->page.added))
-        return CLEAVE_OK;
-    return look_later(feeder, err);
+    if (!feeder->has_begun || (feeder->waits && !feeder->page.added))
+        look_later(feeder);
+    return CLEAVE_OK;
 }
 
-enum cleave_status cv_pipe_feeder_monitor(struct cv_pipe_feeder *feeder, double since_s,
-                                          struct cleave_error *err)
+void cv_pipe_feeder_monitor(struct cv_pipe_feeder *feeder, double since_s)
 {
     feeder->since_s = since_s;
     feeder->monitored = true;
     feeder->has_begun = feeder->waits = feeder->shrunk = false;
-    return look_later(feeder, err);
+    look_later(feeder);
 }
 
 enum cleave_status cv_pipe_feeder_await_empty(struct cv_pipe_feeder *feeder,
@@ -302,8 +297,8 @@ static enum cleave_status feed_and_wait(struct cv_pipe_feeder *feeder, bool slep
                              cv_pipe_writer_source(&feeder->writer), CV_READABLE, ready,
                              feeder, err));
     if (sleep_s > 0)
-        CV_TRY(cv_poller_set(feeder->poller, &feeder->nap, feeder->fed_s + sleep_s, woken,
-                             feeder, err));
+        cv_poller_set(feeder->poller, &feeder->nap, feeder->fed_s + sleep_s, woken,
+                      feeder);
     return CLEAVE_OK;
 }
 

@@ -61,8 +61,7 @@ enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
                                        struct cleave_error *err);
 /* Report when the reader, which was started at `since_s`, begins to read. Until then the pipe is
  * looked at from time to time: the beginning is known to 2 % of the time that it took. */
-enum cleave_status cv_pipe_feeder_monitor(struct cv_pipe_feeder *feeder, double since_s,
-                                          struct cleave_error *err);
+void cv_pipe_feeder_monitor(struct cv_pipe_feeder *feeder, double since_s);
 /* No more is written for now: call `empty` once, perhaps before this returns. A pipe reports
  * reads only if it was full. So it is made one page wide: it is full until all was read. */
 enum cleave_status cv_pipe_feeder_await_empty(struct cv_pipe_feeder *feeder,

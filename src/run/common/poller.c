@@ -16,7 +16,6 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/write_all.h"
-#include "base/heap.h"
 #include "run/common/process.h"
 #include "run/common/machine.h"
 #include "run/spawn/starter.h"
@@ -28,8 +27,8 @@ struct cv_poller {
     size_t nwatches;                     /* known to epoll */
     struct cv_watch **always;            /* owned array: watches that are always ready */
     size_t nalways, always_room, cursor; /* cursor: the next one to be called */
-    struct cv_timer **heap;              /* owned; heap[0] is due first */
-    size_t ntimers, capacity;
+    struct cv_timer *timers;             /* borrowed: the first one that is due */
+    size_t ntimers;
     struct epoll_event batch[BATCH]; /* events not handled yet: [at, count) */
     int at, count;
     int looks; /* turns in which late timers were postponed */
@@ -137,7 +136,6 @@ void cv_poller_free(struct cv_poller *poller)
     if (poller->null >= 0)
         close(poller->null);
     close(poller->epoll);
-    free(poller->heap);
     free(poller->always);
     free(poller);
 }
@@ -287,45 +285,74 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
 
 /* --- timers -------------------------------------------------------------------------- */
 
-#define EARLIER(a, b) ((*(a))->due_s < (*(b))->due_s)
-#define PLACED(timer, at) ((timer)->place = (at) + 1)
-CV_HEAP_PLACED(timers, struct cv_timer *, EARLIER, PLACED)
-
-enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
-                                 double due_s, void (*call)(void *context), void *context,
-                                 struct cleave_error *err)
+static struct cv_timer *meld(struct cv_timer *a, struct cv_timer *b)
 {
-    if (timer->place == 0 &&
-        !CV_ROOM(poller->heap, &poller->capacity, poller->ntimers + 1))
-        return cv_fail_memory(err, "a timer");
-    cv_poller_cancel(poller, timer);
-    *timer = (struct cv_timer){ .due_s = due_s, .call = call, .context = context };
-    timers_push(poller->heap, poller->ntimers++, timer);
-    return CLEAVE_OK;
+    struct cv_timer *later;
+
+    if (a == NULL || b == NULL)
+        return a != NULL ? a : b;
+    later = b->due_s < a->due_s ? a : b;
+    a = later == a ? b : a;
+    later->next = a->child;
+    later->link = &a->child;
+    if (later->next != NULL)
+        later->next->link = &later->next;
+    a->child = later;
+    return a;
 }
 
+static void add_timers(struct cv_poller *poller, struct cv_timer *timers)
+{
+    poller->timers = meld(poller->timers, timers);
+    if (poller->timers != NULL)
+        poller->timers->link = &poller->timers;
+}
+
+void cv_poller_set(struct cv_poller *poller, struct cv_timer *timer, double due_s,
+                   void (*call)(void *context), void *context)
+{
+    cv_poller_cancel(poller, timer);
+    *timer = (struct cv_timer){
+        .due_s = due_s, .call = call, .context = context, .is_set = true
+    };
+    poller->ntimers++;
+    add_timers(poller, timer);
+}
+
+/* The children are melded in pairs, then the pairs from the last to the first: O(log n) on
+ * average over all calls. */
 void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
 {
-    const size_t index = timer->place - 1;
-    struct cv_timer *last;
+    struct cv_timer *rest = timer->child, *pairs = NULL, *next;
 
-    if (timer->place == 0)
+    if (!timer->is_set)
         return;
-    timer->place = 0;
-    last = poller->heap[--poller->ntimers];
-    if (last == timer)
-        return;
-    if (index > 0 && EARLIER(&last, &poller->heap[(index - 1) / 2]))
-        timers_push(poller->heap, index, last);
-    else
-        timers_sink(poller->heap, poller->ntimers, index, last);
+    timer->is_set = false;
+    poller->ntimers--;
+    *timer->link = timer->next;
+    if (timer->next != NULL)
+        timer->next->link = timer->link;
+    for (; rest != NULL; rest = next) {
+        struct cv_timer *second = rest->next;
+
+        next = second != NULL ? second->next : NULL;
+        rest = meld(rest, second);
+        rest->next = pairs;
+        pairs = rest;
+    }
+    for (; pairs != NULL; pairs = next) {
+        next = pairs->next;
+        pairs->next = NULL;
+        rest = meld(rest, pairs);
+    }
+    add_timers(poller, rest);
 }
 
 /* Whether to handle events before due timers. */
 static bool looks_first(struct cv_poller *poller, bool interrupted)
 {
     if ((interrupted || poller->count > 0) && poller->looks < LOOKS &&
-        poller->heap[0]->due_s < cv_clock_s() - LATE_S) {
+        poller->timers->due_s < cv_clock_s() - LATE_S) {
         poller->looks++;
         return true;
     }
@@ -340,8 +367,8 @@ static void call_timers(struct cv_poller *poller)
     const double now_s = cv_clock_s();
     size_t max = poller->ntimers;
 
-    while (max-- > 0 && poller->ntimers > 0 && poller->heap[0]->due_s <= now_s) {
-        struct cv_timer *timer = poller->heap[0];
+    while (max-- > 0 && poller->timers != NULL && poller->timers->due_s <= now_s) {
+        struct cv_timer *timer = poller->timers;
 
         cv_poller_cancel(poller, timer);
         timer->call(timer->context);
@@ -474,8 +501,8 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
     for (size_t i = 0; i < poller->nalways; i++)
         if (poller->always[i]->events != 0)
             timeout_s = 0;
-    if (poller->ntimers > 0) {
-        const double left_s = poller->heap[0]->due_s - cv_clock_s();
+    if (poller->timers != NULL) {
+        const double left_s = poller->timers->due_s - cv_clock_s();
 
         if (timeout_s < 0 || left_s < timeout_s)
             timeout_s = left_s > 0 ? left_s : 0;
@@ -499,7 +526,7 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
     if (poller->guard_due_s > 0)
         begin_guard(poller);
     call_watches(poller);
-    if (poller->ntimers > 0 && !looks_first(poller, interrupted))
+    if (poller->timers != NULL && !looks_first(poller, interrupted))
         call_timers(poller);
     return CLEAVE_OK;
 }

@@ -32,9 +32,8 @@ struct cv_start_limiter {
 
 /* Whether a command may start now; `starts`: it needs a new process. If not, the poller wakes up
  * for the next try. */
-enum cleave_status cv_start_limiter_look(struct cv_start_limiter *limiter,
-                                         struct cv_poller *poller, bool starts, bool *out,
-                                         struct cleave_error *err);
+bool cv_start_limiter_look(struct cv_start_limiter *limiter, struct cv_poller *poller,
+                           bool starts);
 /* A command was started. */
 void cv_start_limiter_passed(struct cv_start_limiter *limiter);
 
@@ -89,17 +88,14 @@ struct cv_incoming {
 };
 
 /* Whether a command may start. If not, the poller wakes up for the next try. */
-enum cleave_status cv_slow_stream_look(struct cv_slow_stream *slow,
-                                       struct cv_poller *poller,
-                                       const struct cv_incoming *input, bool *out,
-                                       struct cleave_error *err);
+bool cv_slow_stream_look(struct cv_slow_stream *slow, struct cv_poller *poller,
+                         const struct cv_incoming *input);
 /* How many of the available bytes the command gets: its share, but at least the work of a start
  * and of 20 ms. */
 uint64_t cv_slow_stream_part(const struct cv_incoming *input);
 /* Let the poller wake up at `time_s` at the latest. */
-enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *slow,
-                                       struct cv_poller *poller, double time_s,
-                                       struct cleave_error *err);
+void cv_slow_stream_wake(struct cv_slow_stream *slow, struct cv_poller *poller,
+                         double time_s);
 
 /* The command was given bytes; has read all; has ended, and had read the end of its input at
  * read_s (0: it had not). */

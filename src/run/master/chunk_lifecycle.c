@@ -278,9 +278,11 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
     if (slot->piece.body.begin > 0)
         run->middle_succeeded = true;
     cv_bisect_group_over(attempt->chunk.past.family, true, false);
-    CV_TRY(cv_worker_health_note_success(
-        &run->pool.health, cv_worker_pool_domain(&run->pool, slot->worker),
-        attempt->chunk.past.family == NULL ? &attempt->chunk.past : &unknown, err));
+    cv_worker_health_note_success(&run->pool.health,
+                                  cv_worker_pool_domain(&run->pool, slot->worker),
+                                  attempt->chunk.past.family == NULL
+                                      ? &attempt->chunk.past
+                                      : &unknown);
     return run->results->may_lose
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
@@ -316,7 +318,6 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
 static void limit_all(struct cv_exec_run *run, double seconds)
 {
     double limit_s;
-    struct cleave_error err;
 
     if (!(run->request->failures.timeout_share > 0))
         return;
@@ -324,9 +325,7 @@ static void limit_all(struct cv_exec_run *run, double seconds)
     limit_s = run->request->failures.timeout_share * cv_median_get(&run->taken);
     for (uint32_t w = 0; w < run->table.count; w++)
         for (uint32_t i = 0; i < run->table.items[w].count; i++)
-            if (cv_slot_limit_to(&run->table.items[w].items[i].slot, limit_s, &err) !=
-                CLEAVE_OK)
-                cv_event_queue_fail(&run->events, &err);
+            cv_slot_limit_to(&run->table.items[w].items[i].slot, limit_s);
 }
 
 /* --- the end of a command ------------------------------------------------------------- */

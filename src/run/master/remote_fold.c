@@ -16,8 +16,7 @@ enum { HOST_SHIFT = 40 };
 static const uint64_t MADE = (uint64_t)1 << 63;
 
 static void remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker);
-static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
-                                struct cleave_error *err);
+static void watch(struct cv_remote_fold_orders *orders, double when_s);
 
 enum cleave_status cv_remote_fold_orders_init(struct cv_remote_fold_orders *orders,
                                               const struct cv_worker_pool *pool,
@@ -113,9 +112,6 @@ static void let_give(struct cv_remote_fold_orders *orders,
  * as stuck. */
 static const double LISTEN_S = 1;
 
-static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
-                                struct cleave_error *err);
-
 static double due_s(const struct cv_remote_fold_orders *orders, uint32_t worker)
 {
     return orders->events[worker].headway_s + orders->pool->hosts.terms.silence_s;
@@ -186,7 +182,6 @@ static void look(void *context)
     struct cv_remote_fold_orders *orders = context;
     const struct cv_remote_fold_order *order;
     const double now_s = cv_clock_s();
-    struct cleave_error err;
     double when_s;
     uint32_t who = first_due(orders, &when_s, &order);
 
@@ -195,18 +190,14 @@ static void look(void *context)
         who = first_due(orders, &when_s, &order);
     }
     orders->grace_used = who != CV_FOLD_NOBODY && when_s <= now_s;
-    if (who != CV_FOLD_NOBODY &&
-        watch(orders, orders->grace_used ? now_s + LISTEN_S : when_s, &err) != CLEAVE_OK)
-        cv_host_fail(orders->pool->host_of[who], &err);
+    if (who != CV_FOLD_NOBODY)
+        watch(orders, orders->grace_used ? now_s + LISTEN_S : when_s);
 }
 
-static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
-                                struct cleave_error *err)
+static void watch(struct cv_remote_fold_orders *orders, double when_s)
 {
-    if (orders->timer.place != 0)
-        return CLEAVE_OK;
-    return cv_poller_set(orders->pool->hosts.poller, &orders->timer, when_s, look, orders,
-                         err);
+    if (!orders->timer.is_set)
+        cv_poller_set(orders->pool->hosts.poller, &orders->timer, when_s, look, orders);
 }
 
 /* The worker reports progress: what it has done, and what it waits for. A host without
@@ -298,17 +289,17 @@ enum cleave_status cv_remote_fold_order(struct cv_remote_fold_orders *orders,
     cv_pack_done(&fold);
     if (give.failed || fold.failed)
         return cv_fail_memory(err, "the reduction");
-    return watch(orders, due_s(orders, step->at), err);
+    watch(orders, due_s(orders, step->at));
+    return CLEAVE_OK;
 }
 
-enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
-                                        uint32_t worker, uint64_t id,
-                                        struct cleave_error *err)
+void cv_remote_fold_fetch(struct cv_remote_fold_orders *orders, uint32_t worker,
+                          uint64_t id)
 {
     cv_remote_fold_say(orders, worker, CV_FRAME_FETCH, id);
     remote_fold_got_on(orders, worker);
     orders->fetched = worker;
-    return watch(orders, due_s(orders, worker), err);
+    watch(orders, due_s(orders, worker));
 }
 
 static struct cv_remote_fold_order *take(struct cv_remote_fold_orders *orders,

@@ -77,9 +77,8 @@ enum cleave_status cv_remote_fold_send_ahead(struct cv_remote_fold_orders *order
 /* A new name. */
 uint64_t cv_remote_fold_name(struct cv_remote_fold_orders *orders);
 /* Let the worker send its result to the master. */
-enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
-                                        uint32_t worker, uint64_t id,
-                                        struct cleave_error *err);
+void cv_remote_fold_fetch(struct cv_remote_fold_orders *orders, uint32_t worker,
+                          uint64_t id);
 /* Remove and return the order that makes `id` (NULL: it was cancelled), or any order
  * that the worker takes part in. The caller passes it to one of the two below, or to
  * free(). */

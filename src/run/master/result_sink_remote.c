@@ -160,10 +160,9 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
                                     cv_remote_fold_name(&kept->orders), &part))
             CV_TRY(cv_remote_fold_send_ahead(&kept->orders, &part, err));
     }
-    if (isinf(next_s))
-        return CLEAVE_OK;
-    return cv_poller_set(kept->pool->hosts.poller, &kept->near, next_s, look_again, kept,
-                         err);
+    if (!isinf(next_s))
+        cv_poller_set(kept->pool->hosts.poller, &kept->near, next_s, look_again, kept);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status go_on(struct cv_remote_fold *kept, struct cleave_error *err)
@@ -198,7 +197,8 @@ static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error
                        "the partial results do not cover all of the input");
     CV_TRY(cv_chunk_output_open(kept->outputs, &kept->result, err));
     kept->fetching = true;
-    return cv_remote_fold_fetch(&kept->orders, kept->holder, kept->result_id, err);
+    cv_remote_fold_fetch(&kept->orders, kept->holder, kept->result_id);
+    return CLEAVE_OK;
 }
 
 /* Whether one partial is left and no other will be made. It is fetched while chunks

@@ -517,7 +517,6 @@ static void start_writing(void *context)
 static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *store)
 {
     void (*const call)(void *) = store->call;
-    struct cleave_error ignored; /* the next bytes cause another try */
 
     if (outputs->poller == NULL || outputs->options.lines)
         return;
@@ -525,9 +524,9 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
         store->call = NULL;
         if (call != NULL)
             call(store->caller);
-    } else if (outputs->ripens.place == 0) {
-        (void)cv_poller_set(outputs->poller, &outputs->ripens, store->due_s,
-                            start_writing, outputs, &ignored);
+    } else if (!outputs->ripens.is_set) {
+        cv_poller_set(outputs->poller, &outputs->ripens, store->due_s, start_writing,
+                      outputs);
     }
 }
 

@@ -77,16 +77,12 @@ static void held(void *context)
  * moment. */
 static void check_held(struct cv_slot *slot)
 {
-    struct cleave_error err;
-
     if (!slot->busy || !slot->exited || slot->kills > 0)
         return;
     if (cv_process_failed(&slot->process))
         cv_slot_kill_soon(slot);
-    else if (slot->events->held != NULL &&
-             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
-                           slot, &err) != CLEAVE_OK)
-        cv_slot_broke(slot, &err);
+    else if (slot->events->held != NULL)
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held, slot);
 }
 
 /* --- the input of open pieces -------------------------------------------------------- */
@@ -116,12 +112,12 @@ static void began(void *context)
 }
 
 /* The command has bytes to read from now on. */
-static enum cleave_status begin_monitor(struct cv_slot *slot, struct cleave_error *err)
+static void begin_monitor(struct cv_slot *slot)
 {
-    CV_TRY(cv_slot_limit(slot, err));
+    cv_slot_limit(slot);
     slot->in.began = began;
     slot->in.empty = run_dry;
-    return cv_pipe_feeder_monitor(&slot->in, slot->start_s, err);
+    cv_pipe_feeder_monitor(&slot->in, slot->start_s);
 }
 
 static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
@@ -167,7 +163,7 @@ static enum cleave_status extend_single(struct cv_slot *slot,
     count = cv_slot_parts(slot, parts);
     nmates = cv_slot_mate_parts(slot, mates);
     if (!slot->open.bound) {
-        CV_TRY(begin_monitor(slot, err));
+        begin_monitor(slot);
         cv_ordered_output_offer(slot->store, slot->piece.begin, NULL, NULL);
     }
     slot->open.bound = true;
@@ -212,10 +208,9 @@ static void rest(struct cv_slot *slot)
         cv_chunk_output_size(slot->store) < LARGE ||
         fcntl(slot->out, F_GETPIPE_SZ) < CV_PIPE_WIDE)
         return;
-    if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
-        cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot,
-                      &err) != CLEAVE_OK)
+    if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK)
         cv_slot_broke(slot, &err);
+    cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot);
 }
 
 static void process_ended(void *context, unsigned events);
@@ -233,13 +228,12 @@ static void listen(void *context)
     const enum cleave_status status = cv_process_listen(&slot->process, &err);
 
     /* The end of its output tells as well, or the end of another command frees a descriptor. */
-    if (status == CLEAVE_ERESOURCES && slot->out >= 0 &&
-        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen, slot,
-                      &err) == CLEAVE_OK)
-        return;
-    if (status != CLEAVE_OK ||
-        cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
-                      process_ended, slot, &err) != CLEAVE_OK)
+    if (status == CLEAVE_ERESOURCES && slot->out >= 0)
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen,
+                      slot);
+    else if (status != CLEAVE_OK ||
+             cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
+                           CV_READABLE, process_ended, slot, &err) != CLEAVE_OK)
         cv_slot_broke(slot, &err);
 }
 
@@ -352,15 +346,15 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     else if (slot->open.on) /* a piece grows only while the process lives */
         listen(slot);
     else
-        CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
-                             listen, slot, err));
+        cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S, listen,
+                      slot);
     CV_TRY(cv_pipe_feeder_watch(&slot->in, err));
     CV_TRY(cv_pipe_feeder_watch(&slot->mate, err));
     if (!slot->open.on)
-        return cv_slot_limit(slot, err);
-    if (!slot->open.bound)
+        cv_slot_limit(slot);
+    if (!slot->open.on || !slot->open.bound)
         return CLEAVE_OK;
-    CV_TRY(begin_monitor(slot, err));
+    begin_monitor(slot);
     return slot->in.feeding ? CLEAVE_OK : cv_pipe_feeder_await_empty(&slot->in, err);
 }
 

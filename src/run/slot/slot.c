@@ -354,11 +354,7 @@ static void kill_harder(void *context)
 
 void cv_slot_kill_soon(struct cv_slot *slot)
 {
-    struct cleave_error err;
-
-    if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
-                      slot, &err) != CLEAVE_OK)
-        cv_slot_broke(slot, &err);
+    cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder, slot);
 }
 
 void cv_slot_kill(struct cv_slot *slot)
@@ -387,22 +383,19 @@ static void time_out(void *context)
     cv_slot_kill(slot);
 }
 
-enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
+void cv_slot_limit(struct cv_slot *slot)
 {
-    if (slot->timeout_s <= 0)
-        return CLEAVE_OK;
-    return cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
-                         time_out, slot, err);
+    if (slot->timeout_s > 0)
+        cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
+                      time_out, slot);
 }
 
-enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
-                                    struct cleave_error *err)
+void cv_slot_limit_to(struct cv_slot *slot, double seconds)
 {
     slot->timeout_s = seconds;
     if (!slot->busy || slot->kills > 0 || slot->remote != NULL)
-        return CLEAVE_OK;
-    return cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out,
-                         slot, err);
+        return;
+    cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out, slot);
 }
 
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)

@@ -212,8 +212,7 @@ bool cv_slot_starts(const struct cv_slot *slot);
 /* Let the piece end as `head`, which begins as the piece does. False: more was fed. */
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Set timeout_s, also for the running command; not on other machines. */
-enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
-                                    struct cleave_error *err);
+void cv_slot_limit_to(struct cv_slot *slot, double seconds);
 /* Send SIGTERM and, after a second, SIGKILL. */
 void cv_slot_stop(struct cv_slot *slot);
 /* Let a persistent command end; only if the slot is not busy. False: wait and call it again. */

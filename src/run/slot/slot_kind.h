@@ -55,7 +55,7 @@ void cv_slot_release(struct cv_slot *slot);
 /* Kill the process, if any, release it, and drop its output. */
 void cv_slot_kill_now(struct cv_slot *slot);
 /* Start the time limit now. */
-enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err);
+void cv_slot_limit(struct cv_slot *slot);
 /* Send SIGTERM, SIGKILL, then give up; a second apart. */
 void cv_slot_kill(struct cv_slot *slot);
 /* cv_slot_stop for a command of this machine. */

@@ -113,9 +113,10 @@ static bool put_off(struct cv_worker_fold *fold, const struct cleave_error *why)
 {
     struct cv_worker *worker = fold->worker;
 
-    return cv_start_limiter_wait(&worker->limiter, worker->poller, why) &&
-           cv_poller_set(worker->poller, &fold->again, worker->limiter.room_s, try_again,
-                         fold, NULL) == CLEAVE_OK;
+    if (!cv_start_limiter_wait(&worker->limiter, worker->poller, why))
+        return false;
+    cv_poller_set(worker->poller, &fold->again, worker->limiter.room_s, try_again, fold);
+    return true;
 }
 
 static void start_order(struct cv_worker_fold *fold)
@@ -172,15 +173,10 @@ static void start_next(struct cv_worker_fold *fold)
 /* Send HEADWAY every second while there is something to make or to give. */
 static void set_beat(struct cv_worker_fold *fold)
 {
-    struct cv_worker *worker = fold->worker;
-    struct cleave_error err;
-
-    if (fold->beat.place != 0 || (fold->running == NULL && fold->orders == NULL &&
-                                  fold->partials.for_peers == NULL))
-        return;
-    if (cv_poller_set(worker->poller, &fold->beat, cv_clock_s() + BEAT_S, beat, fold,
-                      &err) != CLEAVE_OK)
-        cv_worker_fail(worker, &err);
+    if (!fold->beat.is_set && (fold->running != NULL || fold->orders != NULL ||
+                               fold->partials.for_peers != NULL))
+        cv_poller_set(fold->worker->poller, &fold->beat, cv_clock_s() + BEAT_S, beat,
+                      fold);
 }
 
 static void beat(void *context)
