@@ -288,14 +288,12 @@ static bool are_alike(const struct cpu *a, const struct cpu *b)
 static int in_order(const void *left, const void *right)
 {
     const struct cpu *a = left, *b = right;
-    const int orders[] = { CV_COMPARE(a->thread, b->thread),
-                           CV_COMPARE(b->capacity, a->capacity),
-                           CV_COMPARE(a->turn, b->turn), CV_COMPARE(a->node, b->node) };
 
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        if (orders[i] != 0)
-            return orders[i];
-    return a->number - b->number;
+    return a->thread != b->thread       ? CV_COMPARE(a->thread, b->thread)
+           : a->capacity != b->capacity ? CV_COMPARE(b->capacity, a->capacity)
+           : a->turn != b->turn         ? CV_COMPARE(a->turn, b->turn)
+           : a->node != b->node         ? CV_COMPARE(a->node, b->node)
+                                        : a->number - b->number;
 }
 
 static void read_cpus(const char *root, const cpu_set_t *usable, struct cpus *cpus)

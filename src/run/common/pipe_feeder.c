@@ -249,8 +249,7 @@ static void ready(void *context, unsigned events)
     (void)events;
     if (feeder->writer.small_write > 0 && !feeder->dry &&
         cv_pipe_writer_unread(&feeder->writer) > 0)
-        feeder->writer.small_write =
-            0; /* this pipe is writable although it is not empty */
+        feeder->writer.small_write = 0; /* the pipe is writable, but not empty */
     turn(feeder, false);
 }
 

@@ -237,7 +237,7 @@ cv_writer_thread_start(struct cv_writer_thread *threaded,
         return CLEAVE_OK;
     CV_TRY(into != NULL ? open_direct(threaded, into, err)
                         : open_own_pipe(threaded, err));
-    error = cv_nosignal_thread_create(&threaded->thread, NULL, run_thread, threaded);
+    error = cv_nosignal_thread_create(&threaded->thread, run_thread, threaded);
     threaded->running = error == 0;
     if (error == 0)
         return CLEAVE_OK;
@@ -615,8 +615,6 @@ static enum cleave_status write_lazy(struct cv_pipe_writer *writer, struct cv_pa
         writer->thread_at += (uint64_t)*got;
     return CLEAVE_OK;
 }
-
-/* --- all parts ----------------------------------------------------------------------- */
 
 /* The size of the next small write; 0: the last one has not been read, UINT64_MAX: no limit. A
  * reader that was fast gets twice as much, because it reads a record that is longer than a small

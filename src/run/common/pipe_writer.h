@@ -94,8 +94,6 @@ static inline double cv_writer_thread_pause_s(double wait_s)
     return wait_s >= 100e-6 && wait_s <= 10e-3 ? wait_s : 0;
 }
 
-/* --- the pipe writer ----------------------------------------------------------------- */
-
 enum { CV_FEED_PARTS = 16 };
 
 enum cv_pipe_writer_state {

@@ -27,7 +27,7 @@ struct cv_poller {
     size_t nwatches;                     /* known to epoll */
     struct cv_watch **always;            /* owned array: watches that are always ready */
     size_t nalways, always_room, cursor; /* cursor: the next one to be called */
-    struct cv_timer *timers;             /* borrowed: the first one that is due */
+    struct cv_timer *timers;             /* borrowed: the first timer */
     size_t ntimers;
     struct epoll_event batch[BATCH]; /* events not handled yet: [at, count) */
     int at, count;
@@ -42,7 +42,7 @@ struct cv_poller {
     void *signal_context;
     struct cv_guard *guard; /* owned unless it is lent; or NULL */
     bool guard_lent;
-    double guard_due_s; /* when the guard is forked; 0: not, or done */
+    struct cv_timer guard_timer; /* until the guard is forked */
     void (*guard_failed)(void *context, const struct cleave_error *err);
     void *guard_context;
     struct cv_starter *starter; /* owned, made on demand; or NULL */
@@ -128,16 +128,26 @@ void cv_poller_free(struct cv_poller *poller)
                 sigaddset(&poller->old_mask, signal);
     }
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
-    if (poller->signals >= 0)
-        close(poller->signals);
+    cv_close(&poller->signals);
     if (!poller->guard_lent)
         cv_guard_free(poller->guard);
     cv_starter_free(poller->starter);
-    if (poller->null >= 0)
-        close(poller->null);
+    cv_close(&poller->null);
     close(poller->epoll);
     free(poller->always);
     free(poller);
+}
+
+static void begin_guard(void *context)
+{
+    const struct cv_poller *poller = context;
+    struct cleave_error err, note;
+
+    if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
+        return;
+    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
+            err.text);
+    poller->guard_failed(poller->guard_context, &note);
 }
 
 enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
@@ -147,9 +157,10 @@ enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
 {
     assert(poller->guard == NULL);
     CV_TRY(cv_guard_new(&poller->guard, err));
-    poller->guard_due_s = cv_clock_s() + GUARD_AFTER_S;
     poller->guard_failed = failed;
     poller->guard_context = context;
+    cv_poller_set(poller, &poller->guard_timer, cv_clock_s() + GUARD_AFTER_S, begin_guard,
+                  poller);
     return CLEAVE_OK;
 }
 
@@ -158,20 +169,6 @@ void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard)
     assert(poller->guard == NULL);
     poller->guard = guard;
     poller->guard_lent = true;
-}
-
-static void begin_guard(struct cv_poller *poller)
-{
-    struct cleave_error err, note;
-
-    if (cv_clock_s() < poller->guard_due_s)
-        return;
-    poller->guard_due_s = 0;
-    if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
-        return;
-    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
-            err.text);
-    poller->guard_failed(poller->guard_context, &note);
 }
 
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
@@ -409,8 +406,7 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
     status = cv_poller_add(poller, &poller->signal_watch, poller->signals, CV_READABLE,
                            read_signals, poller, err);
     if (status != CLEAVE_OK) {
-        close(poller->signals);
-        poller->signals = -1;
+        cv_close(&poller->signals);
         return status;
     }
     poller->nwatches--; /* a signal alone is not a reason to wait */
@@ -447,19 +443,16 @@ static int wait_batch(struct cv_poller *poller, double timeout_s)
     return count;
 }
 
+/* CV_OVER is only for watches of CV_READABLE. */
 static unsigned watch_events(uint32_t events, unsigned request)
 {
-    const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR);
+    const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR), in = (uint32_t)EPOLLIN;
+    const bool over =
+        (events & (end | in)) == (uint32_t)EPOLLHUP && (request & CV_READABLE) != 0;
 
-    /* CV_OVER is only for watches of CV_READABLE. */
-    if (events & end)
-        return CV_READABLE | CV_WRITABLE |
-               ((events & (end | (uint32_t)EPOLLIN)) == (uint32_t)EPOLLHUP &&
-                        (request & CV_READABLE)
-                    ? (unsigned)CV_OVER
-                    : 0U);
-    return (events & (uint32_t)EPOLLIN ? (unsigned)CV_READABLE : 0U) |
-           (events & (uint32_t)EPOLLOUT ? (unsigned)CV_WRITABLE : 0U);
+    return (events & (end | in) ? (unsigned)CV_READABLE : 0U) |
+           (events & (end | (uint32_t)EPOLLOUT) ? (unsigned)CV_WRITABLE : 0U) |
+           (over ? (unsigned)CV_OVER : 0U);
 }
 
 static void call_watches(struct cv_poller *poller)
@@ -509,8 +502,6 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
     } else if (timeout_s < 0 && poller->nwatches == 0) {
         timeout_s = 0;
     }
-    if (poller->guard_due_s > 0 && (timeout_s < 0 || timeout_s > GUARD_AFTER_S))
-        timeout_s = GUARD_AFTER_S;
     if (poller->starter != NULL && poller->null >= 0 && timeout_s != 0)
         timeout_s = get_ahead(poller, timeout_s);
     poller->count = wait_batch(poller, timeout_s);
@@ -523,8 +514,6 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
             return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
                            strerror(error));
     }
-    if (poller->guard_due_s > 0)
-        begin_guard(poller);
     call_watches(poller);
     if (poller->timers != NULL && !looks_first(poller, interrupted))
         call_timers(poller);

@@ -225,8 +225,6 @@ void cv_guard_remove(struct cv_guard *guard, size_t place)
     guard->next = place - 1;
 }
 
-/* --- the end of a process without a pidfd -------------------------------------------- */
-
 struct waiter {
     pid_t pid;
     int done; /* owned: closed when the process has ended */
@@ -259,7 +257,7 @@ static enum cleave_status watch_by_thread(struct cv_process *process,
         *waiter = (struct waiter){ process->pid, pipe.write };
     error = waiter == NULL
                 ? ENOMEM
-                : cv_nosignal_thread_create(&process->waiter, NULL, wait_for, waiter);
+                : cv_nosignal_thread_create(&process->waiter, wait_for, waiter);
     process->has_waiter = error == 0;
     process->pidfd = pipe.read;
     if (error == 0)

@@ -27,11 +27,6 @@ void cv_range_set_done(struct cv_range_set *set)
     cv_range_set_init(set);
 }
 
-uint64_t cv_range_set_total(const struct cv_range_set *set)
-{
-    return set->total;
-}
-
 /* The first node that ends after `offset`, or at it if `touching`. */
 static uint32_t first_ending(const struct cv_range_set *set, uint64_t offset,
                              bool touching)

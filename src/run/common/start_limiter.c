@@ -63,16 +63,10 @@ static void woken(void *context)
         limiter->opens(limiter->context);
 }
 
-static struct cv_start_usage look(const struct cv_start_limiter *limiter)
-{
-    return limiter->look != NULL ? limiter->look(limiter->context)
-                                 : (struct cv_start_usage){ .busy = 0 };
-}
-
 /* A run in which no command runs for a while looks like a hang. */
 static void report_closed(struct cv_start_limiter *limiter, double now_s, const char *why)
 {
-    if (!(limiter->closed_s > 0) || look(limiter).busy > 0)
+    if (!(limiter->closed_s > 0) || limiter->look(limiter->context).busy > 0)
         limiter->closed_s = now_s;
     if (limiter->told || limiter->tell == NULL || now_s - limiter->closed_s < HOPE_S)
         return;
@@ -115,7 +109,7 @@ bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *p
         return false;
     if (!(limiter->crowded_s > 0))
         limiter->crowded_s = now_s;
-    if (look(limiter).busy == 0 && now_s - limiter->crowded_s > HOPE_S)
+    if (limiter->look(limiter->context).busy == 0 && now_s - limiter->crowded_s > HOPE_S)
         return false;
     limiter->room_s = now_s + MOMENT_S;
     cv_poller_set(poller, &limiter->timer, limiter->room_s, woken, limiter);
@@ -134,7 +128,7 @@ bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter)
 {
     return limiter->crowded_s > 0 &&
            cv_clock_s() - limiter->crowded_s >
-               MOMENT_S * (look(limiter).busy > 0 ? MOMENTS : 1);
+               MOMENT_S * (limiter->look(limiter->context).busy > 0 ? MOMENTS : 1);
 }
 
 void cv_start_limiter_begun(struct cv_start_limiter *limiter)
@@ -179,7 +173,7 @@ static bool has_files(const struct cv_start_limiter *limiter, uint32_t busy)
 enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err)
 {
-    const struct cv_start_usage crowd = look(limiter);
+    const struct cv_start_usage crowd = limiter->look(limiter->context);
     const uint32_t others = crowd.busy + crowd.held;
 
     if (!is_narrow(limiter, crowd.workers) || others == 0 || has_files(limiter, others))
@@ -268,8 +262,8 @@ void cv_unread_input_give(struct cv_unread_input *unread, uint64_t bytes, double
     unread->given_s = now_s;
 }
 
-/* A late read means that the command worked on the bytes it had. Of more bytes than it reads at
- * once, all but the last are processed. */
+/* A late read means that the command worked on the bytes it had. If it was given more than it
+ * reads at once, all but the last bytes are processed. */
 void cv_unread_input_read(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                           double now_s)
 {

@@ -24,7 +24,7 @@ struct cv_start_limiter {
     double closed_s;     /* load or memory prevent starts since this time; 0: neither */
     bool told;           /* `tell` was called */
     struct cv_timer timer;
-    struct cv_start_usage (*look)(void *context); /* NULL: no command runs */
+    struct cv_start_usage (*look)(void *context);
     void (*tell)(void *context, const char *why); /* why commands wait; may be NULL */
     void (*opens)(void *context);                 /* try again; may be NULL */
     void *context;

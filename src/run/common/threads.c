@@ -14,15 +14,15 @@
 
 #include "base/fail.h"
 
-int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                              void *(*work)(void *context), void *context)
+int cv_nosignal_thread_create(pthread_t *thread, void *(*work)(void *context),
+                              void *context)
 {
     sigset_t all, before;
     int error;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, attributes, work, context);
+    error = pthread_create(thread, NULL, work, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -125,7 +125,7 @@ static int start_threads(struct cv_ordered_jobs *pool)
         struct worker *worker = &pool->workers[pool->nworkers];
 
         *worker = (struct worker){ .pool = pool, .number = pool->nworkers };
-        error = cv_nosignal_thread_create(&worker->thread, NULL, run, worker);
+        error = cv_nosignal_thread_create(&worker->thread, run, worker);
         pool->nworkers += error == 0 ? 1 : 0;
     }
     return error;

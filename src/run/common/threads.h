@@ -10,8 +10,8 @@
 #include <cleave/error.h>
 
 /* pthread_create for a thread that has all signals blocked. */
-int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                              void *(*work)(void *context), void *context);
+int cv_nosignal_thread_create(pthread_t *thread, void *(*work)(void *context),
+                              void *context);
 
 /* A pool of threads that does jobs and returns them in the order of submission. One thread
  * submits and one takes; one thread may do both if it takes whenever `max` jobs are in flight. A

@@ -214,7 +214,7 @@ enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
     reader->ring = malloc(reader->room);
     error = reader->ring == NULL
                 ? ENOMEM
-                : cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader);
+                : cv_nosignal_thread_create(&reader->reader, read_all, reader);
     reader->reading = error == 0;
     if (error == 0) {
         *out = reader;

@@ -365,8 +365,6 @@ static void drop_last_bytes(struct cv_chunk_output *store, uint64_t bytes)
     block->next = NULL;
 }
 
-/* --- the output of one chunk --------------------------------------------------------- */
-
 enum {
     COPY = 64 * 1024,          /* read and written at a time */
     MOST = 16 << 20,           /* bytes per system call */
@@ -917,8 +915,6 @@ void cv_chunk_output_keep_lines(struct cv_chunk_output *store)
     if (bytes > 0)
         drop_last_bytes(store, bytes);
 }
-
-/* --- as a file ----------------------------------------------------------------------- */
 
 /* Copy the bytes in memory into the hole before the part on disk, the last extent. If nothing is
  * on disk there is no hole: the file has not grown, and the next output begins there. */

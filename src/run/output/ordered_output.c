@@ -420,17 +420,13 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
     return CLEAVE_OK;
 }
 
-bool cv_ordered_output_separate(struct cv_ordered_output *outputs)
-{
-    if (outputs->spills != NULL)
-        return false;
-    outputs->options.separate = true;
-    return true;
-}
-
-void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs)
+bool cv_ordered_output_expect_taking(struct cv_ordered_output *outputs, bool separate)
 {
     outputs->options.files = true;
+    if (separate && outputs->spills != NULL)
+        return false;
+    outputs->options.separate = outputs->options.separate || separate;
+    return true;
 }
 
 void cv_ordered_output_free(struct cv_ordered_output *outputs)
@@ -492,14 +488,10 @@ enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uin
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err)
 {
-    const enum cleave_status status = pump(outputs, max, out);
-
-    if (status != CLEAVE_OK && err != NULL)
-        *err = outputs->failure;
-    return status;
+    return pump(outputs, max, out) == CLEAVE_OK
+               ? CLEAVE_OK
+               : cv_ordered_output_status(outputs, NULL, err);
 }
-
-/* --- with a poller ------------------------------------------------------------------- */
 
 static void turn(struct cv_ordered_output *outputs);
 
@@ -744,8 +736,6 @@ bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
     cv_streamed_output_forget(store->outputs, begin);
     return true;
 }
-
-/* --- state --------------------------------------------------------------------------- */
 
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err)

@@ -104,12 +104,8 @@ struct cv_taken {
 enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
                                           struct cv_taken *out, struct cleave_error *err);
 
-/* Set options.separate. False: outputs share files already. */
-bool cv_ordered_output_separate(struct cv_ordered_output *outputs);
-/* Set options.files. */
-void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs);
-
-/* --- writing ------------------------------------------------------------------------- */
+/* Set options.files and, if `separate`, options.separate. False: outputs share files already. */
+bool cv_ordered_output_expect_taking(struct cv_ordered_output *outputs, bool separate);
 
 /* The output belongs to the input from byte `begin`. With options.lines or options.early, and in
  * order, its complete lines are written as soon as all before it is. Otherwise this does nothing.

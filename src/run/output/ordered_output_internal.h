@@ -71,7 +71,7 @@ enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
 /* Whether all outputs begin with the same line. */
 struct cv_repeated_header {
-    char line[CV_ALIKE]; /* of the first output that is not empty, perhaps cut */
+    char line[CV_ALIKE]; /* first line of the first output that is not empty */
     uint64_t outputs;    /* that are not empty and begin with it */
     bool differ;
 };
@@ -125,8 +125,6 @@ struct cv_output_span {
     uint64_t length;             /* 0: the output has no more bytes */
 };
 
-/* --- chunk_output.c ------------------------------------------------------------------ */
-
 /* Free all outputs with their files and blocks. */
 void cv_chunk_outputs_free(struct cv_ordered_output *outputs);
 /* The bytes from offset `at`, at most `max`, as far as they are contiguous. */
@@ -148,8 +146,6 @@ void cv_chunk_output_find_line(struct cv_chunk_output *store);
 void cv_chunk_output_read_over(struct cv_chunk_output *store);
 /* Remove it from the list of offered outputs. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
-
-/* --- ordered_output.c ---------------------------------------------------------------- */
 
 /* The output at `begin` need not repeat earlier bytes. */
 void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);

@@ -440,8 +440,6 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
     return status;
 }
 
-/* --- the kind ------------------------------------------------------------------------ */
-
 static enum cleave_status start_persistent(struct cv_slot *slot, struct cleave_error *err)
 {
     enum cleave_status status = cv_chunk_output_open(slot->outputs, &slot->store, err);

@@ -425,8 +425,6 @@ enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_par
     return start(slot, parts, count, err);
 }
 
-/* --- the kind ------------------------------------------------------------------------ */
-
 static uint64_t fed_single(const struct cv_slot *slot)
 {
     return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
@@ -495,8 +493,6 @@ void cv_slot_init(struct cv_slot *slot)
     slot->out = -1;
     slot->process.pidfd = -1;
 }
-
-/* --- progress ------------------------------------------------------------------------ */
 
 static double processor_time(const struct cv_slot *slot)
 {

@@ -227,8 +227,6 @@ void cv_slot_free(struct cv_slot *slot);
 /* How the command failed, to follow "the command": "exited with status 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 
-/* --- open pieces --------------------------------------------------------------------- */
-
 /* Start the command on a piece that may grow and may be empty (cv_source_blank). Not for
  * persistent slots. */
 enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
@@ -242,8 +240,6 @@ enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *l
 void cv_slot_close_input(struct cv_slot *slot);
 /* For busy slots of this machine. */
 struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
-
-/* --- outputs by lines, and outputs of items ------------------------------------------- */
 
 enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_error *err);
 /* Write complete lines from the pipe of the command, and the rest at its end. CLEAVE_ECLOSED: the

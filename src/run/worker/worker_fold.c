@@ -414,8 +414,7 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces");
     fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
     CV_TRY(cv_fold_call_prepare(&fold->call, err));
-    cv_ordered_output_expect_taking(worker->outputs);
-    if (cv_fold_takes_files(text) && !cv_ordered_output_separate(worker->outputs))
+    if (!cv_ordered_output_expect_taking(worker->outputs, cv_fold_takes_files(text)))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");
     cv_slot_init(&fold->slot);
