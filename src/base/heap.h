@@ -8,11 +8,7 @@
  *   NAME_sink  put an item at index `at` or below it, given a heap below `at`;
  *   NAME_push  add an item, which makes count + 1;
  *   NAME_pop   remove the first item, which makes count - 1. */
-#define CV_HEAP(name, type, before) CV_HEAP_PLACED(name, type, before, CV_HEAP_UNPLACED)
-#define CV_HEAP_UNPLACED(item, at) ((void)(item))
-
-/* The same for items that know their index: placed(item, at) is called when one is stored. */
-#define CV_HEAP_PLACED(name, type, before, placed)                                       \
+#define CV_HEAP(name, type, before)                                                      \
     __attribute__((unused)) static void name##_sink(type *heap, size_t count, size_t at, \
                                                     type item)                           \
     {                                                                                    \
@@ -21,9 +17,9 @@
                 child++;                                                                 \
             if (!before(&heap[child], &item))                                            \
                 break;                                                                   \
-            placed(heap[at] = heap[child], at);                                          \
+            heap[at] = heap[child];                                                      \
         }                                                                                \
-        placed(heap[at] = item, at);                                                     \
+        heap[at] = item;                                                                 \
     }                                                                                    \
                                                                                          \
     __attribute__((unused)) static void name##_push(type *heap, size_t count, type item) \
@@ -31,8 +27,8 @@
         size_t at = count;                                                               \
                                                                                          \
         for (; at > 0 && before(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2)          \
-            placed(heap[at] = heap[(at - 1) / 2], at);                                   \
-        placed(heap[at] = item, at);                                                     \
+            heap[at] = heap[(at - 1) / 2];                                               \
+        heap[at] = item;                                                                 \
     }                                                                                    \
                                                                                          \
     __attribute__((unused)) static type name##_pop(type *heap, size_t count)             \

@@ -93,9 +93,9 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
 
 void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
 {
-    if (timer->place == 0)
+    if (!timer->is_set)
         return;
-    timer->place = 0;
+    timer->is_set = false;
     for (size_t i = 0; i < poller->ntimers; i++)
         if (poller->timers[i] == timer) {
             memmove(&poller->timers[i], &poller->timers[i + 1],
@@ -105,17 +105,15 @@ void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
 }
 
 /* Those of one instant are called in the order they were set. */
-enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
-                                 double due_s, void (*call)(void *context), void *context,
-                                 struct cleave_error *err)
+void cv_poller_set(struct cv_poller *poller, struct cv_timer *timer, double due_s,
+                   void (*call)(void *context), void *context)
 {
-    (void)err;
     cv_poller_cancel(poller, timer);
     assert_true(poller->ntimers < 4096);
-    *timer =
-        (struct cv_timer){ .due_s = due_s, .call = call, .context = context, .place = 1 };
+    *timer = (struct cv_timer){
+        .due_s = due_s, .call = call, .context = context, .is_set = true
+    };
     poller->timers[poller->ntimers++] = timer;
-    return CLEAVE_OK;
 }
 
 static void hang_up(void *context)
@@ -131,11 +129,11 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
 {
     (void)signals;
     (void)count;
+    (void)err;
     world.signalled = call;
     world.signal_context = context;
     for (uint32_t i = 0; i < world.nhangups; i++)
-        CV_TRY(cv_poller_set(poller, &world.hangups[i], world.hangups_s[i], hang_up, NULL,
-                             err));
+        cv_poller_set(poller, &world.hangups[i], world.hangups_s[i], hang_up, NULL);
     return CLEAVE_OK;
 }
 

@@ -156,7 +156,7 @@ static void die(void *context)
         return;
     }
     cv_poller_set(world.poller, &machine->dies, world.now_s + machine->link->silence_s,
-                  break_link, machine, NULL);
+                  break_link, machine);
 }
 
 /* --- frames ------------------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ static void post(struct machine *machine, bool to_master,
     *free_s =
         fmax(*free_s, world.now_s) + (double)(length + 48) / machine->script.link_Bps;
     cv_poller_set(world.poller, &mail->timer, *free_s + machine->script.link_s + extra_s,
-                  deliver, mail, NULL);
+                  deliver, mail);
 }
 
 /* Of a frame that workers send about pieces. */

@@ -83,7 +83,7 @@ enum cleave_status cv_process_start(struct cv_process *process,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
+enum cleave_status cv_command_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err)
 {
     (void)command;

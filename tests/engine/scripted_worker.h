@@ -112,7 +112,7 @@ static void speak(void *context)
                                            .value = task->lined },
                    (size_t)(end + 1 - task->bytes) - task->lined);
     cv_poller_set(world.poller, &machine->speaks[seat->seat],
-                  world.now_s + machine->script.speaks_s, speak, context, NULL);
+                  world.now_s + machine->script.speaks_s, speak, context);
 }
 
 /* The timer of an open piece: its command begins to read, or waits for more. False: it has
@@ -130,7 +130,7 @@ static bool wait_for_more(struct machine *machine, struct task *task)
         if (machine->failed < machine->script.fails)
             return false;
         cv_poller_set(world.poller, &machine->works[task->seat], task->end_s, work_ends,
-                      &seats[machine - machines][task->seat], NULL);
+                      &seats[machine - machines][task->seat]);
         return true;
     }
     if (task->complete || holds(task, world_poison))
@@ -178,7 +178,7 @@ static void read_on(struct machine *machine, struct task *task, size_t length)
     task->end_s = fmax(task->end_s, from_s) + (double)length / machine->script.speed_Bps;
     cv_poller_set(world.poller, &machine->works[task->seat],
                   task->begun ? task->end_s : from_s, work_ends,
-                  &seats[machine - machines][task->seat], NULL);
+                  &seats[machine - machines][task->seat]);
 }
 
 /* Pieces that are there and were not begun. */
@@ -227,7 +227,7 @@ static void speak_soon(struct machine *machine, uint32_t seat)
     if (machine->script.speaks_s > 0)
         cv_poller_set(world.poller, &machine->speaks[seat],
                       world.now_s + machine->script.speaks_s, speak,
-                      &seats[machine - machines][seat], NULL);
+                      &seats[machine - machines][seat]);
 }
 
 static void work_next(struct machine *machine, uint32_t seat)
@@ -255,7 +255,7 @@ static void work_next(struct machine *machine, uint32_t seat)
     task->end_s = world.now_s + machine->script.latency_s +
                   (double)task->length / machine->script.speed_Bps;
     cv_poller_set(world.poller, &machine->works[seat], task->end_s, work_ends,
-                  &seats[machine - machines][seat], NULL);
+                  &seats[machine - machines][seat]);
 }
 
 static struct task *find_task(struct machine *machine, const struct cv_frame_head *head)
@@ -358,7 +358,7 @@ static void cut(struct machine *machine, struct task *task,
         task->length = (size_t)head->value;
         if (task->running && (!task->open || task->begun))
             cv_poller_set(world.poller, &machine->works[task->seat], task->end_s,
-                          work_ends, &seats[machine - machines][task->seat], NULL);
+                          work_ends, &seats[machine - machines][task->seat]);
     }
     say(machine,
         (struct cv_frame_head){ .type = CV_FRAME_CUT_DONE,

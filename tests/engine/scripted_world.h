@@ -44,20 +44,20 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     machine->silent = machine->noticed = false;
     if (script->noticed_s > 0)
         cv_poller_set(world.poller, &machine->notice, world.now_s + script->noticed_s,
-                      give_notice, machine, NULL);
+                      give_notice, machine);
     machine->free_s[0] = machine->free_s[1] = 0;
     link->broken = false;
     link->in = link->out = 1000;
     if (chance(machine) < script->early || machine->made <= script->earlies)
         cv_poller_set(world.poller, &machine->dies,
                       world.now_s + 2.5 * script->link_s * chance(machine), break_link,
-                      machine, NULL);
+                      machine);
     else if (script->lives_s > 0 &&
              (script->deaths == 0 || machine->made <= script->deaths))
         cv_poller_set(world.poller, &machine->dies,
                       world.now_s + 4 * script->link_s -
                           script->lives_s * log(1 - chance(machine)),
-                      die, machine, NULL);
+                      die, machine);
     return CLEAVE_OK;
 }
 
@@ -134,8 +134,8 @@ void cv_link_wake(struct cv_link *link)
 {
     struct machine *machine = machine_of(link);
 
-    if (machine->open && machine->link == link && machine->pumps.place == 0)
-        cv_poller_set(world.poller, &machine->pumps, world.now_s, pump, machine, NULL);
+    if (machine->open && machine->link == link && !machine->pumps.is_set)
+        cv_poller_set(world.poller, &machine->pumps, world.now_s, pump, machine);
 }
 
 /* --- a new one ---------------------------------------------------------------------------- */

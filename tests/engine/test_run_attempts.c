@@ -83,8 +83,7 @@ static void tick(void *context);
 
 static void plan_tick(struct cv_slot *slot, double seconds)
 {
-    assert_ok(cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + seconds, tick, slot,
-                            &err));
+    cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + seconds, tick, slot);
 }
 
 static double soon_s(void)

@@ -156,8 +156,8 @@ static void stop_late(void *context)
     struct slot *slot = context;
 
     cv_process_signal(&slot->process, SIGTERM);
-    must(cv_poller_set(slot->run->poller, &slot->deadline, cv_clock_s() + 0.05, kill_late,
-                       slot, &err));
+    cv_poller_set(slot->run->poller, &slot->deadline, cv_clock_s() + 0.05, kill_late,
+                  slot);
 }
 
 static void begin_chunk(struct slot *slot)
@@ -192,8 +192,8 @@ static void begin_chunk(struct slot *slot)
     must(cv_poller_add(run->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                        see_end, slot, &err));
     if (run->timeout_s > 0)
-        must(cv_poller_set(run->poller, &slot->deadline, cv_clock_s() + run->timeout_s,
-                           stop_late, slot, &err));
+        cv_poller_set(run->poller, &slot->deadline, cv_clock_s() + run->timeout_s,
+                      stop_late, slot);
 }
 
 static bool is_busy(const struct run *run)

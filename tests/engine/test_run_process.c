@@ -192,7 +192,7 @@ static void a_command_that_is_not_there_is_named(void **state)
         assert_true(cv_process_failed(&process));
         assert_true(cv_process_reap(&process));
         assert_int_equal(process.start_error, ENOENT);
-        cv_process_fail_start(&command, process.start_error, &error);
+        cv_command_fail_start(&command, process.start_error, &error);
     }
     assert_string_equal(error.text, text);
     assert_int_equal(process.pid, 0);

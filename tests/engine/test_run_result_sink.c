@@ -29,12 +29,19 @@ struct world {
     struct cv_result_sink *results;
 };
 
+static struct cv_start_usage nothing_runs(void *context)
+{
+    (void)context;
+    return (struct cv_start_usage){ .busy = 0 };
+}
+
 /* The outlet that does this with outputs; NULL: nothing. */
 static void open_world(struct world *world, const char *reduce)
 {
     char path[] = "/tmp/cleave-outlet-XXXXXX";
 
-    *world = (struct world){ .request = { .reduce.command = reduce } };
+    *world = (struct world){ .request = { .reduce.command = reduce },
+                             .limiter.look = nothing_runs };
     world->sink = mkstemp(path);
     assert_true(world->sink >= 0);
     unlink(path);

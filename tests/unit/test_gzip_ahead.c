@@ -235,7 +235,7 @@ static unsigned decode_into(struct gzip_made *made, int fd, size_t step)
         cv_handoff_buffer_lend(options.buffer, made->bytes + made->length, step);
         assert_int_equal(cv_decoder_next(decoder, &got, &length, NULL), CLEAVE_OK);
         in_place +=
-            length > 0 && got == cv_handoff_buffer_room(options.buffer, &room) ? 1 : 0;
+            length > 0 && got == cv_handoff_buffer_place(options.buffer, 0, 1) ? 1 : 0;
         for (size_t at = 0; at < length; at += room) {
             room = length - at < step ? length - at : step;
             cv_handoff_buffer_lend(options.buffer, made->bytes + made->length, step);

@@ -156,19 +156,14 @@ struct writer {
 static size_t write_some(struct writer *writer, size_t at, size_t some, bool in_place)
 {
     uint8_t bytes[3 * ROOM], *to = bytes;
-    size_t room = some;
 
-    if (in_place) {
-        to = cv_handoff_buffer_room(writer->buffer, &room);
-        writer->wanted = to != NULL;
-        some = some < room ? some : room;
-    }
-    for (size_t i = 0; writer->wanted && i < some; i++)
+    if (in_place)
+        to = cv_handoff_buffer_place(writer->buffer, 0, some);
+    if (to == NULL) /* not lent */
+        to = bytes;
+    for (size_t i = 0; i < some; i++)
         to[i] = byte_at(at + i);
-    if (!in_place)
-        writer->wanted = cv_handoff_buffer_write(writer->buffer, bytes, some);
-    else if (writer->wanted)
-        cv_handoff_buffer_put(writer->buffer, some);
+    writer->wanted = cv_handoff_buffer_write(writer->buffer, to, some);
     return some;
 }
 

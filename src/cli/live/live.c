@@ -520,7 +520,7 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
     if (http->bell < 0)
         error = errno;
     if (error == 0)
-        error = cv_nosignal_thread_create(&http->thread, NULL, serve, http);
+        error = cv_nosignal_thread_create(&http->thread, serve, http);
     if (error == 0) {
         *out = http;
         return CLEAVE_OK;

@@ -419,7 +419,7 @@ static enum cleave_status open_bridge(const struct cv_mpi_words *own,
     cv_arena_init(&bridge->arena);
     pthread_mutex_init(&bridge->lock, NULL);
     pthread_cond_init(&bridge->changed, NULL);
-    code = cv_nosignal_thread_create(&bridge->thread, NULL, run, bridge);
+    code = cv_nosignal_thread_create(&bridge->thread, run, bridge);
     if (code != 0) {
         free_bridge(bridge);
         return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));

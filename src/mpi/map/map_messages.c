@@ -241,7 +241,7 @@ enum cleave_status cv_map_tasks_new(bool threaded, struct cv_map_tasks **out,
     pthread_cond_init(&tasks->ended, &clock);
     pthread_condattr_destroy(&clock);
     if (threaded)
-        code = cv_nosignal_thread_create(&tasks->thread, NULL, work, tasks);
+        code = cv_nosignal_thread_create(&tasks->thread, work, tasks);
     if (code != 0) {
         tasks->threaded = false;
         cv_map_tasks_free(tasks);

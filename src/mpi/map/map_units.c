@@ -25,7 +25,7 @@ enum cleave_status cv_map_units_check(const struct cv_range_set *units, uint64_t
     if (cv_range_set_find(units, 0, &range) && range.begin == 0) {
         begin = range.end;
         end = cv_range_set_find(units, begin, &range) ? range.begin : all;
-    } else if (cv_range_set_total(units) > 0) {
+    } else if (units->total > 0) {
         end = range.begin;
     }
     if (begin > all)

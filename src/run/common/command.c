@@ -25,16 +25,16 @@ enum {
     NEAR_LEAST = 3,  /* letters of a name for which similar names are searched */
     LINE_MOST = 256, /* bytes of a script that the kernel reads */
     NAME_ROOM = 256,
-    WHY_ROOM = 640,
+    ADVICE_ROOM = 640,
 };
 
 static enum cleave_status cannot_run(const char *name, const char *why,
-                                     struct cleave_error *err)
+                                     const char *advice, struct cleave_error *err)
 {
     char shown[NAME_ROOM];
 
-    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s%s",
+                   cv_shown(name, strlen(name), shown, sizeof shown), why, advice);
 }
 
 /* Swapped letters, which differ in two places, are the most likely mistake. */
@@ -96,45 +96,6 @@ static bool is_function(const char *name)
     return length > 0 && (size_t)length < sizeof variable && getenv(variable) != NULL;
 }
 
-enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
-{
-    static const char *const words[] = { "alias",  "cd",     "eval",  "exec",
-                                         "export", "read",   "set",   "source",
-                                         "type",   "ulimit", "umask", "unset" };
-    static const char *const aliases[] = { "l", "la", "ll" };
-    char why[WHY_ROOM] = "not found in PATH", shown[NAME_ROOM], near[NAME_ROOM];
-    const size_t used = strlen(why), room = sizeof why - used;
-    struct stat info;
-
-    if (err == NULL) /* no message is wanted */
-        return CLEAVE_EINPUT;
-    if (strchr(name, '/') != NULL) /* PATH does not apply */
-        return cv_cannot_start(name, name, access(name, X_OK) != 0 ? errno : ENOEXEC,
-                               err);
-    cv_shown(name, strlen(name), shown, sizeof shown);
-    if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
-        snprintf(why + used, room,
-                 "; it is a folder. If it is the input: input.files %s input.recursive",
-                 shown);
-    else if (access(name, X_OK) == 0)
-        snprintf(why + used, room, "; the one in this folder is ./%s", shown);
-    else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
-        snprintf(why + used, room, "; it is a word of the shell: sh -c '%s ...'", name);
-    else if (strchr(name, '=') != NULL)
-        snprintf(why + used, room, "; to set a variable: env %s COMMAND", shown);
-    else if (is_function(name))
-        snprintf(why + used, room,
-                 "; it is a function of bash, which knows it: bash -c '%s \"$@\"' %s",
-                 shown, shown);
-    else if (cv_is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
-        snprintf(why + used, room,
-                 "; if it is an alias of your shell, type what it stands for");
-    else if (find_near(name, near))
-        snprintf(why + used, room, "; did you mean '%s'?",
-                 cv_shown(near, strlen(near), shown, sizeof shown));
-    return cannot_run(name, why, err);
-}
-
 /* The first line of a file, possibly cut; "" if it cannot be read. */
 static void read_line(const char *path, char line[LINE_MOST])
 {
@@ -156,7 +117,7 @@ static bool is_elf(const char *path)
 }
 
 /* The file exists, but its interpreter or loader does not. */
-static void explain_absent(const char *name, const char *path, char *why, size_t room)
+static void explain_absent(const char *name, const char *path, char out[ADVICE_ROOM])
 {
     char line[LINE_MOST], shown[NAME_ROOM];
     const char *word = line + 2;
@@ -166,44 +127,96 @@ static void explain_absent(const char *name, const char *path, char *why, size_t
     word += strspn(word, " \t");
     length = strcspn(word, " \t\r");
     if (strncmp(line, "#!", 2) == 0 && strchr(line, '\r') != NULL)
-        snprintf(why, room,
+        snprintf(out, ADVICE_ROOM,
                  "; its first line ends in a carriage return, as on Windows: sed -i "
                  "'s/\\r$//' %s",
                  cv_shown(name, strlen(name), shown, sizeof shown));
     else if (strncmp(line, "#!", 2) == 0)
-        snprintf(why, room, "; its first line asks for '%s'",
+        snprintf(out, ADVICE_ROOM, "; its first line asks for '%s'",
                  cv_shown(word, length, shown, sizeof shown));
     else if (line[0] == '\x7f')
-        snprintf(why, room,
+        snprintf(out, ADVICE_ROOM,
                  "; the loader that it asks for: it was made for another "
                  "system");
 }
 
-enum cleave_status cv_cannot_start(const char *name, const char *path, int error,
-                                   struct cleave_error *err)
+bool cv_is_scarce(int error)
 {
-    char why[WHY_ROOM], shown[NAME_ROOM];
-    struct utsname here;
-    size_t used;
+    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETXTBSY;
+}
 
-    snprintf(why, sizeof why, "%s",
-             error == EAGAIN ? "too many processes (ulimit -u says how many)"
-                             : strerror(error));
-    used = strlen(why);
+static enum cleave_status cannot_start(const char *name, const char *path, int error,
+                                       struct cleave_error *err)
+{
+    char advice[ADVICE_ROOM] = "", shown[NAME_ROOM];
+    struct utsname here;
+    enum cleave_status status;
+
     if (error == EACCES)
-        snprintf(why + used, sizeof why - used, "; if it is a script, chmod +x %s",
+        snprintf(advice, sizeof advice, "; if it is a script, chmod +x %s",
                  cv_shown(name, strlen(name), shown, sizeof shown));
     else if (error == ENOENT && access(path, F_OK) == 0)
-        explain_absent(name, path, why + used, sizeof why - used);
+        explain_absent(name, path, advice);
     else if (error == ENOEXEC && uname(&here) == 0)
-        snprintf(why + used, sizeof why - used,
-                 "; it was made for another processor than %s", here.machine);
+        snprintf(advice, sizeof advice, "; it was made for another processor than %s",
+                 here.machine);
     else if (error == E2BIG)
-        snprintf(
-            why + used, sizeof why - used,
-            "; one argument has room for 128 KiB: input.files FILE gives all of it on "
-            "standard input, command.cat as a file");
-    return cannot_run(name, why, err);
+        snprintf(advice, sizeof advice,
+                 "; one argument has room for 128 KiB: input.files FILE gives all of it "
+                 "on standard input, command.cat as a file");
+    status = cannot_run(name,
+                        error == EAGAIN ? "too many processes (ulimit -u says how many)"
+                                        : strerror(error),
+                        advice, err);
+    if (!cv_is_scarce(error))
+        return status;
+    if (err != NULL)
+        err->status = CLEAVE_ERESOURCES;
+    return CLEAVE_ERESOURCES;
+}
+
+enum cleave_status cv_command_fail_start(const struct cv_command *command, int error,
+                                         struct cleave_error *err)
+{
+    return cannot_start(command->argv[0], command->path, error, err);
+}
+
+enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
+{
+    static const char *const words[] = { "alias",  "cd",     "eval",  "exec",
+                                         "export", "read",   "set",   "source",
+                                         "type",   "ulimit", "umask", "unset" };
+    static const char *const aliases[] = { "l", "la", "ll" };
+    char advice[ADVICE_ROOM] = "", shown[NAME_ROOM], near[NAME_ROOM];
+    struct stat info;
+
+    if (err == NULL) /* no message is wanted */
+        return CLEAVE_EINPUT;
+    if (strchr(name, '/') != NULL) /* PATH does not apply */
+        return cannot_start(name, name, access(name, X_OK) != 0 ? errno : ENOEXEC, err);
+    cv_shown(name, strlen(name), shown, sizeof shown);
+    if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
+        snprintf(advice, sizeof advice,
+                 "; it is a folder. If it is the input: input.files %s input.recursive",
+                 shown);
+    else if (access(name, X_OK) == 0)
+        snprintf(advice, sizeof advice, "; the one in this folder is ./%s", shown);
+    else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
+        snprintf(advice, sizeof advice, "; it is a word of the shell: sh -c '%s ...'",
+                 name);
+    else if (strchr(name, '=') != NULL)
+        snprintf(advice, sizeof advice, "; to set a variable: env %s COMMAND", shown);
+    else if (is_function(name))
+        snprintf(advice, sizeof advice,
+                 "; it is a function of bash, which knows it: bash -c '%s \"$@\"' %s",
+                 shown, shown);
+    else if (cv_is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
+        snprintf(advice, sizeof advice,
+                 "; if it is an alias of your shell, type what it stands for");
+    else if (find_near(name, near))
+        snprintf(advice, sizeof advice, "; did you mean '%s'?",
+                 cv_shown(near, strlen(near), shown, sizeof shown));
+    return cannot_run(name, "not found in PATH", advice, err);
 }
 
 /* --- the command --------------------------------------------------------------------- */
@@ -280,7 +293,7 @@ static enum cleave_status search_path(const char *name, char **out,
             break;
         folders += length + 1;
     }
-    return forbidden ? cannot_run(name, strerror(EACCES), err)
+    return forbidden ? cannot_run(name, strerror(EACCES), "", err)
                      : cv_cannot_find(name, err);
 }
 
@@ -292,13 +305,13 @@ static enum cleave_status find_program(struct cv_command *command,
     int error;
 
     if (name[0] == '\0')
-        return cannot_run(name, "the name is empty", err);
+        return cannot_run(name, "the name is empty", "", err);
     if (strchr(name, '/') == NULL) {
         CV_TRY(search_path(name, &path, err));
     } else {
         error = check_program(name);
         if (error != 0)
-            return cv_cannot_start(name, name, error, err);
+            return cannot_start(name, name, error, err);
         path = strdup(name);
         if (path == NULL)
             return cv_fail_memory(err, "a command");
@@ -328,18 +341,17 @@ static enum cleave_status make_script(struct cv_command *command,
 static enum cleave_status copy_environment(struct cv_command *command,
                                            struct cleave_error *err)
 {
-    size_t count = 0;
+    const size_t count = count_words((const char *const *)environ);
 
-    while (environ != NULL && environ[count] != NULL)
-        count++;
-    command->environment =
-        cv_grow(NULL, &command->capacity, count + 1, sizeof *command->environment);
+    command->environment = calloc(count + 1, sizeof *command->environment);
     if (command->environment == NULL)
         return cv_fail_memory(err, "a command");
-    if (count > 0)
-        memcpy(command->environment, environ, count * sizeof *command->environment);
-    command->environment[count] = NULL;
-    command->nenvironment = count;
+    command->capacity = count + 1;
+    for (size_t *n = &command->nenvironment; *n < count; ++*n) {
+        command->environment[*n] = strdup(environ[*n]);
+        if (command->environment[*n] == NULL)
+            return cv_fail_memory(err, "a command");
+    }
     return CLEAVE_OK;
 }
 
@@ -361,58 +373,42 @@ enum cleave_status cv_command_init(struct cv_command *command, const char *const
     return status;
 }
 
+static void free_words(char **words)
+{
+    for (char **word = words; word != NULL && *word != NULL; word++)
+        free(*word);
+    free(words);
+}
+
 void cv_command_done(struct cv_command *command)
 {
     if (command == NULL)
         return;
-    for (size_t i = 0; command->argv != NULL && command->argv[i] != NULL; i++)
-        free(command->argv[i]);
-    for (size_t i = 0; i < command->nset; i++)
-        free(command->environment[i]);
-    free(command->argv);
+    free_words(command->argv);
+    free_words(command->environment);
     free(command->script);
-    free(command->environment);
     free(command->path);
     *command = (struct cv_command){ 0 };
-}
-
-static size_t find_variable(const struct cv_command *command, const char *name)
-{
-    const size_t length = strlen(name);
-    size_t at = 0;
-
-    while (at < command->nenvironment &&
-           (strncmp(command->environment[at], name, length) != 0 ||
-            command->environment[at][length] != '='))
-        at++;
-    return at;
 }
 
 enum cleave_status cv_command_set(struct cv_command *command, const char *name,
                                   const char *value, struct cleave_error *err)
 {
-    size_t at = find_variable(command, name);
-    char **environment, *text;
+    const size_t length = strlen(name);
+    size_t at = 0;
+    char *text;
 
-    if (at == command->nenvironment) {
-        if (!CV_ROOM(command->environment, &command->capacity, at + 2))
-            return cv_fail_memory(err, "a variable");
-        command->environment[at + 1] = NULL;
-    }
-    environment = command->environment;
-    if (asprintf(&text, "%s=%s", name, value) < 0) {
-        environment[command->nenvironment] = NULL;
+    if (!CV_ROOM(command->environment, &command->capacity, command->nenvironment + 2) ||
+        asprintf(&text, "%s=%s", name, value) < 0)
         return cv_fail_memory(err, "a variable");
-    }
-    if (at == command->nenvironment)
-        command->nenvironment++;
-    /* Owned strings come first; the string that was there moves. */
-    if (at >= command->nset) {
-        environment[at] = environment[command->nset];
-        at = command->nset++;
-    } else {
-        free(environment[at]);
-    }
-    environment[at] = text;
+    while (at < command->nenvironment &&
+           (strncmp(command->environment[at], name, length) != 0 ||
+            command->environment[at][length] != '='))
+        at++;
+    if (at < command->nenvironment)
+        free(command->environment[at]);
+    else
+        command->environment[++command->nenvironment] = NULL;
+    command->environment[at] = text;
     return CLEAVE_OK;
 }

@@ -10,15 +10,15 @@ struct cv_command {
     char *path;         /* owned: the file to run */
     char **argv;        /* owned, ends with NULL; so are the words */
     size_t nprefix;     /* words of the prefix */
-    char **environment; /* owned, ends with NULL; the first `nset` strings are owned */
-    size_t nenvironment, nset, capacity;
+    char **environment; /* owned, ends with NULL; so are the strings */
+    size_t nenvironment, capacity;
     const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere */
     char **script; /* owned: arguments of the shell for a text file; words are argv's */
     bool elf;      /* the file is an ELF file, perhaps for another machine: no script */
 };
 
 /* The words are `prefix` (of a worker; may be NULL) and `argv`, each ended by NULL. Searches PATH
- * for the program. The environment refers to strings of this process, which must not change. */
+ * for the program. The environment is a copy. */
 enum cleave_status cv_command_init(struct cv_command *command, const char *const *prefix,
                                    const char *const *argv, struct cleave_error *err);
 void cv_command_done(struct cv_command *command);
@@ -28,8 +28,11 @@ enum cleave_status cv_command_set(struct cv_command *command, const char *name,
 
 /* Fail because PATH has no program of this name, with advice. */
 enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err);
-/* Fail because the kernel refused the file with an errno, with advice. */
-enum cleave_status cv_cannot_start(const char *name, const char *path, int error,
-                                   struct cleave_error *err);
+/* Fail because the kernel refused the program with an errno, with advice: CLEAVE_EINPUT, or
+ * CLEAVE_ERESOURCES if the cause passes. */
+enum cleave_status cv_command_fail_start(const struct cv_command *command, int error,
+                                         struct cleave_error *err);
+/* Limits that pass when another process ends, and a program that is being written. */
+bool cv_is_scarce(int error);
 
 #endif

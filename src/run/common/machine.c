@@ -47,35 +47,18 @@ static bool read_line(const char *folder, const char *name, char *line, size_t s
     return good;
 }
 
-/* The first two words of a file; false: it cannot be read. */
-static bool read_words(const char *folder, const char *name, char words[2][32])
-{
-    char line[128];
-
-    words[1][0] = '\0';
-    return read_line(folder, name, line, sizeof line) &&
-           sscanf(line, "%31s %31s", words[0], words[1]) >= 1;
-}
-
-/* In cores; INFINITY for "max", -1 and other values without a limit. */
-static double share(const char *quota, const char *period)
-{
-    const double part = strtod(quota, NULL), whole = strtod(period, NULL);
-
-    return isfinite(part) && part > 0 && whole > 0 ? part / whole : INFINITY;
-}
-
+/* The processor time of a group in cores; INFINITY: no limit, as for "max" and -1. */
 static double group_cores(const char *folder, bool unified)
 {
-    char quota[2][32], period[2][32];
+    char line[128] = "", *rest;
+    double quota, period;
 
-    if (unified)
-        return read_words(folder, "cpu.max", quota) ? share(quota[0], quota[1])
-                                                    : INFINITY;
-    return read_words(folder, "cpu.cfs_quota_us", quota) &&
-                   read_words(folder, "cpu.cfs_period_us", period)
-               ? share(quota[0], period[0])
-               : INFINITY;
+    (void)read_line(folder, unified ? "cpu.max" : "cpu.cfs_quota_us", line, sizeof line);
+    quota = strtod(line, &rest);
+    if (!unified && !read_line(folder, "cpu.cfs_period_us", rest = line, sizeof line))
+        return INFINITY;
+    period = strtod(rest, NULL);
+    return isfinite(quota) && quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
 /* The smallest share of the group in `folder` and of the groups above it, down to `top` bytes of
@@ -219,10 +202,8 @@ unsigned cv_usable_cores(void)
 
 /* --- affinity ------------------------------------------------------------------------ */
 
-enum {
-    CAPACITY = 1024,
-    SLOW = 512
-}; /* cpu_capacity of the fastest processors and of efficiency cores */
+/* cpu_capacity of the fastest processors and of efficiency cores. */
+enum { CAPACITY = 1024, SLOW = 512 };
 
 struct cpu {
     int number, node;
@@ -307,14 +288,12 @@ static bool are_alike(const struct cpu *a, const struct cpu *b)
 static int in_order(const void *left, const void *right)
 {
     const struct cpu *a = left, *b = right;
-    const int orders[] = { CV_COMPARE(a->thread, b->thread),
-                           CV_COMPARE(b->capacity, a->capacity),
-                           CV_COMPARE(a->turn, b->turn), CV_COMPARE(a->node, b->node) };
 
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        if (orders[i] != 0)
-            return orders[i];
-    return a->number - b->number;
+    return a->thread != b->thread       ? CV_COMPARE(a->thread, b->thread)
+           : a->capacity != b->capacity ? CV_COMPARE(b->capacity, a->capacity)
+           : a->turn != b->turn         ? CV_COMPARE(a->turn, b->turn)
+           : a->node != b->node         ? CV_COMPARE(a->node, b->node)
+                                        : a->number - b->number;
 }
 
 static void read_cpus(const char *root, const cpu_set_t *usable, struct cpus *cpus)

@@ -17,11 +17,9 @@ struct cv_part cv_closing_part(enum cv_closing closing)
         char bytes[2];
         uint64_t length;
     } closings[CV_CLOSINGS] = {
-        [CV_CLOSING_NONE] = { { 0 }, 0 },
         [CV_CLOSING_LINE] = { { '\n' }, 1 },
         [CV_CLOSING_EMPTY] = { { '\n', '\n' }, 2 },
         [CV_CLOSING_ZERO] = { { '\0' }, 1 },
-        [CV_CLOSING_TEXT] = { { 0 }, 0 },
         [CV_CLOSING_ARRAY] = { { ']', '\n' }, 2 },
     };
 
@@ -30,11 +28,24 @@ struct cv_part cv_closing_part(enum cv_closing closing)
                              .end = closings[closing].length };
 }
 
+enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int error,
+                                struct cleave_error *err)
+{
+    const struct cv_place place = { part->name, 0, 0, NULL };
+
+    if (error != 0)
+        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", offset,
+                          strerror(error));
+    return cv_fail_at(err, &place,
+                      "expected bytes up to %" PRIu64 ", got only %" PRIu64
+                      ": has the file been cut meanwhile?",
+                      part->end, offset);
+}
+
 /* Read some bytes of a file or of a lazy reader. */
 static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
                                      size_t max, size_t *out, struct cleave_error *err)
 {
-    const struct cv_place place = { part->name, 0, 0, NULL };
     ssize_t got;
 
     if (part->well != NULL)
@@ -43,8 +54,7 @@ static enum cleave_status read_block(const struct cv_part *part, uint64_t at, vo
         got = pread(part->fd, block, max, (off_t)at);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", at,
-                          strerror(errno));
+        return cv_part_fail(part, at, errno, err);
     *out = (size_t)got;
     return CLEAVE_OK;
 }
@@ -115,7 +125,6 @@ enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
                                               const struct cv_part *part,
                                               struct cleave_error *err)
 {
-    const struct cv_place place = { part->name, 0, 0, NULL };
     size_t got;
 
     if (part->bytes != NULL) {
@@ -129,9 +138,7 @@ enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
         CV_TRY(read_block(part, at, hasher->block, left < BLOCK ? (size_t)left : BLOCK,
                           &got, err));
         if (got == 0)
-            return cv_fail_at(err, &place,
-                              "expected bytes up to %" PRIu64 ", got only %" PRIu64,
-                              part->end, at);
+            return cv_part_fail(part, at, 0, err);
         XXH3_128bits_update(hasher->state, hasher->block, got);
     }
     return CLEAVE_OK;

@@ -46,6 +46,9 @@ struct cv_part {
 /* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the part
  * or of the file. */
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max);
+/* Fail because the part cannot be read at `offset`, with an errno; 0: the file ends there. */
+enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int error,
+                                struct cleave_error *err);
 
 /* Bytes that complete the last record of a file, so that the next file begins a new record. */
 enum cv_closing {
@@ -66,8 +69,6 @@ struct cv_packed_block {
     uint64_t in, out;             /* where it begins, in the file and decoded */
     uint8_t head[CV_PACKED_HEAD]; /* xz: the stream header to put before it */
 };
-
-/* --- hashes -------------------------------------------------------------------------- */
 
 /* XXH3-128 detects changes of an input and is as fast as memory. It does not protect against
  * forgery. `xxh128sum` prints the same text. */

@@ -20,141 +20,124 @@ static const double SCARCE_S = 0.02, HOPE_S = 60;
  * these limits. */
 static const double SHARE = 0.02, SHORT_S = 1e-3, LONG_S = 20e-3;
 
-/* --- read monitor -------------------------------------------------------------------- */
+/* --- the beginning and the end of reading -------------------------------------------- */
 
-static void look(void *context);
+static enum cleave_status look(struct cv_pipe_feeder *feeder, struct cleave_error *err);
 
-static bool has_no_reader(const struct cv_read_monitor *monitor)
+static bool has_no_reader(const struct cv_pipe_feeder *feeder)
 {
-    struct pollfd at = { .fd = monitor->writer->pipe, .events = 0 };
+    struct pollfd at = { .fd = feeder->fd, .events = 0 };
 
     return poll(&at, 1, 0) == 1 && (at.revents & POLLERR) != 0;
 }
 
-static enum cleave_status look_later(struct cv_read_monitor *monitor,
-                                     struct cleave_error *err)
+static void look_again(void *context)
+{
+    struct cv_pipe_feeder *feeder = context;
+    struct cleave_error err;
+
+    if (look(feeder, &err) != CLEAVE_OK)
+        feeder->broke(feeder->context, &err);
+}
+
+static void look_later(struct cv_pipe_feeder *feeder)
 {
     const double now_s = cv_clock_s();
-    double wait_s = monitor->has_begun ? SHORT_S : SHARE * (now_s - monitor->since_s);
+    double wait_s = feeder->has_begun ? SHORT_S : SHARE * (now_s - feeder->since_s);
 
     wait_s = wait_s < SHORT_S ? SHORT_S : wait_s > LONG_S ? LONG_S : wait_s;
-    return cv_poller_set(monitor->poller, &monitor->timer, now_s + wait_s, look, monitor,
-                         err);
+    cv_poller_set(feeder->poller, &feeder->looks, now_s + wait_s, look_again, feeder);
 }
 
 static void page_ready(void *context, unsigned events)
 {
-    struct cv_read_monitor *monitor = context;
-    struct cleave_error err;
+    struct cv_pipe_feeder *feeder = context;
 
     (void)events;
-    look(monitor);
-    if (!monitor->watch.added)
+    look_again(feeder);
+    if (!feeder->page.added)
         return;
     /* The pipe is neither empty nor full, so a watch would be ready all the time. */
-    cv_poller_remove(monitor->poller, &monitor->watch);
-    if (look_later(monitor, &err) != CLEAVE_OK)
-        monitor->broke(monitor->context, &err);
+    cv_poller_remove(feeder->poller, &feeder->page);
+    look_later(feeder);
 }
 
 /* The pipe is full if it is no wider than a page. */
-static enum cleave_status watch_page(struct cv_read_monitor *monitor,
+static enum cleave_status watch_page(struct cv_pipe_feeder *feeder,
                                      struct cleave_error *err)
 {
-    if (monitor->watch.added || fcntl(monitor->writer->pipe, F_SETPIPE_SZ, PAGE) < 0)
+    if (feeder->page.added || fcntl(feeder->fd, F_SETPIPE_SZ, PAGE) < 0)
         return CLEAVE_OK;
-    monitor->shrunk = true;
-    return cv_poller_add(monitor->poller, &monitor->watch, monitor->writer->pipe,
-                         CV_WRITABLE, page_ready, monitor, err);
+    feeder->shrunk = true;
+    return cv_poller_add(feeder->poller, &feeder->page, feeder->fd, CV_WRITABLE,
+                         page_ready, feeder, err);
 }
 
 /* Bytes may have been read. */
-static void note_begin(struct cv_read_monitor *monitor)
+static void note_begin(struct cv_pipe_feeder *feeder)
 {
     bool begun;
 
-    if (monitor->poller == NULL || monitor->has_begun)
+    if (!feeder->monitored || feeder->has_begun)
         return;
-    cv_pipe_writer_hold(monitor->writer);
-    begun = cv_pipe_writer_unread(monitor->writer) < cv_pipe_writer_fed(monitor->writer);
-    cv_pipe_writer_go_on(monitor->writer);
+    cv_pipe_writer_hold(&feeder->writer);
+    begun = cv_pipe_writer_unread(&feeder->writer) < cv_pipe_writer_fed(&feeder->writer);
+    cv_pipe_writer_go_on(&feeder->writer);
     if (!begun)
         return;
-    monitor->has_begun = true;
-    monitor->began(monitor->context);
+    feeder->has_begun = true;
+    feeder->began(feeder->context);
 }
 
 /* More is written: do not wait for the end. */
-static void stop_waiting(struct cv_read_monitor *monitor)
+static void stop_waiting(struct cv_pipe_feeder *feeder)
 {
-    if (monitor->poller == NULL)
-        return;
-    monitor->waits = false;
-    cv_poller_remove(monitor->poller, &monitor->watch);
-    if (monitor->shrunk)
-        cv_pipe_widen(monitor->writer->pipe, monitor->writer->width.bytes);
-    monitor->shrunk = false;
+    feeder->waits = false;
+    cv_poller_remove(feeder->poller, &feeder->page);
+    if (feeder->shrunk)
+        cv_pipe_widen(feeder->fd, feeder->writer.width.bytes);
+    feeder->shrunk = false;
 }
 
 /* Look at the pipe, and arrange for the next look. */
-static enum cleave_status look_again(struct cv_read_monitor *monitor,
-                                     struct cleave_error *err)
+static enum cleave_status look(struct cv_pipe_feeder *feeder, struct cleave_error *err)
 {
     bool read;
 
-    cv_poller_cancel(monitor->poller, &monitor->timer);
-    note_begin(monitor);
-    if (monitor->waits) {
-        read = cv_pipe_writer_unread(monitor->writer) == 0;
+    cv_poller_cancel(feeder->poller, &feeder->looks);
+    note_begin(feeder);
+    if (feeder->waits) {
+        read = cv_pipe_writer_unread(&feeder->writer) == 0;
         if (read) /* the reader may have begun just now */
-            note_begin(monitor);
-        if (read || has_no_reader(monitor)) {
-            stop_waiting(monitor);
-            monitor->empty(monitor->context, read);
+            note_begin(feeder);
+        if (read || has_no_reader(feeder)) {
+            stop_waiting(feeder);
+            feeder->empty(feeder->context, read);
             return CLEAVE_OK;
         }
-        CV_TRY(watch_page(monitor, err));
+        CV_TRY(watch_page(feeder, err));
     }
-    if (monitor->has_begun && (!monitor->waits || monitor->watch.added))
-        return CLEAVE_OK;
-    return look_later(monitor, err);
+    if (!feeder->has_begun || (feeder->waits && !feeder->page.added))
+        look_later(feeder);
+    return CLEAVE_OK;
 }
 
-static void look(void *context)
+void cv_pipe_feeder_monitor(struct cv_pipe_feeder *feeder, double since_s)
 {
-    struct cv_read_monitor *monitor = context;
-    struct cleave_error err;
-
-    if (look_again(monitor, &err) != CLEAVE_OK)
-        monitor->broke(monitor->context, &err);
+    feeder->since_s = since_s;
+    feeder->monitored = true;
+    feeder->has_begun = feeder->waits = feeder->shrunk = false;
+    look_later(feeder);
 }
 
-enum cleave_status cv_read_monitor_begin(struct cv_read_monitor *monitor, double since_s,
-                                         struct cleave_error *err)
+enum cleave_status cv_pipe_feeder_await_empty(struct cv_pipe_feeder *feeder,
+                                              struct cleave_error *err)
 {
-    monitor->since_s = since_s;
-    monitor->has_begun = monitor->waits = monitor->shrunk = false;
-    return look_later(monitor, err);
+    feeder->waits = true;
+    return look(feeder, err);
 }
 
-enum cleave_status cv_read_monitor_wait(struct cv_read_monitor *monitor,
-                                        struct cleave_error *err)
-{
-    monitor->waits = true;
-    return look_again(monitor, err);
-}
-
-static void stop_monitor(struct cv_read_monitor *monitor)
-{
-    if (monitor->poller == NULL)
-        return;
-    monitor->shrunk = false; /* nothing follows that needs a wide pipe */
-    stop_waiting(monitor);
-    cv_poller_cancel(monitor->poller, &monitor->timer);
-    monitor->poller = NULL;
-}
-
-/* --- pipe feeder --------------------------------------------------------------------- */
+/* --- feeding ------------------------------------------------------------------------- */
 
 void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder)
 {
@@ -207,19 +190,13 @@ static enum cleave_status feed(struct cv_pipe_feeder *feeder, bool slept, double
     return CLEAVE_OK;
 }
 
-static void leave_source(struct cv_pipe_feeder *feeder)
-{
-    if (feeder->poller != NULL)
-        cv_poller_remove(feeder->poller, &feeder->source);
-}
-
 enum cleave_status cv_pipe_feeder_begin(struct cv_pipe_feeder *feeder,
                                         const struct cv_part *parts, size_t count,
                                         struct cleave_error *err)
 {
     double sleep_s;
 
-    leave_source(feeder);
+    cv_poller_remove(feeder->poller, &feeder->source);
     cv_pipe_writer_done(&feeder->writer);
     cv_pipe_writer_init(&feeder->writer, feeder->fd, parts, count);
     feeder->writer.step = feeder->moved != NULL ? STEP : 0;
@@ -250,8 +227,8 @@ static void turn(struct cv_pipe_feeder *feeder, bool slept)
     struct cleave_error err;
 
     if (!feeder->dry)
-        note_begin(&feeder->monitor); /* the pipe has room: bytes were read */
-    leave_source(feeder);
+        note_begin(feeder); /* the pipe has room: bytes were read */
+    cv_poller_remove(feeder->poller, &feeder->source);
     if (feed_and_wait(feeder, slept, &err) != CLEAVE_OK) {
         cv_poller_remove(feeder->poller, &feeder->watch);
         feeder->broke(feeder->context, &err);
@@ -272,8 +249,7 @@ static void ready(void *context, unsigned events)
     (void)events;
     if (feeder->writer.small_write > 0 && !feeder->dry &&
         cv_pipe_writer_unread(&feeder->writer) > 0)
-        feeder->writer.small_write =
-            0; /* this pipe is writable although it is not empty */
+        feeder->writer.small_write = 0; /* the pipe is writable, but not empty */
     turn(feeder, false);
 }
 
@@ -320,8 +296,8 @@ static enum cleave_status feed_and_wait(struct cv_pipe_feeder *feeder, bool slep
                              cv_pipe_writer_source(&feeder->writer), CV_READABLE, ready,
                              feeder, err));
     if (sleep_s > 0)
-        CV_TRY(cv_poller_set(feeder->poller, &feeder->nap, feeder->fed_s + sleep_s, woken,
-                             feeder, err));
+        cv_poller_set(feeder->poller, &feeder->nap, feeder->fed_s + sleep_s, woken,
+                      feeder);
     return CLEAVE_OK;
 }
 
@@ -343,7 +319,7 @@ enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
     cv_pipe_writer_grow(&feeder->writer, parts, count);
     if (feeder->feeding)
         return CLEAVE_OK;
-    stop_waiting(&feeder->monitor);
+    stop_waiting(feeder);
     CV_TRY(feed(feeder, false, &sleep_s, err));
     feeder->fed_s = 0; /* the reader had nothing to read, so its pace is unknown */
     if (feeder->feeding)
@@ -354,9 +330,11 @@ enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
 
 void cv_pipe_feeder_close(struct cv_pipe_feeder *feeder)
 {
-    stop_monitor(&feeder->monitor);
+    feeder->shrunk = feeder->monitored = false; /* no wide pipe is needed */
+    stop_waiting(feeder);
+    cv_poller_cancel(feeder->poller, &feeder->looks);
     cv_poller_remove(feeder->poller, &feeder->watch);
-    leave_source(feeder);
+    cv_poller_remove(feeder->poller, &feeder->source);
     cv_poller_cancel(feeder->poller, &feeder->nap);
     cv_pipe_writer_done(&feeder->writer);
     cv_close(&feeder->fd);

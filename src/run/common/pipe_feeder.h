@@ -8,33 +8,6 @@
 #include "run/common/pipe_writer.h"
 #include "run/common/poller.h"
 
-/* Reports when a command begins to read, and when it has read everything. A pipe reports reads
- * only if it was full. So the pipe is made one page wide when all is written: it is full until
- * everything has been read. Until the command begins, the pipe is looked at from time to time:
- * the beginning is known to 2 % of the time that it took. */
-struct cv_read_monitor {
-    struct cv_poller *poller;      /* borrowed; NULL: not in use */
-    struct cv_pipe_writer *writer; /* borrowed */
-    void (*began)(void *context);  /* the first byte was read: called once */
-    /* The pipe is empty, or, if not `read`, its reader has closed it. */
-    void (*empty)(void *context, bool read);
-    void (*broke)(void *context, const struct cleave_error *err);
-    void *context;
-    double since_s; /* when the reader was started */
-    bool has_begun; /* the first byte was read */
-    bool waits;     /* `empty` is to be called */
-    bool shrunk;    /* the pipe is one page wide for that purpose */
-    struct cv_watch watch;
-    struct cv_timer timer;
-};
-
-/* The reader was started at `since_s`; the other members are set. */
-enum cleave_status cv_read_monitor_begin(struct cv_read_monitor *monitor, double since_s,
-                                         struct cleave_error *err);
-/* No more is written for now: call `empty` once, perhaps before this returns. */
-enum cleave_status cv_read_monitor_wait(struct cv_read_monitor *monitor,
-                                        struct cleave_error *err);
-
 struct cv_pipe_feeder {
     struct cv_poller *poller; /* borrowed */
     /* All is written, or the reader has closed the pipe. Not called by cv_pipe_feeder_begin. */
@@ -55,10 +28,21 @@ struct cv_pipe_feeder {
     bool feeding;    /* not all is written */
     bool dry;        /* ... and the source has no bytes */
     bool refused;    /* the reader has closed the pipe */
+
     /* For a pipe that stays open when all is written: */
     bool narrow;        /* hold no more than is read in a moment */
     size_t small_write; /* for cv_pipe_writer_narrow */
-    struct cv_read_monitor monitor;
+    /* The first byte was read: called once. */
+    void (*began)(void *context);
+    /* The pipe is empty or, if not `read`, its reader has closed it. */
+    void (*empty)(void *context, bool read);
+    bool monitored; /* cv_pipe_feeder_monitor was called */
+    bool has_begun; /* the first byte was read */
+    bool waits;     /* `empty` is to be called */
+    bool shrunk;    /* the pipe is one page wide for that purpose */
+    double since_s; /* when the reader was started */
+    struct cv_watch page;
+    struct cv_timer looks;
 };
 
 void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder);
@@ -75,6 +59,13 @@ bool cv_pipe_feeder_pause(struct cv_pipe_feeder *feeder);
 enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
                                        const struct cv_part *parts, size_t count,
                                        struct cleave_error *err);
+/* Report when the reader, which was started at `since_s`, begins to read. Until then the pipe is
+ * looked at from time to time: the beginning is known to 2 % of the time that it took. */
+void cv_pipe_feeder_monitor(struct cv_pipe_feeder *feeder, double since_s);
+/* No more is written for now: call `empty` once, perhaps before this returns. A pipe reports
+ * reads only if it was full. So it is made one page wide: it is full until all was read. */
+enum cleave_status cv_pipe_feeder_await_empty(struct cv_pipe_feeder *feeder,
+                                              struct cleave_error *err);
 void cv_pipe_feeder_close(struct cv_pipe_feeder *feeder);
 
 #endif

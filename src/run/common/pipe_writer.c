@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -30,9 +29,8 @@ enum {
 };
 
 static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
-static const double SOON_S =
-    0.005; /* a small write that is read so soon is followed by two */
-static const double AGAIN_S = 1; /* try again to start a thread */
+static const double SOON_S = 0.005; /* a reader this fast gets twice as much next */
+static const double AGAIN_S = 1;    /* try again to start a thread */
 
 /* The pipe is full after `fed` bytes: widen it if its reader is fast. The rate is measured from
  * the first time that the pipe was full; before, the command was starting. */
@@ -60,13 +58,6 @@ static void adapt_width(struct cv_pipe_width *width, int pipe, uint64_t fed)
 
 /* --- the thread ---------------------------------------------------------------------- */
 
-static void signal_event(int event)
-{
-    const uint64_t one = 1;
-
-    (void)!write(event, &one, sizeof one);
-}
-
 static void *run_thread(void *context)
 {
     struct cv_writer_thread *threaded = context;
@@ -78,7 +69,7 @@ static void *run_thread(void *context)
     }
     pthread_mutex_lock(&threaded->lock);
     threaded->over = true;
-    signal_event(threaded->progress);
+    (void)eventfd_write(threaded->progress, 1);
     pthread_mutex_unlock(&threaded->lock);
     return NULL;
 }
@@ -118,7 +109,7 @@ static bool may_write(struct cv_writer_thread *threaded)
     struct cv_writer_thread_into *into = &threaded->into;
 
     while (into->at >= into->until && !threaded->stopped) {
-        signal_event(threaded->progress);
+        (void)eventfd_write(threaded->progress, 1);
         pthread_cond_wait(&threaded->more, &threaded->lock);
         threaded->paced_s = 0; /* the wait was not the pace of the reader */
     }
@@ -147,7 +138,7 @@ static size_t write_directly(struct cv_writer_thread *threaded, const char *byte
     into->fed += (uint64_t)put;
     if (into->step > 0 && into->at - threaded->reported >= into->step) {
         threaded->reported = into->at;
-        signal_event(threaded->progress);
+        (void)eventfd_write(threaded->progress, 1);
     }
     return (size_t)put;
 }
@@ -246,7 +237,7 @@ cv_writer_thread_start(struct cv_writer_thread *threaded,
         return CLEAVE_OK;
     CV_TRY(into != NULL ? open_direct(threaded, into, err)
                         : open_own_pipe(threaded, err));
-    error = cv_nosignal_thread_create(&threaded->thread, NULL, run_thread, threaded);
+    error = cv_nosignal_thread_create(&threaded->thread, run_thread, threaded);
     threaded->running = error == 0;
     if (error == 0)
         return CLEAVE_OK;
@@ -282,7 +273,7 @@ static void halt(struct cv_writer_thread *threaded)
 {
     pthread_mutex_lock(&threaded->lock);
     threaded->stopped = true;
-    signal_event(threaded->halt);
+    (void)eventfd_write(threaded->halt, 1);
     pthread_cond_signal(&threaded->more);
     pthread_mutex_unlock(&threaded->lock);
 }
@@ -292,9 +283,7 @@ void cv_writer_thread_stop(struct cv_writer_thread *threaded)
     cv_close(&threaded->pipe.read);
     if (threaded->mode == CV_WRITES_DIRECTLY)
         halt(threaded);
-    if (threaded->running)
-        pthread_join(threaded->thread, NULL);
-    threaded->running = false;
+    (void)cv_writer_thread_end(threaded, NULL);
     close_thread(threaded);
 }
 
@@ -311,7 +300,8 @@ static bool set_until(struct cv_writer_thread *threaded, uint64_t until)
         pthread_cond_signal(&threaded->more);
     }
     if (good && threaded->into.at == until)
-        signal_event(threaded->progress); /* the thread may be waiting for room */
+        (void)eventfd_write(threaded->progress,
+                            1); /* the thread may be waiting for room */
     pthread_mutex_unlock(&threaded->lock);
     return good;
 }
@@ -551,12 +541,12 @@ static enum cleave_status count_direct(struct cv_pipe_writer *writer,
                                        ssize_t *got, struct cleave_error *err)
 {
     struct cv_writer_thread *threaded = writer->threaded;
-    uint64_t events;
+    eventfd_t events;
     bool ended, refused;
 
     (void)set_until(threaded, part->end);
     pthread_mutex_lock(&threaded->lock);
-    (void)!read(threaded->progress, &events, sizeof events);
+    (void)eventfd_read(threaded->progress, &events);
     *got = (ssize_t)(threaded->into.at - writer->thread_at);
     ended = threaded->over;
     refused = threaded->refused;
@@ -626,8 +616,6 @@ static enum cleave_status write_lazy(struct cv_pipe_writer *writer, struct cv_pa
     return CLEAVE_OK;
 }
 
-/* --- all parts ----------------------------------------------------------------------- */
-
 /* The size of the next small write; 0: the last one has not been read, UINT64_MAX: no limit. A
  * reader that was fast gets twice as much, because it reads a record that is longer than a small
  * write at once before it works on it. A pipe of one page is writable only if it is empty. */
@@ -645,20 +633,6 @@ static uint64_t next_small_write(struct cv_pipe_writer *writer)
         return writer->small_write;
     writer->small_write = 0;
     return UINT64_MAX;
-}
-
-static enum cleave_status fail_part(const struct cv_part *part, int error,
-                                    struct cleave_error *err)
-{
-    const struct cv_place place = { part->name, 0, 0, NULL };
-
-    if (error == 0)
-        return cv_fail_at(err, &place,
-                          "expected bytes up to %" PRIu64 ", got only %" PRIu64
-                          ": has the file been cut meanwhile?",
-                          part->end, part->begin);
-    return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", part->begin,
-                      strerror(error));
 }
 
 /* Write some bytes of a part. *got and errno are as of write(2); *dry: the source has no bytes
@@ -715,7 +689,7 @@ enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t m
                 return CLEAVE_OK;
             }
             if (got <= 0)
-                return fail_part(part, got < 0 ? errno : 0, err);
+                return cv_part_fail(part, part->begin, got < 0 ? errno : 0, err);
             if (part->bytes != NULL)
                 part->bytes = (const char *)part->bytes + got;
             part->begin += (uint64_t)got;

@@ -33,8 +33,6 @@ struct cv_pipe_width {
     uint64_t before;  /* bytes written then */
 };
 
-/* --- a thread that writes into a pipe ------------------------------------------------ */
-
 /* As the pipe of cv_writer_thread_into: start no thread (`give` of struct cv_lazy_reader). */
 enum { CV_FLOW_HERE = -1 };
 
@@ -77,26 +75,24 @@ cv_writer_thread_start(struct cv_writer_thread *threaded,
                                                   struct cleave_error *err),
                        const char *what, const struct cv_writer_thread_into *into,
                        struct cleave_error *err);
-/* Borrowed: the end of the own pipe to read from. For a thread that writes directly, an event
- * that is readable after a step, at the end of the part, and when the thread has ended. */
+/* Borrowed: the end of the own pipe to read from; or an event, readable after a step, at the end
+ * of the part, and at the end of the thread. */
 int cv_writer_thread_fd(const struct cv_writer_thread *threaded);
 /* Called by the thread: false if no bytes are wanted. */
 bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes,
                             size_t length);
-/* Wait for the thread, which has ended. Its status; CLEAVE_OK: there are no more bytes. */
+/* The thread has ended: its status. CLEAVE_OK: there are no more bytes. */
 enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
                                         struct cleave_error *err);
 /* Stop the thread and wait for it. */
 void cv_writer_thread_stop(struct cv_writer_thread *threaded);
 
-/* The wait if it is between 0.1 and 10 ms, else 0: a shorter one does not pay, and during a
- * longer one too much may change. */
+/* The wait if it is between 0.1 and 10 ms, else 0: shorter ones do not pay, and longer ones are
+ * not predictable. */
 static inline double cv_writer_thread_pause_s(double wait_s)
 {
     return wait_s >= 100e-6 && wait_s <= 10e-3 ? wait_s : 0;
 }
-
-/* --- the pipe writer ----------------------------------------------------------------- */
 
 enum { CV_FEED_PARTS = 16 };
 

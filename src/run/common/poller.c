@@ -16,7 +16,6 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/write_all.h"
-#include "base/heap.h"
 #include "run/common/process.h"
 #include "run/common/machine.h"
 #include "run/spawn/starter.h"
@@ -28,8 +27,8 @@ struct cv_poller {
     size_t nwatches;                     /* known to epoll */
     struct cv_watch **always;            /* owned array: watches that are always ready */
     size_t nalways, always_room, cursor; /* cursor: the next one to be called */
-    struct cv_timer **heap;              /* owned; heap[0] is due first */
-    size_t ntimers, capacity;
+    struct cv_timer *timers;             /* borrowed: the first timer */
+    size_t ntimers;
     struct epoll_event batch[BATCH]; /* events not handled yet: [at, count) */
     int at, count;
     int looks; /* turns in which late timers were postponed */
@@ -43,7 +42,7 @@ struct cv_poller {
     void *signal_context;
     struct cv_guard *guard; /* owned unless it is lent; or NULL */
     bool guard_lent;
-    double guard_due_s; /* when the guard is forked; 0: not, or done */
+    struct cv_timer guard_timer; /* until the guard is forked */
     void (*guard_failed)(void *context, const struct cleave_error *err);
     void *guard_context;
     struct cv_starter *starter; /* owned, made on demand; or NULL */
@@ -129,17 +128,26 @@ void cv_poller_free(struct cv_poller *poller)
                 sigaddset(&poller->old_mask, signal);
     }
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
-    if (poller->signals >= 0)
-        close(poller->signals);
+    cv_close(&poller->signals);
     if (!poller->guard_lent)
         cv_guard_free(poller->guard);
     cv_starter_free(poller->starter);
-    if (poller->null >= 0)
-        close(poller->null);
+    cv_close(&poller->null);
     close(poller->epoll);
-    free(poller->heap);
     free(poller->always);
     free(poller);
+}
+
+static void begin_guard(void *context)
+{
+    const struct cv_poller *poller = context;
+    struct cleave_error err, note;
+
+    if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
+        return;
+    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
+            err.text);
+    poller->guard_failed(poller->guard_context, &note);
 }
 
 enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
@@ -149,9 +157,10 @@ enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
 {
     assert(poller->guard == NULL);
     CV_TRY(cv_guard_new(&poller->guard, err));
-    poller->guard_due_s = cv_clock_s() + GUARD_AFTER_S;
     poller->guard_failed = failed;
     poller->guard_context = context;
+    cv_poller_set(poller, &poller->guard_timer, cv_clock_s() + GUARD_AFTER_S, begin_guard,
+                  poller);
     return CLEAVE_OK;
 }
 
@@ -160,20 +169,6 @@ void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard)
     assert(poller->guard == NULL);
     poller->guard = guard;
     poller->guard_lent = true;
-}
-
-static void begin_guard(struct cv_poller *poller)
-{
-    struct cleave_error err, note;
-
-    if (cv_clock_s() < poller->guard_due_s)
-        return;
-    poller->guard_due_s = 0;
-    if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
-        return;
-    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
-            err.text);
-    poller->guard_failed(poller->guard_context, &note);
 }
 
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
@@ -287,45 +282,74 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
 
 /* --- timers -------------------------------------------------------------------------- */
 
-#define EARLIER(a, b) ((*(a))->due_s < (*(b))->due_s)
-#define PLACED(timer, at) ((timer)->place = (at) + 1)
-CV_HEAP_PLACED(timers, struct cv_timer *, EARLIER, PLACED)
-
-enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
-                                 double due_s, void (*call)(void *context), void *context,
-                                 struct cleave_error *err)
+static struct cv_timer *meld(struct cv_timer *a, struct cv_timer *b)
 {
-    if (timer->place == 0 &&
-        !CV_ROOM(poller->heap, &poller->capacity, poller->ntimers + 1))
-        return cv_fail_memory(err, "a timer");
-    cv_poller_cancel(poller, timer);
-    *timer = (struct cv_timer){ .due_s = due_s, .call = call, .context = context };
-    timers_push(poller->heap, poller->ntimers++, timer);
-    return CLEAVE_OK;
+    struct cv_timer *later;
+
+    if (a == NULL || b == NULL)
+        return a != NULL ? a : b;
+    later = b->due_s < a->due_s ? a : b;
+    a = later == a ? b : a;
+    later->next = a->child;
+    later->link = &a->child;
+    if (later->next != NULL)
+        later->next->link = &later->next;
+    a->child = later;
+    return a;
 }
 
+static void add_timers(struct cv_poller *poller, struct cv_timer *timers)
+{
+    poller->timers = meld(poller->timers, timers);
+    if (poller->timers != NULL)
+        poller->timers->link = &poller->timers;
+}
+
+void cv_poller_set(struct cv_poller *poller, struct cv_timer *timer, double due_s,
+                   void (*call)(void *context), void *context)
+{
+    cv_poller_cancel(poller, timer);
+    *timer = (struct cv_timer){
+        .due_s = due_s, .call = call, .context = context, .is_set = true
+    };
+    poller->ntimers++;
+    add_timers(poller, timer);
+}
+
+/* The children are melded in pairs, then the pairs from the last to the first: O(log n) on
+ * average over all calls. */
 void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
 {
-    const size_t index = timer->place - 1;
-    struct cv_timer *last;
+    struct cv_timer *rest = timer->child, *pairs = NULL, *next;
 
-    if (timer->place == 0)
+    if (!timer->is_set)
         return;
-    timer->place = 0;
-    last = poller->heap[--poller->ntimers];
-    if (last == timer)
-        return;
-    if (index > 0 && EARLIER(&last, &poller->heap[(index - 1) / 2]))
-        timers_push(poller->heap, index, last);
-    else
-        timers_sink(poller->heap, poller->ntimers, index, last);
+    timer->is_set = false;
+    poller->ntimers--;
+    *timer->link = timer->next;
+    if (timer->next != NULL)
+        timer->next->link = timer->link;
+    for (; rest != NULL; rest = next) {
+        struct cv_timer *second = rest->next;
+
+        next = second != NULL ? second->next : NULL;
+        rest = meld(rest, second);
+        rest->next = pairs;
+        pairs = rest;
+    }
+    for (; pairs != NULL; pairs = next) {
+        next = pairs->next;
+        pairs->next = NULL;
+        rest = meld(rest, pairs);
+    }
+    add_timers(poller, rest);
 }
 
 /* Whether to handle events before due timers. */
 static bool looks_first(struct cv_poller *poller, bool interrupted)
 {
     if ((interrupted || poller->count > 0) && poller->looks < LOOKS &&
-        poller->heap[0]->due_s < cv_clock_s() - LATE_S) {
+        poller->timers->due_s < cv_clock_s() - LATE_S) {
         poller->looks++;
         return true;
     }
@@ -340,8 +364,8 @@ static void call_timers(struct cv_poller *poller)
     const double now_s = cv_clock_s();
     size_t max = poller->ntimers;
 
-    while (max-- > 0 && poller->ntimers > 0 && poller->heap[0]->due_s <= now_s) {
-        struct cv_timer *timer = poller->heap[0];
+    while (max-- > 0 && poller->timers != NULL && poller->timers->due_s <= now_s) {
+        struct cv_timer *timer = poller->timers;
 
         cv_poller_cancel(poller, timer);
         timer->call(timer->context);
@@ -382,8 +406,7 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
     status = cv_poller_add(poller, &poller->signal_watch, poller->signals, CV_READABLE,
                            read_signals, poller, err);
     if (status != CLEAVE_OK) {
-        close(poller->signals);
-        poller->signals = -1;
+        cv_close(&poller->signals);
         return status;
     }
     poller->nwatches--; /* a signal alone is not a reason to wait */
@@ -420,19 +443,16 @@ static int wait_batch(struct cv_poller *poller, double timeout_s)
     return count;
 }
 
+/* CV_OVER is only for watches of CV_READABLE. */
 static unsigned watch_events(uint32_t events, unsigned request)
 {
-    const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR);
+    const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR), in = (uint32_t)EPOLLIN;
+    const bool over =
+        (events & (end | in)) == (uint32_t)EPOLLHUP && (request & CV_READABLE) != 0;
 
-    /* CV_OVER is only for watches of CV_READABLE. */
-    if (events & end)
-        return CV_READABLE | CV_WRITABLE |
-               ((events & (end | (uint32_t)EPOLLIN)) == (uint32_t)EPOLLHUP &&
-                        (request & CV_READABLE)
-                    ? (unsigned)CV_OVER
-                    : 0U);
-    return (events & (uint32_t)EPOLLIN ? (unsigned)CV_READABLE : 0U) |
-           (events & (uint32_t)EPOLLOUT ? (unsigned)CV_WRITABLE : 0U);
+    return (events & (end | in) ? (unsigned)CV_READABLE : 0U) |
+           (events & (end | (uint32_t)EPOLLOUT) ? (unsigned)CV_WRITABLE : 0U) |
+           (over ? (unsigned)CV_OVER : 0U);
 }
 
 static void call_watches(struct cv_poller *poller)
@@ -474,16 +494,14 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
     for (size_t i = 0; i < poller->nalways; i++)
         if (poller->always[i]->events != 0)
             timeout_s = 0;
-    if (poller->ntimers > 0) {
-        const double left_s = poller->heap[0]->due_s - cv_clock_s();
+    if (poller->timers != NULL) {
+        const double left_s = poller->timers->due_s - cv_clock_s();
 
         if (timeout_s < 0 || left_s < timeout_s)
             timeout_s = left_s > 0 ? left_s : 0;
     } else if (timeout_s < 0 && poller->nwatches == 0) {
         timeout_s = 0;
     }
-    if (poller->guard_due_s > 0 && (timeout_s < 0 || timeout_s > GUARD_AFTER_S))
-        timeout_s = GUARD_AFTER_S;
     if (poller->starter != NULL && poller->null >= 0 && timeout_s != 0)
         timeout_s = get_ahead(poller, timeout_s);
     poller->count = wait_batch(poller, timeout_s);
@@ -496,10 +514,8 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
             return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
                            strerror(error));
     }
-    if (poller->guard_due_s > 0)
-        begin_guard(poller);
     call_watches(poller);
-    if (poller->ntimers > 0 && !looks_first(poller, interrupted))
+    if (poller->timers != NULL && !looks_first(poller, interrupted))
         call_timers(poller);
     return CLEAVE_OK;
 }

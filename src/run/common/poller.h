@@ -25,11 +25,13 @@ struct cv_watch {
     bool added, always; /* always: epoll cannot watch it, it is always ready */
 };
 
+/* A node of a pairing heap: the timers below `child` are due later. */
 struct cv_timer {
     double due_s;
     void (*call)(void *context);
     void *context; /* borrowed */
-    size_t place;  /* in the heap, from 1; 0: not set */
+    bool is_set;
+    struct cv_timer *child, *next, **link; /* link: the pointer to this timer */
 };
 
 struct cv_poller;
@@ -57,9 +59,8 @@ enum cleave_status cv_poller_modify(struct cv_poller *poller, struct cv_watch *w
 void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch);
 
 /* Call `call` once at `due_s` of cv_clock_s, or soon after. A timer that is set is moved. */
-enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
-                                 double due_s, void (*call)(void *context), void *context,
-                                 struct cleave_error *err);
+void cv_poller_set(struct cv_poller *poller, struct cv_timer *timer, double due_s,
+                   void (*call)(void *context), void *context);
 void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer);
 
 /* Block these signals and call `call` for each that arrives. Once per poller. */

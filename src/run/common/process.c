@@ -25,15 +25,9 @@
 
 /* --- pipes --------------------------------------------------------------------------- */
 
-/* Limits that pass when another process ends, and a program that is being written. */
-static bool is_scarce(int error)
-{
-    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETXTBSY;
-}
-
 enum cleave_status cv_pipe_fail(int error, struct cleave_error *err)
 {
-    return cv_fail(err, is_scarce(error) ? CLEAVE_ERESOURCES : CLEAVE_EENGINE,
+    return cv_fail(err, cv_is_scarce(error) ? CLEAVE_ERESOURCES : CLEAVE_EENGINE,
                    "cannot make a pipe: %s%s", strerror(error),
                    error == EMFILE ? " (ulimit -n says how many)" : "");
 }
@@ -177,19 +171,18 @@ enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err)
 enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *err)
 {
     sigset_t all, before;
-    int ends[2];
+    struct cv_pipe pipe;
 
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(errno));
-    guard->alive = ends[1];
+    CV_TRY(cv_pipe_open(&pipe, err));
+    guard->alive = pipe.write;
     /* No handler of this process may run in the guard. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     guard->pid = _Fork();
     if (guard->pid == 0)
-        run_guard(guard->groups, ends[0]);
+        run_guard(guard->groups, pipe.read);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(ends[0]);
+    close(pipe.read);
     if (guard->pid < 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot start a process: %s",
                        strerror(errno));
@@ -205,8 +198,7 @@ void cv_guard_free(struct cv_guard *guard)
         while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
-    if (guard->alive >= 0)
-        close(guard->alive);
+    cv_close(&guard->alive);
     munmap(guard->groups, GROUPS * sizeof *guard->groups);
     free(guard);
 }
@@ -233,8 +225,6 @@ void cv_guard_remove(struct cv_guard *guard, size_t place)
     guard->next = place - 1;
 }
 
-/* --- the end of a process without a pidfd -------------------------------------------- */
-
 struct waiter {
     pid_t pid;
     int done; /* owned: closed when the process has ended */
@@ -257,24 +247,24 @@ static void *wait_for(void *context)
 static enum cleave_status watch_by_thread(struct cv_process *process,
                                           struct cleave_error *err)
 {
-    struct waiter *waiter = malloc(sizeof *waiter);
-    int ends[2] = { -1, -1 }, error = 0;
+    struct waiter *waiter;
+    struct cv_pipe pipe;
+    int error;
 
-    if (waiter == NULL)
-        return cv_fail_memory(err, "a process");
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        error = errno;
-    *waiter = (struct waiter){ process->pid, ends[1] };
+    CV_TRY(cv_pipe_open(&pipe, err));
+    waiter = malloc(sizeof *waiter);
+    if (waiter != NULL)
+        *waiter = (struct waiter){ process->pid, pipe.write };
+    error = waiter == NULL
+                ? ENOMEM
+                : cv_nosignal_thread_create(&process->waiter, wait_for, waiter);
+    process->has_waiter = error == 0;
+    process->pidfd = pipe.read;
     if (error == 0)
-        error = cv_nosignal_thread_create(&process->waiter, NULL, wait_for, waiter);
-    if (error == 0) {
-        process->has_waiter = true;
-        process->pidfd = ends[0];
         return CLEAVE_OK;
-    }
-    for (int i = 0; i < 2 && ends[i] >= 0; i++)
-        close(ends[i]);
     free(waiter);
+    cv_close(&pipe.write);
+    cv_close(&process->pidfd);
     return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s", strerror(error));
 }
 
@@ -296,19 +286,15 @@ enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_e
 static int add_files(posix_spawn_file_actions_t *actions,
                      const struct cv_process_files *files)
 {
-    int error = files->in >= 0 ? posix_spawn_file_actions_adddup2(actions, files->in, 0)
-                               : posix_spawn_file_actions_addopen(actions, 0, "/dev/null",
-                                                                  O_RDONLY, 0);
+    const int fds[] = { files->in, files->out, files->errors, files->extra };
+    int error = 0;
 
-    if (error == 0)
-        error =
-            files->out >= 0
-                ? posix_spawn_file_actions_adddup2(actions, files->out, 1)
-                : posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-    if (error == 0 && files->errors >= 0)
-        error = posix_spawn_file_actions_adddup2(actions, files->errors, 2);
-    if (error == 0 && files->extra >= 0)
-        error = posix_spawn_file_actions_adddup2(actions, files->extra, 3);
+    for (int i = 0; i < 4 && error == 0; i++)
+        if (fds[i] >= 0)
+            error = posix_spawn_file_actions_adddup2(actions, fds[i], i);
+        else if (i < 2)
+            error = posix_spawn_file_actions_addopen(actions, i, "/dev/null",
+                                                     i == 0 ? O_RDONLY : O_WRONLY, 0);
     return error;
 }
 
@@ -343,19 +329,6 @@ static int spawn(pid_t *pid, const struct cv_command *command,
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
-}
-
-enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
-                                         struct cleave_error *err)
-{
-    const enum cleave_status status =
-        cv_cannot_start(command->argv[0], command->path, error, err);
-
-    if (!is_scarce(error))
-        return status;
-    if (err != NULL)
-        err->status = CLEAVE_ERESOURCES;
-    return CLEAVE_ERESOURCES;
 }
 
 /* The child inherits ignored signals and the affinity of this thread: away from the terminal, as
@@ -421,7 +394,7 @@ enum cleave_status cv_process_start(struct cv_process *process,
     error = begin(process, command, files, mask);
     if (error != 0) {
         process->pid = 0;
-        return cv_process_fail_start(command, error, err);
+        return cv_command_fail_start(command, error, err);
     }
     process->guard = files->guard;
     process->guarded = cv_guard_add(files->guard, process->pid);

@@ -17,8 +17,6 @@
 #include "run/common/command.h"
 #include "run/spawn/starter.h"
 
-/* --- pipes --------------------------------------------------------------------------- */
-
 /* Both ends are closed on exec; -1: closed. */
 struct cv_pipe {
     int read, write;
@@ -37,12 +35,10 @@ void cv_pipe_widen(int fd, size_t bytes);
 /* Set O_NONBLOCK for `fd` and its copies. False with errno. */
 bool cv_never_wait(int fd);
 
-/* --- guard --------------------------------------------------------------------------- */
-
-/* A process that ends the commands if this process is killed. It is forked, holds the groups of
- * the commands in shared memory, and waits for a pipe to close; then it sends SIGTERM and, after
- * a second, SIGKILL. It has its own session and none of the files of this process. A start of a
- * command only stores a number; the fork costs more the more memory this process has. */
+/* A process that ends the commands if this process is killed. It finds their groups in shared
+ * memory and waits for a pipe to close; then it sends SIGTERM and, after a second, SIGKILL. It
+ * has its own session and none of the files of this process. The fork costs more the more memory
+ * this process has; a start of a command only stores a number. */
 struct cv_guard;
 
 /* A guard that is not forked yet. Groups can be added. */
@@ -54,8 +50,6 @@ void cv_guard_free(struct cv_guard *guard);
 /* The place of the group, from 1; 0: `guard` is NULL or full. */
 size_t cv_guard_add(struct cv_guard *guard, pid_t group);
 void cv_guard_remove(struct cv_guard *guard, size_t place);
-
-/* --- processes ----------------------------------------------------------------------- */
 
 /* The descriptors are borrowed, and the process gets copies. -1: /dev/null for `in` and `out`,
  * the stderr of this process for `errors`, none for `extra`. */
@@ -102,9 +96,6 @@ void cv_process_signal(const struct cv_process *process, int signal);
 bool cv_process_failed(struct cv_process *process);
 /* Take the result and close pidfd, which must not be watched. False: it still runs. */
 bool cv_process_reap(struct cv_process *process);
-/* Fill err for a command that could not be started: CLEAVE_EINPUT, or CLEAVE_ERESOURCES. */
-enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
-                                         struct cleave_error *err);
 /* Kill the group, wait for the process and reap it. Does nothing without a process. */
 void cv_process_kill(struct cv_process *process);
 

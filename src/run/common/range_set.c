@@ -27,18 +27,13 @@ void cv_range_set_done(struct cv_range_set *set)
     cv_range_set_init(set);
 }
 
-uint64_t cv_range_set_total(const struct cv_range_set *set)
-{
-    return set->total;
-}
-
 /* The first node that ends after `offset`, or at it if `touching`. */
 static uint32_t first_ending(const struct cv_range_set *set, uint64_t offset,
-                             bool touching, uint64_t *steps)
+                             bool touching)
 {
     uint32_t found = 0;
 
-    for (uint32_t at = set->root; at != 0; ++*steps) {
+    for (uint32_t at = set->root; at != 0;) {
         const struct cv_range_node *node = &set->nodes[at];
         const bool behind =
             touching ? node->range.end >= offset : node->range.end > offset;
@@ -143,8 +138,7 @@ static void erase(struct cv_range_set *set, uint32_t at)
 bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
                        struct cv_range *out)
 {
-    uint64_t steps = 0;
-    const uint32_t at = first_ending(set, offset, false, &steps);
+    const uint32_t at = first_ending(set, offset, false);
 
     if (at != 0)
         *out = set->nodes[at].range;
@@ -161,7 +155,7 @@ static void join(struct cv_range_set *set, uint32_t at, uint64_t begin, uint64_t
 
     joined.begin = begin < joined.begin ? begin : joined.begin;
     joined.end = end > joined.end ? end : joined.end;
-    while ((next = first_ending(set, ended, false, &set->steps)) != 0 &&
+    while ((next = first_ending(set, ended, false)) != 0 &&
            set->nodes[next].range.begin <= end) {
         const struct cv_range range = set->nodes[next].range;
 
@@ -176,7 +170,7 @@ static void join(struct cv_range_set *set, uint32_t at, uint64_t begin, uint64_t
 enum cleave_status cv_range_set_put(struct cv_range_set *set, uint64_t begin,
                                     uint64_t end, struct cleave_error *err)
 {
-    const uint32_t at = first_ending(set, begin, true, &set->steps);
+    const uint32_t at = first_ending(set, begin, true);
 
     assert(begin <= end);
     if (begin == end)
@@ -200,7 +194,7 @@ enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
     if (begin == end)
         return CLEAVE_OK;
     CV_TRY(reserve_node(set, err));
-    while ((at = first_ending(set, begin, false, &set->steps)) != 0 &&
+    while ((at = first_ending(set, begin, false)) != 0 &&
            set->nodes[at].range.begin < end) {
         struct cv_range *range = &set->nodes[at].range;
         const struct cv_range rest = { end, range->end };
@@ -222,7 +216,7 @@ enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
 
 bool cv_range_set_take(struct cv_range_set *set, uint64_t max, struct cv_range *out)
 {
-    const uint32_t at = first_ending(set, 0, false, &set->steps);
+    const uint32_t at = first_ending(set, 0, false);
     struct cv_range *range;
 
     if (at == 0 || max == 0)

@@ -18,21 +18,18 @@ struct cv_range {
 
 struct cv_range_node;
 
-/* For one thread at a time. The members are for the functions of this header. */
+/* For one thread at a time. Members other than `total` are for the functions of this header. */
 struct cv_range_set {
     struct cv_range_node *nodes; /* owned; node 0 means no node */
     size_t used, capacity;
     uint32_t root, free; /* free: first of a list */
     uint32_t made;       /* nodes made so far; weights are computed from it */
-    uint64_t total;
-    uint64_t steps; /* nodes visited by changes, for tests */
+    uint64_t total;      /* bytes in the set */
+    uint64_t steps;      /* down the tree, by changes, for tests */
 };
 
 void cv_range_set_init(struct cv_range_set *set);
 void cv_range_set_done(struct cv_range_set *set);
-
-/* Bytes in the set. */
-uint64_t cv_range_set_total(const struct cv_range_set *set);
 
 /* The range that holds `offset`, else the next one; false if there is none. To visit all:
  *

@@ -63,16 +63,10 @@ static void woken(void *context)
         limiter->opens(limiter->context);
 }
 
-static struct cv_start_usage look(const struct cv_start_limiter *limiter)
-{
-    return limiter->look != NULL ? limiter->look(limiter->context)
-                                 : (struct cv_start_usage){ .busy = 0 };
-}
-
 /* A run in which no command runs for a while looks like a hang. */
 static void report_closed(struct cv_start_limiter *limiter, double now_s, const char *why)
 {
-    if (!(limiter->closed_s > 0) || look(limiter).busy > 0)
+    if (!(limiter->closed_s > 0) || limiter->look(limiter->context).busy > 0)
         limiter->closed_s = now_s;
     if (limiter->told || limiter->tell == NULL || now_s - limiter->closed_s < HOPE_S)
         return;
@@ -80,26 +74,24 @@ static void report_closed(struct cv_start_limiter *limiter, double now_s, const 
     limiter->told = true;
 }
 
-enum cleave_status cv_start_limiter_look(struct cv_start_limiter *limiter,
-                                         struct cv_poller *poller, bool starts, bool *out,
-                                         struct cleave_error *err)
+bool cv_start_limiter_look(struct cv_start_limiter *limiter, struct cv_poller *poller,
+                           bool starts)
 {
     const double now_s = cv_clock_s();
     double again_s =
         starts && limiter->room_s > limiter->next_s ? limiter->room_s : limiter->next_s;
     char why[128];
 
-    *out = true;
     if (now_s >= again_s) {
         if (!is_closed(limiter, why, sizeof why)) {
             limiter->closed_s = 0;
-            return CLEAVE_OK;
+            return true;
         }
         report_closed(limiter, now_s, why);
         again_s = now_s + AGAIN_S;
     }
-    *out = false;
-    return cv_poller_set(poller, &limiter->timer, again_s, woken, limiter, err);
+    cv_poller_set(poller, &limiter->timer, again_s, woken, limiter);
+    return false;
 }
 
 void cv_start_limiter_passed(struct cv_start_limiter *limiter)
@@ -117,12 +109,10 @@ bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *p
         return false;
     if (!(limiter->crowded_s > 0))
         limiter->crowded_s = now_s;
-    if (look(limiter).busy == 0 && now_s - limiter->crowded_s > HOPE_S)
+    if (limiter->look(limiter->context).busy == 0 && now_s - limiter->crowded_s > HOPE_S)
         return false;
     limiter->room_s = now_s + MOMENT_S;
-    if (cv_poller_set(poller, &limiter->timer, limiter->room_s, woken, limiter, NULL) !=
-        CLEAVE_OK)
-        return false;
+    cv_poller_set(poller, &limiter->timer, limiter->room_s, woken, limiter);
     if (!limiter->told && limiter->tell != NULL)
         limiter->tell(limiter->context, why->text);
     limiter->told = true;
@@ -138,7 +128,7 @@ bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter)
 {
     return limiter->crowded_s > 0 &&
            cv_clock_s() - limiter->crowded_s >
-               MOMENT_S * (look(limiter).busy > 0 ? MOMENTS : 1);
+               MOMENT_S * (limiter->look(limiter->context).busy > 0 ? MOMENTS : 1);
 }
 
 void cv_start_limiter_begun(struct cv_start_limiter *limiter)
@@ -183,7 +173,7 @@ static bool has_files(const struct cv_start_limiter *limiter, uint32_t busy)
 enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err)
 {
-    const struct cv_start_usage crowd = look(limiter);
+    const struct cv_start_usage crowd = limiter->look(limiter->context);
     const uint32_t others = crowd.busy + crowd.held;
 
     if (!is_narrow(limiter, crowd.workers) || others == 0 || has_files(limiter, others))
@@ -215,28 +205,27 @@ static void stream_woken(void *context)
     (void)context;
 }
 
-enum cleave_status cv_slow_stream_look(struct cv_slow_stream *slow,
-                                       struct cv_poller *poller,
-                                       const struct cv_incoming *input, bool *out,
-                                       struct cleave_error *err)
+bool cv_slow_stream_look(struct cv_slow_stream *slow, struct cv_poller *poller,
+                         const struct cv_incoming *input)
 {
     const double now_s = cv_clock_s();
     const double ready = (double)input->ready;
     const double longest_s = ready < input->speed_ups * input->start_s ? CHEAP_S
                              : input->idle                             ? 0
                                            : LONGEST_S / input->workers;
+    bool may_start;
 
     if (!(slow->since_s > 0))
         slow->since_s = now_s;
-    *out = ready > 0 &&
-           (ready >= (double)input->wanted || ready >= (double)MUCH / input->workers ||
-            now_s >= slow->since_s + longest_s);
-    if (*out || !(ready > 0)) {
+    may_start = ready > 0 && (ready >= (double)input->wanted ||
+                              ready >= (double)MUCH / input->workers ||
+                              now_s >= slow->since_s + longest_s);
+    if (may_start || !(ready > 0))
         slow->since_s = 0;
-        return CLEAVE_OK;
-    }
-    return cv_poller_set(poller, &slow->timer, slow->since_s + longest_s, stream_woken,
-                         slow, err);
+    else
+        cv_poller_set(poller, &slow->timer, slow->since_s + longest_s, stream_woken,
+                      slow);
+    return may_start;
 }
 
 uint64_t cv_slow_stream_part(const struct cv_incoming *input)
@@ -248,14 +237,13 @@ uint64_t cv_slow_stream_part(const struct cv_incoming *input)
     return part < 1 ? 1 : part < ready ? (uint64_t)part : input->ready;
 }
 
-enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *slow,
-                                       struct cv_poller *poller, double time_s,
-                                       struct cleave_error *err)
+void cv_slow_stream_wake(struct cv_slow_stream *slow, struct cv_poller *poller,
+                         double time_s)
 {
     if (slow->look_s > cv_clock_s() && slow->look_s <= time_s)
-        return CLEAVE_OK;
+        return;
     slow->look_s = time_s;
-    return cv_poller_set(poller, &slow->looks, time_s, stream_woken, slow, err);
+    cv_poller_set(poller, &slow->looks, time_s, stream_woken, slow);
 }
 
 static void learn(struct cv_slow_stream *slow, double bytes, double work_s)
@@ -274,8 +262,8 @@ void cv_unread_input_give(struct cv_unread_input *unread, uint64_t bytes, double
     unread->given_s = now_s;
 }
 
-/* A late read means that the command worked on the bytes it had. Of more bytes than it reads at
- * once, all but the last are processed. */
+/* A late read means that the command worked on the bytes it had. If it was given more than it
+ * reads at once, all but the last bytes are processed. */
 void cv_unread_input_read(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                           double now_s)
 {

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include "run/common/poller.h"
 
-/* --- limits of the machine ----------------------------------------------------------- */
-
 /* Commands of this machine that run, that wait for another machine, and that may run. */
 struct cv_start_usage {
     uint32_t busy, held, workers;
@@ -26,7 +24,7 @@ struct cv_start_limiter {
     double closed_s;     /* load or memory prevent starts since this time; 0: neither */
     bool told;           /* `tell` was called */
     struct cv_timer timer;
-    struct cv_start_usage (*look)(void *context); /* NULL: no command runs */
+    struct cv_start_usage (*look)(void *context);
     void (*tell)(void *context, const char *why); /* why commands wait; may be NULL */
     void (*opens)(void *context);                 /* try again; may be NULL */
     void *context;
@@ -34,17 +32,16 @@ struct cv_start_limiter {
 
 /* Whether a command may start now; `starts`: it needs a new process. If not, the poller wakes up
  * for the next try. */
-enum cleave_status cv_start_limiter_look(struct cv_start_limiter *limiter,
-                                         struct cv_poller *poller, bool starts, bool *out,
-                                         struct cleave_error *err);
+bool cv_start_limiter_look(struct cv_start_limiter *limiter, struct cv_poller *poller,
+                           bool starts);
 /* A command was started. */
 void cv_start_limiter_passed(struct cv_start_limiter *limiter);
 
 /* Whether there are enough descriptors for one more command; CLEAVE_ERESOURCES: no. */
 enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err);
-/* A start failed because of `why`. True: try again after a pause, for as long as other commands
- * run, or for a few seconds. False: that time has passed, or `why` is not CLEAVE_ERESOURCES. */
+/* A start failed because of `why`. True: try again after a pause. False: no other command has run
+ * for a few seconds, or `why` is not CLEAVE_ERESOURCES. */
 bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *poller,
                            const struct cleave_error *why);
 /* The pause after a failed start lasts. */
@@ -57,16 +54,13 @@ void cv_start_limiter_ended(struct cv_start_limiter *limiter);
 /* The soft limit of this process for descriptors, for `most_files`; 0: none. */
 uint64_t cv_start_limiter_files(void);
 
-/* --- slow streams -------------------------------------------------------------------- */
-
-/* If an input arrives slowly, each command would get little, and starts would take time from the
- * program that sends or decodes the input. So a command waits a few milliseconds for more bytes,
- * or a tenth of a second if the available bytes are less work than a start.
+/* An input that arrives slowly. A start waits a few milliseconds for more bytes, or a tenth of a
+ * second if the available bytes are less work than a start: starts take time from the program
+ * that sends or decodes the input.
  *
- * A command gets only its share of the available bytes, because records may take long. A command
- * that has read everything may still be working, and then reads the next bytes late: from such
- * delays, and from the time between the end of the input and the exit, follows the speed of
- * commands and thus how long one remains busy. All zero: nothing waits. */
+ * A command gets its share of the available bytes, because records may take long. A command that
+ * still works reads its next bytes late: from such delays, and from the time between the end of
+ * the input and the exit, follows how long a command remains busy. All zero: nothing waits. */
 struct cv_slow_stream {
     double since_s; /* a start waits for more bytes since this time; 0: none waits */
     struct cv_timer timer;
@@ -94,17 +88,14 @@ struct cv_incoming {
 };
 
 /* Whether a command may start. If not, the poller wakes up for the next try. */
-enum cleave_status cv_slow_stream_look(struct cv_slow_stream *slow,
-                                       struct cv_poller *poller,
-                                       const struct cv_incoming *input, bool *out,
-                                       struct cleave_error *err);
+bool cv_slow_stream_look(struct cv_slow_stream *slow, struct cv_poller *poller,
+                         const struct cv_incoming *input);
 /* How many of the available bytes the command gets: its share, but at least the work of a start
  * and of 20 ms. */
 uint64_t cv_slow_stream_part(const struct cv_incoming *input);
 /* Let the poller wake up at `time_s` at the latest. */
-enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *slow,
-                                       struct cv_poller *poller, double time_s,
-                                       struct cleave_error *err);
+void cv_slow_stream_wake(struct cv_slow_stream *slow, struct cv_poller *poller,
+                         double time_s);
 
 /* The command was given bytes; has read all; has ended, and had read the end of its input at
  * read_s (0: it had not). */

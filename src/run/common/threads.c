@@ -14,15 +14,15 @@
 
 #include "base/fail.h"
 
-int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                              void *(*work)(void *context), void *context)
+int cv_nosignal_thread_create(pthread_t *thread, void *(*work)(void *context),
+                              void *context)
 {
     sigset_t all, before;
     int error;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, attributes, work, context);
+    error = pthread_create(thread, NULL, work, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -125,7 +125,7 @@ static int start_threads(struct cv_ordered_jobs *pool)
         struct worker *worker = &pool->workers[pool->nworkers];
 
         *worker = (struct worker){ .pool = pool, .number = pool->nworkers };
-        error = cv_nosignal_thread_create(&worker->thread, NULL, run, worker);
+        error = cv_nosignal_thread_create(&worker->thread, run, worker);
         pool->nworkers += error == 0 ? 1 : 0;
     }
     return error;
@@ -305,10 +305,7 @@ struct cv_handoff_buffer {
 
 static void signal_event(const struct cv_handoff_buffer *buffer)
 {
-    const uint64_t count = 1;
-
-    while (write(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
-        continue;
+    (void)eventfd_write(buffer->event, 1);
 }
 
 /* Whether to wake the consumer: enough bytes, or no room for more. */
@@ -322,15 +319,14 @@ static bool has_enough(const struct cv_handoff_buffer *buffer)
 /* The event is cleared, unless bytes became available. */
 static void clear_event(struct cv_handoff_buffer *buffer)
 {
-    uint64_t count;
+    eventfd_t count;
+    bool signals;
 
-    while (read(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
-        continue;
+    (void)eventfd_read(buffer->event, &count);
     pthread_mutex_lock(&buffer->lock);
-    buffer->signalled = has_enough(buffer);
-    count = buffer->signalled;
+    signals = buffer->signalled = has_enough(buffer);
     pthread_mutex_unlock(&buffer->lock);
-    if (count > 0)
+    if (signals)
         signal_event(buffer);
 }
 
@@ -367,7 +363,8 @@ void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer)
     free(buffer);
 }
 
-uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room)
+/* Wait for room: where the next bytes go, and how many fit. NULL: stopped. */
+static uint8_t *wait_for_room(struct cv_handoff_buffer *buffer, size_t *room)
 {
     uint8_t *to = NULL;
 
@@ -383,12 +380,12 @@ uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room)
     return to;
 }
 
-void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length)
+/* `length` bytes were written there. */
+static void add_bytes(struct cv_handoff_buffer *buffer, size_t length)
 {
     bool signals;
 
     pthread_mutex_lock(&buffer->lock);
-    assert(length <= buffer->lent - buffer->made);
     buffer->made += length;
     signals = !buffer->signalled && has_enough(buffer);
     buffer->signalled = buffer->signalled || signals;
@@ -401,19 +398,17 @@ bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes
                              size_t length)
 {
     const uint8_t *from = bytes;
+    size_t some;
 
-    while (length > 0) {
-        size_t some;
-        uint8_t *to = cv_handoff_buffer_room(buffer, &some);
+    for (; length > 0; from += some, length -= some) {
+        uint8_t *to = wait_for_room(buffer, &some);
 
         if (to == NULL)
             return false;
         some = some < length ? some : length;
         if (to != from)
             memcpy(to, from, some);
-        cv_handoff_buffer_put(buffer, some);
-        from += some;
-        length -= some;
+        add_bytes(buffer, some);
     }
     return true;
 }

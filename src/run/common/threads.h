@@ -10,10 +10,8 @@
 #include <cleave/error.h>
 
 /* pthread_create for a thread that has all signals blocked. */
-int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                              void *(*work)(void *context), void *context);
-
-/* --- ordered jobs -------------------------------------------------------------------- */
+int cv_nosignal_thread_create(pthread_t *thread, void *(*work)(void *context),
+                              void *context);
 
 /* A pool of threads that does jobs and returns them in the order of submission. One thread
  * submits and one takes; one thread may do both if it takes whenever `max` jobs are in flight. A
@@ -57,8 +55,6 @@ void cv_ordered_stop(struct cv_ordered_jobs *pool);
 /* Stop, join the threads and drop jobs that were not taken. No other call is in progress. */
 void cv_ordered_free(struct cv_ordered_jobs *pool);
 
-/* --- handoff buffer ------------------------------------------------------------------ */
-
 /* A pipe between two threads without a copy: the consumer lends memory, the producer fills it.
  * The consumer waits with epoll. */
 struct cv_handoff_buffer;
@@ -70,11 +66,7 @@ enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **
 /* No other call is in progress. */
 void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer);
 
-/* Producer: wait for room; where the next bytes go, and how many fit. NULL: stopped. */
-uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room);
-/* Producer: `length` bytes were written there. */
-void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length);
-/* Producer: room, copy and put, without the copy if the bytes are in place. False: stopped. */
+/* Producer: wait for room and copy the bytes, unless they are in place. False: stopped. */
 bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
                              size_t length);
 /* Producer: where `length` bytes will go that follow the next `behind`; the place is reserved

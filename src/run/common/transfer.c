@@ -92,14 +92,11 @@ double cv_unpack_real(struct cv_unpacker *unpacker)
 const char *cv_unpack_text(struct cv_unpacker *unpacker, struct cv_arena *arena)
 {
     const uint64_t length = cv_unpack_number(unpacker);
-    char *text;
+    char *text = NULL;
 
-    if (unpacker->failed || length > unpacker->left ||
-        memchr(unpacker->bytes, '\0', (size_t)length) != NULL) {
-        unpacker->failed = true;
-        return "";
-    }
-    text = cv_array(arena, (size_t)length + 1, 1);
+    if (!unpacker->failed && length <= unpacker->left &&
+        memchr(unpacker->bytes, '\0', (size_t)length) == NULL)
+        text = cv_array(arena, (size_t)length + 1, 1);
     if (text == NULL) {
         unpacker->failed = true;
         return "";

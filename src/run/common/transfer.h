@@ -8,8 +8,6 @@
 #include <cleave/error.h>
 #include "base/arena.h"
 
-/* --- values as bytes ----------------------------------------------------------------- */
-
 /* A number has 8 bytes, lowest first; a text is its length and its bytes. `failed` stays set
  * after an error, so that callers check it once at the end. */
 struct cv_packer {
@@ -40,11 +38,8 @@ size_t cv_unpack_count(struct cv_unpacker *unpacker, size_t min);
 /* Nothing failed and no byte is left. */
 bool cv_unpack_good(const struct cv_unpacker *unpacker);
 
-/* --- compression of a link ----------------------------------------------------------- */
-
-/* Compression pays if the compressor saves more bytes per second than the link moves. The savings
- * are measured on the data of the run, again from time to time; the user of the link measures the
- * link. */
+/* Compression of a link pays if it saves more bytes per second than the link moves. The savings
+ * are measured on the data of the run, now and then again; the user measures the link. */
 struct cv_link_compressor {
     void *in, *out;   /* owned: contexts of zstd */
     double saves_Bps; /* bytes saved per second of compressing; < 0: unknown */
@@ -60,8 +55,6 @@ size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link
 /* Decompress at most `max` bytes; false: damaged, or too long. */
 bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *bytes,
                             size_t length, void *out, size_t max, size_t *out_length);
-
-/* --- files of items ------------------------------------------------------------------ */
 
 /* The name of a file on the other machine: the part after "/./", else the name. Fails for a name
  * that is not one of a file or that leaves the directory. */

@@ -194,7 +194,7 @@ static void *work(void *context)
 static enum cleave_status start(struct cv_decode_thread *decoding,
                                 struct cleave_error *err)
 {
-    const int error = cv_nosignal_thread_create(&decoding->thread, NULL, work, decoding);
+    const int error = cv_nosignal_thread_create(&decoding->thread, work, decoding);
 
     decoding->running = error == 0;
     return error == 0

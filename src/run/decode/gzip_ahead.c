@@ -208,9 +208,8 @@ struct cv_stream_reader *cv_stream_reader_open(const struct cv_decoder_input *in
     pthread_cond_init(&reader->more, NULL);
     pthread_cond_init(&reader->less, NULL);
     reader->ring = malloc(reader->room);
-    reader->reading =
-        reader->ring != NULL &&
-        cv_nosignal_thread_create(&reader->reader, NULL, read_all, reader) == 0;
+    reader->reading = reader->ring != NULL &&
+                      cv_nosignal_thread_create(&reader->reader, read_all, reader) == 0;
     if (reader->reading)
         return reader;
     cv_stream_reader_free(reader);

@@ -522,7 +522,7 @@ static enum cleave_status start(struct cv_parallel_decoder *parallel, unsigned t
     int error;
 
     CV_TRY(cv_ordered_start(&options, &parallel->pool, err));
-    error = cv_nosignal_thread_create(&parallel->reader, NULL, read_all, parallel);
+    error = cv_nosignal_thread_create(&parallel->reader, read_all, parallel);
     parallel->reading = error == 0;
     return error == 0 ? CLEAVE_OK
                       : cv_fail(err, CLEAVE_EENGINE,

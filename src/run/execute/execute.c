@@ -242,8 +242,8 @@ static enum cleave_status account(const struct cv_order_queue *queue,
     if (status == CLEAVE_OK)
         status = list_ranges(queue->source, &coverage->failed, result,
                              &result->failed_ranges, &result->nfailed_ranges);
-    result->left_bytes = (double)cv_range_set_total(&left);
-    result->failed_bytes = (double)cv_range_set_total(&coverage->failed);
+    result->left_bytes = (double)left.total;
+    result->failed_bytes = (double)coverage->failed.total;
     result->left_unread = isinf(cv_source_total(queue->source));
     cv_range_set_done(&left);
     return status;

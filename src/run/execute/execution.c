@@ -20,7 +20,7 @@
 #include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
 #include "run/master/worker_setup.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* --- resuming -------------------------------------------------------------------------- */
 

@@ -68,7 +68,7 @@ static enum cleave_status framed_lines_begin(struct cv_framed_lines *lines, int 
     *lines = (struct cv_framed_lines){ .from = ends[0], .sink = sink, .out = out };
     wrong = dup3(ends[1], sink, O_CLOEXEC) < 0
                 ? errno
-                : cv_nosignal_thread_create(&lines->thread, NULL, pass_on, lines);
+                : cv_nosignal_thread_create(&lines->thread, pass_on, lines);
     cv_close(&ends[1]);
     lines->on = wrong == 0;
     if (lines->on)

@@ -83,13 +83,12 @@ static void rest_over(void *context)
 
 /* Another domain succeeded with a piece that this one failed with. A success since
  * then clears it, and one back-off covers all earlier failures. */
-static enum cleave_status refute(struct cv_health_record *at, uint8_t way,
-                                 struct cleave_error *err)
+static void refute(struct cv_health_record *at, uint8_t way)
 {
     const double rest_s = REST_S * (double)(1U << (at->refuted < 20 ? at->refuted : 20));
 
     if (at->streak == 0 || at->resting)
-        return CLEAVE_OK;
+        return;
     at->patience = 1;
     at->refuted_way = way;
     at->refuted++;
@@ -98,17 +97,14 @@ static enum cleave_status refute(struct cv_health_record *at, uint8_t way,
     at->health->nresting++;
     if (!at->out) {
         at->rests++;
-        CV_TRY(cv_poller_set(at->health->poller, &at->timer, cv_clock_s() + rest_s,
-                             rest_over, at, err));
+        cv_poller_set(at->health->poller, &at->timer, cv_clock_s() + rest_s, rest_over,
+                      at);
     }
     at->health->rests(at->health->context, at->domain);
-    return CLEAVE_OK;
 }
 
-enum cleave_status cv_worker_health_note_success(struct cv_worker_health *health,
-                                                 uint32_t domain,
-                                                 const struct cv_failure_history *history,
-                                                 struct cleave_error *err)
+void cv_worker_health_note_success(struct cv_worker_health *health, uint32_t domain,
+                                   const struct cv_failure_history *history)
 {
     struct cv_health_record *at = &health->items[domain];
 
@@ -118,9 +114,7 @@ enum cleave_status cv_worker_health_note_success(struct cv_worker_health *health
     at->patience = at->patience < 2 ? 2 : at->patience;
     for (uint32_t i = 0; i < history->count; i++)
         if (history->items[i].domain != domain)
-            CV_TRY(refute(&health->items[history->items[i].domain], history->items[i].way,
-                          err));
-    return CLEAVE_OK;
+            refute(&health->items[history->items[i].domain], history->items[i].way);
 }
 
 void cv_worker_health_confirm_failure(struct cv_worker_health *health,

@@ -110,10 +110,8 @@ void cv_worker_health_close(struct cv_worker_health *health);
 bool cv_worker_health_note_failure(struct cv_worker_health *health, uint32_t domain,
                                    const char *how, uint8_t *way);
 /* Note that a command of the domain succeeded on a piece with that history. */
-enum cleave_status cv_worker_health_note_success(struct cv_worker_health *health,
-                                                 uint32_t domain,
-                                                 const struct cv_failure_history *history,
-                                                 struct cleave_error *err);
+void cv_worker_health_note_success(struct cv_worker_health *health, uint32_t domain,
+                                   const struct cv_failure_history *history);
 /* A piece is given up: the failures of all its domains are confirmed. */
 void cv_worker_health_confirm_failure(struct cv_worker_health *health,
                                       const struct cv_failure_history *history);

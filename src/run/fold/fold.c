@@ -291,7 +291,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
         fold->counts.gone += job->npartials - 1;
         status = accept_result(fold, job, &err);
     } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 && !stopping &&
-               cv_process_fail_start(slot->command, slot->process.start_error, &why) ==
+               cv_command_fail_start(slot->command, slot->process.start_error, &why) ==
                    CLEAVE_ERESOURCES) {
         status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&

@@ -179,9 +179,10 @@ static enum cleave_status start_push(struct cv_host *host, const struct cleave_c
     CV_TRY(status);
     CV_TRY(cv_poller_add(hosts->poller, &host->push_watch, host->process.pidfd,
                          CV_READABLE, push_ended, host, err));
-    return cv_poller_set(hosts->poller, &host->timer,
-                         cv_clock_s() + LONGER * hosts->terms.connect_timeout_s,
-                         push_took_too_long, host, err);
+    cv_poller_set(hosts->poller, &host->timer,
+                  cv_clock_s() + LONGER * hosts->terms.connect_timeout_s,
+                  push_took_too_long, host);
+    return CLEAVE_OK;
 }
 
 /* Take a copy of cleave there, then connect. */
@@ -222,9 +223,8 @@ static void begin_to_leave(struct cv_host *host)
 
     host->leaving = true;
     hosts->nleaving++;
-    if (cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + hosts->terms.notice_s,
-                      notice_over, host, NULL) != CLEAVE_OK)
-        notice_over(host);
+    cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + hosts->terms.notice_s,
+                  notice_over, host);
 }
 
 void cv_host_dismiss(struct cv_host *host)
@@ -245,7 +245,7 @@ void cv_host_dismiss(struct cv_host *host)
  * concluded from the absence of hosts. */
 static bool stop_in_progress(const struct cv_hosts *hosts)
 {
-    return hosts->hush.place != 0;
+    return hosts->hush.is_set;
 }
 
 /* Wakes the poller, so that stop_in_progress is asked again. */
@@ -264,8 +264,7 @@ static void take_notice(struct cv_host *host)
     struct cv_hosts *hosts = host->hosts;
 
     host->noticed = true;
-    (void)cv_poller_set(hosts->poller, &hosts->hush, cv_clock_s() + HUSH_S, hush_over,
-                        hosts, NULL);
+    cv_poller_set(hosts->poller, &hosts->hush, cv_clock_s() + HUSH_S, hush_over, hosts);
     if (host->leaving) /* by our order */
         return;
     if (!is_stopping(hosts)) /* a signal that ends the run may reach hosts as well */
@@ -462,12 +461,11 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
     const uint32_t max =
         hosts->nready > 0 && host->was_ready && !refuses ? MOST_TRIES : LAST_TRIES;
 
-    if (!hopeful || host->words == NULL || host->leaving || ++host->tries > max ||
-        cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
-                      NULL) != CLEAVE_OK)
-        host->state = CV_HOST_OUT;
-    else
-        host->state = CV_HOST_DOWN;
+    host->state = CV_HOST_OUT;
+    if (!hopeful || host->words == NULL || host->leaving || ++host->tries > max)
+        return;
+    host->state = CV_HOST_DOWN;
+    cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host);
 }
 
 /* Cut after the host had answered. A command that failed would fail again. */
@@ -598,9 +596,9 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
         CV_TRY(cv_link_open_channel(&host->link, host->channel, err));
     else
         CV_TRY(cv_link_open(&host->link, in, out, err));
-    CV_TRY(cv_poller_set(hosts->poller, &host->timer,
-                         cv_clock_s() + hosts->terms.connect_timeout_s,
-                         host_took_too_long, host, err));
+    cv_poller_set(hosts->poller, &host->timer,
+                  cv_clock_s() + hosts->terms.connect_timeout_s, host_took_too_long,
+                  host);
     send_hello(host);
     /* A job that does not depend on the hello saves a round trip. */
     return host->slots > 0 ? send_job(host, err) : CLEAVE_OK;
@@ -702,9 +700,7 @@ static void set_step(struct cv_hosts *hosts)
 {
     hosts->step_s = cv_clock_s();
     hosts->idle_s = idle_s();
-    /* Without memory for the timer, hosts that are ready or out begin the others. */
-    (void)cv_poller_set(hosts->poller, &hosts->step, hosts->step_s + STEP_S, widen, hosts,
-                        NULL);
+    cv_poller_set(hosts->poller, &hosts->step, hosts->step_s + STEP_S, widen, hosts);
 }
 
 /* More connections would delay all of them. */
@@ -728,7 +724,7 @@ static void begin_some(struct cv_hosts *hosts)
             count_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) < hosts->window))
         cv_host_connect(host);
     hosts->beginning = false;
-    if (host != NULL && hosts->step.place == 0)
+    if (host != NULL && !hosts->step.is_set)
         set_step(hosts);
 }
 

@@ -79,12 +79,9 @@ static void listen_again(void *context)
 /* A connection that waits would be reported again and again. */
 static void pause_accept(struct cv_join_port *port, int reason)
 {
-    struct cleave_error err;
-
     port->full(port->context, reason);
-    if (cv_poller_set(port->poller, &port->rest, cv_clock_s() + REST_S, listen_again,
-                      port, &err) == CLEAVE_OK)
-        cv_poller_remove(port->poller, &port->watch);
+    cv_poller_set(port->poller, &port->rest, cv_clock_s() + REST_S, listen_again, port);
+    cv_poller_remove(port->poller, &port->watch);
 }
 
 static void take(void *context, unsigned events)
@@ -182,21 +179,17 @@ static void look_again(void *context)
     const bool rests = same(&now, &watch->last);
 
     watch->last = now;
-    /* Without memory for the timer, a signal still works. */
-    (void)cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again,
-                        watch, NULL);
+    cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again, watch);
     if (!rests || same(&now, &watch->told) || now.inode == 0)
         return;
     watch->told = now;
     watch->changed(watch->context);
 }
 
-enum cleave_status cv_file_watch_open(struct cv_file_watch *watch,
-                                      struct cleave_error *err)
+void cv_file_watch_open(struct cv_file_watch *watch)
 {
     watch->told = watch->last = look(watch->path);
-    return cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again,
-                         watch, err);
+    cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again, watch);
 }
 
 void cv_file_watch_close(struct cv_file_watch *watch)

@@ -52,8 +52,7 @@ struct cv_file_watch {
     struct cv_file_state told, last; /* reported last, seen last */
 };
 
-enum cleave_status cv_file_watch_open(struct cv_file_watch *watch,
-                                      struct cleave_error *err);
+void cv_file_watch_open(struct cv_file_watch *watch);
 /* Nothing if the poller is NULL. */
 void cv_file_watch_close(struct cv_file_watch *watch);
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "run/input/source.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* END agrees with the bytes that were sent and received. Else the host is lost. */
 static bool check_end(struct cv_host *host, const struct cv_slot *slot,

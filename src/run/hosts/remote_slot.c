@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "run/slot/line_output.h"
 #include "run/slot/slot.h"
 #include "run/slot/slot_kind.h"
 
@@ -299,12 +298,10 @@ void cv_limit_set(struct cv_slot *slot)
 {
     struct cv_poller *poller = slot->remote->host->hosts->poller;
     const double when_s = due_s(slot, cv_clock_s());
-    struct cleave_error err;
 
     cv_poller_cancel(poller, &slot->timer);
-    if (isfinite(when_s) &&
-        cv_poller_set(poller, &slot->timer, when_s, look, slot, &err) != CLEAVE_OK)
-        slot->events->broke(slot->context, &err);
+    if (isfinite(when_s))
+        cv_poller_set(poller, &slot->timer, when_s, look, slot);
 }
 
 void cv_limit_over(struct cv_slot *slot)
@@ -321,15 +318,6 @@ static bool has_pieces(const struct cv_host *host)
     return slot != NULL;
 }
 
-static void look_at_link(void *context);
-
-static enum cleave_status watch_link(struct cv_host *host, double until_s,
-                                     struct cleave_error *err)
-{
-    return cv_poller_set(host->hosts->poller, &host->link_timer, until_s, look_at_link,
-                         host, err);
-}
-
 static void look_at_link(void *context)
 {
     struct cv_host *host = context;
@@ -342,15 +330,14 @@ static void look_at_link(void *context)
     if (!has_pieces(host))
         return;
     if (due_s > now_s || !others) {
-        if (watch_link(host, due_s > now_s ? due_s : now_s + KILLING_S, &err) ==
-            CLEAVE_OK)
-            return;
-    } else {
-        host->stuck = true;
-        cv_fail(&err, CLEAVE_ELOST,
-                "its link is so slow that nothing of what it was sent came in %g s",
-                grace_s(host));
+        cv_poller_set(host->hosts->poller, &host->link_timer,
+                      due_s > now_s ? due_s : now_s + KILLING_S, look_at_link, host);
+        return;
     }
+    host->stuck = true;
+    cv_fail(&err, CLEAVE_ELOST,
+            "its link is so slow that nothing of what it was sent came in %g s",
+            grace_s(host));
     cv_link_break(&host->link, &err);
 }
 
@@ -394,9 +381,10 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
         set_bound(remote);
     }
     cv_limit_set(slot);
-    return remote->host->link_timer.place == 0
-               ? watch_link(remote->host, cv_clock_s() + grace_s(remote->host), err)
-               : CLEAVE_OK;
+    if (!remote->host->link_timer.is_set)
+        cv_poller_set(remote->host->hosts->poller, &remote->host->link_timer,
+                      cv_clock_s() + grace_s(remote->host), look_at_link, remote->host);
+    return CLEAVE_OK;
 }
 
 static uint64_t fed_remote(const struct cv_slot *slot)

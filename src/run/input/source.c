@@ -200,7 +200,7 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
     if (source->max_piece > 0 && *wanted > source->max_piece)
         *wanted = source->max_piece;
     while (cv_source_wants(source) && cv_source_poll_fd(source) < 0 &&
-           cv_range_set_total(&source->pending) < *wanted)
+           source->pending.total < *wanted)
         CV_TRY(cv_source_pump(source, err));
     *state = source->open || known ? CV_TAKE_WAIT : CV_TAKE_END;
     if ((known && source->stream == NULL) ||
@@ -449,7 +449,7 @@ double cv_source_total(const struct cv_source *source)
 
 double cv_source_left(const struct cv_source *source)
 {
-    return source->open ? INFINITY : (double)cv_range_set_total(&source->pending);
+    return source->open ? INFINITY : (double)source->pending.total;
 }
 
 uint64_t cv_source_extent(const struct cv_source *source)

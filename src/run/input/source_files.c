@@ -560,7 +560,7 @@ const struct cv_source_kind cv_source_files = {
 
 static bool items_have_room(const struct cv_source *source)
 {
-    return cv_range_set_total(&source->pending) < source->hold;
+    return source->pending.total < source->hold;
 }
 
 static int items_poll_fd(const struct cv_source *source)

@@ -14,7 +14,7 @@
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "run/input/source.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* --- inputs of failed commands --------------------------------------------------------- */
 

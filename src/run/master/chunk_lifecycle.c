@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 /* --- how long it took --------------------------------------------------------------------- */
 
@@ -114,9 +114,11 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
     if (slot->piece.body.begin > 0)
         run->middle_succeeded = true;
     cv_bisect_group_over(attempt->chunk.past.family, true, false);
-    CV_TRY(cv_worker_health_note_success(
-        &run->pool.health, cv_worker_pool_domain(&run->pool, slot->worker),
-        attempt->chunk.past.family == NULL ? &attempt->chunk.past : &unknown, err));
+    cv_worker_health_note_success(&run->pool.health,
+                                  cv_worker_pool_domain(&run->pool, slot->worker),
+                                  attempt->chunk.past.family == NULL
+                                      ? &attempt->chunk.past
+                                      : &unknown);
     return run->results->may_lose
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
@@ -127,7 +129,6 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
 static void limit_all(struct cv_exec_run *run, double seconds)
 {
     double limit_s;
-    struct cleave_error err;
 
     if (!(run->request->failures.timeout_share > 0))
         return;
@@ -135,9 +136,7 @@ static void limit_all(struct cv_exec_run *run, double seconds)
     limit_s = run->request->failures.timeout_share * cv_median_get(&run->taken);
     for (uint32_t w = 0; w < run->table.count; w++)
         for (uint32_t i = 0; i < run->table.items[w].count; i++)
-            if (cv_slot_limit_to(&run->table.items[w].items[i].slot, limit_s, &err) !=
-                CLEAVE_OK)
-                cv_event_queue_fail(&run->events, &err);
+            cv_slot_limit_to(&run->table.items[w].items[i].slot, limit_s);
 }
 
 /* --- the end of a command ------------------------------------------------------------- */
@@ -185,7 +184,7 @@ static struct cleave_error start_error(const struct cv_slot *slot)
     if (slot->unbegun)
         snprintf(err.text, sizeof err.text, "%s", slot->unstarted + strlen(CV_UNSTARTED));
     else
-        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+        cv_command_fail_start(slot->command, slot->process.start_error, &err);
     return err;
 }
 

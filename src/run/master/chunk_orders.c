@@ -176,16 +176,12 @@ static uint64_t most_of(const struct cv_exec_run *run,
 }
 
 /* Whether an open chunk may begin with the part of a stream that has arrived. */
-static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wanted,
-                                         bool *out, struct cleave_error *err)
+static bool look_at_stream(struct cv_exec_run *run, uint64_t wanted)
 {
-    const struct cv_source *source = run->queue.source;
     const struct cv_incoming input = cv_open_chunks_incoming(run, wanted);
 
-    *out = true;
-    if (!cv_source_flows(source))
-        return CLEAVE_OK;
-    return cv_slow_stream_look(&run->slow, run->poller, &input, out, err);
+    return !cv_source_flows(run->queue.source) ||
+           cv_slow_stream_look(&run->slow, run->poller, &input);
 }
 
 static enum cleave_status take_piece(struct cv_exec_run *run,
@@ -221,8 +217,7 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
 
     *began = true;
     if (pending.kind == CV_ORDER_OPEN && pending.units > 0)
-        CV_TRY(look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending), began,
-                              err));
+        *began = look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending));
     if (!*began)
         return CLEAVE_OK;
     status = take_piece(run, &pending, &state, &piece, &why);
@@ -390,8 +385,8 @@ static enum cleave_status begin_next(struct cv_exec_run *run, uint32_t worker,
            (attempt = cv_attempt_table_find_free(&run->table, worker)) != NULL) {
         CV_TRY(cv_result_sink_first(run->results, worker, &folds, err));
         if (!folds && run->pool.host_of[worker] == NULL)
-            CV_TRY(cv_start_limiter_look(&run->limiter, run->poller,
-                                         cv_slot_starts(&attempt->slot), &open, err));
+            open = cv_start_limiter_look(&run->limiter, run->poller,
+                                         cv_slot_starts(&attempt->slot));
         if (folds || !open)
             return CLEAVE_OK;
         CV_TRY(begin_one(run, worker, attempt, &began, err));

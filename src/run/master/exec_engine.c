@@ -194,8 +194,9 @@ static enum cleave_status wake_at(struct engine *engine, const struct cleave_ord
     wake->worker = order->worker;
     wake->set = true;
     engine->sleeping++;
-    return cv_poller_set(engine->run->poller, &wake->timer,
-                         engine->run->events.began_s + order->time_s, woken, wake, err);
+    cv_poller_set(engine->run->poller, &wake->timer,
+                  engine->run->events.began_s + order->time_s, woken, wake);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status real_submit(void *instance, const struct cleave_order *order,

@@ -108,8 +108,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
     CV_TRY(cv_order_queue_check(queue, err));
     if (!whole) /* outputs after the end of a shortened input are not written */
         return CLEAVE_OK;
-    CV_TRY(cv_result_sink_check(run->results,
-                                cv_range_set_total(&queue->coverage.settled), err));
+    CV_TRY(cv_result_sink_check(run->results, queue->coverage.settled.total, err));
     if (cv_ordered_output_pending(run->outputs))
         return cv_fail(err, CLEAVE_EACCOUNT,
                        "outputs were not written: what comes before them is missing: a "

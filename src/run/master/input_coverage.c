@@ -59,11 +59,11 @@ enum cleave_status cv_input_coverage_lose(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err)
 {
-    const uint64_t before = cv_range_set_total(&coverage->settled);
+    const uint64_t before = coverage->settled.total;
     struct cv_range failed;
 
     CV_TRY(cv_range_set_remove(&coverage->settled, begin, end, err));
-    if (before - cv_range_set_total(&coverage->settled) != end - begin ||
+    if (before - coverage->settled.total != end - begin ||
         first_common(&coverage->failed, begin, end, &failed))
         find_fault(coverage, "were lost without having been done", begin, end);
     return CLEAVE_OK;
@@ -113,11 +113,11 @@ enum cleave_status cv_input_coverage_check(const struct cv_input_coverage *cover
     status = cv_input_coverage_left(coverage, total, &left, err);
     if (status == CLEAVE_OK && cv_range_set_find(&left, 0, &first))
         status = complain(source, first, "were neither done nor failed", err);
-    else if (status == CLEAVE_OK && cv_range_set_total(&coverage->settled) != total)
+    else if (status == CLEAVE_OK && coverage->settled.total != total)
         status = cv_fail(err, CLEAVE_EACCOUNT,
                          "%" PRIu64 " bytes were done of an input that has %" PRIu64
                          ": a defect of cleave",
-                         cv_range_set_total(&coverage->settled), total);
+                         coverage->settled.total, total);
     cv_range_set_done(&left);
     return status;
 }

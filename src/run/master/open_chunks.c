@@ -278,16 +278,17 @@ static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt
 
     if (rest_s > others_s) {
         *state = CV_TAKE_WAIT;
-        return cv_slow_stream_wake(&run->slow, run->poller, now_s + rest_s - others_s,
-                                   err);
+        cv_slow_stream_wake(&run->slow, run->poller, now_s + rest_s - others_s);
+        return CLEAVE_OK;
     }
     CV_TRY(cv_source_take_behind(run->queue.source, &attempt->slot.piece, wanted, state,
                                  out, err));
     if (*state != CV_TAKE_WAIT || !flows)
         return CLEAVE_OK;
     if (now_s < end_s)
-        return cv_slow_stream_wake(&run->slow, run->poller, end_s, err);
-    *state = CV_TAKE_END;
+        cv_slow_stream_wake(&run->slow, run->poller, end_s);
+    else
+        *state = CV_TAKE_END;
     return CLEAVE_OK;
 }
 

@@ -77,8 +77,7 @@ struct cv_remote_fold {
     struct cv_fold_counts counts;
 };
 
-static enum cleave_status watch(struct cv_remote_fold *kept, double when_s,
-                                struct cleave_error *err);
+static void watch(struct cv_remote_fold *kept, double when_s);
 
 /* --- words -------------------------------------------------------------------------------- */
 
@@ -214,7 +213,6 @@ static void look(void *context)
     struct cv_remote_fold *kept = context;
     const struct order *order;
     const double now_s = cv_clock_s();
-    struct cleave_error err;
     double when_s;
     uint32_t who = first_due(kept, &when_s, &order);
 
@@ -223,17 +221,14 @@ static void look(void *context)
         who = first_due(kept, &when_s, &order);
     }
     kept->grace_used = who != CV_FOLD_NOBODY && when_s <= now_s;
-    if (who != CV_FOLD_NOBODY &&
-        watch(kept, kept->grace_used ? now_s + LISTEN_S : when_s, &err) != CLEAVE_OK)
-        cv_host_fail(kept->pool->host_of[who], &err);
+    if (who != CV_FOLD_NOBODY)
+        watch(kept, kept->grace_used ? now_s + LISTEN_S : when_s);
 }
 
-static enum cleave_status watch(struct cv_remote_fold *kept, double when_s,
-                                struct cleave_error *err)
+static void watch(struct cv_remote_fold *kept, double when_s)
 {
-    if (kept->timer.place != 0)
-        return CLEAVE_OK;
-    return cv_poller_set(kept->pool->hosts.poller, &kept->timer, when_s, look, kept, err);
+    if (!kept->timer.is_set)
+        cv_poller_set(kept->pool->hosts.poller, &kept->timer, when_s, look, kept);
 }
 
 /* The worker reports progress: what it has done, and what it waits for. A host without
@@ -318,7 +313,8 @@ static enum cleave_status order_fold(struct cv_remote_fold *kept,
     cv_pack_done(&fold);
     if (give.failed || fold.failed)
         return cv_fail_memory(err, "the reduction");
-    return watch(kept, due_s(kept, step->at), err);
+    watch(kept, due_s(kept, step->at));
+    return CLEAVE_OK;
 }
 
 static struct order *take(struct cv_remote_fold *kept, struct order **at)
@@ -671,8 +667,8 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
     }
     if (isinf(next_s))
         return CLEAVE_OK;
-    return cv_poller_set(kept->pool->hosts.poller, &kept->near, next_s, look_again, kept,
-                         err);
+    cv_poller_set(kept->pool->hosts.poller, &kept->near, next_s, look_again, kept);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status go_on(struct cv_remote_fold *kept, struct cleave_error *err)
@@ -709,7 +705,8 @@ static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error
     kept->fetching = true;
     say(kept, kept->holder, CV_FRAME_FETCH, kept->result_id);
     note_progress(kept, kept->holder);
-    return watch(kept, due_s(kept, kept->holder), err);
+    watch(kept, due_s(kept, kept->holder));
+    return CLEAVE_OK;
 }
 
 /* Whether one partial is left and no other will be made. It is fetched while chunks

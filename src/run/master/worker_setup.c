@@ -562,16 +562,15 @@ static void hosts_changed(void *context)
     run->rehost = true;
 }
 
-static enum cleave_status watch_hosts(struct cv_joining_workers *joining,
-                                      struct cv_exec_run *run, struct cleave_error *err)
+static void watch_hosts(struct cv_joining_workers *joining, struct cv_exec_run *run)
 {
     if (run->request->hosts.watched == NULL || run->request->hosts.more == NULL)
-        return CLEAVE_OK;
+        return;
     joining->file = (struct cv_file_watch){ .poller = run->poller,
                                             .path = run->request->hosts.watched,
                                             .changed = hosts_changed,
                                             .context = run };
-    return cv_file_watch_open(&joining->file, err);
+    cv_file_watch_open(&joining->file);
 }
 
 /* A worker has connected to the socket of hosts.join_path. */
@@ -629,7 +628,8 @@ enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
             cv_joining_workers_changed(run, hosts->items[i]);
     joining->run = run;
     CV_TRY(open_port(joining, err));
-    return watch_hosts(joining, run, err);
+    watch_hosts(joining, run);
+    return CLEAVE_OK;
 }
 
 void cv_joining_workers_close(struct cv_joining_workers *joining)

@@ -4,14 +4,366 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
 #include "base/fail.h"
 #include "run/common/process.h"
 #include "run/output/ordered_output_internal.h"
+
+/* --- spill files --------------------------------------------------------------------- */
+
+enum {
+    SPILL_LEAST = 64 * 1024,
+    SPILL_MEMORY = 4 << 20,
+    SPILL_DISK = 64 << 20,
+    SPILLS = 32, /* about as many exist when all memory is used */
+};
+
+static enum cleave_status fail_spill(const struct cv_ordered_output *outputs, bool disk,
+                                     int error, struct cleave_error *err)
+{
+    return disk ? cv_fail(err, CLEAVE_EENGINE, "cannot keep output in '%s': %s",
+                          outputs->options.directory, strerror(error))
+                : cv_fail(err, CLEAVE_EENGINE, "cannot keep output in memory: %s",
+                          strerror(error));
+}
+
+/* A file without a name, which disappears with its descriptor. */
+static int open_nameless(const char *directory)
+{
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *path;
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    if (asprintf(&path, "%s/cleave-XXXXXX", directory) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
+}
+
+enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,
+                                          int *out, struct cleave_error *err)
+{
+    *out = open_nameless(outputs->options.directory);
+    return *out >= 0 ? CLEAVE_OK : fail_spill(outputs, true, errno, err);
+}
+
+static enum cleave_status new_spill(struct cv_ordered_output *outputs, bool disk,
+                                    struct cv_spill_file **out, struct cleave_error *err)
+{
+    struct cv_spill_file *spill = calloc(1, sizeof *spill);
+
+    if (spill == NULL)
+        return cv_fail_memory(err, "an output");
+    spill->disk = disk;
+    spill->fd = disk ? open_nameless(outputs->options.directory)
+                     : memfd_create("cleave-output", MFD_CLOEXEC);
+    if (spill->fd < 0) {
+        const int error = errno;
+
+        free(spill);
+        return fail_spill(outputs, disk, error, err);
+    }
+    spill->next = outputs->spills;
+    if (spill->next != NULL)
+        spill->next->previous = spill;
+    outputs->spills = spill;
+    *out = spill;
+    return CLEAVE_OK;
+}
+
+/* Account for `bytes` more; may be negative. */
+static void count_bytes(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
+                        int64_t bytes)
+{
+    uint64_t *used = spill->disk ? &outputs->disk : &outputs->memory;
+
+    *used += (uint64_t)bytes;
+    spill->held += (uint64_t)bytes;
+    if (outputs->disk > outputs->most_disk)
+        outputs->most_disk = outputs->disk;
+}
+
+static void close_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
+{
+    count_bytes(outputs, spill, -(int64_t)spill->held);
+    if (spill->next != NULL)
+        spill->next->previous = spill->previous;
+    if (spill->previous != NULL)
+        spill->previous->next = spill->next;
+    else
+        outputs->spills = spill->next;
+    cv_close(&spill->fd);
+    free(spill);
+}
+
+/* The size from which no other output is begun in the file. Few files need few descriptors; small
+ * files return space early. */
+static uint64_t spill_bytes(const struct cv_ordered_output *outputs, bool disk)
+{
+    const uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SPILLS;
+
+    if (outputs->options.separate)
+        return 0;
+    if (disk)
+        return bytes > SPILL_DISK ? bytes : SPILL_DISK;
+    return bytes > SPILL_MEMORY  ? SPILL_MEMORY
+           : bytes > SPILL_LEAST ? bytes
+                                 : SPILL_LEAST;
+}
+
+static void list_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
+{
+    spill->listed = true;
+    spill->next_free = outputs->free_spills[spill->disk];
+    outputs->free_spills[spill->disk] = spill;
+}
+
+/* Take a spill file to fill an output at its end. */
+static enum cleave_status take_spill(struct cv_ordered_output *outputs, bool disk,
+                                     struct cv_spill_file **out, struct cleave_error *err)
+{
+    struct cv_spill_file *spill = outputs->free_spills[disk];
+
+    if (spill != NULL) {
+        outputs->free_spills[disk] = spill->next_free;
+        spill->listed = false;
+    } else {
+        CV_TRY(new_spill(outputs, disk, &spill, err));
+    }
+    spill->taken = true;
+    spill->users++;
+    *out = spill;
+    return CLEAVE_OK;
+}
+
+/* The output at its end is complete. */
+static void return_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
+{
+    spill->taken = false;
+    if (spill->length < spill_bytes(outputs, spill->disk))
+        list_spill(outputs, spill);
+}
+
+/* An output that is partly in the file is dropped. */
+static void leave_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
+{
+    spill->users--;
+    if (spill->users > 0 || spill->taken)
+        return;
+    /* A listed file continues to be filled. Truncating it for a few bytes costs more than the
+     * bytes. */
+    if (spill->listed && spill->length < SPILL_LEAST &&
+        spill->held < outputs->options.memory / 4)
+        return;
+    if (outputs->options.separate || ftruncate(spill->fd, 0) != 0) {
+        if (!spill->listed)
+            close_spill(outputs, spill);
+        return;
+    }
+    count_bytes(outputs, spill, -(int64_t)spill->held);
+    spill->length = 0;
+    if (!spill->listed)
+        list_spill(outputs, spill);
+}
+
+/* --- blocks -------------------------------------------------------------------------- */
+
+/* Bytes from or for a link pass through this process. A memfd would allocate and clear new pages
+ * for each output; blocks are reused. The last block of an output is cut to size when the output
+ * is complete, so that many small outputs take little memory. */
+
+enum {
+    SMALL = 16 * 1024, /* first block of an output */
+    LEAST = 4 * 1024,  /* less memory than this counts as none */
+    CUT = 4,           /* a block is cut if at least 1 / CUT of it is unused */
+};
+
+/* Allocate all pages in one call, not by a fault for each. Older kernels ignore it. */
+static void take_pages(struct cv_output_block *block)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t)block, end = begin + sizeof *block + block->room;
+    const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+
+    if (first < last)
+        (void)madvise((char *)block + (first - begin), last - first, MADV_POPULATE_WRITE);
+#else
+    (void)block;
+#endif
+}
+
+static struct cv_output_block *make_block(size_t room)
+{
+    struct cv_output_block *block = malloc(sizeof *block + room);
+
+    if (block == NULL)
+        return NULL;
+    *block = (struct cv_output_block){ .room = room };
+    if (room == CV_BLOCK)
+        take_pages(block);
+    return block;
+}
+
+static void free_spare_blocks(struct cv_ordered_output *outputs)
+{
+    while (outputs->spare_blocks != NULL) {
+        struct cv_output_block *next = outputs->spare_blocks->next;
+
+        free(outputs->spare_blocks);
+        outputs->spare_blocks = next;
+    }
+    outputs->spare = 0;
+}
+
+/* NULL: no memory is left. */
+static struct cv_output_block *get_block(struct cv_ordered_output *outputs, size_t wanted)
+{
+    const uint64_t max = outputs->options.memory;
+    const uint64_t left = max > outputs->memory ? max - outputs->memory : 0;
+    size_t room = wanted > SMALL ? CV_BLOCK : SMALL;
+    struct cv_output_block *block = outputs->spare_blocks;
+
+    if (left < LEAST)
+        return NULL;
+    if (room == CV_BLOCK && left >= CV_BLOCK && block != NULL) {
+        outputs->spare_blocks = block->next;
+        outputs->spare -= CV_BLOCK;
+    } else {
+        room = left < room ? (size_t)left : room;
+        if (left < outputs->spare + room)
+            free_spare_blocks(outputs);
+        block = make_block(room);
+    }
+    if (block == NULL)
+        return NULL;
+    block->next = NULL;
+    block->length = 0;
+    outputs->memory += block->room;
+    return block;
+}
+
+static void put_block(struct cv_ordered_output *outputs, struct cv_output_block *block)
+{
+    outputs->memory -= block->room;
+    if (block->room != CV_BLOCK ||
+        outputs->memory + outputs->spare + CV_BLOCK > outputs->options.memory) {
+        free(block);
+        return;
+    }
+    block->next = outputs->spare_blocks;
+    outputs->spare_blocks = block;
+    outputs->spare += CV_BLOCK;
+}
+
+/* Room for the next bytes, of which `wanted` are known. NULL: no memory is left. */
+static unsigned char *block_room(struct cv_chunk_output *store, size_t wanted,
+                                 size_t *out_room)
+{
+    struct cv_output_blocks *blocks = &store->blocks;
+    struct cv_output_block *last = blocks->last;
+
+    if (last == NULL || last->length == last->room) {
+        last = get_block(store->outputs, last == NULL ? wanted : CV_BLOCK);
+        if (last == NULL)
+            return NULL;
+        *(blocks->last == NULL ? &blocks->first : &blocks->last->next) = last;
+        blocks->last = last;
+    }
+    *out_room = last->room - last->length;
+    return last->bytes + last->length;
+}
+
+static void add_to_block(struct cv_chunk_output *store, size_t bytes)
+{
+    store->blocks.last->length += bytes;
+    store->blocks.bytes += bytes;
+}
+
+/* Drop bytes of the first block. */
+static void drop_first_bytes(struct cv_chunk_output *store, size_t bytes)
+{
+    struct cv_output_blocks *blocks = &store->blocks;
+    struct cv_output_block *first = blocks->first;
+
+    blocks->bytes -= bytes;
+    blocks->begin += bytes;
+    if (blocks->begin < first->length)
+        return;
+    blocks->begin = 0;
+    blocks->first = first->next;
+    if (blocks->first == NULL)
+        blocks->last = NULL;
+    put_block(store->outputs, first);
+}
+
+/* The output is complete: free unused room. */
+static void cut_last_block(struct cv_chunk_output *store)
+{
+    struct cv_output_blocks *blocks = &store->blocks;
+    struct cv_output_block *last = blocks->last, **link = &blocks->first, *fitting;
+
+    if (last == NULL || last->room - last->length < last->room / CUT)
+        return;
+    fitting = make_block(last->length);
+    if (fitting == NULL)
+        return; /* the block keeps its size */
+    memcpy(fitting->bytes, last->bytes, last->length);
+    fitting->length = last->length;
+    store->outputs->memory += fitting->room;
+    while (*link != last)
+        link = &(*link)->next;
+    *link = blocks->last = fitting;
+    put_block(store->outputs, last);
+}
+
+static void put_blocks(struct cv_ordered_output *outputs, struct cv_output_block *first)
+{
+    while (first != NULL) {
+        struct cv_output_block *next = first->next;
+
+        put_block(outputs, first);
+        first = next;
+    }
+}
+
+static void clear_blocks(struct cv_chunk_output *store)
+{
+    put_blocks(store->outputs, store->blocks.first);
+    store->blocks = (struct cv_output_blocks){ 0 };
+}
+
+static void drop_last_bytes(struct cv_chunk_output *store, uint64_t bytes)
+{
+    struct cv_output_blocks *blocks = &store->blocks;
+    uint64_t left = blocks->begin + blocks->bytes - bytes;
+    struct cv_output_block *block = blocks->first;
+
+    if (bytes == blocks->bytes) {
+        clear_blocks(store);
+        return;
+    }
+    for (; left > block->length; block = block->next)
+        left -= block->length;
+    block->length = (size_t)left;
+    blocks->bytes -= bytes;
+    blocks->last = block;
+    put_blocks(store->outputs, block->next);
+    block->next = NULL;
+}
 
 enum {
     COPY = 64 * 1024,          /* read and written at a time */
@@ -41,6 +393,20 @@ enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
                                        .in_blocks = outputs->options.lines };
     *out = store;
     return CLEAVE_OK;
+}
+
+void cv_chunk_outputs_free(struct cv_ordered_output *outputs)
+{
+    while (outputs->stores != NULL) {
+        struct cv_chunk_output *next = outputs->stores->next;
+
+        clear_blocks(outputs->stores);
+        free(outputs->stores);
+        outputs->stores = next;
+    }
+    free_spare_blocks(outputs);
+    while (outputs->spills != NULL)
+        close_spill(outputs, outputs->spills);
 }
 
 void cv_chunk_output_use_blocks(struct cv_chunk_output *store)
@@ -76,9 +442,9 @@ uint64_t cv_chunk_output_came(const struct cv_chunk_output *store)
 void cv_chunk_output_close(struct cv_chunk_output *store)
 {
     if (store->filling)
-        cv_spill_file_return(store->outputs, store->extents[store->nextents - 1].spill);
+        return_spill(store->outputs, store->extents[store->nextents - 1].spill);
     store->filling = false;
-    cv_output_blocks_cut(store);
+    cut_last_block(store);
 }
 
 /* The output of a failed chunk at the end of a spill file is truncated at once. Other outputs may
@@ -92,7 +458,7 @@ static void undo_filling(struct cv_chunk_output *store)
         ftruncate(spill->fd, (off_t)extent->begin) != 0)
         return;
     spill->length = extent->begin;
-    cv_spill_file_count(store->outputs, spill, -(int64_t)(extent->end - extent->begin));
+    count_bytes(store->outputs, spill, -(int64_t)(extent->end - extent->begin));
 }
 
 void cv_chunk_output_take_out(struct cv_chunk_output *store)
@@ -119,10 +485,10 @@ void cv_chunk_output_drop(struct cv_chunk_output *store)
     cv_chunk_output_take_out(store);
     if (store->filling)
         undo_filling(store);
-    cv_output_blocks_clear(store);
+    clear_blocks(store);
     cv_chunk_output_close(store);
     for (size_t i = 0; i < store->nextents; i++)
-        cv_spill_file_leave(outputs, store->extents[i].spill);
+        leave_spill(outputs, store->extents[i].spill);
     store->nextents = 0;
     store->next_free = outputs->free_stores;
     outputs->free_stores = store;
@@ -137,7 +503,7 @@ static enum cleave_status begin_extent(struct cv_chunk_output *store, bool disk,
     struct cv_extent *extent = &store->extents[store->nextents];
     struct cv_spill_file *spill;
 
-    CV_TRY(cv_spill_file_take(store->outputs, disk, &spill, err));
+    CV_TRY(take_spill(store->outputs, disk, &spill, err));
     if (store->filling)
         cv_chunk_output_close(store);
     extent->spill = spill;
@@ -156,7 +522,7 @@ static enum cleave_status find_room(struct cv_chunk_output *store, uint64_t *roo
     uint64_t left;
 
     if (outputs->memory + outputs->spare >= max)
-        cv_output_blocks_trim(outputs);
+        free_spare_blocks(outputs);
     left = max > outputs->memory + outputs->spare ? max - outputs->memory - outputs->spare
                                                   : 0;
     assert(store->filling || store->nextents == 0);
@@ -174,10 +540,9 @@ static void add_bytes(struct cv_chunk_output *store, struct cv_extent *extent,
 {
     extent->end += bytes;
     extent->spill->length = extent->end;
-    cv_spill_file_count(store->outputs, extent->spill, (int64_t)bytes);
+    count_bytes(store->outputs, extent->spill, (int64_t)bytes);
 }
 
-/* Commands that print nothing need no spill file. */
 static enum cv_chunk_output_state look(int fd, size_t *unread)
 {
     struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -201,21 +566,18 @@ static void widen(struct cv_chunk_output *store, int fd)
     cv_pipe_widen(fd, CV_PIPE_WIDE);
 }
 
-/* Read from a pipe into blocks. *out_used_up: no memory is left, continue in files. */
+/* Read from a pipe into blocks. CV_STORE_BUSY before `max`: no memory is left. */
 static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
-                                      uint64_t *max, bool *out_used_up,
-                                      enum cv_chunk_output_state *out,
+                                      uint64_t *max, enum cv_chunk_output_state *out,
                                       struct cleave_error *err)
 {
     size_t unread, room;
 
     *out = CV_STORE_BUSY;
-    *out_used_up = false;
     while (*max > 0 && (*out = look(fd, &unread)) == CV_STORE_BUSY) {
-        unsigned char *at = cv_output_blocks_room(store, unread, &room);
+        unsigned char *at = block_room(store, unread, &room);
         ssize_t got;
 
-        *out_used_up = at == NULL;
         if (at == NULL)
             return CLEAVE_OK;
         room = room < unread ? room : unread;
@@ -224,7 +586,7 @@ static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
             return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
                            strerror(errno));
         if (got > 0) {
-            cv_output_blocks_added(store, (size_t)got);
+            add_to_block(store, (size_t)got);
             *max -= (uint64_t)got;
         }
     }
@@ -286,17 +648,13 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
 
     if (store->outputs->options.lines)
         return pump_copying(store, fd, max, out, err);
-    if (store->in_blocks && store->nextents == 0) {
-        bool used_up;
-
-        CV_TRY(pump_blocks(store, fd, &max, &used_up, out, err));
-        if (!used_up)
-            return CLEAVE_OK;
-    } else if (store->nextents == 0) {
+    *out = CV_STORE_BUSY;
+    if (store->in_blocks && store->nextents == 0)
+        CV_TRY(pump_blocks(store, fd, &max, out, err));
+    else if (store->nextents == 0) /* a command that prints nothing needs no spill file */
         *out = look(fd, &unread);
-        if (*out != CV_STORE_BUSY)
-            return CLEAVE_OK;
-    }
+    if (*out != CV_STORE_BUSY)
+        return CLEAVE_OK;
     while (max > 0) {
         struct cv_extent *extent;
         uint64_t room;
@@ -319,10 +677,9 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
         } else if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) {
             return pump_copying(store, fd, max, out, err);
         } else if (errno != EINTR) {
-            return cv_spill_file_fail(store->outputs, extent->spill->disk, errno, err);
+            return fail_spill(store->outputs, extent->spill->disk, errno, err);
         }
     }
-    *out = CV_STORE_BUSY;
     return CLEAVE_OK;
 }
 
@@ -333,13 +690,13 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
 
     while (length > 0 && store->in_blocks && store->nextents == 0) {
         size_t room;
-        unsigned char *at = cv_output_blocks_room(store, length, &room);
+        unsigned char *at = block_room(store, length, &room);
 
         if (at == NULL)
             break;
         room = room < length ? room : length;
         memcpy(at, from, room);
-        cv_output_blocks_added(store, room);
+        add_to_block(store, room);
         from += room;
         length -= room;
     }
@@ -352,7 +709,7 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
         put = pwrite(extent->spill->fd, from, length < room ? length : (size_t)room,
                      (off_t)extent->end);
         if (put < 0 && errno != EINTR)
-            return cv_spill_file_fail(store->outputs, extent->spill->disk, errno, err);
+            return fail_spill(store->outputs, extent->spill->disk, errno, err);
         if (put > 0) {
             add_bytes(store, extent, (size_t)put);
             from += put;
@@ -364,55 +721,65 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
 
 /* --- the front ----------------------------------------------------------------------- */
 
+struct cv_output_span cv_chunk_output_span(const struct cv_chunk_output *store,
+                                           uint64_t at, uint64_t max)
+{
+    const struct cv_extent *extent = store->extents;
+    const struct cv_output_block *block = store->blocks.first;
+    struct cv_output_span span = { .bytes = NULL };
+
+    if (at < store->blocks.bytes) {
+        at += store->blocks.begin;
+        for (; at >= block->length; block = block->next)
+            at -= block->length;
+        span.bytes = block->bytes + at;
+        span.length = block->length - at;
+    } else {
+        at -= store->blocks.bytes;
+        for (; extent < store->extents + store->nextents &&
+               at >= extent->end - extent->begin;
+             extent++)
+            at -= extent->end - extent->begin;
+        if (extent < store->extents + store->nextents)
+            span = (struct cv_output_span){ .spill = extent->spill,
+                                            .begin = extent->begin + at,
+                                            .length = extent->end - extent->begin - at };
+    }
+    span.length = span.length < max ? span.length : max;
+    return span;
+}
+
 bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
                           size_t length)
 {
-    size_t skip = store->blocks.begin;
     char *to = out;
+    size_t some;
 
-    for (const struct cv_output_block *block = store->blocks.first;
-         block != NULL && length > 0; block = block->next, skip = 0) {
-        const size_t there = block->length - skip;
-        size_t part;
+    for (; length > 0; to += some, at += some, length -= some) {
+        const struct cv_output_span span = cv_chunk_output_span(store, at, length);
 
-        if (at >= there) {
-            at -= there;
-            continue;
-        }
-        part = there - (size_t)at < length ? there - (size_t)at : length;
-        memcpy(to, block->bytes + skip + at, part);
-        to += part;
-        length -= part;
-        at = 0;
-    }
-    for (size_t i = 0; i < store->nextents && length > 0; i++) {
-        const struct cv_extent *extent = &store->extents[i];
-        const uint64_t there = extent->end - extent->begin;
-
-        while (at < there && length > 0) {
-            const ssize_t got =
-                pread(extent->spill->fd, to, there - at < length ? there - at : length,
-                      (off_t)(extent->begin + at));
+        some = (size_t)span.length;
+        if (some == 0)
+            return false;
+        if (span.bytes != NULL) {
+            memcpy(to, span.bytes, some);
+        } else {
+            const ssize_t got = pread(span.spill->fd, to, some, (off_t)span.begin);
 
             if (got <= 0)
                 return false;
-            to += got;
-            length -= (size_t)got;
-            at += (uint64_t)got;
+            some = (size_t)got;
         }
-        at -= there;
     }
-    return length == 0;
+    return true;
 }
 
 void cv_chunk_output_drop_front(struct cv_chunk_output *store, uint64_t bytes)
 {
     while (bytes > 0 && store->blocks.bytes > 0) {
-        size_t part;
+        const uint64_t part = cv_chunk_output_span(store, 0, bytes).length;
 
-        (void)cv_output_blocks_front(store, &part);
-        part = part < bytes ? part : (size_t)bytes;
-        cv_output_blocks_gone(store, part);
+        drop_first_bytes(store, (size_t)part);
         bytes -= part;
     }
     for (size_t i = 0; i < store->nextents && bytes > 0; i++) {
@@ -428,7 +795,7 @@ void cv_chunk_output_drop_front(struct cv_chunk_output *store, uint64_t bytes)
 void cv_chunk_output_read_over(struct cv_chunk_output *store)
 {
     if (store->lent > 0)
-        cv_output_blocks_gone(store, store->lent);
+        drop_first_bytes(store, store->lent);
     store->lent = 0;
 }
 
@@ -436,30 +803,19 @@ enum cleave_status cv_chunk_output_read(struct cv_chunk_output *store, void *roo
                                         size_t max, const void **out_bytes,
                                         size_t *out_length, struct cleave_error *err)
 {
+    struct cv_output_span span;
+
     cv_chunk_output_close(store);
     cv_chunk_output_read_over(store);
-    *out_length = 0;
-    if (store->blocks.bytes > 0) {
-        *out_bytes = cv_output_blocks_front(store, out_length);
-        *out_length = *out_length < max ? *out_length : max;
-        store->lent = *out_length;
-        return CLEAVE_OK;
-    }
-    for (size_t i = 0; i < store->nextents && *out_length == 0; i++) {
-        struct cv_extent *extent = &store->extents[i];
-        const uint64_t left = extent->end - extent->begin;
-        ssize_t got;
-
-        if (left == 0)
-            continue;
-        got = pread(extent->spill->fd, room, left < max ? (size_t)left : max,
-                    (off_t)extent->begin);
-        if (got <= 0)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
-        extent->begin += (uint64_t)got;
-        *out_bytes = room;
-        *out_length = (size_t)got;
-    }
+    span = cv_chunk_output_span(store, 0, max);
+    *out_length = (size_t)span.length;
+    *out_bytes = span.bytes != NULL ? span.bytes : room;
+    if (span.bytes != NULL)
+        store->lent = (size_t)span.length;
+    else if (!cv_chunk_output_peek(store, 0, room, *out_length))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
+    else
+        cv_chunk_output_drop_front(store, span.length);
     return CLEAVE_OK;
 }
 
@@ -477,17 +833,17 @@ static void return_from_disk(struct cv_chunk_output *store)
     if (length > LINE)
         return;
     if (length > 0)
-        at = cv_output_blocks_room(store, (size_t)length, &room);
+        at = block_room(store, (size_t)length, &room);
     if (room < length || (length > 0 && pread(extent.spill->fd, at, (size_t)length,
                                               (off_t)extent.begin) != (ssize_t)length))
         return;
     if (store->filling)
-        cv_spill_file_return(store->outputs, extent.spill);
+        return_spill(store->outputs, extent.spill);
     store->filling = false;
-    cv_spill_file_leave(store->outputs, extent.spill);
+    leave_spill(store->outputs, extent.spill);
     store->nextents = 0;
     if (length > 0)
-        cv_output_blocks_added(store, (size_t)length);
+        add_to_block(store, (size_t)length);
 }
 
 void cv_chunk_output_note_passed(struct cv_chunk_output *store, uint64_t bytes)
@@ -506,7 +862,6 @@ enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void
     const uint64_t there = lines ? store->line_end : cv_chunk_output_size(store);
 
     assert(!store->offered && store->nextents < 2);
-    *out_length = 0;
     max = there < max ? (size_t)there : max;
     if (!cv_chunk_output_peek(store, 0, room, max))
         return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
@@ -558,10 +913,8 @@ void cv_chunk_output_keep_lines(struct cv_chunk_output *store)
         bytes -= bytes < length ? bytes : length;
     }
     if (bytes > 0)
-        cv_output_blocks_drop_last(store, bytes);
+        drop_last_bytes(store, bytes);
 }
-
-/* --- as a file ----------------------------------------------------------------------- */
 
 /* Copy the bytes in memory into the hole before the part on disk, the last extent. If nothing is
  * on disk there is no hole: the file has not grown, and the next output begins there. */
@@ -573,7 +926,7 @@ static enum cleave_status join(struct cv_chunk_output *store, struct cleave_erro
     char bytes[COPY];
 
     if (disk.begin == disk.end) {
-        cv_spill_file_leave(store->outputs, disk.spill);
+        leave_spill(store->outputs, disk.spill);
         store->nextents--;
         return CLEAVE_OK;
     }
@@ -585,13 +938,13 @@ static enum cleave_status join(struct cv_chunk_output *store, struct cleave_erro
         if (cv_chunk_output_peek(store, done, bytes, some))
             put = pwrite(disk.spill->fd, bytes, some, (off_t)(begin + done));
         if (put < 0 && errno != EINTR)
-            return cv_spill_file_fail(store->outputs, true, errno, err);
+            return fail_spill(store->outputs, true, errno, err);
         done += put > 0 ? (uint64_t)put : 0;
     }
     if (store->nextents == 2)
-        cv_spill_file_leave(store->outputs, store->extents[0].spill);
-    cv_output_blocks_clear(store);
-    cv_spill_file_count(store->outputs, disk.spill, (int64_t)length);
+        leave_spill(store->outputs, store->extents[0].spill);
+    clear_blocks(store);
+    count_bytes(store->outputs, disk.spill, (int64_t)length);
     disk.begin = begin;
     store->extents[0] = disk;
     store->nextents = 1;
@@ -607,18 +960,17 @@ static enum cleave_status put_down(struct cv_chunk_output *store,
     enum cleave_status status = CLEAVE_OK;
 
     if (store->nextents > 0)
-        cv_spill_file_leave(store->outputs, store->extents[0].spill);
+        leave_spill(store->outputs, store->extents[0].spill);
     store->nextents = 0;
     store->blocks = (struct cv_output_blocks){ 0 };
     store->in_blocks = false;
     while (status == CLEAVE_OK && blocks.blocks.bytes > 0) {
-        size_t some;
-        const unsigned char *bytes = cv_output_blocks_front(&blocks, &some);
+        const struct cv_output_span span = cv_chunk_output_span(&blocks, 0, UINT64_MAX);
 
-        status = cv_chunk_output_write(store, bytes, some, err);
-        cv_output_blocks_gone(&blocks, some);
+        status = cv_chunk_output_write(store, span.bytes, (size_t)span.length, err);
+        drop_first_bytes(&blocks, (size_t)span.length);
     }
-    cv_output_blocks_clear(&blocks);
+    clear_blocks(&blocks);
     cv_chunk_output_close(store);
     return status;
 }

@@ -17,11 +17,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/heap.h"
+#include "base/text.h"
 #include "run/output/ordered_output_internal.h"
+#include "run/split/split.h"
 
 enum {
     TURN = 4 << 20,         /* written in one turn of the poller */
@@ -29,7 +30,153 @@ enum {
     FILE_STEP = 1 << 20,    /* written to a file at a time, as this can take a while */
     COPY = 64 * 1024,       /* read and written at a time */
     WINDOW = 16 * 1024,     /* compared at a time */
+    LOOK = 4096,            /* bytes examined first */
+    SHOWN = 100,            /* characters of a line in a message */
+    CONTEXT = 30,           /* characters before the difference, if the line is long */
 };
+
+/* --- headers ------------------------------------------------------------------------- */
+
+/* Lines that a program writes differently each time, and the remedy. */
+static const struct {
+    const char *begin, *has, *what;
+} fickle[] = {
+    { "##bcftools_", "Date=",
+      "; bcftools writes the time into it: type 'bcftools COMMAND --no-version'" },
+    { "@PG\t", "PN:samtools",
+      "; samtools writes its command into it: type 'samtools COMMAND --no-PG'" },
+};
+
+/* Without the newline. */
+static size_t line_length(const char *bytes, size_t length)
+{
+    const char *newline = memchr(bytes, '\n', length);
+
+    return newline != NULL ? (size_t)(newline - bytes) : length;
+}
+
+static const char *advice(const char *line, size_t length)
+{
+    for (size_t i = 0; i < sizeof fickle / sizeof *fickle; i++) {
+        const size_t begin = strlen(fickle[i].begin);
+
+        if (length > begin && memcmp(line, fickle[i].begin, begin) == 0 &&
+            memmem(line, length, fickle[i].has, strlen(fickle[i].has)) != NULL)
+            return fickle[i].what;
+    }
+    return "";
+}
+
+/* Show the first line that differs, around the difference if it is long. */
+static enum cleave_status refuse(const struct cv_ordered_output *outputs,
+                                 const char *bytes, size_t length,
+                                 struct cleave_error *err)
+{
+    const char *const both[] = { outputs->head, bytes };
+    const size_t ends[] = { outputs->head_length, length };
+    char shown[2][SHOWN];
+    size_t line = 0, at = 0, from;
+
+    for (; at < length && at < outputs->head_length && bytes[at] == outputs->head[at];
+         at++)
+        line = bytes[at] == '\n' ? at + 1 : line;
+    from = at > line + SHOWN / 2 ? at - CONTEXT : line;
+    for (size_t i = 0; i < 2; i++)
+        cv_shown(both[i] + from, line_length(both[i] + from, ends[i] - from), shown[i],
+                 sizeof shown[i]);
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "output.header: expected the header '%s%s', as in the first output, "
+                   "got '%s%s'%s",
+                   from > line ? "..." : "", shown[0], from > line ? "..." : "", shown[1],
+                   advice(bytes + line, line_length(bytes + line, length - line)));
+}
+
+/* Compare with the header of the first output, or store it. */
+static enum cleave_status judge(struct cv_ordered_output *outputs,
+                                struct cv_chunk_output *store, const char *bytes,
+                                size_t length, struct cleave_error *err)
+{
+    if (outputs->head == NULL) {
+        outputs->head = malloc(length > 0 ? length : 1);
+        if (outputs->head == NULL)
+            return cv_fail_memory(err, "the header of outputs");
+        memcpy(outputs->head, bytes, length);
+        outputs->head_length = length;
+        return CLEAVE_OK;
+    }
+    if (length == outputs->head_length && memcmp(bytes, outputs->head, length) == 0) {
+        cv_chunk_output_drop_front(store, length);
+        return CLEAVE_OK;
+    }
+    return refuse(outputs, bytes, length, err);
+}
+
+/* The output is the next to be written: drop its header unless it is the first. Fails if the
+ * headers differ. */
+static enum cleave_status check_header(struct cv_ordered_output *outputs,
+                                       struct cv_chunk_output *store,
+                                       struct cleave_error *err)
+{
+    const uint64_t size = cv_chunk_output_size(store);
+    enum cleave_status status = CLEAVE_OK;
+    char *bytes = NULL;
+    bool found = false;
+
+    if (outputs->options.head == NULL || size == 0)
+        return CLEAVE_OK;
+    for (size_t look = LOOK; !found && status == CLEAVE_OK; look *= 4) {
+        const size_t length = look < size ? look : (size_t)size;
+        size_t end = 0;
+
+        free(bytes);
+        bytes = calloc(1, length);
+        if (bytes == NULL) {
+            status = cv_fail_memory(err, "the header of an output");
+            break;
+        }
+        status = !cv_chunk_output_peek(store, 0, bytes, length)
+                     ? cv_fail(err, CLEAVE_EENGINE, "cannot read an output again")
+                     : cv_splitter_head(outputs->options.head, bytes, length,
+                                        length == size, &found, &end, err);
+        if (found && end < length && bytes[end] == bytes[0] &&
+            (bytes[0] == '@' || bytes[0] == '#'))
+            outputs->head_goes_on = bytes[0];
+        if (status == CLEAVE_OK && found)
+            status = judge(outputs, store, bytes, end, err);
+    }
+    free(bytes);
+    return status;
+}
+
+/* The output is complete: compare its first line with other outputs. A command that writes a
+ * header writes it once per chunk, and a user may not know. */
+static void compare_first_line(struct cv_ordered_output *outputs,
+                               const struct cv_chunk_output *store)
+{
+    struct cv_repeated_header *alike = &outputs->alike;
+    const uint64_t size = cv_chunk_output_size(store);
+    char line[CV_ALIKE] = "";
+    size_t length = size < CV_ALIKE ? (size_t)size : CV_ALIKE - 1;
+
+    if (alike->differ || size == 0 || outputs->options.head != NULL)
+        return;
+    if (store->passed > 0 || !cv_chunk_output_peek(store, 0, line, length)) {
+        alike->differ = true; /* unknown */
+        return;
+    }
+    length = strcspn(line, "\n");
+    line[length] = '\0';
+    if (alike->outputs == 0)
+        memcpy(alike->line, line, length + 1);
+    alike->differ = strcmp(alike->line, line) != 0;
+    alike->outputs++;
+}
+
+const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
+{
+    return outputs->alike.outputs > 1 && !outputs->alike.differ ? outputs->alike.line
+                                                                : "";
+}
 
 /* --- the sink ------------------------------------------------------------------------ */
 
@@ -68,25 +215,6 @@ static bool has_room(const struct cv_ordered_output *outputs)
     return false;
 }
 
-static int64_t send_bytes(const struct cv_ordered_output *outputs, const void *bytes,
-                          size_t length)
-{
-    return outputs->socket ? send(outputs->options.sink, bytes, length, MSG_DONTWAIT)
-                           : write(outputs->options.sink, bytes, length);
-}
-
-/* The number of bytes written, or -1 with errno; EAGAIN: wait until the sink is writable. */
-static int64_t write_bytes(const struct cv_ordered_output *outputs,
-                           const unsigned char *bytes, size_t length)
-{
-    if (cv_sink_takes_bytes(outputs))
-        return write(outputs->options.sink, bytes, length);
-    if (!has_room(outputs))
-        return -1;
-    return send_bytes(outputs, bytes,
-                      length < outputs->copy_bytes ? length : outputs->copy_bytes);
-}
-
 /* Whether another system call should be tried. */
 static bool is_unsupported(int error)
 {
@@ -95,55 +223,61 @@ static bool is_unsupported(int error)
 }
 
 static int64_t write_file(const struct cv_ordered_output *outputs,
-                          const struct cv_extent *extent, size_t length)
+                          const struct cv_output_span *span, size_t length)
 {
-    off_t offset = (off_t)extent->begin;
+    off_t offset = (off_t)span->begin;
     ssize_t got = 0;
 
     length = length < FILE_STEP ? length : FILE_STEP;
-    if (extent->spill->disk)
-        got = copy_file_range(extent->spill->fd, &offset, outputs->options.sink, NULL,
+    if (span->spill->disk)
+        got = copy_file_range(span->spill->fd, &offset, outputs->options.sink, NULL,
                               length, 0);
     if (got == 0 || (got < 0 && is_unsupported(errno)))
-        got = sendfile(outputs->options.sink, extent->spill->fd, &offset, length);
+        got = sendfile(outputs->options.sink, span->spill->fd, &offset, length);
     return got;
 }
 
 static int64_t copy(const struct cv_ordered_output *outputs,
-                    const struct cv_extent *extent, size_t length)
+                    const struct cv_output_span *span, size_t length)
 {
-    char bytes[COPY];
-    ssize_t got;
+    char room[COPY];
+    const void *bytes = span->bytes;
 
     if (!has_room(outputs))
         return -1;
-    got = pread(extent->spill->fd, bytes,
-                length < outputs->copy_bytes ? length : outputs->copy_bytes,
-                (off_t)extent->begin);
-    return got <= 0 ? got : send_bytes(outputs, bytes, (size_t)got);
+    length = length < outputs->copy_bytes ? length : outputs->copy_bytes;
+    if (bytes == NULL) {
+        const ssize_t got = pread(span->spill->fd, room, length, (off_t)span->begin);
+
+        if (got <= 0)
+            return got;
+        bytes = room;
+        length = (size_t)got;
+    }
+    return outputs->socket ? send(outputs->options.sink, bytes, length, MSG_DONTWAIT)
+                           : write(outputs->options.sink, bytes, length);
 }
 
-/* The number of bytes of the extent written, at most `max`, or -1 with errno, as write_bytes. */
-static int64_t write_extent(struct cv_ordered_output *outputs,
-                            const struct cv_extent *extent, uint64_t max)
+/* The number of bytes written, or -1 with errno; EAGAIN: wait until the sink is writable. */
+static int64_t write_span(struct cv_ordered_output *outputs,
+                          const struct cv_output_span *span)
 {
-    const uint64_t left = extent->end - extent->begin;
-    size_t length = left < max ? (size_t)left : (size_t)max;
-    off_t offset = (off_t)extent->begin;
-    int64_t got = -1;
+    const size_t length = span->length < INT_MAX ? (size_t)span->length : INT_MAX;
+    off_t offset = (off_t)span->begin;
+    int64_t got;
 
-    length = length < INT_MAX ? length : INT_MAX;
-    if (outputs->kind == CV_SINK_PIPE)
-        got = splice(extent->spill->fd, &offset, outputs->options.sink, NULL, length,
-                     SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-    else if (outputs->kind == CV_SINK_FILE)
-        got = write_file(outputs, extent, length);
-    else
-        return copy(outputs, extent, length);
+    if (span->bytes != NULL && cv_sink_takes_bytes(outputs))
+        return write(outputs->options.sink, span->bytes, length);
+    if (span->bytes != NULL || outputs->kind == CV_SINK_OTHER)
+        return copy(outputs, span, length);
+    got = outputs->kind == CV_SINK_FILE
+              ? write_file(outputs, span, length)
+              : splice(span->spill->fd, &offset, outputs->options.sink, NULL, length,
+                       SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (got >= 0 || !is_unsupported(errno))
         return got;
     outputs->kind = CV_SINK_OTHER;
-    return copy(outputs, extent, length);
+    return copy(outputs, span, length);
 }
 
 static enum cleave_status fail_sink(struct cv_ordered_output *outputs, int error)
@@ -152,16 +286,19 @@ static enum cleave_status fail_sink(struct cv_ordered_output *outputs, int error
     if (error == EPIPE)
         return cv_fail(&outputs->failure, CLEAVE_EENGINE,
                        "cannot write to %s: nobody reads it any more",
-                       outputs->sink_name);
+                       outputs->options.sink_name);
     return cv_fail(&outputs->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
-                   outputs->sink_name, strerror(error));
+                   outputs->options.sink_name, strerror(error));
 }
 
-/* Account for the result of a write, which is subtracted from *max. */
-static enum cleave_status note_written(struct cv_ordered_output *outputs, int64_t got,
-                                       uint64_t *max, size_t *out_bytes,
-                                       enum cv_ordered_output_state *out)
+/* Write bytes, which are subtracted from *max. */
+static enum cleave_status write_some(struct cv_ordered_output *outputs,
+                                     struct cv_output_span span, uint64_t *max,
+                                     uint64_t *out_bytes,
+                                     enum cv_ordered_output_state *out)
 {
+    const int64_t got = write_span(outputs, &span);
+
     *out_bytes = 0;
     if (got < 0 && errno == EINTR)
         return CLEAVE_OK;
@@ -173,7 +310,7 @@ static enum cleave_status note_written(struct cv_ordered_output *outputs, int64_
         return fail_sink(outputs, got < 0 ? errno : EIO);
     outputs->written += (uint64_t)got;
     *max -= (uint64_t)got;
-    *out_bytes = (size_t)got;
+    *out_bytes = (uint64_t)got;
     return CLEAVE_OK;
 }
 
@@ -184,34 +321,17 @@ static enum cleave_status write_rest(struct cv_ordered_output *outputs, uint64_t
                                      enum cv_ordered_output_state *out)
 {
     struct cv_chunk_output *store = outputs->writing;
-    size_t done;
+    struct cv_output_span span;
+    uint64_t done;
 
     *out = CV_GATHER_BUSY;
-    while (store->blocks.bytes > 0) {
-        size_t length;
-        const unsigned char *bytes = cv_output_blocks_front(store, &length);
-
-        if (*max == 0 || *out == CV_GATHER_BLOCKED)
-            return CLEAVE_OK;
-        CV_TRY(note_written(outputs,
-                            write_bytes(outputs, bytes,
-                                        length < *max ? length : (size_t)*max),
-                            max, &done, out));
-        if (done > 0)
-            cv_output_blocks_gone(store, done);
+    while (*out == CV_GATHER_BUSY &&
+           (span = cv_chunk_output_span(store, 0, *max)).length > 0) {
+        CV_TRY(write_some(outputs, span, max, &done, out));
+        cv_chunk_output_drop_front(store, done);
     }
-    for (size_t i = 0; i < store->nextents; i++) {
-        struct cv_extent *extent = &store->extents[i];
-
-        while (extent->begin < extent->end) {
-            if (*max == 0 || *out == CV_GATHER_BLOCKED)
-                return CLEAVE_OK;
-            CV_TRY(note_written(outputs, write_extent(outputs, extent, *max), max, &done,
-                                out));
-            extent->begin += done;
-        }
-    }
-    *out = CV_GATHER_IDLE;
+    if (cv_chunk_output_size(store) == 0)
+        *out = CV_GATHER_IDLE;
     return CLEAVE_OK;
 }
 
@@ -227,21 +347,6 @@ static bool is_early_ready(struct cv_chunk_output *store)
     return store->line_end > store->shown;
 }
 
-/* The bytes from offset `at`, at most `length`, as far as they are contiguous. */
-static struct cv_extent extent_at(const struct cv_chunk_output *store, uint64_t at,
-                                  uint64_t length)
-{
-    const struct cv_extent *extent = store->extents;
-    uint64_t begin, left;
-
-    for (; at >= extent->end - extent->begin; extent++)
-        at -= extent->end - extent->begin;
-    begin = extent->begin + at;
-    left = extent->end - begin;
-    return (struct cv_extent){ extent->spill, begin,
-                               begin + (left < length ? left : length) };
-}
-
 /* Write complete lines of the output in front, and keep them. */
 static enum cleave_status write_early(struct cv_ordered_output *outputs, uint64_t *max,
                                       enum cv_ordered_output_state *out)
@@ -250,12 +355,13 @@ static enum cleave_status write_early(struct cv_ordered_output *outputs, uint64_
 
     *out = is_early_ready(store) ? CV_GATHER_BUSY : CV_GATHER_IDLE;
     while (*out == CV_GATHER_BUSY && *max > 0) {
-        const struct cv_extent part =
-            extent_at(store, store->shown, store->line_end - store->shown);
-        size_t done;
+        const uint64_t left = store->line_end - store->shown;
+        uint64_t done;
 
-        CV_TRY(
-            note_written(outputs, write_extent(outputs, &part, *max), max, &done, out));
+        CV_TRY(write_some(outputs,
+                          cv_chunk_output_span(store, store->shown,
+                                               left < *max ? left : *max),
+                          max, &done, out));
         store->shown += done;
         if (store->shown == store->line_end)
             *out = CV_GATHER_IDLE;
@@ -298,39 +404,29 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
                                          struct cv_ordered_output **out,
                                          struct cleave_error *err)
 {
-    const char *directory = options->directory;
     struct cv_ordered_output *outputs = calloc(1, sizeof *outputs);
 
-    if (directory == NULL)
-        directory = getenv("TMPDIR");
-    if (directory == NULL || directory[0] == '\0')
-        directory = "/tmp";
     if (outputs == NULL)
         return cv_fail_memory(err, "outputs");
     outputs->options = *options;
-    outputs->directory = strdup(directory);
-    outputs->sink_name =
-        strdup(options->sink_name != NULL ? options->sink_name : "stdout");
-    if (outputs->directory == NULL || outputs->sink_name == NULL) {
-        cv_ordered_output_free(outputs);
-        return cv_fail_memory(err, "outputs");
-    }
+    if (outputs->options.directory == NULL)
+        outputs->options.directory = getenv("TMPDIR");
+    if (outputs->options.directory == NULL || outputs->options.directory[0] == '\0')
+        outputs->options.directory = "/tmp";
+    if (outputs->options.sink_name == NULL)
+        outputs->options.sink_name = "stdout";
     open_sink(outputs);
     *out = outputs;
     return CLEAVE_OK;
 }
 
-bool cv_ordered_output_separate(struct cv_ordered_output *outputs)
-{
-    if (outputs->spills != NULL)
-        return false;
-    outputs->options.separate = true;
-    return true;
-}
-
-void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs)
+bool cv_ordered_output_expect_taking(struct cv_ordered_output *outputs, bool separate)
 {
     outputs->options.files = true;
+    if (separate && outputs->spills != NULL)
+        return false;
+    outputs->options.separate = outputs->options.separate || separate;
+    return true;
 }
 
 void cv_ordered_output_free(struct cv_ordered_output *outputs)
@@ -338,19 +434,9 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
     if (outputs == NULL)
         return;
     cv_ordered_output_detach(outputs);
-    cv_spill_files_close(outputs);
-    while (outputs->stores != NULL) {
-        struct cv_chunk_output *next = outputs->stores->next;
-
-        cv_output_blocks_clear(outputs->stores);
-        free(outputs->stores);
-        outputs->stores = next;
-    }
-    cv_output_blocks_trim(outputs);
+    cv_chunk_outputs_free(outputs);
     free(outputs->heap);
     free(outputs->head);
-    free(outputs->directory);
-    free(outputs->sink_name);
     free(outputs);
 }
 
@@ -380,8 +466,8 @@ static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
     if (outputs->error != 0)
         return outputs->failure.status;
     while (next_store(outputs) != NULL) {
-        if (!outputs->headed && cv_ordered_output_head(outputs, outputs->writing,
-                                                       &outputs->failure) != CLEAVE_OK) {
+        if (!outputs->headed &&
+            check_header(outputs, outputs->writing, &outputs->failure) != CLEAVE_OK) {
             outputs->error = EINVAL;
             return outputs->failure.status;
         }
@@ -402,22 +488,19 @@ enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uin
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err)
 {
-    const enum cleave_status status = pump(outputs, max, out);
-
-    if (status != CLEAVE_OK && err != NULL)
-        *err = outputs->failure;
-    return status;
+    return pump(outputs, max, out) == CLEAVE_OK
+               ? CLEAVE_OK
+               : cv_ordered_output_status(outputs, NULL, err);
 }
-
-/* --- with a poller ------------------------------------------------------------------- */
 
 static void turn(struct cv_ordered_output *outputs);
 
-static void hold_expired(void *context)
+/* Write unless the sink is being waited for. */
+static void start_writing(void *context)
 {
     struct cv_ordered_output *outputs = context;
 
-    if (outputs->error == 0 && outputs->watch.events == 0)
+    if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
         turn(outputs);
 }
 
@@ -426,7 +509,6 @@ static void hold_expired(void *context)
 static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *store)
 {
     void (*const call)(void *) = store->call;
-    struct cleave_error ignored; /* the next bytes cause another try */
 
     if (outputs->poller == NULL || outputs->options.lines)
         return;
@@ -434,9 +516,9 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
         store->call = NULL;
         if (call != NULL)
             call(store->caller);
-    } else if (outputs->ripens.place == 0) {
-        (void)cv_poller_set(outputs->poller, &outputs->ripens, store->due_s, hold_expired,
-                            outputs, &ignored);
+    } else if (!outputs->ripens.is_set) {
+        cv_poller_set(outputs->poller, &outputs->ripens, store->due_s, start_writing,
+                      outputs);
     }
 }
 
@@ -501,13 +583,6 @@ void cv_ordered_output_detach(struct cv_ordered_output *outputs)
 
 /* --- offered and finished outputs ---------------------------------------------------- */
 
-/* Write unless the sink is being waited for. */
-static void start_writing(struct cv_ordered_output *outputs)
-{
-    if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
-        turn(outputs);
-}
-
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
                              void (*call)(void *context), void *context)
 {
@@ -571,7 +646,7 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
             return cv_fail_memory(err, "outputs that wait");
         finished_push(outputs->heap, outputs->count++, store);
     }
-    cv_repeated_header_look(outputs, store);
+    compare_first_line(outputs, store);
     cv_chunk_output_take_out(store);
     cv_chunk_output_drop_front(store, store->shown);
     store->passed += store->shown;
@@ -661,8 +736,6 @@ bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
     cv_streamed_output_forget(store->outputs, begin);
     return true;
 }
-
-/* --- state --------------------------------------------------------------------------- */
 
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err)

@@ -9,10 +9,10 @@
  * all of them are dropped: punching holes could zero parts of pages that are still in a pipe. */
 #ifndef CV_ORDERED_OUTPUT_H
 #define CV_ORDERED_OUTPUT_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
 
 struct cv_poller;
 struct cv_splitter;
@@ -30,8 +30,7 @@ struct cv_ordered_output_options {
     const char *sink_name; /* borrowed, for messages: "stdout" */
     uint64_t memory;       /* most bytes kept in memory */
     const char *directory; /* borrowed: for spill files; NULL: TMPDIR, else /tmp */
-    const struct cv_splitter *head; /* borrowed: outputs begin with its header, which is
-                                       written once; NULL: no header */
+    const struct cv_splitter *head; /* borrowed: of headers, to write once; or NULL */
     bool unordered;                 /* write in the order of cv_ordered_output_finish */
     bool separate;                  /* each output has its own file, from byte 0 */
     bool lines; /* write lines of offered outputs as they arrive, and drop them */
@@ -47,8 +46,6 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
 /* Frees all outputs, even those that were not written. */
 void cv_ordered_output_free(struct cv_ordered_output *outputs);
 
-/* --- the output of a chunk ----------------------------------------------------------- */
-
 enum cv_chunk_output_state {
     CV_STORE_EMPTY, /* the pipe is empty: call again when it is readable */
     CV_STORE_BUSY,  /* `max` was reached */
@@ -59,8 +56,8 @@ enum cv_chunk_output_state {
 enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
                                         struct cv_chunk_output **out,
                                         struct cleave_error *err);
-/* Use blocks, because the bytes come from a link or go to one, unless the output is to be taken
- * or the sink prefers files. Call it before anything is written. */
+/* Use blocks, for bytes from or for a link, unless the output is to be taken or the sink prefers
+ * files. Call it before anything is written. */
 void cv_chunk_output_use_blocks(struct cv_chunk_output *store);
 /* Move at most `max` bytes from the pipe `fd`. Never waits. After a failure (disk full) drop the
  * output. */
@@ -82,8 +79,7 @@ enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void
 /* Drop the bytes after the last complete line. */
 void cv_chunk_output_keep_lines(struct cv_chunk_output *store);
 uint64_t cv_chunk_output_size(const struct cv_chunk_output *store);
-/* Bytes that were written or taken before the output was finished; bytes that it was given in
- * all. */
+/* Bytes that were written or taken before the output was finished; all bytes that came. */
 uint64_t cv_chunk_output_passed(const struct cv_chunk_output *store);
 uint64_t cv_chunk_output_came(const struct cv_chunk_output *store);
 /* Nothing more is added: free unused room. */
@@ -108,17 +104,12 @@ struct cv_taken {
 enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
                                           struct cv_taken *out, struct cleave_error *err);
 
-/* Set options.separate. False: there are outputs in shared files. */
-bool cv_ordered_output_separate(struct cv_ordered_output *outputs);
-/* Set options.files. */
-void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs);
+/* Set options.files and, if `separate`, options.separate. False: outputs share files already. */
+bool cv_ordered_output_expect_taking(struct cv_ordered_output *outputs, bool separate);
 
-/* --- writing ------------------------------------------------------------------------- */
-
-/* The output belongs to the input from byte `begin`, which is neither finished nor skipped. With
- * options.lines or options.early, and in order, its complete lines are written as soon as all
- * before it is. Otherwise this does nothing. `call`: ask for the bytes of an output of another
- * machine, with options.early, when they can be written; or NULL. */
+/* The output belongs to the input from byte `begin`. With options.lines or options.early, and in
+ * order, its complete lines are written as soon as all before it is. Otherwise this does nothing.
+ * `call`: ask for the bytes of an output of another machine when they can be written; or NULL. */
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
                              void (*call)(void *context), void *context);
 /* Bytes were added to an output that may have been offered. */
@@ -147,9 +138,8 @@ enum cv_ordered_output_state {
     CV_GATHER_BUSY,    /* `max` was reached: call again */
 };
 
-/* Write about `max` bytes at most. Never waits for a pipe, and leaves the flags of the sink
- * unchanged, as other processes may share it. SIGPIPE must be blocked or ignored. After a failure
- * every call fails. */
+/* Write about `max` bytes at most. Never waits for a pipe. The flags of the sink, which other
+ * processes may share, are unchanged. SIGPIPE must be blocked. After a failure every call fails. */
 enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uint64_t max,
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err);

@@ -38,9 +38,8 @@ struct cv_output_blocks {
     uint64_t bytes;
 };
 
-/* The output of one chunk: blocks, then extents. Bytes for which memory has no room continue on
- * disk, with a hole for the bytes before them, so that both can be joined without moving the
- * larger part.
+/* The output of one chunk: blocks, then extents. The part on disk is written after a hole for the
+ * bytes in memory, so that both can be joined without moving the larger part.
  *
  * An offered output is written before it is finished, line by line. With options.lines its
  * written bytes are dropped. With options.early they are kept until it is finished, so that the
@@ -72,22 +71,18 @@ enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
 /* Whether all outputs begin with the same line. */
 struct cv_repeated_header {
-    char line
-        [CV_ALIKE];   /* first line of the first output that is not empty, perhaps cut */
-    uint64_t outputs; /* that are not empty and begin with it */
+    char line[CV_ALIKE]; /* first line of the first output that is not empty */
+    uint64_t outputs;    /* that are not empty and begin with it */
     bool differ;
 };
 
 struct cv_ordered_output {
     struct cv_ordered_output_options options;
-    char *directory; /* owned: options.directory */
-    char *sink_name; /* owned: options.sink_name */
-
-    struct cv_spill_file *spills,
-        *free_spills[2];                  /* owned; with room: in memory, on disk */
-    uint64_t memory, disk, most_disk;     /* bytes held */
-    struct cv_output_block *spare_blocks; /* owned: unused, of CV_BLOCK bytes */
-    uint64_t spare;                       /* bytes of them */
+    struct cv_spill_file *spills;                 /* owned */
+    struct cv_spill_file *free_spills[2];         /* with room: in memory, on disk */
+    uint64_t memory, disk, most_disk;             /* bytes held */
+    struct cv_output_block *spare_blocks;         /* owned: unused, of CV_BLOCK bytes */
+    uint64_t spare;                               /* bytes of them */
     struct cv_chunk_output *stores, *free_stores; /* owned */
 
     struct cv_chunk_output **heap; /* owned: finished outputs by `begin` */
@@ -97,8 +92,7 @@ struct cv_ordered_output {
     struct cv_chunk_output *offered; /* list */
     struct cv_chunk_output *said;    /* failed after bytes of it were written; or NULL */
     struct cv_timer ripens;          /* due_s of the output in front */
-    uint64_t position; /* input before it is written or skipped; unordered: outputs
-                          written */
+    uint64_t position; /* up to here all is written; unordered: outputs written */
     uint64_t finished, written;
     double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts */
     double blocked_s;      /* how long it accepted nothing before */
@@ -123,43 +117,19 @@ static inline bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
     return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
 }
 
-/* --- output_storage.c ---------------------------------------------------------------- */
+/* Contiguous bytes of an output, in a block or in a spill file. */
+struct cv_output_span {
+    const unsigned char *bytes;  /* NULL: in the file */
+    struct cv_spill_file *spill; /* borrowed */
+    uint64_t begin;              /* in the file */
+    uint64_t length;             /* 0: the output has no more bytes */
+};
 
-/* Take a spill file, in memory or on disk, to fill an output at its end. */
-enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
-                                      struct cv_spill_file **out,
-                                      struct cleave_error *err);
-/* The output at its end is complete. */
-void cv_spill_file_return(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
-/* Account for `bytes` more; may be negative. */
-void cv_spill_file_count(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
-                         int64_t bytes);
-/* An output that is partly in the file is dropped. */
-void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
-void cv_spill_files_close(struct cv_ordered_output *outputs);
-/* A failure of reading or writing, with errno. */
-enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
-                                      int error, struct cleave_error *err);
-
-/* Room for the next bytes, of which `wanted` are known. NULL: no memory is left. */
-unsigned char *cv_output_blocks_room(struct cv_chunk_output *store, size_t wanted,
-                                     size_t *out_room);
-/* `bytes` were put there. */
-void cv_output_blocks_added(struct cv_chunk_output *store, size_t bytes);
-/* The first contiguous bytes. There are some. */
-const unsigned char *cv_output_blocks_front(const struct cv_chunk_output *store,
-                                            size_t *out_length);
-/* Drop the first bytes, at most as many as cv_output_blocks_front returns. */
-void cv_output_blocks_gone(struct cv_chunk_output *store, size_t bytes);
-/* Nothing is added: free unused room. */
-void cv_output_blocks_cut(struct cv_chunk_output *store);
-void cv_output_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes);
-void cv_output_blocks_clear(struct cv_chunk_output *store);
-/* Free the spare blocks. */
-void cv_output_blocks_trim(struct cv_ordered_output *outputs);
-
-/* --- chunk_output.c ------------------------------------------------------------------ */
-
+/* Free all outputs with their files and blocks. */
+void cv_chunk_outputs_free(struct cv_ordered_output *outputs);
+/* The bytes from offset `at`, at most `max`, as far as they are contiguous. */
+struct cv_output_span cv_chunk_output_span(const struct cv_chunk_output *store,
+                                           uint64_t at, uint64_t max);
 /* Copy `length` bytes from offset `at`; false: they cannot be read. */
 bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
                           size_t length);
@@ -176,19 +146,6 @@ void cv_chunk_output_find_line(struct cv_chunk_output *store);
 void cv_chunk_output_read_over(struct cv_chunk_output *store);
 /* Remove it from the list of offered outputs. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
-
-/* --- output_header.c ----------------------------------------------------------------- */
-
-/* The output is the next to be written: drop its header unless it is the first. Fails if the
- * headers differ. */
-enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
-                                          struct cv_chunk_output *store,
-                                          struct cleave_error *err);
-/* The output is complete: compare its first line with other outputs. */
-void cv_repeated_header_look(struct cv_ordered_output *outputs,
-                             const struct cv_chunk_output *store);
-
-/* --- ordered_output.c ---------------------------------------------------------------- */
 
 /* The output at `begin` need not repeat earlier bytes. */
 void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);

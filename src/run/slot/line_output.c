@@ -3,7 +3,7 @@
  * On one machine lines are written at once: a slow reader delays all commands, as if they had its
  * pipe themselves. With hosts, which must be served all the time, the lines that arrive at a time
  * are one output for the ordered output, which does not wait. */
-#include "run/slot/line_output.h"
+#include "run/slot/slot.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -64,12 +64,15 @@ static enum cleave_status put(const struct cv_slot *slot, struct cv_chunk_output
                          : put_at_once(slot->lines_to, bytes, length, err);
 }
 
-/* Put `tag` before each line. *begins: the bytes begin a line; set for the next call. */
+/* Put `tag`, unless it is NULL, before each line. *begins: the bytes begin a line; set for the
+ * next call. */
 static enum cleave_status put_tagged(const struct cv_slot *slot,
                                      struct cv_chunk_output *store, const char *tag,
                                      const char *bytes, size_t length, bool *begins,
                                      struct cleave_error *err)
 {
+    if (tag == NULL)
+        return put(slot, store, bytes, length, err);
     while (length > 0) {
         const char *end = memchr(bytes, '\n', length);
         const size_t line = end != NULL ? (size_t)(end + 1 - bytes) : length;
@@ -84,45 +87,29 @@ static enum cleave_status put_tagged(const struct cv_slot *slot,
     return CLEAVE_OK;
 }
 
-static enum cleave_status put_each(const struct cv_slot *slot,
-                                   struct cv_chunk_output *store, size_t length,
-                                   struct cleave_error *err)
-{
-    const struct cv_line_output *lines = &slot->lines;
-    bool begins = true;
-
-    return lines->tag == NULL
-               ? put(slot, store, lines->bytes, length, err)
-               : put_tagged(slot, store, lines->tag, lines->bytes, length, &begins, err);
-}
-
-/* Write the lines as one output, after all finished outputs. */
-static enum cleave_status put_in_order(struct cv_slot *slot, size_t length,
-                                       struct cleave_error *err)
-{
-    struct cv_chunk_output *store;
-    enum cleave_status status;
-
-    CV_TRY(cv_chunk_output_open(slot->outputs, &store, err));
-    cv_chunk_output_use_blocks(store);
-    status = put_each(slot, store, length, err);
-    if (status == CLEAVE_OK)
-        status = cv_ordered_output_finish(slot->outputs, store, 0, 1, err);
-    if (status != CLEAVE_OK)
-        cv_chunk_output_drop(store);
-    return status;
-}
-
-/* Write the first `length` bytes, which end with a line or with the output. */
+/* Write the first `length` bytes, which end with a line or with the output: at once, or as one
+ * output after all finished outputs. */
 static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
                                     struct cleave_error *err)
 {
     struct cv_line_output *lines = &slot->lines;
+    struct cv_chunk_output *store = NULL;
+    enum cleave_status status;
+    bool begins = true;
 
     if (length == 0)
         return CLEAVE_OK;
-    CV_TRY(slot->lines_to > 0 ? put_each(slot, NULL, length, err)
-                              : put_in_order(slot, length, err));
+    if (slot->lines_to <= 0) {
+        CV_TRY(cv_chunk_output_open(slot->outputs, &store, err));
+        cv_chunk_output_use_blocks(store);
+    }
+    status = put_tagged(slot, store, lines->tag, lines->bytes, length, &begins, err);
+    if (status == CLEAVE_OK && store != NULL)
+        status = cv_ordered_output_finish(slot->outputs, store, 0, 1, err);
+    if (status != CLEAVE_OK) {
+        cv_chunk_output_drop(store);
+        return status;
+    }
     lines->written += length;
     lines->length -= length;
     memmove(lines->bytes, lines->bytes + length, lines->length);

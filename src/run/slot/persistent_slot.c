@@ -104,7 +104,8 @@ static enum cleave_status give(struct cv_slot *slot, struct cleave_error *err)
     if (nmates > 0)
         CV_TRY(
             put_frame(slot, &slot->mate, persistent->frames[1], mates, 1 + nmates, err));
-    return cv_slot_limit(slot, err);
+    cv_slot_limit(slot);
+    return CLEAVE_OK;
 }
 
 /* --- parse answers ------------------------------------------------------------------- */
@@ -416,8 +417,8 @@ static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pip
         return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
     CV_TRY(cv_slot_spawn(slot, pipes, false, err));
     if (!slot->persistent.spoke)
-        CV_TRY(cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + PATIENCE_S,
-                             report_silent_command, slot, err));
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + PATIENCE_S,
+                      report_silent_command, slot);
     CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                          answer_ready, slot, err));
     return cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
@@ -438,8 +439,6 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
         status = give(slot, err);
     return status;
 }
-
-/* --- the kind ------------------------------------------------------------------------ */
 
 static enum cleave_status start_persistent(struct cv_slot *slot, struct cleave_error *err)
 {
@@ -471,8 +470,6 @@ static uint64_t fed_persistent(const struct cv_slot *slot)
 
 static bool leave_persistent(struct cv_slot *slot)
 {
-    struct cleave_error err;
-
     if (!is_alive(slot))
         return true;
     if (!slot->persistent.leaving) {
@@ -481,8 +478,8 @@ static bool leave_persistent(struct cv_slot *slot)
             slot->fault = NULL;
         cv_pipe_feeder_close(&slot->in);
         cv_pipe_feeder_close(&slot->mate);
-        if (slot->kills == 0 && cv_slot_limit(slot, &err) != CLEAVE_OK)
-            cv_slot_broke(slot, &err);
+        if (slot->kills == 0)
+            cv_slot_limit(slot);
     }
     return false;
 }

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/fail.h"
-#include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 
 /* Bytes moved before other callbacks run. */
@@ -40,7 +39,7 @@ static void finish(struct cv_slot *slot)
         cv_process_signal(&slot->process, SIGKILL);
     cv_process_reap(&slot->process);
     if (slot->process.start_error != 0) {
-        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+        cv_command_fail_start(slot->command, slot->process.start_error, &err);
         cv_slot_note_unstarted(slot, &err);
     }
     end = slot->stopping                 ? CV_SLOT_STOPPED
@@ -78,16 +77,12 @@ static void held(void *context)
  * moment. */
 static void check_held(struct cv_slot *slot)
 {
-    struct cleave_error err;
-
     if (!slot->busy || !slot->exited || slot->kills > 0)
         return;
     if (cv_process_failed(&slot->process))
         cv_slot_kill_soon(slot);
-    else if (slot->events->held != NULL &&
-             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
-                           slot, &err) != CLEAVE_OK)
-        cv_slot_broke(slot, &err);
+    else if (slot->events->held != NULL)
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held, slot);
 }
 
 /* --- the input of open pieces -------------------------------------------------------- */
@@ -116,22 +111,13 @@ static void began(void *context)
     slot->events->began(slot->context, slot);
 }
 
-static void monitor_broke(void *context, const struct cleave_error *err)
-{
-    cv_slot_broke(context, err);
-}
-
 /* The command has bytes to read from now on. */
-static enum cleave_status begin_monitor(struct cv_slot *slot, struct cleave_error *err)
+static void begin_monitor(struct cv_slot *slot)
 {
-    CV_TRY(cv_slot_limit(slot, err));
-    slot->in.monitor = (struct cv_read_monitor){ .poller = slot->poller,
-                                                 .writer = &slot->in.writer,
-                                                 .began = began,
-                                                 .empty = run_dry,
-                                                 .broke = monitor_broke,
-                                                 .context = slot };
-    return cv_read_monitor_begin(&slot->in.monitor, slot->start_s, err);
+    cv_slot_limit(slot);
+    slot->in.began = began;
+    slot->in.empty = run_dry;
+    cv_pipe_feeder_monitor(&slot->in, slot->start_s);
 }
 
 static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
@@ -147,7 +133,7 @@ static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
     }
     if (feeder->refused || slot->exited)
         run_dry(slot, false);
-    else if (cv_read_monitor_wait(&feeder->monitor, &err) != CLEAVE_OK)
+    else if (cv_pipe_feeder_await_empty(feeder, &err) != CLEAVE_OK)
         cv_slot_broke(slot, &err);
 }
 
@@ -177,7 +163,7 @@ static enum cleave_status extend_single(struct cv_slot *slot,
     count = cv_slot_parts(slot, parts);
     nmates = cv_slot_mate_parts(slot, mates);
     if (!slot->open.bound) {
-        CV_TRY(begin_monitor(slot, err));
+        begin_monitor(slot);
         cv_ordered_output_offer(slot->store, slot->piece.begin, NULL, NULL);
     }
     slot->open.bound = true;
@@ -196,7 +182,7 @@ static void shut_single(struct cv_slot *slot)
         cv_pipe_feeder_close(&slot->mate);
     if (slot->in.fd < 0)
         check_over(slot);
-    else if (!slot->in.feeding && !slot->in.monitor.waits)
+    else if (!slot->in.feeding && !slot->in.waits)
         run_dry(slot, true);
 }
 
@@ -222,10 +208,9 @@ static void rest(struct cv_slot *slot)
         cv_chunk_output_size(slot->store) < LARGE ||
         fcntl(slot->out, F_GETPIPE_SZ) < CV_PIPE_WIDE)
         return;
-    if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
-        cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot,
-                      &err) != CLEAVE_OK)
+    if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK)
         cv_slot_broke(slot, &err);
+    cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot);
 }
 
 static void process_ended(void *context, unsigned events);
@@ -243,13 +228,12 @@ static void listen(void *context)
     const enum cleave_status status = cv_process_listen(&slot->process, &err);
 
     /* The end of its output tells as well, or the end of another command frees a descriptor. */
-    if (status == CLEAVE_ERESOURCES && slot->out >= 0 &&
-        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen, slot,
-                      &err) == CLEAVE_OK)
-        return;
-    if (status != CLEAVE_OK ||
-        cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
-                      process_ended, slot, &err) != CLEAVE_OK)
+    if (status == CLEAVE_ERESOURCES && slot->out >= 0)
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen,
+                      slot);
+    else if (status != CLEAVE_OK ||
+             cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
+                           CV_READABLE, process_ended, slot, &err) != CLEAVE_OK)
         cv_slot_broke(slot, &err);
 }
 
@@ -362,16 +346,16 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     else if (slot->open.on) /* a piece grows only while the process lives */
         listen(slot);
     else
-        CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
-                             listen, slot, err));
+        cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S, listen,
+                      slot);
     CV_TRY(cv_pipe_feeder_watch(&slot->in, err));
     CV_TRY(cv_pipe_feeder_watch(&slot->mate, err));
     if (!slot->open.on)
-        return cv_slot_limit(slot, err);
-    if (!slot->open.bound)
+        cv_slot_limit(slot);
+    if (!slot->open.on || !slot->open.bound)
         return CLEAVE_OK;
-    CV_TRY(begin_monitor(slot, err));
-    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.monitor, err);
+    begin_monitor(slot);
+    return slot->in.feeding ? CLEAVE_OK : cv_pipe_feeder_await_empty(&slot->in, err);
 }
 
 static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *parts,
@@ -441,8 +425,6 @@ enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_par
     return start(slot, parts, count, err);
 }
 
-/* --- the kind ------------------------------------------------------------------------ */
-
 static uint64_t fed_single(const struct cv_slot *slot)
 {
     return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
@@ -511,8 +493,6 @@ void cv_slot_init(struct cv_slot *slot)
     slot->out = -1;
     slot->process.pidfd = -1;
 }
-
-/* --- progress ------------------------------------------------------------------------ */
 
 static double processor_time(const struct cv_slot *slot)
 {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/signal_name.h"
-#include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 #include "run/spawn/starter.h"
 
@@ -95,7 +95,6 @@ static enum cleave_status keep_variables(struct cv_piece_command *own,
     return CLEAVE_OK;
 }
 
-/* For every start: a third of the time of asprintf. */
 static enum cleave_status tell(struct cv_piece_command *own, const char *name,
                                const char *text, struct cleave_error *err)
 {
@@ -112,14 +111,9 @@ static enum cleave_status tell_number(struct cv_piece_command *own, const char *
                                       uint64_t number, struct cleave_error *err)
 {
     char text[24];
-    size_t at = sizeof text - 1;
 
-    text[at] = '\0';
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    return tell(own, name, text + at, err);
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    return tell(own, name, text, err);
 }
 
 /* Variables of a part of an input. */
@@ -360,11 +354,7 @@ static void kill_harder(void *context)
 
 void cv_slot_kill_soon(struct cv_slot *slot)
 {
-    struct cleave_error err;
-
-    if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
-                      slot, &err) != CLEAVE_OK)
-        cv_slot_broke(slot, &err);
+    cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder, slot);
 }
 
 void cv_slot_kill(struct cv_slot *slot)
@@ -393,22 +383,19 @@ static void time_out(void *context)
     cv_slot_kill(slot);
 }
 
-enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
+void cv_slot_limit(struct cv_slot *slot)
 {
-    if (slot->timeout_s <= 0)
-        return CLEAVE_OK;
-    return cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
-                         time_out, slot, err);
+    if (slot->timeout_s > 0)
+        cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
+                      time_out, slot);
 }
 
-enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
-                                    struct cleave_error *err)
+void cv_slot_limit_to(struct cv_slot *slot, double seconds)
 {
     slot->timeout_s = seconds;
     if (!slot->busy || slot->kills > 0 || slot->remote != NULL)
-        return CLEAVE_OK;
-    return cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out,
-                         slot, err);
+        return;
+    cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out, slot);
 }
 
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)

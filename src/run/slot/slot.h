@@ -52,22 +52,21 @@ struct cv_slot_seen {
 /* Calls to the user of a slot. */
 struct cv_slot_events {
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
-    void (*broke)(
-        void *context,
-        const struct cleave_error *err); /* an error of cleave, not of the command */
+    /* An error of cleave, not of the command. */
+    void (*broke)(void *context, const struct cleave_error *err);
     /* A persistent command has ended without a piece; see `process` and `fault`. */
     void (*left)(void *context, struct cv_slot *slot);
-    /* The first answer of a persistent command takes long: perhaps it does not know the
-     * protocol. */
+    /* The first answer of a persistent command takes long: does it know the protocol? */
     void (*silent)(void *context, struct cv_slot *slot);
     /* The command succeeded, but its children have held its pipes for a while. May be NULL. */
     void (*held)(void *context, struct cv_slot *slot);
-    /* Open pieces: the command has begun to read; it has read everything. */
+    /* Output has arrived. May be NULL. */
+    void (*wrote)(void *context, struct cv_slot *slot);
+    /* Open pieces: the command has begun to read; has read everything; more was fed (may be
+     * NULL). */
     void (*began)(void *context, struct cv_slot *slot);
     void (*drained)(void *context, struct cv_slot *slot);
-    void (*moved)(void *context, struct cv_slot *slot); /* more was fed; may be NULL */
-    void (*wrote)(void *context,
-                  struct cv_slot *slot); /* output has arrived; may be NULL */
+    void (*moved)(void *context, struct cv_slot *slot);
     /* Remote pieces: the piece has arrived; it was cut or not; `bytes` of an open piece were
      * moved in `time_s` (may be NULL); an answer to a question. */
     void (*arrived)(void *context, struct cv_slot *slot);
@@ -76,15 +75,12 @@ struct cv_slot_events {
     void (*seen)(void *context, struct cv_slot *slot, const struct cv_slot_seen *seen);
 };
 
-/* --- the command of one piece -------------------------------------------------------- */
-
 enum { CV_TOLD = 6 }; /* most variables */
 
-/* Every command that is started for a piece finds in its environment CLEAVE_CHUNK, the number of
- * the piece as in the job log, and CLEAVE_SLOT, the place of its worker, both from 1; for a part
- * of an input also CLEAVE_BEGIN, CLEAVE_END and CLEAVE_INPUT, and on demand CLEAVE_RECORD, the
- * number of its first record. For an open piece some of them are unknown. The rest is borrowed
- * from slot->base. */
+/* The command of one piece. Its environment has CLEAVE_CHUNK, the number of the piece as in the
+ * job log, and CLEAVE_SLOT, the place of its worker, both from 1; for a part of an input also
+ * CLEAVE_BEGIN, CLEAVE_END and CLEAVE_INPUT, and on demand CLEAVE_RECORD, the number of its first
+ * record. For an open piece some are unknown. The rest is borrowed from slot->base. */
 struct cv_piece_command {
     struct cv_command command;
     char **words; /* owned: one block; NULL: not an item */
@@ -99,8 +95,6 @@ enum cleave_status cv_item_piece_words(const struct cleave_items *items,
                                        const struct cv_piece *piece, uint32_t place,
                                        char ***out, struct cleave_error *err);
 
-/* --- modes --------------------------------------------------------------------------- */
-
 enum { CV_FRAME = 8 }; /* bytes of a length, see persistent_slot.h */
 
 struct cv_persistent {
@@ -109,8 +103,7 @@ struct cv_persistent {
     bool spoke;                   /* a process of this slot has answered */
     bool refused;                 /* the answer is that it failed */
     bool in_parts;                /* answers may have several parts */
-    bool part;                    /* other parts of the answer follow */
-    bool begun;                   /* a part of the answer has arrived */
+    bool part, begun;             /* a part of the answer follows, has arrived */
     uint64_t answers;             /* number of answers of the process */
     unsigned char head[CV_FRAME]; /* the length of the answer */
     size_t nhead;                 /* bytes of it that have arrived */
@@ -121,9 +114,9 @@ struct cv_persistent {
 
 struct cv_remote;
 
-/* A piece that may grow. Its input is not closed when all of it has been fed. The command may be
- * started before its first piece is known. Little is in its pipe, which cannot be taken back: the
- * pipe is narrow until the command proves to be fast. */
+/* A piece that may grow. Its input stays open when all of it was fed. The command may be started
+ * before the piece is known. Bytes in the pipe cannot be taken back, so the pipe is narrow until
+ * the command proves to be fast. */
 struct cv_open_slot {
     bool on;        /* the piece was opened */
     bool more;      /* ... and not closed */
@@ -134,15 +127,13 @@ struct cv_open_slot {
     double idle_s;  /* how long it has waited for more in all */
 };
 
-/* Output by lines; see line_output.h. */
+/* Output by lines (line_output.c). */
 struct cv_line_output {
     char *bytes; /* owned: the beginning of a line */
     size_t length, room;
     uint64_t written; /* bytes of its output */
     char *tag;        /* owned: is put before each line; or NULL */
 };
-
-/* --- the slot ------------------------------------------------------------------------ */
 
 struct cv_slot {
     const struct cv_slot_kind *kind;
@@ -198,8 +189,7 @@ void cv_slot_init(struct cv_slot *slot);
 /* Start the command on a piece. Only if the slot is not busy. */
 enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
                                  struct cleave_error *err);
-/* Start the command on other bytes, at most CV_FEED_PARTS parts; none: an empty input. They
- * cannot be cut. Only for single slots. */
+/* Start a single slot on other bytes, at most CV_FEED_PARTS parts, which cannot be cut. */
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
                                        size_t count, struct cleave_error *err);
 /* Bytes of the piece that a command is given, with header and mates. */
@@ -222,12 +212,10 @@ bool cv_slot_starts(const struct cv_slot *slot);
 /* Let the piece end as `head`, which begins as the piece does. False: more was fed. */
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Set timeout_s, also for the running command; not on other machines. */
-enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
-                                    struct cleave_error *err);
+void cv_slot_limit_to(struct cv_slot *slot, double seconds);
 /* Send SIGTERM and, after a second, SIGKILL. */
 void cv_slot_stop(struct cv_slot *slot);
-/* Let a persistent command end; only if the slot is not busy. True: there is none. Until then,
- * wait with the poller and call it again. */
+/* Let a persistent command end; only if the slot is not busy. False: wait and call it again. */
 bool cv_slot_release_command(struct cv_slot *slot);
 /* Whether it is not busy, and a persistent command, if there is one, can be given a piece. */
 bool cv_slot_is_idle(const struct cv_slot *slot);
@@ -239,10 +227,8 @@ void cv_slot_free(struct cv_slot *slot);
 /* How the command failed, to follow "the command": "exited with status 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 
-/* --- open pieces --------------------------------------------------------------------- */
-
-/* Start the command on a piece that may grow, and that may be empty (cv_source_blank). For single
- * and remote slots. */
+/* Start the command on a piece that may grow and may be empty (cv_source_blank). Not for
+ * persistent slots. */
 enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
                                 struct cleave_error *err);
 /* Whether it may grow: it was opened and not closed, and its command reads. */
@@ -250,10 +236,27 @@ bool cv_slot_is_open(const struct cv_slot *slot);
 /* The piece is `longer` now, which begins as the piece does, or its first one. */
 enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
                                   struct cleave_error *err);
-/* The piece is complete: the command reads the end of its input. A command that was given nothing
- * is stopped. */
+/* The piece is complete: close the input. A command that was given nothing is stopped. */
 void cv_slot_close_input(struct cv_slot *slot);
 /* For busy slots of this machine. */
 struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
+
+enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_error *err);
+/* Write complete lines from the pipe of the command, and the rest at its end. CLEAVE_ECLOSED: the
+ * reader has closed the sink. */
+enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
+                                       enum cv_chunk_output_state *out,
+                                       struct cleave_error *err);
+/* Write complete lines of other bytes; write the rest. */
+enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
+                                       size_t length, struct cleave_error *err);
+enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error *err);
+void cv_line_output_done(struct cv_line_output *lines);
+
+/* The command of an item has ended: let the user of the items keep its output, or replace it, or
+ * put a tag before each line. *store may be another output afterwards. */
+enum cleave_status cv_item_output_format(const struct cv_slot *slot,
+                                         struct cv_chunk_output **store,
+                                         struct cleave_error *err);
 
 #endif

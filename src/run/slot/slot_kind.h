@@ -1,5 +1,4 @@
-/* slot_kind.h -- a kind of slots, and functions that the kinds share. SPDX-License-Identifier:
- * MIT */
+/* slot_kind.h -- a kind of slots, and shared functions. SPDX-License-Identifier: MIT */
 #ifndef CV_SLOT_KIND_H
 #define CV_SLOT_KIND_H
 #include "run/slot/slot.h"
@@ -13,8 +12,8 @@ struct cv_slot_kind {
     void (*done)(struct cv_slot *slot);
     void (*free)(struct cv_slot *slot);           /* after `done`; may be NULL */
     uint64_t (*sent)(const struct cv_slot *slot); /* NULL: count the pipes */
-    /* The command was killed, and a process that the signals did not reach holds its output: give
-     * up. NULL: only the end of the command counts. */
+    /* A process that the signals did not reach holds the output: give up. NULL: wait for the
+     * end of the command. */
     void (*abandon)(struct cv_slot *slot);
     /* Open pieces; NULL: not supported. */
     bool (*is_open)(const struct cv_slot *slot);
@@ -51,19 +50,18 @@ enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err);
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  bool late, struct cleave_error *err);
 void cv_slot_close_output(struct cv_slot *slot);
-/* Close all pipes of the process, and remove its watches and timers. */
+/* Close the pipes and remove watches and timers. */
 void cv_slot_release(struct cv_slot *slot);
 /* Kill the process, if any, release it, and drop its output. */
 void cv_slot_kill_now(struct cv_slot *slot);
 /* Start the time limit now. */
-enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err);
+void cv_slot_limit(struct cv_slot *slot);
 /* Send SIGTERM, SIGKILL, then give up; a second apart. */
 void cv_slot_kill(struct cv_slot *slot);
 /* cv_slot_stop for a command of this machine. */
 void cv_slot_stop_command(struct cv_slot *slot);
 /* cv_slot_kill in a second. */
 void cv_slot_kill_soon(struct cv_slot *slot);
-/* events->broke. */
 void cv_slot_broke(struct cv_slot *slot, const struct cleave_error *err);
 /* Set `fault` of a command that could not be started. */
 void cv_slot_note_unstarted(struct cv_slot *slot, const struct cleave_error *err);

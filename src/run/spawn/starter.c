@@ -128,16 +128,13 @@ static inline long call_clone3(const struct clone_arguments *arguments,
     return result;
 }
 
-/* --- types --------------------------------------------------------------------------- */
-
 enum {
-    STARTS = 64, /* children without a program yet; with more, the oldest is waited for */
+    STARTS = 64, /* children without a program yet */
     STACK = 16 << 10,
-    AHEAD = 16,    /* children that wait for a program */
-    INHERITED = 8, /* descriptors above 2 that commands inherit */
-    ENDED = 8,     /* commands that must have ended before children are made ahead */
-    CORES_TIMES =
-        2, /* with more commands per core, no core is idle and nothing is gained */
+    AHEAD = 16,      /* children that wait for a program */
+    INHERITED = 8,   /* descriptors above 2 that commands inherit */
+    ENDED = 8,       /* commands that must have ended before children are made ahead */
+    CORES_TIMES = 2, /* with more commands per core, no core is idle */
     SIGNALS = 64,
     MASK_BYTES = SIGNALS / 8, /* bytes of a signal set of the kernel */
 };

@@ -219,9 +219,8 @@ static void heard(void *context, unsigned events)
         return;
     }
     cv_poller_remove(login->poller, &login->watch);
-    if (cv_poller_set(login->poller, &login->timer, cv_clock_s() + AGAIN_S, watch_again,
-                      login, NULL) != CLEAVE_OK)
-        stop(login);
+    cv_poller_set(login->poller, &login->timer, cv_clock_s() + AGAIN_S, watch_again,
+                  login);
 }
 
 enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login,

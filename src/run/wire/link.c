@@ -474,10 +474,9 @@ static void send_heartbeat(void *context)
                      &(struct cv_frame_head){ .type = CV_FRAME_PING,
                                               .value = (uint64_t)link->rate_Bps },
                      NULL, 0);
-    if (!link->broken &&
+    if (!link->broken)
         cv_poller_set(link->poller, &link->send_heartbeat, now_s + BEAT_S, send_heartbeat,
-                      link, &err) != CLEAVE_OK)
-        cv_link_break(link, &err);
+                      link);
 }
 
 size_t cv_link_fits(const struct cv_link *link)
@@ -511,8 +510,9 @@ static enum cleave_status watch(struct cv_link *link, int fd,
 {
     CV_TRY(
         cv_poller_add(link->poller, &link->in_watch, fd, CV_READABLE, call, link, err));
-    return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
-                         send_heartbeat, link, err);
+    cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
+                  send_heartbeat, link);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_link_open_channel(struct cv_link *link,

@@ -111,9 +111,10 @@ static bool put_off(struct cv_worker_fold *fold, const struct cleave_error *why)
 {
     struct cv_worker *worker = fold->worker;
 
-    return cv_start_limiter_wait(&worker->limiter, worker->poller, why) &&
-           cv_poller_set(worker->poller, &fold->again, worker->limiter.room_s, try_again,
-                         fold, NULL) == CLEAVE_OK;
+    if (!cv_start_limiter_wait(&worker->limiter, worker->poller, why))
+        return false;
+    cv_poller_set(worker->poller, &fold->again, worker->limiter.room_s, try_again, fold);
+    return true;
 }
 
 static void start_order(struct cv_worker_fold *fold)
@@ -170,15 +171,10 @@ static void start_next(struct cv_worker_fold *fold)
 /* Send HEADWAY every second while there is something to make or to give. */
 static void set_beat(struct cv_worker_fold *fold)
 {
-    struct cv_worker *worker = fold->worker;
-    struct cleave_error err;
-
-    if (fold->beat.place != 0 || (fold->running == NULL && fold->orders == NULL &&
-                                  fold->partials.for_peers == NULL))
-        return;
-    if (cv_poller_set(worker->poller, &fold->beat, cv_clock_s() + BEAT_S, beat, fold,
-                      &err) != CLEAVE_OK)
-        cv_worker_fail(worker, &err);
+    if (!fold->beat.is_set && (fold->running != NULL || fold->orders != NULL ||
+                               fold->partials.for_peers != NULL))
+        cv_poller_set(fold->worker->poller, &fold->beat, cv_clock_s() + BEAT_S, beat,
+                      fold);
 }
 
 static void beat(void *context)
@@ -407,8 +403,7 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces");
     fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
     CV_TRY(cv_fold_call_prepare(&fold->call, err));
-    cv_ordered_output_expect_taking(worker->outputs);
-    if (cv_fold_takes_files(text) && !cv_ordered_output_separate(worker->outputs))
+    if (!cv_ordered_output_expect_taking(worker->outputs, cv_fold_takes_files(text)))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");
     cv_slot_init(&fold->slot);

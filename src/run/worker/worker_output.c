@@ -54,13 +54,11 @@ static void ripened(void *context)
 static bool is_ripe(struct cv_worker *worker, const struct cv_worker_slot *seat)
 {
     const double due_s = seat->slot.start_s + CV_EARLY_MOMENT_S;
-    struct cleave_error ignored; /* the next output wakes the link */
 
     if (cv_clock_s() >= due_s)
         return true;
-    if (worker->ripens.place == 0)
-        (void)cv_poller_set(worker->poller, &worker->ripens, due_s, ripened, worker,
-                            &ignored);
+    if (!worker->ripens.is_set)
+        cv_poller_set(worker->poller, &worker->ripens, due_s, ripened, worker);
     return false;
 }
 

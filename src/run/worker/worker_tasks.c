@@ -277,7 +277,7 @@ static bool was_put_off(struct cv_worker *worker, struct cv_slot *slot,
     if (!slot->unbegun && slot->process.start_error == 0)
         return false;
     if (!slot->unbegun)
-        cv_process_fail_start(slot->command, slot->process.start_error, &why);
+        cv_command_fail_start(slot->command, slot->process.start_error, &why);
     if (!put_off(worker, task, &why))
         return false;
     if (slot->store != NULL)
