@@ -274,8 +274,11 @@ tests_of() {
 }
 
 @test "messages that the page of troubles explains are said somewhere" {
-    # Texts as they are printed: neighbouring literals are one.
-    cat src/*/*.c src/*/*/*.c | sed -z 's/"[ \t]*\n[ \t]*"//g; s/\\"/"/g' >"$BATS_TEST_TMPDIR/source"
+    # Texts as they are printed: neighbouring literals are one, and fields are options.
+    sed -n 's/^ *{ "\([a-z_.]*\)", "\([^"]*\)" },$/s|\1|\2|g/p' src/cli/common/fields.c | sort -r >"$BATS_TEST_TMPDIR/fields"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/fields")" -ge 50 ]
+    cat src/*/*.c src/*/*/*.c | sed -z 's/"[ \t]*\n[ \t]*"//g; s/\\"/"/g' |
+        sed -f "$BATS_TEST_TMPDIR/fields" >"$BATS_TEST_TMPDIR/source"
     sed -n 's/^| `\([^`]*\)` |.*/\1/p' docs/guide/troubleshooting.md >"$BATS_TEST_TMPDIR/messages"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/messages")" -ge 18 ]
     while read -r message; do

@@ -99,3 +99,9 @@ END
     sed -n 's/^    { "\([a-z_.]*\)", .*/\1/p' $FIELDS >"$BATS_TEST_TMPDIR/rows"
     LC_ALL=C sort -cu "$BATS_TEST_TMPDIR/rows"
 }
+
+@test "the library names no option of the command" {
+    run grep -rnE --include='*.[ch]' '"[^"]*--[a-z]' src/run src/policy src/model src/io src/engine
+    echo "$output"
+    [ "$status" -eq 1 ]
+}

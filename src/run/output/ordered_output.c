@@ -37,14 +37,18 @@ enum {
 
 /* --- headers ------------------------------------------------------------------------- */
 
+#define LONG(option) "--" option /* of another program: cleave's own are fields here */
+
 /* Lines that a program writes differently each time, and the remedy. */
 static const struct {
     const char *begin, *has, *what;
 } fickle[] = {
     { "##bcftools_", "Date=",
-      "; bcftools writes the time into it: type 'bcftools COMMAND --no-version'" },
+      "; bcftools writes the time into it: type 'bcftools COMMAND " LONG(
+          "no-version") "'" },
     { "@PG\t", "PN:samtools",
-      "; samtools writes its command into it: type 'samtools COMMAND --no-PG'" },
+      "; samtools writes its command into it: type 'samtools COMMAND " LONG(
+          "no-PG") "'" },
 };
 
 /* Without the newline. */
