@@ -76,7 +76,7 @@ static struct {
     bool breaks; /* an output cannot be kept, which ends the run */
 } ways;
 
-static char stream[6000];
+static char stream[3000];
 static bool broken, lied;
 
 static void tick(void *context);
@@ -120,19 +120,47 @@ static void begin_to_read(struct cv_slot *slot)
     slot->events->began(slot->context, slot);
 }
 
+/* An end that the state of the attempt has not seen yet, or any. */
+static enum cv_slot_end choose_end(struct cv_slot *slot, bool has_bytes)
+{
+    const unsigned *seen = taken[cv_attempt_of(slot)->state];
+    const bool unstarted =
+        seen[has_bytes ? CV_EVENT_UNSTARTED : CV_EVENT_EMPTY_UNSTARTED] == 0;
+
+    if (unstarted || one_in(16)) {
+        slot->process.start_error = EAGAIN;
+        return CV_SLOT_FAILED;
+    }
+    if (seen[has_bytes ? CV_EVENT_LOST : CV_EVENT_EMPTY_LOST] == 0 || one_in(8))
+        return CV_SLOT_LOST;
+    if (seen[CV_EVENT_FAILURE] == 0 || one_in(8))
+        return CV_SLOT_FAILED;
+    return CV_SLOT_DONE;
+}
+
+static bool breaks_now(struct cv_slot *slot)
+{
+    struct cleave_error reason;
+
+    if (!ways.breaks || broken || taken[cv_attempt_of(slot)->state][CV_EVENT_DISCARD] > 0)
+        return false;
+    broken = true;
+    cv_fail(&reason, CLEAVE_EENGINE, "no room for the output");
+    slot->events->broke(slot->context, &reason);
+    return true;
+}
+
 static void tick(void *context)
 {
-    static const enum cv_slot_end ends[] = { CV_SLOT_FAILED, CV_SLOT_LOST, CV_SLOT_LOST };
     struct cv_slot *slot = context;
     const bool waits = slot->open.on && slot->open.more;
     const bool has_bytes = slot->piece.end > slot->piece.begin;
-    enum cv_slot_end how = one_in(3) ? ends[roll(&world, 3)] : CV_SLOT_DONE;
     const struct cv_range body = slot->piece.body;
-    struct cleave_error reason;
+    enum cv_slot_end how;
 
     if (slot->stopping) {
-        slot->process.start_error = one_in(4) ? EAGAIN : 0;
-        end(slot, one_in(4) ? CV_SLOT_LOST : CV_SLOT_STOPPED);
+        how = choose_end(slot, has_bytes);
+        end(slot, how == CV_SLOT_LOST ? CV_SLOT_LOST : CV_SLOT_STOPPED);
         return;
     }
     if (slot->persistent.given) { /* see lie() */
@@ -153,16 +181,7 @@ static void tick(void *context)
         plan_tick(slot, soon_s());
         return;
     }
-    if (ways.breaks && !broken &&
-        taken[cv_attempt_of(slot)->state][CV_EVENT_DISCARD] == 0) {
-        broken = true;
-        cv_fail(&reason, CLEAVE_EENGINE, "no room for the output");
-        slot->events->broke(slot->context, &reason);
-        how = CV_SLOT_DONE;
-    } else if (one_in(8)) {
-        slot->process.start_error = EAGAIN;
-        how = CV_SLOT_FAILED;
-    }
+    how = breaks_now(slot) ? CV_SLOT_DONE : choose_end(slot, has_bytes);
     if (slot->process.start_error == 0 && has_bytes)
         write_output(slot, stream + body.begin, body.end - body.begin);
     end(slot, how);
@@ -299,7 +318,7 @@ static void act(struct dance *dance, uint32_t w, const struct cleave_view *view,
     } else if (!seat->due && roll(dance, 2) == 0) {
         seat->due = true;
         cleave_order_extend(orders, w, 1 + (double)roll(dance, 800));
-        seat->open = roll(dance, 4) > 0;
+        seat->open = roll(dance, 2) > 0;
         if (!seat->open) /* before the extension has come */
             cleave_order_close(orders, w);
     } else if (roll(dance, 3) == 0)
@@ -346,8 +365,9 @@ static void *feed(void *context)
         if (wrote <= 0) /* the run has failed */
             break;
         at += (size_t)wrote;
-        usleep(at % 1000 == 0 ? 20000 : 1000); /* extensions have to wait */
+        usleep(at % 600 == 0 ? 10000 : 500); /* extensions have to wait */
     }
+    usleep(10000); /* the last extensions wait for the end */
     close(fd);
     return NULL;
 }
@@ -355,14 +375,15 @@ static void *feed(void *context)
 static void run_once(uint64_t seed)
 {
     const char *const files[] = { path_b };
-    const bool halts = seed % 7 == 0;
+    const bool halts = seed % 4 == 1 && seed % 3 != 0;
     struct cleave_execution execution = {
         .command = cat,
         .input = { .files = files, .count = 1 },
         .output = { .early = seed % 3 == 0 },
         .failures = { .retries = halts || seed % 3 == 0 ? 0 : 1000,
                       .halt = halts ? CLEAVE_HALT_SOON : CLEAVE_HALT_NEVER,
-                      .halt_fails = 3 },
+                      .halt_fails = 3,
+                      .strict = halts },
         .policy = { .own = &any_order },
     };
     pthread_t feeder;
