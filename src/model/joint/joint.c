@@ -317,7 +317,7 @@ static bool ready_shape(struct cv_tail_workspace *room, const double *weights, u
     const double rate =
         cv_ready_rate(fmax(job.d, job.c), steps.b); /* as if there were overlap */
     double min = INFINITY;
-    struct cv_ready_run run;
+    struct cv_tree_run run;
 
     job.n = n;
     for (uint32_t i = 0; i < n; i++) {

@@ -353,7 +353,7 @@ static enum cleave_status hand_out(struct cv_stream_field *field, struct classes
 
 static enum cleave_status pack_in(struct cv_stream_field *field,
                                   const struct cv_pack *pack, struct cv_stream_set *set,
-                                  struct cv_arena *arena, struct cv_pack_answer *out,
+                                  struct cv_arena *arena, double *out_bound,
                                   struct cleave_error *err)
 {
     struct cv_knapsack_answer answer;
@@ -370,23 +370,23 @@ static enum cleave_status pack_in(struct cv_stream_field *field,
     };
     CV_TRY(cv_knapsack_solve(&problem, pack->work, arena, &answer, err));
     CV_TRY(hand_out(field, &classes, &answer, set, err));
-    *out = (struct cv_pack_answer){ answer.upper_bound, answer.optimal };
+    *out_bound = answer.upper_bound;
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_stream_pack(struct cv_stream_field *field,
                                   const struct cv_pack *pack, struct cv_stream_set *set,
-                                  struct cv_pack_answer *out, struct cleave_error *err)
+                                  double *out_bound, struct cleave_error *err)
 {
     enum cleave_status status;
     struct cv_arena arena;
 
     cv_set_clear(set);
-    *out = (struct cv_pack_answer){ 0, true };
+    *out_bound = 0;
     if (pack->n == 0 || !(pack->capacity > 0))
         return CLEAVE_OK;
     cv_arena_init(&arena);
-    status = pack_in(field, pack, set, &arena, out, err);
+    status = pack_in(field, pack, set, &arena, out_bound, err);
     cv_arena_done(&arena);
     return status;
 }

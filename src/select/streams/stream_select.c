@@ -47,21 +47,13 @@ static enum cleave_status choice_init(const struct cv_stream_task *task,
 {
     const uint32_t n = task->ring.n, m = task->nstreams;
 
-    *out = (struct cv_stream_choice){
-        .nstreams = m,
-        .first = cv_array(arena, (size_t)m + 1, sizeof *out->first),
-        .members = cv_array(arena, n, sizeof *out->members),
-        .delay = cv_array(arena, n, sizeof *out->delay),
-        .delay_sum = cv_array(arena, m, sizeof *out->delay_sum),
-        .stream_ups = cv_array(arena, m, sizeof *out->stream_ups),
-        .stream_of = cv_array(arena, n, sizeof *out->stream_of),
-        .reason = cv_array(arena, n, sizeof *out->reason),
-    };
-    if (out->first == NULL || out->members == NULL || out->delay == NULL ||
-        out->delay_sum == NULL || out->stream_ups == NULL || out->stream_of == NULL ||
-        out->reason == NULL)
-        return cv_fail_memory(err, "the clusters");
-    return CLEAVE_OK;
+    *out = (struct cv_stream_choice){ .nstreams = m };
+    return CV_NEW(arena, out->first, (size_t)m + 1) && CV_NEW(arena, out->members, n) &&
+                   CV_NEW(arena, out->delay, n) && CV_NEW(arena, out->delay_sum, m) &&
+                   CV_NEW(arena, out->stream_ups, m) &&
+                   CV_NEW(arena, out->stream_of, n) && CV_NEW(arena, out->reason, n)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the clusters");
 }
 
 /* Workers with a gain that fit into a round alone. */
@@ -96,7 +88,6 @@ static enum cleave_status pack_ring(struct cv_stream_field *field,
     double *weight = cv_array(arena, field->ring.n, sizeof *weight);
     const struct cv_stream_ring some = { .n = n, .margin = margin };
     const struct cv_pack pack = { workers, n, weight, field->ring.tau_s, work };
-    struct cv_pack_answer answer;
 
     if (!CV_NEW(arena, times, n) || !CV_NEW(arena, tight, n) || margin == NULL ||
         weight == NULL)
@@ -108,9 +99,7 @@ static enum cleave_status pack_ring(struct cv_stream_field *field,
     cv_ring_tight_delays(&some, times, CV_DELAY_DERIVED, tight);
     for (uint32_t i = 0; i < n; i++)
         weight[workers[i]] = tight[i];
-    CV_TRY(cv_stream_pack(field, &pack, set, &answer, err));
-    *out_bound = answer.upper_bound;
-    return CLEAVE_OK;
+    return cv_stream_pack(field, &pack, set, out_bound, err);
 }
 
 enum cleave_status cv_choice_replace(struct cv_stream_field *field,
