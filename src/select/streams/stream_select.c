@@ -14,32 +14,6 @@
 /* A throughput this near to the bound is the bound. */
 static const double rounding = 1e-12;
 
-static enum cleave_status check(const struct cv_stream_task *task,
-                                struct cleave_error *err)
-{
-    const struct cv_stream_ring *ring = &task->ring;
-
-    if (task->nstreams == 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected one stream or more, got none");
-    if (!(ring->tau_s > 0) || isinf(ring->tau_s))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a positive period, got %g s",
-                       ring->tau_s);
-    if (!(ring->result_ratio >= 0) || isinf(ring->result_ratio))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
-                       ring->result_ratio);
-    for (uint32_t w = 0; w < ring->n; w++) {
-        const double theta = cv_ring_theta(ring, w), margin = cv_ring_margin(ring, w);
-
-        if (!(theta >= 0 && theta <= 1))
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected a first part between 0 and 1, got %g", theta);
-        if (!(margin >= 0) || isinf(margin))
-            return cv_fail(err, CLEAVE_EINPUT, "expected a margin of 0 or more, got %g",
-                           margin);
-    }
-    return CLEAVE_OK;
-}
-
 static enum cleave_status choice_init(const struct cv_stream_task *task,
                                       struct cv_arena *arena,
                                       struct cv_stream_choice *out,
@@ -172,7 +146,6 @@ enum cleave_status cv_stream_select(const struct cv_stream_task *task,
     struct cv_stream_field field;
     enum cleave_status status;
 
-    CV_TRY(check(task, err));
     if (cv_field_init(&field, &task->ring, arena, 0))
         status = choose(task, &field, &set, arena, &choice, err);
     else
