@@ -335,7 +335,6 @@ struct levelling {
     double *ups;          /* per stream                                   */
     struct place *places; /* room for the members of two clusters         */
     struct step *steps;   /* room for the steps of one pair               */
-    uint32_t made;
 };
 
 struct place {
@@ -490,7 +489,6 @@ static bool raise_stream(struct levelling *s, uint32_t l)
             if (make_step(s, l, k, &s->steps[i])) {
                 s->ups[l] = cv_cluster_throughput(s->field, &s->set->clusters[l]);
                 s->ups[k] = cv_cluster_throughput(s->field, &s->set->clusters[k]);
-                s->made++;
                 return true;
             }
         }
@@ -581,7 +579,6 @@ static bool take_up(struct levelling *s, const struct cv_stream_choice *choice,
 
 static enum cleave_status share_out(struct levelling *s, struct cv_arena *arena,
                                     struct cv_stream_choice *choice,
-                                    struct cv_stream_shares *out,
                                     struct cleave_error *err)
 {
     uint32_t *left_out = cv_array(arena, s->field->ring.n, sizeof *left_out);
@@ -595,18 +592,13 @@ static enum cleave_status share_out(struct levelling *s, struct cv_arena *arena,
     level(s);
     if (s->field->no_memory)
         return cv_fail_memory(err, "the shares of streams");
-    CV_TRY(cv_choice_replace(s->field, s->set, arena, choice, err));
-    out->min = least_satisfied(s);
-    out->least_share = share_of(s, out->min);
-    out->steps = s->made;
-    return CLEAVE_OK;
+    return cv_choice_replace(s->field, s->set, arena, choice, err);
 }
 
 enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
                                            const double *demands, double tolerance,
                                            struct cv_arena *arena,
                                            struct cv_stream_choice *out,
-                                           struct cv_stream_shares *out_shares,
                                            struct cleave_error *err)
 {
     struct cv_stream_set set = { NULL, 0 };
@@ -617,9 +609,6 @@ enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
         .field = &field, .set = &set, .demands = demands, .tolerance = tolerance
     };
 
-    if (!(tolerance >= 0 && tolerance <= 1))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a tolerance between 0 and 1, got %g",
-                       tolerance);
     for (uint32_t m = 0; m < task->nstreams; m++) {
         if (!(demands[m] > 0) || isinf(demands[m]))
             return cv_fail(err, CLEAVE_EINPUT,
@@ -631,7 +620,7 @@ enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
     if (cv_field_init(&field, &task->ring, arena,
                       task->work != 0 ? task->work : CV_KNAPSACK_SECOND) &&
         cv_set_init(&set, task->nstreams, arena))
-        status = share_out(&s, arena, &choice, out_shares, err);
+        status = share_out(&s, arena, &choice, err);
     else
         status = cv_fail_memory(err, "the shares of streams");
     cv_set_done(&set);
