@@ -154,26 +154,13 @@ static bool take_unit(struct cv_json_in *in, uint32_t *out)
 
 static size_t write_utf8(char *to, uint32_t code)
 {
-    if (code < 0x80) {
-        to[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        to[0] = (char)(0xc0 | code >> 6);
-        to[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        to[0] = (char)(0xe0 | code >> 12);
-        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        to[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | code >> 18);
-    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    to[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
+    static const unsigned char leads[] = { 0, 0xc0, 0xe0, 0xf0 };
+    const size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    for (size_t i = n; i-- > 1; code >>= 6)
+        to[i] = (char)(0x80 | (code & 0x3f));
+    to[0] = (char)(leads[n - 1] | code);
+    return n;
 }
 
 /* The character that follows a backslash, or false. Writes at most 4 bytes. */

@@ -63,65 +63,58 @@ static enum cleave_status read_lines(struct cv_trace_lines *lines, FILE *file,
     return CLEAVE_OK;
 }
 
-/* The header and its texts live in the arena of `lines`. */
-static enum cleave_status read_trace(struct cv_trace_lines *lines, FILE *file,
-                                     const char *name, struct cv_trace_header *header,
-                                     struct cleave_trace **out, struct cleave_error *err)
+enum cleave_status cv_trace_file_read(FILE *file, const char *name,
+                                      const struct cv_trace_wanted *wanted,
+                                      struct cv_trace_file *out, struct cleave_error *err)
 {
-    struct cleave_trace *trace = NULL;
+    const struct cleave_platform *platform = wanted->platform;
+    struct cv_trace_lines lines = {
+        .arena = &out->arena,
+        .platform = platform,
+        .nworkers = platform != NULL ? cleave_platform_nworkers(platform) : 0,
+        .any = wanted->any,
+        .events_only = wanted->events_only,
+    };
     enum cleave_status status;
 
-    cv_json_in_init(&lines->in, name, err);
-    status = cleave_trace_new(&trace, err);
+    memset(out, 0, sizeof *out);
+    cv_arena_init(&out->arena);
+    cv_json_in_init(&lines.in, name, err);
+    status = cleave_trace_new(&out->trace, err);
     if (status == CLEAVE_OK)
-        status = read_lines(lines, file, trace, header);
-    cv_json_in_done(&lines->in);
-    if (status == CLEAVE_OK)
-        *out = trace;
-    else
-        cleave_trace_free(trace);
+        status = read_lines(&lines, file, out->trace, &out->header);
+    cv_json_in_done(&lines.in);
     return status;
 }
 
-enum cleave_status cv_trace_read(FILE *file, const char *name,
-                                 const struct cleave_platform *platform,
-                                 struct cleave_trace **out, struct cleave_error *err)
+enum cleave_status cv_trace_file_load(const char *path,
+                                      const struct cv_trace_wanted *wanted,
+                                      struct cv_trace_file *out, struct cleave_error *err)
 {
-    const uint32_t count = cleave_platform_nworkers(platform);
-    struct cv_arena arena;
-    struct cv_trace_lines lines = { .arena = &arena,
-                                    .platform = platform,
-                                    .nworkers = count };
-    struct cv_trace_header header;
-    struct cv_trace_name *names;
     enum cleave_status status;
+    FILE *file;
 
-    cv_arena_init(&arena);
-    lines.names = names = cv_array(&arena, count, sizeof *names);
-    for (uint32_t i = 0; names != NULL && i < count; i++)
-        names[i] = (struct cv_trace_name){ cleave_platform_worker_name(platform, i), i };
-    if (names != NULL)
-        qsort(names, count, sizeof *names, cv_trace_name_compare);
-    status = names != NULL ? read_trace(&lines, file, name, &header, out, err)
-                           : cv_fail_memory(err, "the names of workers");
-    cv_arena_done(&arena);
+    memset(out, 0, sizeof *out);
+    CV_TRY(cv_input_open(path, &file, err));
+    status = cv_trace_file_read(file, cv_input_name(path), wanted, out, err);
+    cv_input_close(file);
     return status;
 }
 
-enum cleave_status cv_trace_read_reduce(FILE *file, const char *name, uint32_t *out_nodes,
-                                        struct cleave_trace **out,
-                                        struct cleave_error *err)
+/* The trace alone, and the number of its nodes or workers. */
+static enum cleave_status load(const char *path, const struct cv_trace_wanted *wanted,
+                               uint32_t *out_nodes, struct cleave_trace **out,
+                               struct cleave_error *err)
 {
-    struct cv_arena arena;
-    struct cv_trace_lines lines = { .arena = &arena };
-    struct cv_trace_header header = { 0 };
-    enum cleave_status status;
+    struct cv_trace_file file;
+    enum cleave_status status = cv_trace_file_load(path, wanted, &file, err);
 
-    cv_arena_init(&arena);
-    status = read_trace(&lines, file, name, &header, out, err);
-    cv_arena_done(&arena);
-    if (status == CLEAVE_OK)
-        *out_nodes = header.nworkers;
+    if (status == CLEAVE_OK) {
+        *out_nodes = file.header.nworkers;
+        *out = file.trace;
+        file.trace = NULL;
+    }
+    cv_trace_file_done(&file);
     return status;
 }
 
@@ -129,65 +122,25 @@ enum cleave_status cleave_trace_load(const char *path,
                                      const struct cleave_platform *platform,
                                      struct cleave_trace **out, struct cleave_error *err)
 {
-    enum cleave_status status;
-    FILE *file;
+    uint32_t count;
 
-    CV_TRY(cv_input_open(path, &file, err));
-    status = cv_trace_read(file, cv_input_name(path), platform, out, err);
-    cv_input_close(file);
-    return status;
+    return load(path, &(struct cv_trace_wanted){ .platform = platform }, &count, out,
+                err);
 }
 
 enum cleave_status cleave_trace_load_reduce(const char *path, uint32_t *out_nodes,
                                             struct cleave_trace **out,
                                             struct cleave_error *err)
 {
-    enum cleave_status status;
-    FILE *file;
-
-    CV_TRY(cv_input_open(path, &file, err));
-    status = cv_trace_read_reduce(file, cv_input_name(path), out_nodes, out, err);
-    cv_input_close(file);
-    return status;
-}
-
-enum cleave_status cv_trace_file_read(FILE *file, const char *name, bool events_only,
-                                      struct cv_trace_file *out, struct cleave_error *err)
-{
-    struct cv_trace_lines lines = { .arena = &out->arena,
-                                    .any = true,
-                                    .events_only = events_only };
-
-    memset(out, 0, sizeof *out);
-    cv_arena_init(&out->arena);
-    return read_trace(&lines, file, name, &out->header, &out->trace, err);
-}
-
-enum cleave_status cv_trace_file_load(const char *path, bool events_only,
-                                      struct cv_trace_file *out, struct cleave_error *err)
-{
-    enum cleave_status status;
-    FILE *file;
-
-    memset(out, 0, sizeof *out);
-    CV_TRY(cv_input_open(path, &file, err));
-    status = cv_trace_file_read(file, cv_input_name(path), events_only, out, err);
-    cv_input_close(file);
-    return status;
+    return load(path, &(struct cv_trace_wanted){ .any = false }, out_nodes, out, err);
 }
 
 enum cleave_status cleave_trace_load_any(const char *path, struct cleave_trace **out,
                                          struct cleave_error *err)
 {
-    struct cv_trace_file file;
-    enum cleave_status status = cv_trace_file_load(path, false, &file, err);
+    uint32_t count;
 
-    if (status == CLEAVE_OK) {
-        *out = file.trace;
-        file.trace = NULL;
-    }
-    cv_trace_file_done(&file);
-    return status;
+    return load(path, &(struct cv_trace_wanted){ .any = true }, &count, out, err);
 }
 
 void cv_trace_file_done(struct cv_trace_file *file)

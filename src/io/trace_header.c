@@ -649,8 +649,37 @@ static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *
     return cv_trace_fail_got(lines, at, field, expected, text);
 }
 
+/* Make the sorted list by which workers are found; no two names may be equal. Without
+ * names they are those of the platform. */
+static enum cleave_status sort_names(struct cv_trace_lines *lines, const char **given,
+                                     struct cv_trace_header *out)
+{
+    struct cv_trace_name *names = cv_array(lines->arena, out->nworkers, sizeof *names);
+    char shown[64];
+
+    if (names == NULL)
+        return cv_fail_memory(lines->in.err, "the names of workers");
+    for (uint32_t i = 0; i < out->nworkers; i++)
+        names[i] = (struct cv_trace_name){
+            given != NULL ? given[i] : cleave_platform_worker_name(lines->platform, i), i
+        };
+    qsort(names, out->nworkers, sizeof *names, cv_trace_name_compare);
+    lines->names = names;
+    lines->nworkers = out->nworkers;
+    for (uint32_t i = 1; i < out->nworkers; i++) {
+        const char *name = names[i].name;
+
+        if (strcmp(names[i - 1].name, name) == 0)
+            return cv_trace_fail(lines, lines->in.at, "workers",
+                                 "expected different names, got two workers '%s'",
+                                 cv_shown(name, strlen(name), shown, sizeof shown));
+    }
+    return CLEAVE_OK;
+}
+
 /* The names of the workers, which must be those of the platform. */
-static enum cleave_status match_workers(struct cv_trace_lines *lines)
+static enum cleave_status match_workers(struct cv_trace_lines *lines,
+                                        struct cv_trace_header *out)
 {
     uint32_t count = lines->nworkers, n = 0;
     bool first = true, more;
@@ -663,36 +692,12 @@ static enum cleave_status match_workers(struct cv_trace_lines *lines)
         CV_TRY(expect_text(lines, "workers",
                            cleave_platform_worker_name(lines->platform, n)));
     }
+    out->nworkers = count;
     return !more && n == count
-               ? CLEAVE_OK
+               ? sort_names(lines, NULL, out)
                : cv_trace_fail(lines, lines->in.at, "workers",
                                "expected the %lu workers of the platform, got %s",
                                (unsigned long)count, more ? "more" : "fewer");
-}
-
-/* Make the sorted list by which workers are found; no two names may be equal. */
-static enum cleave_status sort_names(struct cv_trace_lines *lines,
-                                     const struct cv_trace_header *header)
-{
-    struct cv_trace_name *names = cv_array(lines->arena, header->nworkers, sizeof *names);
-    char shown[64];
-
-    if (names == NULL)
-        return cv_fail_memory(lines->in.err, "the names of workers");
-    for (uint32_t i = 0; i < header->nworkers; i++)
-        names[i] = (struct cv_trace_name){ header->names[i], i };
-    qsort(names, header->nworkers, sizeof *names, cv_trace_name_compare);
-    lines->names = names;
-    lines->nworkers = header->nworkers;
-    for (uint32_t i = 1; i < header->nworkers; i++) {
-        const char *name = names[i].name;
-
-        if (strcmp(names[i - 1].name, name) == 0)
-            return cv_trace_fail(lines, lines->in.at, "workers",
-                                 "expected different names, got two workers '%s'",
-                                 cv_shown(name, strlen(name), shown, sizeof shown));
-    }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status read_name(void *context, void *element)
@@ -713,7 +718,7 @@ static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
                              "expected from 1 to %u workers, got %s", CLEAVE_MAX_WORKERS,
                              count > 0 ? "more" : "none");
     out->nworkers = (uint32_t)count;
-    return sort_names(lines, out);
+    return sort_names(lines, out->names, out);
 }
 
 static enum cleave_status read_port(struct cv_trace_lines *lines,
@@ -760,7 +765,7 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, const char *n
     if (strcmp(name, "port") == 0)
         return read_port(lines, out);
     if (strcmp(name, "workers") == 0)
-        return lines->platform != NULL ? match_workers(lines)
+        return lines->platform != NULL ? match_workers(lines, out)
                                        : read_worker_names(lines, out);
     if (strcmp(name, "task") == 0)
         return expect_text(lines, name, "reduce");

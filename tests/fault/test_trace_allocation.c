@@ -60,7 +60,10 @@ static enum cleave_status report(FILE *file, FILE *nowhere, struct cleave_error 
 {
     struct cv_trace_file trace;
     struct cv_report_data data = { .file = NULL };
-    enum cleave_status status = cv_trace_file_read(file, "trace", true, &trace, err);
+    enum cleave_status status =
+        cv_trace_file_read(file, "trace",
+                           &(struct cv_trace_wanted){ .any = true, .events_only = true },
+                           &trace, err);
 
     if (status == CLEAVE_OK)
         status = cv_report_data_make(&trace, NULL, 0, &data, err);

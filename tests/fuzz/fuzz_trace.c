@@ -17,6 +17,7 @@ static enum cleave_status read_bytes(const void *bytes, size_t length,
                                      const struct cleave_platform *platform,
                                      uint32_t *nodes, struct cleave_trace **out)
 {
+    struct cv_trace_file trace;
     struct cleave_error err;
     enum cleave_status status;
     /* Opened for reading only, so the bytes stay as they are. */
@@ -27,8 +28,16 @@ static enum cleave_status read_bytes(const void *bytes, size_t length,
     FILE *file = length > 0 ? fmemopen(same.out, length, "rb") : fopen("/dev/null", "rb");
 
     require(file != NULL);
-    status = platform != NULL ? cv_trace_read(file, "fuzz", platform, out, &err)
-                              : cv_trace_read_reduce(file, "fuzz", nodes, out, &err);
+    status = cv_trace_file_read(file, "fuzz",
+                                &(struct cv_trace_wanted){ .platform = platform }, &trace,
+                                &err);
+    if (status == CLEAVE_OK) {
+        *out = trace.trace;
+        trace.trace = NULL;
+        if (platform == NULL)
+            *nodes = trace.header.nworkers;
+    }
+    cv_trace_file_done(&trace);
     fclose(file);
     require(status == CLEAVE_OK || (status == CLEAVE_EINPUT && err.text[0] != '\0'));
     return status;
@@ -88,7 +97,9 @@ static void check_report(const uint8_t *data, size_t size)
     FILE *page = fopen("/dev/null", "wb");
 
     require(file != NULL && page != NULL);
-    if (cv_trace_file_read(file, "fuzz", true, &trace, &err) == CLEAVE_OK &&
+    if (cv_trace_file_read(file, "fuzz",
+                           &(struct cv_trace_wanted){ .any = true, .events_only = true },
+                           &trace, &err) == CLEAVE_OK &&
         trace.header.nworkers <= MOST_NODES) {
         require(cv_report_data_make(&trace, NULL, 0, &sheet, &err) == CLEAVE_OK);
         require(cv_report_data_reduce(&sheet, &err) == CLEAVE_OK);

@@ -445,8 +445,9 @@ static void greedy_knows_unequal_nodes(void **state)
                                              &(struct cv_greedy_limit){ 0, 0 }, NULL),
                          CLEAVE_OK);
         assert_int_equal(cv_tree_run(mean_tree.parent, N,
-                                     &(struct cv_tree_costs){ 1, 0, compute }, &arena,
-                                     &run, NULL),
+                                     &(struct cv_tree_costs){ .transfer_s = 1,
+                                                              .compute = compute },
+                                     &arena, &run, NULL),
                          CLEAVE_OK);
         by_mean += run.length_s;
         by_cost += tree->length_s;

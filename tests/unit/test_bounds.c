@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "model/load/bounds.h"
-#include "model/load/bound_price.h"
 #include "model/load/plan.h"
 
 enum { MOST_WORKERS = 24, MOST_CHUNKS = 96 };

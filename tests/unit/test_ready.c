@@ -89,7 +89,7 @@ static double shortest(const struct cv_ready_job *job, uint32_t root,
     struct cv_ready_planner *planner =
         cv_ready_planner_new(arena, job->n, cv_ready_is_exact(job));
     uint32_t parent[MOST];
-    struct cv_ready_run run;
+    struct cv_tree_run run;
     struct cleave_error err;
     double needed_s;
 
@@ -202,7 +202,7 @@ static void shortest_of_ordered_trees(void **state)
     for (int trial = 0; trial < TRIALS; trial++) {
         uint32_t parent[MOST], turn[MOST];
         struct cv_ordered_tree tree = { parent, turn };
-        struct cv_ready_run run;
+        struct cv_tree_run run;
         struct cleave_error err;
         double planned_s;
 

@@ -269,37 +269,6 @@ static void reasons_for_being_left_out(void **state)
     cv_arena_done(&arena);
 }
 
-static void bad_input_is_an_error(void **state)
-{
-    const struct cleave_worker worker = { 100, 0.01, 1e5, 0.01, 1e5, 0.01 };
-    const struct cv_stream_task good = {
-        { &worker, 1, 1, 1, NULL, NULL }, 1, CV_SELECT_OWN, 0
-    };
-    const double wrong[] = { -0.5 };
-    struct cv_stream_task tasks[5];
-    struct cv_stream_choice choice;
-    struct cleave_error err;
-    struct cv_arena arena;
-
-    (void)state;
-    cv_arena_init(&arena);
-    for (size_t i = 0; i < 5; i++)
-        tasks[i] = good;
-    tasks[0].nstreams = 0;
-    tasks[1].ring.tau_s = 0;
-    tasks[2].ring.result_ratio = -1;
-    tasks[3].ring.theta = wrong;
-    tasks[4].ring.margin = wrong;
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(cv_stream_select(&tasks[i], &arena, &choice, &err),
-                         CLEAVE_EINPUT);
-        assert_true(strlen(err.text) > 0);
-    }
-    MUST(cv_stream_select(&good, &arena, &choice, &err));
-    assert_int_equal(choice.selected, 1);
-    cv_arena_done(&arena);
-}
-
 /* Results without latency and of no size take no time: they weigh nothing. */
 static void workers_without_results(void **state)
 {
@@ -327,7 +296,6 @@ int main(void)
         cmocka_unit_test(small_platforms_against_all_choices),
         cmocka_unit_test(the_published_workers),
         cmocka_unit_test(reasons_for_being_left_out),
-        cmocka_unit_test(bad_input_is_an_error),
         cmocka_unit_test(workers_without_results),
     };
 

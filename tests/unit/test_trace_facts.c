@@ -45,7 +45,10 @@ static enum cleave_status load_text(const char *text, struct cv_trace_file *out,
     char path[64];
 
     put_file(text, path);
-    status = cv_trace_file_load(path, true, out, err);
+    status =
+        cv_trace_file_load(path,
+                           &(struct cv_trace_wanted){ .any = true, .events_only = true },
+                           out, err);
     unlink(path);
     return status;
 }

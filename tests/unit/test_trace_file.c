@@ -113,19 +113,38 @@ static char *save(const struct cleave_trace *trace,
     return text;
 }
 
-static enum cleave_status read_text(const char *text, size_t length,
-                                    const struct cleave_platform *platform,
-                                    struct cleave_trace **out, struct cleave_error *err)
+static enum cleave_status read_as(const char *text, size_t length,
+                                  const struct cleave_platform *platform,
+                                  uint32_t *out_nodes, struct cleave_trace **out,
+                                  struct cleave_error *err)
 {
+    struct cv_trace_file read;
     enum cleave_status status;
     FILE *file = tmpfile();
 
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, length, file), length);
     rewind(file);
-    status = cv_trace_read(file, "run.trace", platform, out, err);
+    status =
+        cv_trace_file_read(file, "run.trace",
+                           &(struct cv_trace_wanted){ .platform = platform }, &read, err);
+    if (status == CLEAVE_OK) {
+        *out = read.trace;
+        read.trace = NULL;
+        *out_nodes = read.header.nworkers;
+    }
+    cv_trace_file_done(&read);
     fclose(file);
     return status;
+}
+
+static enum cleave_status read_text(const char *text, size_t length,
+                                    const struct cleave_platform *platform,
+                                    struct cleave_trace **out, struct cleave_error *err)
+{
+    uint32_t count;
+
+    return read_as(text, length, platform, &count, out, err);
 }
 
 static void log_keeps_entries(void **state)
@@ -545,15 +564,7 @@ static enum cleave_status read_reduction(const char *text, size_t length,
                                          uint32_t *out_nodes, struct cleave_trace **out,
                                          struct cleave_error *err)
 {
-    enum cleave_status status;
-    FILE *file = tmpfile();
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, length, file), length);
-    rewind(file);
-    status = cv_trace_read_reduce(file, "run.trace", out_nodes, out, err);
-    fclose(file);
-    return status;
+    return read_as(text, length, NULL, out_nodes, out, err);
 }
 
 static void reductions_round_trip(void **state)

@@ -74,7 +74,7 @@ static void check_plan(struct vector_case *c, const struct cv_joint_job *job,
            sum = 0;
     const struct cv_ready_job reduction = { plan->used, ready_s, job->costs.d,
                                             job->costs.c, job->costs.model };
-    struct cv_ready_run run;
+    struct cv_tree_run run;
     struct cleave_error err;
 
     for (uint32_t k = 0; ready_s != NULL && k < plan->used; k++) {

@@ -43,7 +43,7 @@ static bool execute(struct vector_case *c, const struct cv_ready_job *job,
                     const uint32_t *parent, const uint32_t *turn, double *out)
 {
     struct cleave_error err;
-    struct cv_ready_run run;
+    struct cv_tree_run run;
 
     if (!case_ok(c, cv_ready_execute(job, parent, turn, c->arena, &run, &err), &err))
         return false;

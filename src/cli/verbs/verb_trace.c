@@ -41,7 +41,9 @@ static int read_story(const char *path, struct context *out)
         return cv_refuse("%s: a trace for other viewers cannot be read back; give "
                          "--trace a name with another ending",
                          CV_ECHO(path));
-    if (cv_trace_file_load(path, true, &out->file, &err) != CLEAVE_OK ||
+    if (cv_trace_file_load(path,
+                           &(struct cv_trace_wanted){ .any = true, .events_only = true },
+                           &out->file, &err) != CLEAVE_OK ||
         cv_report_data_make(&out->file, NULL, 0, &out->data, &err) != CLEAVE_OK ||
         cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
         return cv_print_status(&err);
@@ -287,7 +289,8 @@ static int replay(const char *path, bool json)
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
-    if (cv_trace_file_load(path, false, &file, &err) != CLEAVE_OK) {
+    if (cv_trace_file_load(path, &(struct cv_trace_wanted){ .any = true }, &file, &err) !=
+        CLEAVE_OK) {
         status = cv_print_status(&err);
     } else if (cleave_replay(file.trace, NULL, &found, &err) != CLEAVE_OK) {
         snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));

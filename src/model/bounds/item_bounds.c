@@ -57,7 +57,7 @@ struct work {
     double *column, *moved; /* loads of an assignment; the same in terms of the basis */
     struct line *lines;     /* allowed lines; their lower envelope */
     struct line *lowest;
-    double *ends; /* largest items of classes */
+    double *ends; /* largest items of classes, ascending */
 };
 
 static uint64_t count_up_to(const struct cv_item_prices *in, double size)
@@ -288,19 +288,6 @@ static double search(struct work *work, double enough_s, double *y)
     return best;
 }
 
-/* The sizes at which the set of classes that can do an item changes, ascending. */
-static void find_ends(struct work *work)
-{
-    for (uint32_t c = 0; c < work->in->nclasses; c++) {
-        const double max = work->in->classes[c].max;
-        uint32_t at = c;
-
-        for (; at > 0 && work->ends[at - 1] > max; at--)
-            work->ends[at] = work->ends[at - 1];
-        work->ends[at] = max;
-    }
-}
-
 /* A bound on T, at least `enough_s` if that can be shown, else within a thousandth of the
  * best. INFINITY if an item fits no class, negative when memory is short. */
 static double item_prices_bound(const struct cv_item_prices *prices, double enough_s,
@@ -320,7 +307,9 @@ static double item_prices_bound(const struct cv_item_prices *prices, double enou
         work.inverse[i * n + i] = 1;
         work.value[i] = 1;
     }
-    find_ends(&work);
+    for (uint32_t c = 0; c < prices->nclasses; c++)
+        work.ends[c] = prices->classes[c].max;
+    qsort(work.ends, prices->nclasses, sizeof *work.ends, cv_compare_doubles);
     return search(&work, enough_s, y);
 }
 

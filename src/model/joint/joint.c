@@ -45,9 +45,9 @@ static double multi_sizes(const struct cv_joint_load *load, const uint32_t *orde
     return end_s;
 }
 
-/* Growth of the total load with T: X1 of X0 + X1 T. */
-static double find_weights(const struct cv_joint_load *load, const uint32_t *order,
-                           uint32_t n, double growth, double *weights)
+/* `growth` of the total load with T: X1 of X0 + X1 T. */
+static void find_weights(const struct cv_joint_load *load, const uint32_t *order,
+                         uint32_t n, double growth, double *weights)
 {
     double later = 0; /* loss of later workers when the port is free later */
 
@@ -58,7 +58,6 @@ static double find_weights(const struct cv_joint_load *load, const uint32_t *ord
         weights[k] = g * (1 + later / worker->bandwidth_ups) / growth;
         later = -g + (1 - g / worker->bandwidth_ups) * later;
     }
-    return growth;
 }
 
 double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, uint32_t n,
@@ -99,7 +98,8 @@ struct key {
 };
 
 struct cv_tail_workspace {
-    struct cv_tail_costs costs;
+    struct cv_ready_job job; /* its ready times are those below */
+    struct cv_ready_steps steps;
     struct cv_arena scratch;
     struct cv_ready_planner *planner;
     struct key *heap;
@@ -117,38 +117,23 @@ static bool tree_room(struct cv_tail_tree *tree, struct cv_arena *arena, uint32_
            CV_NEW(arena, tree->tails, n);
 }
 
-static struct cv_ready_job job_of(const struct cv_tail_workspace *room)
-{
-    return (struct cv_ready_job){ .ready_s = room->ready_s,
-                                  .d = room->costs.d,
-                                  .c = room->costs.c,
-                                  .model = room->costs.model };
-}
-
 struct cv_tail_workspace *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
                                            const struct cv_tail_costs *costs)
 {
-    struct cv_tail_workspace *room = cv_array(arena, 1, sizeof *room);
-    struct cv_ready_job job;
+    struct cv_tail_workspace *room;
 
-    if (room == NULL)
-        return NULL;
-    room->costs = *costs;
-    cv_arena_init(&room->scratch);
-    room->heap = cv_array(arena, 2 * (size_t)n + 1, sizeof *room->heap);
-    room->senders = cv_array(arena, n, sizeof *room->senders);
-    room->by_weight = cv_array(arena, n, sizeof *room->by_weight);
-    room->by_tail = cv_array(arena, n, sizeof *room->by_tail);
-    room->who = cv_array(arena, n, sizeof *room->who);
-    room->ready_s = cv_array(arena, n, sizeof *room->ready_s);
-    job = job_of(room);
-    room->planner = cv_ready_planner_new(arena, n, cv_ready_is_exact(&job));
-    if (room->heap == NULL || room->senders == NULL || room->by_weight == NULL ||
-        room->by_tail == NULL || room->who == NULL || room->ready_s == NULL ||
-        room->planner == NULL || !tree_room(&room->shape, arena, n) ||
+    if (!CV_NEW(arena, room, 1) || !CV_NEW(arena, room->heap, 2 * (size_t)n + 1) ||
+        !CV_NEW(arena, room->senders, n) || !CV_NEW(arena, room->by_weight, n) ||
+        !CV_NEW(arena, room->by_tail, n) || !CV_NEW(arena, room->who, n) ||
+        !CV_NEW(arena, room->ready_s, n) || !tree_room(&room->shape, arena, n) ||
         !tree_room(&room->trial, arena, n))
         return NULL;
-    return room;
+    room->job =
+        (struct cv_ready_job){ n, room->ready_s, costs->d, costs->c, costs->model };
+    room->steps = cv_ready_steps(&room->job);
+    cv_arena_init(&room->scratch);
+    room->planner = cv_ready_planner_new(arena, n, cv_ready_is_exact(&room->job));
+    return room->planner != NULL ? room : NULL;
 }
 
 void cv_tail_room_done(struct cv_tail_workspace *room)
@@ -170,8 +155,8 @@ CV_HEAP(key, struct key, before)
  * are counted down when all are born. */
 double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_tree *out)
 {
-    const struct cv_ready_job job = job_of(room);
-    const struct cv_ready_steps steps = cv_ready_steps(&job);
+    const struct cv_ready_job *job = &room->job;
+    const struct cv_ready_steps steps = room->steps;
     double sum = 0;
 
     room->count = 0;
@@ -189,7 +174,7 @@ double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_t
         out->turn[i] = room->senders[above]++;
         out->tails[i] = t + steps.b;
         out->tails[above] =
-            job.model == CLEAVE_READY_EARLY ? out->tails[above] + job.c : t + steps.b;
+            job->model == CLEAVE_READY_EARLY ? out->tails[above] + job->c : t + steps.b;
         key_push(room->heap, room->count++,
                  (struct key){ t + steps.a, t + steps.a, above, above });
         key_push(room->heap, room->count++,
@@ -206,8 +191,8 @@ double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_t
 static void find_tails(struct cv_tail_workspace *room, uint32_t n,
                        struct cv_tail_tree *tree)
 {
-    const struct cv_ready_job job = job_of(room);
-    const struct cv_ready_steps steps = cv_ready_steps(&job);
+    const struct cv_ready_job *job = &room->job;
+    const struct cv_ready_steps steps = room->steps;
     double *born_s = room->ready_s; /* no longer needed */
     uint32_t *stack = room->who;
 
@@ -240,8 +225,9 @@ static void find_tails(struct cv_tail_workspace *room, uint32_t n,
 
         tree->tails[i] = born_s[i];
         if (m > 0)
-            tree->tails[i] +=
-                job.model == CLEAVE_READY_EARLY ? m * job.c : steps.b + (m - 1) * steps.a;
+            tree->tails[i] += job->model == CLEAVE_READY_EARLY
+                                  ? m * job->c
+                                  : steps.b + (m - 1) * steps.a;
     }
 }
 
@@ -312,12 +298,11 @@ static void copy(const struct cv_tail_tree *from, uint32_t n, struct cv_tail_tre
 static bool ready_shape(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                         double kappa, struct cv_tail_tree *out)
 {
-    struct cv_ready_job job = job_of(room);
-    const struct cv_ready_steps steps = cv_ready_steps(&job);
+    struct cv_ready_job job = room->job;
     const double rate =
-        cv_ready_rate(fmax(job.d, job.c), steps.b); /* as if there were overlap */
+        cv_ready_rate(fmax(job.d, job.c), room->steps.b); /* as if there were overlap */
     double min = INFINITY;
-    struct cv_ready_run run;
+    struct cv_tree_run run;
 
     job.n = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -356,7 +341,7 @@ double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint3
 {
     /* 1 has the guarantee; the others often help. */
     static const double kappas[] = { 0.5, 0.75, 1, 1.5 };
-    const struct cv_tail_costs *costs = &room->costs;
+    const struct cv_ready_job *costs = &room->job;
     double best, sum;
 
     if (costs->model == CLEAVE_READY_MERGE)
@@ -400,8 +385,7 @@ static bool trial_room(struct trial *trial, struct cv_arena *arena)
 
     if (!CV_NEW(arena, trial->order, n) || !CV_NEW(arena, trial->none, n) ||
         !CV_NEW(arena, trial->sizes, n) || !CV_NEW(arena, trial->weights, n) ||
-        !CV_NEW(arena, trial->tree.parent, n) || !CV_NEW(arena, trial->tree.turn, n) ||
-        !CV_NEW(arena, trial->tree.tails, n))
+        !tree_room(&trial->tree, arena, n))
         return false;
     memcpy(trial->order, trial->job->order, n * sizeof *trial->order);
     trial->n = n;
@@ -544,19 +528,12 @@ static bool keep(const struct trial *trial, double end_s, struct cv_arena *arena
 {
     const uint32_t n = trial->job->nworkers;
 
-    if (out->order == NULL) {
-        out->order = cv_array(arena, n, sizeof *out->order);
-        out->sizes = cv_array(arena, n, sizeof *out->sizes);
-        out->tails = cv_array(arena, n, sizeof *out->tails);
-        out->weights = cv_array(arena, n, sizeof *out->weights);
-        out->turn = cv_array(arena, n, sizeof *out->turn);
-        if (!trial->job->at_master)
-            out->parent = cv_array(arena, n, sizeof *out->parent);
-        if (out->order == NULL || out->sizes == NULL || out->tails == NULL ||
-            out->weights == NULL || out->turn == NULL ||
-            (!trial->job->at_master && out->parent == NULL))
-            return false;
-    }
+    if (out->order == NULL &&
+        (!CV_NEW(arena, out->order, n) || !CV_NEW(arena, out->sizes, n) ||
+         !CV_NEW(arena, out->tails, n) || !CV_NEW(arena, out->weights, n) ||
+         !CV_NEW(arena, out->turn, n) ||
+         (!trial->job->at_master && !CV_NEW(arena, out->parent, n))))
+        return false;
     out->end_s = end_s;
     out->used = trial->n;
     memcpy(out->order, trial->order, trial->n * sizeof *out->order);
@@ -570,6 +547,35 @@ static bool keep(const struct trial *trial, double end_s, struct cv_arena *arena
     return true;
 }
 
+/* The best plan with fewer and fewer workers; `apart`: of the load alone, followed by the
+ * reduction. False when memory is short. */
+static bool try_all(struct trial *trial, bool apart, struct cv_arena *arena,
+                    struct cv_joint_plan *out)
+{
+    const struct cv_joint_job *job = trial->job;
+
+    while (trial->n > 0) {
+        const double end_s = job->at_master
+                                 ? (apart ? apart_star(trial) : try_star(trial))
+                                 : (apart ? apart_tree(trial) : try_tree(trial));
+
+        if (end_s < out->end_s && !keep(trial, end_s, arena, out))
+            return false;
+        if (trial->n == 1 || (job->all && isfinite(out->end_s)))
+            break;
+        if (job->at_master)
+            trial->n--;
+        else
+            leave_out_weakest(trial);
+        /* Fewer workers only take longer. */
+        if (!apart && !job->at_master &&
+            cv_joint_sizes(&job->load, trial->order, trial->n, trial->none, NULL, NULL) >
+                out->end_s)
+            break;
+    }
+    return true;
+}
+
 enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena *arena,
                                  struct cv_joint_plan *out, struct cleave_error *err)
 {
@@ -578,23 +584,7 @@ enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena
     bool ok = trial_room(&trial, arena);
 
     trial.room = ok ? cv_tail_room_new(arena, job->nworkers, &job->costs) : NULL;
-    ok = trial.room != NULL;
-    while (ok && trial.n > 0) {
-        const double end_s = job->at_master ? try_star(&trial) : try_tree(&trial);
-
-        if (end_s < plan.end_s)
-            ok = keep(&trial, end_s, arena, &plan);
-        if (trial.n == 1 || (job->all && isfinite(plan.end_s)))
-            break;
-        if (job->at_master)
-            trial.n--;
-        else
-            leave_out_weakest(&trial);
-        /* Fewer workers only take longer. */
-        if (!job->at_master && cv_joint_sizes(&job->load, trial.order, trial.n,
-                                              trial.none, NULL, NULL) > plan.end_s)
-            break;
-    }
+    ok = trial.room != NULL && try_all(&trial, false, arena, &plan);
     cv_tail_room_done(trial.room);
     if (!ok)
         return cv_fail_memory(err, "a plan");
@@ -606,28 +596,15 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
                                   uint32_t *out_used, struct cleave_error *err)
 {
     struct trial trial = { .job = job };
+    struct cv_joint_plan plan = { .end_s = INFINITY };
     struct cv_arena arena;
-    double best_s = INFINITY;
     bool ok;
 
     cv_arena_init(&arena);
-    ok = trial_room(&trial, &arena);
-    while (ok && trial.n > 0) {
-        const double end_s = job->at_master ? apart_star(&trial) : apart_tree(&trial);
-
-        if (end_s < best_s) {
-            best_s = end_s;
-            *out_used = trial.n;
-        }
-        if (trial.n == 1 || (job->all && isfinite(best_s)))
-            break;
-        if (job->at_master)
-            trial.n--;
-        else
-            leave_out_weakest(&trial);
-    }
+    ok = trial_room(&trial, &arena) && try_all(&trial, true, &arena, &plan);
     cv_arena_done(&arena);
-    *out_s = best_s;
+    *out_s = plan.end_s;
+    *out_used = plan.used;
     return ok ? CLEAVE_OK : cv_fail_memory(err, "a plan");
 }
 
@@ -682,23 +659,23 @@ static double capacity(const double *rates, uint32_t n, double rate, double time
 double cv_joint_bound(const struct cv_joint_job *job, double *room)
 {
     const uint32_t n = job->nworkers;
-    double rate, latency = INFINITY, low = 0, high = 1;
+    double growth, latency = INFINITY, low = 0, high = 1;
 
-    if (!has_bound(job, &rate) || isinf(rate))
+    if (!has_bound(job, &growth) || isinf(growth))
         return NAN;
     for (uint32_t i = 0; i < n; i++) {
         const struct cleave_worker *worker = &job->load.workers[i];
 
-        room[i] = 1 / (1 / worker->bandwidth_ups + 1 / worker->speed_ups);
+        room[i] = rate(worker);
         latency = fmin(latency, worker->compute_latency_s + worker->latency_s);
     }
     qsort(room, n, sizeof *room, cv_compare_doubles_down);
-    while (capacity(room, n, rate, high) < job->load.units && high < 1e300)
+    while (capacity(room, n, growth, high) < job->load.units && high < 1e300)
         high *= 2;
     for (int i = 0; i < 100; i++) {
         const double middle = low / 2 + high / 2;
 
-        if (capacity(room, n, rate, middle) >= job->load.units)
+        if (capacity(room, n, growth, middle) >= job->load.units)
             high = middle;
         else
             low = middle;

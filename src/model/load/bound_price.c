@@ -10,7 +10,7 @@
  * They come from a simple schedule and are improved by subgradient steps: where the
  * responses use more of the port than there is, its time becomes dearer, else cheaper
  * (prices must keep falling over time). */
-#include "model/load/bound_price.h"
+#include "model/load/bounds.h"
 
 #include <assert.h>
 #include <math.h>
@@ -448,14 +448,7 @@ static void guide_scan(struct guide *guide, uint32_t n)
 
         place = place > 0 ? place - 1 : n - 1;
         w = &guide->workers[guide->links[place].worker];
-        size.offset = w->speed_ups *
-                      (ahead.offset - guide->lead[place].offset - w->compute_latency_s);
-        size.slope = w->speed_ups * (ahead.slope - guide->lead[place].slope);
-        guide->lead[place] = ahead;
-        ahead.offset += w->latency_s + size.offset / w->bandwidth_ups;
-        ahead.slope += size.slope / w->bandwidth_ups;
-        sum.offset += size.offset;
-        sum.slope += size.slope;
+        size = cv_vertex_step(w, &guide->lead[place], &ahead, &sum);
         min = fmax(min, -size.offset / size.slope);
         last = (guide->load - sum.offset) / sum.slope;
         makespan = ahead.offset + ahead.slope * last;
@@ -486,13 +479,13 @@ static void prices_sum(struct cv_prices *prices)
 
 /* One piece per group of messages: prices averaged over time, never rising. */
 static void pieces_from(const struct guide *guide, const uint32_t *seq,
-                        const double *units, const double *multiplier, uint32_t max,
+                        const double *units, const double *multiplier,
                         struct cv_prices *out)
 {
     const struct cleave_worker *first = &guide->workers[seq[0]];
     const double worth =
         1 / (1 / first->bandwidth_ups + multiplier[0] / first->speed_ups);
-    const size_t group = (guide->chunks + max - 2) / (max - 1);
+    const size_t group = (guide->chunks + CV_PRICE_PIECES - 2) / (CV_PRICE_PIECES - 1);
     double now = 0, left = 1, lowest = INFINITY;
     uint32_t k = 0;
 
@@ -526,7 +519,7 @@ static void pieces_from(const struct guide *guide, const uint32_t *seq,
     prices_sum(out);
 }
 
-static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t max,
+static bool guide_prices(const struct guide *guide, uint32_t nworkers,
                          struct cv_arena *scratch, struct cv_prices *out)
 {
     const size_t chunks = guide->chunks;
@@ -546,15 +539,14 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t 
     for (size_t i = 0; i < chunks; i++)
         units[i] = fmax(0, units[i]);
     cv_vertex_multipliers(guide->workers, seq, chunks, &room, multiplier);
-    pieces_from(guide, seq, units, multiplier, max, out);
+    pieces_from(guide, seq, units, multiplier, out);
     return true;
 }
 
-/* Prices of at most `most_pieces` (2 to CV_PRICE_PIECES) pieces, and the makespan of
- * their schedule. False when memory is short. */
+/* Prices and the makespan of their schedule. False when memory is short. */
 static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
-                        double load, uint32_t most_pieces, struct cv_arena *scratch,
-                        struct cv_prices *out, double *out_makespan)
+                        double load, struct cv_arena *scratch, struct cv_prices *out,
+                        double *out_makespan)
 {
     struct guide guide = { .workers = workers, .load = load, .makespan = INFINITY };
 
@@ -571,7 +563,7 @@ static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
     out->pieces = 0;
     if (!isfinite(guide.makespan))
         return true;
-    return guide_prices(&guide, nworkers, most_pieces, scratch, out);
+    return guide_prices(&guide, nworkers, scratch, out);
 }
 
 enum {
@@ -803,8 +795,7 @@ double cv_bound_price(const struct cleave_worker *workers, uint32_t nworkers, do
     market.nkinds = count_kinds(workers, nworkers, market.kinds);
     if (market.nkinds > MOST_KINDS)
         return 0;
-    if (!price_guide(workers, nworkers, load, CV_PRICE_PIECES, scratch, &market.prices,
-                     &makespan))
+    if (!price_guide(workers, nworkers, load, scratch, &market.prices, &makespan))
         return -1;
     if (market.prices.pieces < 2 || !can_count(&market, makespan))
         return 0;

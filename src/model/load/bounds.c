@@ -23,7 +23,6 @@
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/compare.h"
-#include "model/load/bound_price.h"
 #include "model/platform/platform_internal.h"
 
 /* Most workers, not all equal, for which the best assignment is found exactly. */
@@ -149,6 +148,30 @@ static double cv_bound_alone(const struct cleave_worker *worker, double t,
     }
 }
 
+/* A worker by its speed or by its bandwidth. */
+struct rank {
+    double value;
+    uint32_t worker;
+};
+
+CV_ORDER_DOWN_BY(greatest_first, struct rank, value, worker)
+
+/* A time at which one worker alone could have done the load; with `sent`, whatever the
+ * bound. */
+static double late_enough(const struct cleave_worker *workers, uint32_t n, double load,
+                          bool sent)
+{
+    double best = INFINITY;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cleave_worker *w = &workers[i];
+
+        best = fmin(best, w->latency_s + w->compute_latency_s + load / w->speed_ups +
+                              (sent ? load / w->bandwidth_ups : 0));
+    }
+    return best;
+}
+
 /* --- no worker computes before a chunk has arrived
  * ------------------------------------------- */
 
@@ -166,10 +189,10 @@ static double cv_bound_alone(const struct cleave_worker *worker, double t,
 struct start {
     uint32_t n;
     const struct cleave_worker *workers; /* borrowed                               */
-    double *place;      /* place[k]: sum of the k smallest latencies, k from 1       */
-    double *price;      /* dual value of a place                                     */
-    uint32_t *by_speed; /* fastest first                                             */
-    double *dual;       /* loss of a worker in its best place, in units */
+    double *place;         /* place[k]: sum of the k smallest latencies, k from 1       */
+    double *price;         /* dual value of a place                                     */
+    struct rank *by_speed; /* fastest first                                          */
+    double *dual;          /* loss of a worker in its best place, in units */
     double load;
 };
 
@@ -184,32 +207,22 @@ static bool alike(const struct cleave_worker *workers, uint32_t n)
     return true;
 }
 
-struct speed_rank {
-    double speed;
-    uint32_t worker;
-};
-
-CV_ORDER_DOWN_BY(compare_ranks, struct speed_rank, speed, worker)
-
 static bool start_init(struct start *start, struct cv_arena *scratch)
 {
     const uint32_t n = start->n;
-    struct speed_rank *rank = cv_array(scratch, n, sizeof *rank);
 
-    if (rank == NULL || !CV_NEW(scratch, start->place, (size_t)n + 1) ||
+    if (!CV_NEW(scratch, start->place, (size_t)n + 1) ||
         !CV_NEW(scratch, start->price, (size_t)n + 2) ||
         !CV_NEW(scratch, start->dual, n) || !CV_NEW(scratch, start->by_speed, n))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         start->place[i + 1] = start->workers[i].latency_s;
-        rank[i] = (struct speed_rank){ start->workers[i].speed_ups, i };
+        start->by_speed[i] = (struct rank){ start->workers[i].speed_ups, i };
     }
     qsort(start->place + 1, n, sizeof *start->place, cv_compare_doubles);
     for (uint32_t k = 2; k <= n; k++)
         start->place[k] += start->place[k - 1];
-    qsort(rank, n, sizeof *rank, compare_ranks);
-    for (uint32_t k = 0; k < n; k++)
-        start->by_speed[k] = rank[k].worker;
+    qsort(start->by_speed, n, sizeof *start->by_speed, greatest_first);
     return true;
 }
 
@@ -221,7 +234,7 @@ static double start_plain(const struct start *start, double least_alpha)
     double speed = 0, lost = start->load, best = INFINITY;
 
     for (uint32_t k = 1; k <= start->n; k++) {
-        const double s = start->workers[start->by_speed[k - 1]].speed_ups;
+        const double s = start->by_speed[k - 1].value;
 
         speed += s;
         lost += s * (least_alpha + start->place[k]);
@@ -236,7 +249,7 @@ static void start_prices(struct start *start, double horizon)
 {
     start->price[start->n] = 0;
     for (uint32_t k = start->n; k > 1; k--) {
-        const double s = start->workers[start->by_speed[k - 1]].speed_ups;
+        const double s = start->by_speed[k - 1].value;
         const double later = fmin(start->place[k], horizon);
         const double sooner = fmin(start->place[k - 1], horizon);
 
@@ -256,7 +269,7 @@ static uint32_t places_until(const struct start *start, double t)
 /* The most that the worker of rank r (from 1) gains over S (T - alpha), over places. */
 static double best_place(const struct start *start, uint32_t r, uint32_t used)
 {
-    const struct cleave_worker *w = &start->workers[start->by_speed[r - 1]];
+    const struct cleave_worker *w = &start->workers[start->by_speed[r - 1].worker];
     const uint32_t early = places_until(start, w->latency_s);
     const uint32_t tries[3] = { early + 1, r < used ? r : used, r < used ? r : used + 1 };
     double best = -w->speed_ups * w->latency_s - start->price[early];
@@ -285,7 +298,7 @@ static double start_dual(struct start *start, double horizon, double from)
         double units = prices, speed = 0, next;
 
         for (uint32_t k = 0; k < start->n; k++) {
-            const struct cleave_worker *w = &start->workers[start->by_speed[k]];
+            const struct cleave_worker *w = &start->workers[start->by_speed[k].worker];
             const double gain =
                 w->speed_ups * (t - w->compute_latency_s) + start->dual[k];
 
@@ -389,7 +402,7 @@ static double newton_step(struct hungarian *h, const struct start *start, double
         h->match[k] = 0;
     }
     for (uint32_t i = 0; i < start->n; i++)
-        hungarian_add(h, start, start->by_speed[i] + 1, t);
+        hungarian_add(h, start, start->by_speed[i].worker + 1, t);
     for (uint32_t k = 1; k <= start->n; k++) {
         const struct cleave_worker *w = &start->workers[h->match[k] - 1];
         const double begin = w->compute_latency_s + fmax(start->place[k], w->latency_s);
@@ -400,20 +413,6 @@ static double newton_step(struct hungarian *h, const struct start *start, double
         }
     }
     return speed > 0 ? lost / speed : INFINITY;
-}
-
-/* One worker alone reaches the load at this time, so the sum does too. */
-static double start_alone(const struct start *start)
-{
-    double best = INFINITY;
-
-    for (uint32_t i = 0; i < start->n; i++) {
-        const struct cleave_worker *w = &start->workers[i];
-
-        best =
-            fmin(best, w->latency_s + w->compute_latency_s + start->load / w->speed_ups);
-    }
-    return best;
 }
 
 /* The least T at which workers, given the best places in the order of first messages,
@@ -440,7 +439,8 @@ static double bound_start(const struct cleave_worker *workers, uint32_t nworkers
     if (!hungarian_init(&hungarian, nworkers, scratch))
         return -1;
     /* From below, the first step of Newton's method lands above; from there it falls. */
-    t = fmin(newton_step(&hungarian, &start, weak), start_alone(&start));
+    t = fmin(newton_step(&hungarian, &start, weak),
+             late_enough(workers, nworkers, load, false));
     for (int step = 0; step < 64; step++) {
         next = newton_step(&hungarian, &start, t);
         if (!(next < t))
@@ -452,13 +452,6 @@ static double bound_start(const struct cleave_worker *workers, uint32_t nworkers
 
 /* No bound is tighter than this one, rounding aside. */
 static const char optimal[] = "optimal";
-
-struct rank {
-    double bandwidth;
-    uint32_t worker;
-};
-
-CV_ORDER_DOWN_BY(widest_first, struct rank, bandwidth, worker)
 
 /* Units that can be computed by time t, and how fast they grow with t. */
 struct volume {
@@ -553,20 +546,6 @@ static double volume_root(struct volume (*volume)(const struct knapsack *, doubl
     return t;
 }
 
-/* A time at which one worker alone could have done the load, whatever the bound. */
-static double late_enough(const struct cleave_worker *workers, uint32_t n, double load)
-{
-    double best = INFINITY;
-
-    for (uint32_t i = 0; i < n; i++) {
-        const struct cleave_worker *w = &workers[i];
-
-        best = fmin(best, w->latency_s + w->compute_latency_s + load / w->speed_ups +
-                              load / w->bandwidth_ups);
-    }
-    return best;
-}
-
 static bool bound_port(const struct cleave_worker *workers, uint32_t n, double load,
                        struct cv_arena *scratch, bool multi, double *out)
 {
@@ -582,9 +561,9 @@ static bool bound_port(const struct cleave_worker *workers, uint32_t n, double l
         sack.alpha = fmin(sack.alpha, workers[i].compute_latency_s);
         sack.beta = fmin(sack.beta, workers[i].latency_s);
     }
-    qsort(order, n, sizeof *order, widest_first);
+    qsort(order, n, sizeof *order, greatest_first);
     *out = volume_root(multi ? link_volume : knapsack_volume, &sack, load,
-                       sack.alpha + sack.beta, late_enough(workers, n, load));
+                       sack.alpha + sack.beta, late_enough(workers, n, load, true));
     return true;
 }
 
@@ -598,7 +577,8 @@ static double bound_alone(const struct cleave_worker *workers, uint32_t n, doubl
     };
 
     *out_exact = true;
-    return volume_root(alone_volume, &sack, load, min, late_enough(workers, n, load));
+    return volume_root(alone_volume, &sack, load, min,
+                       late_enough(workers, n, load, true));
 }
 
 static double bound_ideal(const struct cleave_worker *workers, uint32_t n, double load)

@@ -130,19 +130,9 @@ double cv_vertex_solve(const struct cleave_worker *workers, double load,
 
     for (size_t k = 0; k < n; k++)
         room->lead[seq[k]] = (struct cv_affine){ 0, 0 };
-    for (size_t k = n; k-- > 0;) {
-        const struct cleave_worker *worker = &workers[seq[k]];
-        struct cv_affine *lead = &room->lead[seq[k]], *size = &room->size[k];
-
-        size->offset =
-            worker->speed_ups * (ahead.offset - lead->offset - worker->compute_latency_s);
-        size->slope = worker->speed_ups * (ahead.slope - lead->slope);
-        *lead = ahead;
-        ahead.offset += worker->latency_s + size->offset / worker->bandwidth_ups;
-        ahead.slope += size->slope / worker->bandwidth_ups;
-        sum.offset += size->offset;
-        sum.slope += size->slope;
-    }
+    for (size_t k = n; k-- > 0;)
+        room->size[k] =
+            cv_vertex_step(&workers[seq[k]], &room->lead[seq[k]], &ahead, &sum);
     x = (load - sum.offset) / sum.slope;
     makespan = ahead.offset + ahead.slope * x;
     if (n == 0 || !isfinite(x) || !isfinite(makespan))

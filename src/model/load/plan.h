@@ -39,6 +39,26 @@ struct cv_affine {
     double offset, slope;
 };
 
+/* The size, affine in the time of the last chunk, of the chunk before those that take
+ * `ahead` from its arrival to the end; `lead` is that time of its worker's next chunk.
+ * Both, and the sum of sizes, are moved on. */
+static inline struct cv_affine cv_vertex_step(const struct cleave_worker *worker,
+                                              struct cv_affine *lead,
+                                              struct cv_affine *ahead,
+                                              struct cv_affine *sum)
+{
+    const struct cv_affine size = { worker->speed_ups * (ahead->offset - lead->offset -
+                                                         worker->compute_latency_s),
+                                    worker->speed_ups * (ahead->slope - lead->slope) };
+
+    *lead = *ahead;
+    ahead->offset += worker->latency_s + size.offset / worker->bandwidth_ups;
+    ahead->slope += size.slope / worker->bandwidth_ups;
+    sum->offset += size.offset;
+    sum->slope += size.slope;
+    return size;
+}
+
 /* Memory for the calls below. */
 struct cv_vertex_workspace {
     struct cv_affine *size; /* per chunk                                             */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "base/bisect.h"
 #include "base/compare.h"
 #include "base/fail.h"
 #include "model/reduce/reduce_tree.h"
@@ -22,16 +23,16 @@ typedef struct cv_ordered_cut cv_ordered_cut_of(const void *context, uint32_t i,
 /* Take the interval apart from the top. The part cut off last was received first, and is
  * on top of the stack. */
 static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *context,
-                          struct cv_ordered_tree *tree)
+                          struct cv_arena *arena, struct cv_ordered_tree *tree)
 {
     struct interval {
         uint32_t i, j, to; /* to: who receives it */
-    } *stack = malloc(((size_t)n + 1) * sizeof *stack);
-    uint32_t *received = calloc(n, sizeof *received), count = 0;
-    const bool ok = stack != NULL && received != NULL;
+    } * stack;
+    uint32_t *received, count = 0;
 
-    if (ok)
-        stack[count++] = (struct interval){ 0, n - 1, CV_NO_NODE };
+    if (!CV_NEW(arena, stack, (size_t)n + 1) || !CV_NEW(arena, received, n))
+        return false;
+    stack[count++] = (struct interval){ 0, n - 1, CV_NO_NODE };
     while (count > 0) {
         const struct interval in = stack[--count];
         uint32_t i = in.i, j = in.j, top = count, which = CV_FIRST_CUT;
@@ -48,9 +49,7 @@ static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *con
         for (uint32_t k = top; k < count; k++)
             stack[k].to = i;
     }
-    free(stack);
-    free(received);
-    return ok;
+    return true;
 }
 
 /* --- receiving early, transfers dearer than combinations
@@ -75,7 +74,7 @@ struct pairs {
 
 struct table {
     const struct cv_ready_job *job;
-    struct cv_arena arena;
+    struct cv_arena *arena;
     struct pairs *pairs; /* n x n */
     struct pair *room;
     size_t capacity;
@@ -97,7 +96,7 @@ static bool keep(struct table *table, size_t count, struct pairs *out)
     for (size_t k = 0; k < count; k++)
         if (kept == 0 || table->room[k].q < table->room[kept - 1].q)
             table->room[kept++] = table->room[k];
-    out->at = cv_array(&table->arena, kept, sizeof *out->at);
+    out->at = cv_array(table->arena, kept, sizeof *out->at);
     out->count = (uint32_t)kept;
     out->done_s = INFINITY;
     for (uint32_t k = 0; out->at != NULL && k < kept; k++) {
@@ -134,7 +133,7 @@ static bool fill(struct table *table)
     for (uint32_t i = 0; i < n; i++) {
         struct pairs *own = at(table, i, i);
 
-        if (!CV_NEW(&table->arena, own->at, 1))
+        if (!CV_NEW(table->arena, own->at, 1))
             return false;
         own->at[0] = (struct pair){ .p = -INFINITY, .q = table->job->ready_s[i] };
         own->count = 1;
@@ -165,22 +164,17 @@ static struct cv_ordered_cut cut_of(const void *context, uint32_t i, uint32_t j,
     return (struct cv_ordered_cut){ pair->cut, pair->left_receives };
 }
 
-static enum cleave_status ordered_late(const struct cv_ready_job *job,
-                                       struct cv_ordered_tree *tree, double *out_s,
-                                       struct cleave_error *err)
+static bool ordered_late(const struct cv_ready_job *job, struct cv_arena *arena,
+                         struct cv_ordered_tree *tree, double *out_s)
 {
-    struct table table = { .job = job };
-    bool ok;
+    struct table table = { .job = job, .arena = arena };
+    bool ok = CV_NEW(arena, table.pairs, (size_t)job->n * job->n) && fill(&table);
 
-    cv_arena_init(&table.arena);
-    table.pairs = cv_array(&table.arena, (size_t)job->n * job->n, sizeof *table.pairs);
-    ok = table.pairs != NULL && fill(&table);
     if (ok)
         *out_s = at(&table, 0, job->n - 1)->done_s;
-    ok = ok && (tree == NULL || ordered_build(job->n, cut_of, &table, tree));
+    ok = ok && (tree == NULL || ordered_build(job->n, cut_of, &table, arena, tree));
     free(table.room);
-    cv_arena_done(&table.arena);
-    return ok ? CLEAVE_OK : cv_fail_memory(err, "all intervals");
+    return ok;
 }
 
 /* Of an interval: the least time, where it is cut, and which side receives. */
@@ -190,49 +184,47 @@ struct best {
     bool left_receives;
 };
 
-struct overlap_table {
+struct overlap {
     const struct cv_ready_job *job;
     double a, b, mu;
     struct best *best; /* row i begins with (i, i) */
 };
 
-static struct best *overlap_at(const struct overlap_table *overlap_table, uint32_t i,
-                               uint32_t j)
+static struct best *overlap_at(const struct overlap *overlap, uint32_t i, uint32_t j)
 {
-    const size_t n = overlap_table->job->n;
+    const size_t n = overlap->job->n;
 
-    return &overlap_table->best[i * n - (size_t)i * (i + 1) / 2 + j];
+    return &overlap->best[i * n - (size_t)i * (i + 1) / 2 + j];
 }
 
 /* The time that counts when the holder of i .. j receives once more. */
-static double counts(const struct overlap_table *overlap_table, uint32_t i, uint32_t j)
+static double counts(const struct overlap *overlap, uint32_t i, uint32_t j)
 {
-    return overlap_at(overlap_table, i, j)->done_s + (i == j ? overlap_table->mu : 0);
+    return overlap_at(overlap, i, j)->done_s + (i == j ? overlap->mu : 0);
 }
 
 /* If the left part receives, the cost of the holder rises with k and that of the sender
  * falls; mirrored if the right part receives. */
-static double holder(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
-                     uint32_t k, bool left_receives)
+static double holder(const struct overlap *overlap, uint32_t i, uint32_t j, uint32_t k,
+                     bool left_receives)
 {
-    return (left_receives ? counts(overlap_table, i, k)
-                          : counts(overlap_table, k + 1, j)) +
-           overlap_table->a;
+    return (left_receives ? counts(overlap, i, k) : counts(overlap, k + 1, j)) +
+           overlap->a;
 }
 
-static double sender(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
-                     uint32_t k, bool left_receives)
+static double sender(const struct overlap *overlap, uint32_t i, uint32_t j, uint32_t k,
+                     bool left_receives)
 {
-    return (left_receives ? overlap_at(overlap_table, k + 1, j)->done_s
-                          : overlap_at(overlap_table, i, k)->done_s) +
-           overlap_table->b;
+    return (left_receives ? overlap_at(overlap, k + 1, j)->done_s
+                          : overlap_at(overlap, i, k)->done_s) +
+           overlap->b;
 }
 
-static void try_cut(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
-                    uint32_t k, bool left_receives, struct best *best)
+static void try_cut(const struct overlap *overlap, uint32_t i, uint32_t j, uint32_t k,
+                    bool left_receives, struct best *best)
 {
-    const double done_s = fmax(holder(overlap_table, i, j, k, left_receives),
-                               sender(overlap_table, i, j, k, left_receives));
+    const double done_s = fmax(holder(overlap, i, j, k, left_receives),
+                               sender(overlap, i, j, k, left_receives));
 
     if (done_s < best->done_s)
         *best = (struct best){ done_s, k, left_receives };
@@ -240,24 +232,20 @@ static void try_cut(const struct overlap_table *overlap_table, uint32_t i, uint3
 
 /* The least k of i .. j - 1 at which the rising cost is at least the falling: the best
  * cut is that or the one before. */
-static void find_cut(const struct overlap_table *overlap_table, uint32_t i, uint32_t j,
+static void find_cut(const struct overlap *overlap, uint32_t i, uint32_t j,
                      bool left_receives, struct best *best)
 {
-    uint32_t low = i, high = j - 1;
+    uint32_t low;
 
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const double holds = holder(overlap_table, i, j, middle, left_receives);
-        const double sends = sender(overlap_table, i, j, middle, left_receives);
-
-        if (left_receives ? holds >= sends : sends >= holds)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    try_cut(overlap_table, i, j, low, left_receives, best);
+    CV_BISECT(low, j - 1 - i, k,
+              left_receives ? holder(overlap, i, j, i + k, true) <
+                                  sender(overlap, i, j, i + k, true)
+                            : sender(overlap, i, j, i + k, false) <
+                                  holder(overlap, i, j, i + k, false));
+    low += i;
+    try_cut(overlap, i, j, low, left_receives, best);
     if (low > i)
-        try_cut(overlap_table, i, j, low - 1, left_receives, best);
+        try_cut(overlap, i, j, low - 1, left_receives, best);
 }
 
 static struct cv_ordered_cut overlap_cut_of(const void *context, uint32_t i, uint32_t j,
@@ -269,35 +257,28 @@ static struct cv_ordered_cut overlap_cut_of(const void *context, uint32_t i, uin
     return (struct cv_ordered_cut){ best->cut, best->left_receives };
 }
 
-static enum cleave_status ordered_overlap(const struct cv_ready_job *job,
-                                          struct cv_ordered_tree *tree, double *out_s,
-                                          struct cleave_error *err)
+static bool ordered_overlap(const struct cv_ready_job *job, struct cv_arena *arena,
+                            struct cv_ordered_tree *tree, double *out_s)
 {
     const struct cv_ready_steps steps = cv_ready_steps(job);
     const size_t n = job->n;
-    struct overlap_table overlap_table = { job, steps.a, steps.b, steps.mu,
-                                           calloc(n * (n + 1) / 2,
-                                                  sizeof *overlap_table.best) };
-    enum cleave_status status = CLEAVE_OK;
+    struct overlap overlap = { job, steps.a, steps.b, steps.mu, NULL };
 
-    if (overlap_table.best == NULL)
-        return cv_fail_memory(err, "all intervals");
+    if (!CV_NEW(arena, overlap.best, n * (n + 1) / 2))
+        return false;
     for (uint32_t i = 0; i < n; i++)
-        overlap_at(&overlap_table, i, i)->done_s = job->ready_s[i];
+        overlap_at(&overlap, i, i)->done_s = job->ready_s[i];
     for (uint32_t j = 1; j < n; j++) {
         for (uint32_t i = j; i-- > 0;) {
             struct best best = { INFINITY, i, true };
 
-            find_cut(&overlap_table, i, j, true, &best);
-            find_cut(&overlap_table, i, j, false, &best);
-            *overlap_at(&overlap_table, i, j) = best;
+            find_cut(&overlap, i, j, true, &best);
+            find_cut(&overlap, i, j, false, &best);
+            *overlap_at(&overlap, i, j) = best;
         }
     }
-    *out_s = overlap_at(&overlap_table, 0, job->n - 1)->done_s;
-    if (tree != NULL && !ordered_build(job->n, overlap_cut_of, &overlap_table, tree))
-        status = cv_fail_memory(err, "an ordered tree");
-    free(overlap_table.best);
-    return status;
+    *out_s = overlap_at(&overlap, 0, job->n - 1)->done_s;
+    return tree == NULL || ordered_build(job->n, overlap_cut_of, &overlap, arena, tree);
 }
 
 /* Add 2^-depth to a sum with the bits `bits`, coarse to fine. Returns the bit that became
@@ -375,7 +356,7 @@ static double least_length(struct search *search)
 {
     const struct cv_ready_job *job = search->job;
     double last_s = 0, base_s;
-    uint32_t count = 0, low = 0, high;
+    uint32_t count = 0, least;
     double k = 1;
 
     for (uint32_t i = 0; i < job->n; i++)
@@ -392,15 +373,8 @@ static double least_length(struct search *search)
     }
     search->candidates[count++] = last_s + k * search->b;
     qsort(search->candidates, count, sizeof *search->candidates, cv_compare_doubles);
-    for (high = count - 1; low < high;) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (fits(search, search->candidates[middle], NULL))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return search->candidates[low];
+    CV_BISECT(least, count - 1, i, !fits(search, search->candidates[i], NULL));
+    return search->candidates[least];
 }
 
 /* Intervals to combine, from left to right: the holder, its time, and the depth at which
@@ -425,18 +399,16 @@ static void combine(struct piece *pieces, uint32_t *count, double b,
 
 /* Deepest first: a piece is combined with the one before it once the next parts from it
  * no deeper. */
-static enum cleave_status build(const struct search *search, struct cv_ordered_tree *tree,
-                                double *out_s, struct cleave_error *err)
+static bool build(const struct search *search, struct cv_arena *arena,
+                  struct cv_ordered_tree *tree, double *out_s)
 {
     const struct cv_ready_job *job = search->job;
-    struct piece *pieces = calloc((size_t)job->n + 1, sizeof *pieces);
-    uint32_t *received = calloc((size_t)job->n + 1, sizeof *received), count = 0;
+    struct piece *pieces;
+    uint32_t *received, count = 0;
 
-    if (pieces == NULL || received == NULL) {
-        free(pieces);
-        free(received);
-        return cv_fail_memory(err, "an ordered tree");
-    }
+    if (!CV_NEW(arena, pieces, (size_t)job->n + 1) ||
+        !CV_NEW(arena, received, (size_t)job->n + 1))
+        return false;
     for (uint32_t i = 0; i < job->n; i++) {
         while (count > 1 && pieces[count - 1].parts >= search->carries[i])
             combine(pieces, &count, search->b, tree, received);
@@ -447,36 +419,21 @@ static enum cleave_status build(const struct search *search, struct cv_ordered_t
     tree->parent[pieces[0].holder] = CV_NO_NODE;
     tree->turn[pieces[0].holder] = 0;
     *out_s = pieces[0].done_s;
-    free(pieces);
-    free(received);
-    return CLEAVE_OK;
+    return true;
 }
 
-static enum cleave_status ordered_merge(const struct cv_ready_job *job,
-                                        struct cv_ordered_tree *tree, double *out_s,
-                                        struct cleave_error *err)
+static bool ordered_merge(const struct cv_ready_job *job, struct cv_arena *arena,
+                          struct cv_ordered_tree *tree, double *out_s)
 {
     const size_t n = job->n;
     struct search search = { .job = job, .b = job->d + job->c };
-    enum cleave_status status = CLEAVE_OK;
-    double least_s;
 
-    search.depth = malloc((3 * n + 1) * sizeof *search.depth);
-    search.candidates = malloc((n + 1) * sizeof *search.candidates);
-    if (search.depth == NULL || search.candidates == NULL) {
-        free(search.depth);
-        free(search.candidates);
-        return cv_fail_memory(err, "an ordered tree");
-    }
-    search.bits = search.depth + n;
-    search.carries = search.bits + n + 1;
-    least_s = least_length(&search);
-    if (tree != NULL && fits(&search, least_s, search.carries))
-        status = build(&search, tree, &least_s, err);
-    *out_s = least_s;
-    free(search.depth);
-    free(search.candidates);
-    return status;
+    if (!CV_NEW(arena, search.depth, n) || !CV_NEW(arena, search.bits, n + 1) ||
+        !CV_NEW(arena, search.carries, n) || !CV_NEW(arena, search.candidates, n + 1))
+        return false;
+    *out_s = least_length(&search);
+    return tree == NULL || !fits(&search, *out_s, search.carries) ||
+           build(&search, arena, tree, out_s);
 }
 
 /* Nothing takes time: the first node receives all, one after the other. */
@@ -499,19 +456,24 @@ enum cleave_status cv_ready_ordered(const struct cv_ready_job *job,
 {
     const uint32_t max =
         cv_ready_is_exact(job) ? CV_READY_ORDERED_MOST : CV_READY_ORDERED_LATE_MOST;
+    const bool merge = job->model == CLEAVE_READY_MERGE;
+    struct cv_arena arena;
+    bool ok;
 
     if (job->n == 1 || !(job->d + job->c > 0)) {
         free_chain(job, tree, out_s);
         return CLEAVE_OK;
     }
-    if (job->model == CLEAVE_READY_MERGE)
-        return ordered_merge(job, tree, out_s, err);
-    if (job->n > max)
+    if (!merge && job->n > max)
         return cv_fail(err, CLEAVE_EINPUT,
                        "an ordered tree with overlap looks at all intervals: expected at "
                        "most %u nodes, got %u; without overlap (merge) there may be any "
                        "number",
                        max, job->n);
-    return cv_ready_is_exact(job) ? ordered_overlap(job, tree, out_s, err)
-                                  : ordered_late(job, tree, out_s, err);
+    cv_arena_init(&arena);
+    ok = merge                    ? ordered_merge(job, &arena, tree, out_s)
+         : cv_ready_is_exact(job) ? ordered_overlap(job, &arena, tree, out_s)
+                                  : ordered_late(job, &arena, tree, out_s);
+    cv_arena_done(&arena);
+    return ok ? CLEAVE_OK : cv_fail_memory(err, "an ordered tree");
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
-#include "base/fail.h"
-#include "model/reduce/reduce_tree.h"
 
 struct cv_ready_steps cv_ready_steps(const struct cv_ready_job *job)
 {
@@ -26,88 +24,18 @@ bool cv_ready_is_exact(const struct cv_ready_job *job)
     return job->model != CLEAVE_READY_EARLY || job->d <= job->c;
 }
 
-static bool grow_array(struct cv_ready_run *run, struct cv_arena *arena, uint32_t n)
-{
-    double *piece =
-        cv_array(arena, (size_t)n + 1, 2 * sizeof(double) + 2 * sizeof(uint32_t));
-
-    if (piece == NULL)
-        return false;
-    run->done_s = piece;
-    run->start_s = piece + n;
-    run->first = (uint32_t *)(void *)(piece + 2 * (size_t)n);
-    run->sender = run->first + n + 1;
-    return true;
-}
-
-/* Senders in a row by receiver, by number or by their turns. */
-static void link_senders(const uint32_t *parent, const uint32_t *turn, uint32_t n,
-                         struct cv_ready_run *run, uint32_t *place)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (parent[i] != CV_NO_NODE)
-            run->first[parent[i] + 1]++;
-    for (uint32_t i = 0; i < n; i++) {
-        run->first[i + 1] += run->first[i];
-        place[i] = run->first[i];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (parent[i] != CV_NO_NODE)
-            run->sender[turn != NULL ? run->first[parent[i]] + turn[i]
-                                     : place[parent[i]]++] = i;
-}
-
-static void receive_all(const struct cv_ready_job *job, bool in_turn,
-                        struct cv_ready_run *run, uint32_t node)
-{
-    const uint32_t begin = run->first[node], end = run->first[node + 1];
-    const double own_s = job->ready_s[node];
-    double port_s = job->model == CLEAVE_READY_EARLY ? 0 : own_s, done_s = own_s;
-
-    if (!in_turn)
-        cv_tree_sort_senders(run->done_s, run->sender + begin, end - begin);
-    for (uint32_t k = begin; k < end; k++) {
-        const uint32_t sender = run->sender[k];
-
-        port_s = fmax(port_s, run->done_s[sender]);
-        if (job->model == CLEAVE_READY_MERGE)
-            port_s = fmax(port_s, done_s);
-        run->start_s[sender] = port_s;
-        port_s += job->d;
-        done_s = fmax(port_s, done_s) + job->c;
-    }
-    run->done_s[node] = done_s;
-}
-
 enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
                                     const uint32_t *parent, const uint32_t *turn,
-                                    struct cv_arena *arena, struct cv_ready_run *out,
+                                    struct cv_arena *arena, struct cv_tree_run *out,
                                     struct cleave_error *err)
 {
-    const uint32_t n = job->n;
-    struct cv_ready_run run = { 0 };
-    uint32_t *order = malloc(n * sizeof *order), known = 1;
+    const struct cv_tree_costs costs = { .transfer_s = job->d,
+                                         .compute_s = job->c,
+                                         .ready_s = job->ready_s,
+                                         .model = job->model,
+                                         .turn = turn };
 
-    if (order == NULL || !grow_array(&run, arena, n)) {
-        free(order);
-        return cv_fail_memory(err, "the execution of a tree");
-    }
-    if (cv_tree_check(parent, n, &run.root, err) != CLEAVE_OK) {
-        free(order);
-        return CLEAVE_EINPUT;
-    }
-    link_senders(parent, turn, n, &run, order);
-    order[0] = run.root;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = run.first[order[i]]; k < run.first[order[i] + 1]; k++)
-            order[known++] = run.sender[k];
-    for (uint32_t i = n; i-- > 0;)
-        receive_all(job, turn != NULL, &run, order[i]);
-    free(order);
-    run.start_s[run.root] = NAN;
-    run.length_s = run.done_s[run.root];
-    *out = run;
-    return CLEAVE_OK;
+    return cv_tree_run(parent, job->n, &costs, arena, out, err);
 }
 
 double cv_ready_rate(double a, double b)

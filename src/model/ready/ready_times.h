@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <cleave/error.h>
 #include <cleave/policy.h>
-#include "base/arena.h"
+#include "model/reduce/reduce_tree.h"
 
 /* A reduction with ready times; the array is borrowed, times are finite and >= 0. */
 struct cv_ready_job {
@@ -39,21 +39,11 @@ struct cv_ready_steps cv_ready_steps(const struct cv_ready_job *job);
 /* Whether the greedy of ready_tree.h is proved to be optimal: not for early with d > c. */
 bool cv_ready_is_exact(const struct cv_ready_job *job);
 
-/* A tree executed as soon as possible. Arrays are the arena's. */
-struct cv_ready_run {
-    uint32_t root;
-    double length_s;
-    double *done_s;   /* when a node has combined all it receives and asks to send    */
-    double *start_s;  /* when its transfer begins; NAN for the root                   */
-    uint32_t *first;  /* n + 1: node i receives sender[first[i] .. first[i+1] - 1]    */
-    uint32_t *sender; /* n - 1, per receiver in the order of reception                */
-};
-
-/* Senders are received in the order they ask, ties by number, in O(n log m); or, unless
+/* Execute a tree as soon as possible. Senders are received in the order they ask, ties by number, in O(n log m); or, unless
  * `turn` is NULL, in the order of their turns at the receiver, from 0. */
 enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
                                     const uint32_t *parent, const uint32_t *turn,
-                                    struct cv_arena *arena, struct cv_ready_run *out,
+                                    struct cv_arena *arena, struct cv_tree_run *out,
                                     struct cleave_error *err);
 
 /* The root s of exp(-s A) + exp(-s B) = 1; ln 2 / B for A = B; INFINITY if B is 0. */

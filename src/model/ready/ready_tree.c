@@ -26,11 +26,10 @@ enum { CV_READY_FRESH, CV_READY_GROWN, CV_READY_ROOT, CV_READY_QUEUES };
 struct cv_ready_late;
 
 struct cv_ready_planner {
-    uint32_t max;     /* nodes there is room for                        */
     uint32_t *order;  /* nodes by decreasing ready time                 */
     double *sorted;   /* their times; then room for as many numbers     */
-    uint32_t *spare;  /* another tree */
-    uint32_t *second; /* and one more                                   */
+    uint32_t *spare;  /* room for sorting them */
+    uint32_t *second; /* another tree */
     uint32_t *above;  /* per chain: the one it was born from            */
     uint32_t *owner;  /* per chain: a node, or CV_NO_NODE               */
     uint32_t nchains, chains_most;
@@ -40,11 +39,6 @@ struct cv_ready_planner {
     struct cv_ready_queue queue[CV_READY_QUEUES];
     struct cv_ready_late *late;
 };
-
-static void grow(struct cv_ready_planner *planner, const struct cv_ready_steps *steps,
-                 struct cv_ready_queue *queue);
-static bool tree_begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                       const struct cv_ready_steps *steps, uint32_t root, double time_s);
 
 /* A chain born from another; its number. */
 static inline uint32_t cv_ready_chain(struct cv_ready_planner *planner, uint32_t above)
@@ -107,17 +101,12 @@ static struct cv_ready_late *ready_late_new(struct cv_arena *arena, uint32_t cha
     const size_t slots = 2 * (size_t)chains;
     struct cv_ready_late *late = cv_array(arena, 1, sizeof *late);
 
-    if (late == NULL)
+    if (late == NULL || !CV_NEW(arena, late->slots, slots) ||
+        !CV_NEW(arena, late->wait.at, slots) || !CV_NEW(arena, late->grow.at, slots) ||
+        !CV_NEW(arena, late->give.at, slots))
         return NULL;
     late->chains_most = chains;
-    late->slots = cv_array(arena, slots, sizeof *late->slots);
-    late->wait.at = cv_array(arena, slots, sizeof *late->wait.at);
-    late->grow.at = cv_array(arena, slots, sizeof *late->grow.at);
-    late->give.at = cv_array(arena, slots, sizeof *late->give.at);
-    return late->slots != NULL && late->wait.at != NULL && late->grow.at != NULL &&
-                   late->give.at != NULL
-               ? late
-               : NULL;
+    return late;
 }
 
 static bool before(const struct key *a, const struct key *b)
@@ -293,7 +282,6 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
 
     if (planner == NULL)
         return NULL;
-    planner->max = n;
     planner->chains_most = (uint32_t)chains;
     if (!CV_NEW(arena, planner->order, n) ||
         !CV_NEW(arena, planner->sorted, 2 * (size_t)n) ||

@@ -59,49 +59,17 @@ double cv_reduce_ordered_upper(uint32_t n, double most_transfer, double c)
     return cv_reduce_ordered_rounds(n) * (most_transfer + c);
 }
 
-/* Input of a formula. */
-struct terms {
-    double delta;    /* greatest over least transfer cost         */
-    double log2_n;   /* n > 1                                     */
-    double rounds;   /* ceil(log2 n)                              */
-    double log2_phi; /* of the golden ratio                       */
-    double ordered;  /* rounds of the ordered algorithm's bound   */
+/* Formulas of ratios. */
+enum ratio {
+    PAIRS_FREE,
+    PAIRS_ANY,
+    PAIRS_EQUAL,
+    FIBONACCI_FREE,
+    FIBONACCI_ANY,
+    ORDERED_FREE,
+    ORDERED_ANY,
+    RATIOS
 };
-
-static double pairs_free(const struct terms *t)
-{
-    return t->delta;
-}
-
-static double pairs_any(const struct terms *t)
-{
-    return t->delta + 1;
-}
-
-static double pairs_equal(const struct terms *t)
-{
-    return (t->delta + 1) * (1 + 1 / t->log2_n) * t->log2_phi;
-}
-
-static double fibonacci_free(const struct terms *t)
-{
-    return t->delta / t->log2_phi + t->delta / t->rounds;
-}
-
-static double fibonacci_any(const struct terms *t)
-{
-    return t->delta / t->log2_phi + 2 * t->delta / t->rounds;
-}
-
-static double ordered_free(const struct terms *t)
-{
-    return t->ordered / t->rounds * t->delta;
-}
-
-static double ordered_any(const struct terms *t)
-{
-    return t->ordered / t->rounds * (t->delta + 1);
-}
 
 enum when { WHEN_FREE, WHEN_ANY, WHEN_EQUAL };
 
@@ -111,27 +79,27 @@ struct row {
     enum cv_reduce_method method;
     enum when when;
     unsigned theorem;
-    double (*ratio)(const struct terms *t);
+    enum ratio ratio;
     const char *formula;
 };
 
 static const struct row bound_rows[] = {
-    { CV_METHOD_BINOMIAL_STAT, WHEN_FREE, 1, pairs_free, "Delta" },
-    { CV_METHOD_BINOMIAL_STAT, WHEN_ANY, 3, pairs_any, "Delta + 1" },
-    { CV_METHOD_BINOMIAL_STAT, WHEN_EQUAL, 4, pairs_equal,
+    { CV_METHOD_BINOMIAL_STAT, WHEN_FREE, 1, PAIRS_FREE, "Delta" },
+    { CV_METHOD_BINOMIAL_STAT, WHEN_ANY, 3, PAIRS_ANY, "Delta + 1" },
+    { CV_METHOD_BINOMIAL_STAT, WHEN_EQUAL, 4, PAIRS_EQUAL,
       "(Delta + 1) (1 + 1 / log2 n) log2 phi" },
-    { CV_METHOD_TREE_DYN, WHEN_FREE, 1, pairs_free, "Delta" },
-    { CV_METHOD_TREE_DYN, WHEN_ANY, 3, pairs_any, "Delta + 1" },
-    { CV_METHOD_TREE_DYN, WHEN_EQUAL, 4, pairs_equal,
+    { CV_METHOD_TREE_DYN, WHEN_FREE, 1, PAIRS_FREE, "Delta" },
+    { CV_METHOD_TREE_DYN, WHEN_ANY, 3, PAIRS_ANY, "Delta + 1" },
+    { CV_METHOD_TREE_DYN, WHEN_EQUAL, 4, PAIRS_EQUAL,
       "(Delta + 1) (1 + 1 / log2 n) log2 phi" },
-    { CV_METHOD_FIBONACCI_STAT, WHEN_FREE, 2, fibonacci_free,
+    { CV_METHOD_FIBONACCI_STAT, WHEN_FREE, 2, FIBONACCI_FREE,
       "Delta / log2 phi + Delta / ceil(log2 n)" },
-    { CV_METHOD_FIBONACCI_STAT, WHEN_ANY, 5, fibonacci_any,
+    { CV_METHOD_FIBONACCI_STAT, WHEN_ANY, 5, FIBONACCI_ANY,
       "Delta / log2 phi + 2 Delta / ceil(log2 n)" },
-    { CV_METHOD_FIBONACCI_STAT, WHEN_EQUAL, 5, pairs_free, "Delta" },
-    { CV_METHOD_ORDERED_TREE_DYN, WHEN_FREE, 0, ordered_free,
+    { CV_METHOD_FIBONACCI_STAT, WHEN_EQUAL, 5, PAIRS_FREE, "Delta" },
+    { CV_METHOD_ORDERED_TREE_DYN, WHEN_FREE, 0, ORDERED_FREE,
       "(floor(log_1.5 (n - 1)) + 1) / ceil(log2 n) Delta" },
-    { CV_METHOD_ORDERED_TREE_DYN, WHEN_ANY, 0, ordered_any,
+    { CV_METHOD_ORDERED_TREE_DYN, WHEN_ANY, 0, ORDERED_ANY,
       "(floor(log_1.5 (n - 1)) + 1) / ceil(log2 n) (Delta + 1)" },
 };
 
@@ -143,29 +111,32 @@ static bool applies(enum when when, double least_transfer, double c)
 bool cv_reduce_guarantee(enum cv_reduce_method method, uint32_t n, double least_transfer,
                          double most_transfer, double c, struct cv_reduce_guarantee *out)
 {
-    struct terms terms;
+    const double delta = most_transfer / least_transfer, log2_n = log2(n);
+    const double log2_phi = log2((1 + sqrt(5)) / 2);
+    const double rounds = cv_ceil_log2(n), ordered = cv_reduce_ordered_rounds(n);
+    const double ratios[RATIOS] = {
+        [PAIRS_FREE] = delta,
+        [PAIRS_ANY] = delta + 1,
+        [PAIRS_EQUAL] = (delta + 1) * (1 + 1 / log2_n) * log2_phi,
+        [FIBONACCI_FREE] = delta / log2_phi + delta / rounds,
+        [FIBONACCI_ANY] = delta / log2_phi + 2 * delta / rounds,
+        [ORDERED_FREE] = ordered / rounds * delta,
+        [ORDERED_ANY] = ordered / rounds * (delta + 1),
+    };
 
     if (n <= 1) {
         *out = (struct cv_reduce_guarantee){ 1, "1", "n = 1", 0 };
         return true;
     }
-    if (!(least_transfer > 0) || !isfinite(most_transfer / least_transfer))
+    if (!(least_transfer > 0) || !isfinite(delta))
         return false;
-    terms = (struct terms){ .delta = most_transfer / least_transfer,
-                            .log2_n = log2(n),
-                            .rounds = cv_ceil_log2(n),
-                            .log2_phi = log2((1 + sqrt(5)) / 2),
-                            .ordered = cv_reduce_ordered_rounds(n) };
     out->ratio = INFINITY;
     for (size_t i = 0; i < sizeof bound_rows / sizeof *bound_rows; i++) {
         const struct row *row = &bound_rows[i];
-        double ratio;
 
-        if (row->method != method || !applies(row->when, least_transfer, c))
-            continue;
-        ratio = row->ratio(&terms);
-        if (ratio < out->ratio)
-            *out = (struct cv_reduce_guarantee){ ratio, row->formula,
+        if (row->method == method && applies(row->when, least_transfer, c) &&
+            ratios[row->ratio] < out->ratio)
+            *out = (struct cv_reduce_guarantee){ ratios[row->ratio], row->formula,
                                                  when_text[row->when], row->theorem };
     }
     return true;

@@ -125,49 +125,6 @@ static const struct range {
     [FIELD_CHANCE] = { CV_NUMBER, 1, "expected a number from 0 to 1" },
 };
 
-static struct cv_distribution make_gamma(const double *field);
-static struct cv_distribution make_exponential(const double *field);
-static struct cv_distribution make_constant(const double *field);
-static struct cv_distribution make_bernoulli(const double *field);
-static struct cv_distribution make_uniform(const double *field);
-static struct cv_distribution make_lognormal(const double *field);
-
-static const struct form {
-    const char *name;  /* the text before the colon */
-    const char *usage; /* the whole, for messages      */
-    unsigned nfields;
-    struct {
-        const char *name;
-        enum field kind;
-    } field[FIELDS_MOST];
-    struct cv_distribution (*make)(const double *field);
-} forms[] = {
-    { "gamma",
-      "gamma:MEAN,CV",
-      2,
-      { { "MEAN", FIELD_TIME }, { "CV", FIELD_CV } },
-      make_gamma },
-    { "exp", "exp:MEAN", 1, { { "MEAN", FIELD_TIME } }, make_exponential },
-    { "const", "const:X", 1, { { "X", FIELD_TIME } }, make_constant },
-    { "bernoulli",
-      "bernoulli:LOW,HIGH,P",
-      3,
-      { { "LOW", FIELD_TIME }, { "HIGH", FIELD_TIME }, { "P", FIELD_CHANCE } },
-      make_bernoulli },
-    { "uniform",
-      "uniform:LOW,HIGH",
-      2,
-      { { "LOW", FIELD_TIME }, { "HIGH", FIELD_TIME } },
-      make_uniform },
-    { "lognormal",
-      "lognormal:MEAN,CV",
-      2,
-      { { "MEAN", FIELD_TIME }, { "CV", FIELD_CV } },
-      make_lognormal },
-};
-
-enum { NFORMS = sizeof forms / sizeof *forms };
-
 static struct cv_distribution gamma_law(double mean, double cv)
 {
     struct cv_distribution distribution = { .kind = CV_LAW_GAMMA,
@@ -239,6 +196,42 @@ static struct cv_distribution make_lognormal(const double *field)
         log(distribution.mean) - distribution.sigma * distribution.sigma / 2;
     return distribution;
 }
+
+static const struct form {
+    const char *name;  /* the text before the colon */
+    const char *usage; /* the whole, for messages      */
+    unsigned nfields;
+    struct {
+        const char *name;
+        enum field kind;
+    } field[FIELDS_MOST];
+    struct cv_distribution (*make)(const double *field);
+} forms[] = {
+    { "gamma",
+      "gamma:MEAN,CV",
+      2,
+      { { "MEAN", FIELD_TIME }, { "CV", FIELD_CV } },
+      make_gamma },
+    { "exp", "exp:MEAN", 1, { { "MEAN", FIELD_TIME } }, make_exponential },
+    { "const", "const:X", 1, { { "X", FIELD_TIME } }, make_constant },
+    { "bernoulli",
+      "bernoulli:LOW,HIGH,P",
+      3,
+      { { "LOW", FIELD_TIME }, { "HIGH", FIELD_TIME }, { "P", FIELD_CHANCE } },
+      make_bernoulli },
+    { "uniform",
+      "uniform:LOW,HIGH",
+      2,
+      { { "LOW", FIELD_TIME }, { "HIGH", FIELD_TIME } },
+      make_uniform },
+    { "lognormal",
+      "lognormal:MEAN,CV",
+      2,
+      { { "MEAN", FIELD_TIME }, { "CV", FIELD_CV } },
+      make_lognormal },
+};
+
+enum { NFORMS = sizeof forms / sizeof *forms };
 
 double cv_distribution_draw_other(const struct cv_distribution *distribution,
                                   uint64_t seed, uint32_t run, uint32_t i, uint32_t j)

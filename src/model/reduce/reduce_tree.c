@@ -152,8 +152,10 @@ void cv_tree_sort_senders(const double *ready_s, uint32_t *node, size_t n)
     }
 }
 
-/* Senders grouped by receiver, in index order; then all nodes from the root down. */
-static void link_senders(const uint32_t *parent, struct cv_tree_run *run)
+/* Senders grouped by receiver, by number or by their turns; then all nodes from the root
+ * down. */
+static void link_senders(const uint32_t *parent, const uint32_t *turn,
+                         struct cv_tree_run *run)
 {
     const uint32_t n = run->n;
     uint32_t known = 1;
@@ -166,7 +168,8 @@ static void link_senders(const uint32_t *parent, struct cv_tree_run *run)
     /* `order` counts the placed nodes, until it takes its own values. */
     for (uint32_t i = 0; i < n; i++)
         if (parent[i] != CV_NO_NODE)
-            run->sender[run->first[parent[i]] + run->order[parent[i]]++] = i;
+            run->sender[run->first[parent[i]] +
+                        (turn != NULL ? turn[i] : run->order[parent[i]]++)] = i;
     run->order[0] = run->root;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = run->first[run->order[i]]; k < run->first[run->order[i] + 1];
@@ -180,14 +183,18 @@ static void receive_all(const struct cv_tree_costs *costs, struct cv_tree_run *r
     const double d = costs->transfer_s;
     const double c = costs->compute != NULL ? costs->compute[node] : costs->compute_s;
     const uint32_t begin = run->first[node], end = run->first[node + 1];
-    double port_s = 0, busy_s = 0;
+    double busy_s = costs->ready_s != NULL ? costs->ready_s[node] : 0;
+    double port_s = costs->model == CLEAVE_READY_EARLY ? 0 : busy_s;
 
-    cv_tree_sort_senders(run->ready_s, run->sender + begin, end - begin);
+    if (costs->turn == NULL)
+        cv_tree_sort_senders(run->ready_s, run->sender + begin, end - begin);
     for (uint32_t k = begin; k < end; k++) {
         const uint32_t sender = run->sender[k];
 
         if (port_s < run->ready_s[sender])
             port_s = run->ready_s[sender];
+        if (costs->model == CLEAVE_READY_MERGE && port_s < busy_s)
+            port_s = busy_s;
         run->start_s[sender] = port_s;
         port_s += d;
         busy_s = (busy_s < port_s ? port_s : busy_s) + c;
@@ -221,7 +228,7 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
     CV_TRY(tree_costs_check(costs, n, err));
     if (!grow_array(&run, arena, n))
         return cv_fail_memory(err, "the execution of a tree");
-    link_senders(parent, &run);
+    link_senders(parent, costs->turn, &run);
     for (uint32_t i = n; i-- > 0;)
         receive_all(costs, &run, run.order[i]);
     run.start_s[run.root] = NAN;

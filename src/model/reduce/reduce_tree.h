@@ -17,6 +17,7 @@
 #ifndef CV_REDUCE_TREE_H
 #define CV_REDUCE_TREE_H
 #include <cleave/error.h>
+#include <cleave/policy.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/arena.h"
@@ -30,9 +31,13 @@ enum cleave_status cv_tree_check(const uint32_t *parent, uint32_t n, uint32_t *o
 
 /* Costs, all >= 0. */
 struct cv_tree_costs {
-    double transfer_s;     /* d                                                */
-    double compute_s;      /* c                                                */
-    const double *compute; /* borrowed: c per node, or NULL: compute_s for all */
+    double transfer_s;             /* d                                                */
+    double compute_s;              /* c                                                */
+    const double *compute;         /* borrowed: c per node, or NULL: compute_s for all */
+    const double *ready_s;         /* borrowed: when nodes have their partials; NULL: 0 */
+    enum cleave_ready_model model; /* of nodes with ready times                 */
+    const uint32_t *turn;          /* borrowed: of senders at their receiver, from 0;
+                             NULL: first come, first served */
 };
 
 /* A tree executed as soon as possible. Arrays are owned by the arena. */

@@ -218,7 +218,7 @@ static void take_seats(struct cv_replan *plan, uint32_t n)
 bool cv_replan_decide(struct cv_replan *plan, double now_s)
 {
     struct cv_ready_job job;
-    struct cv_ready_run run;
+    struct cv_tree_run run;
     uint32_t root = CV_NO_NODE;
 
     forget(plan);
@@ -234,7 +234,7 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
     take_seats(plan, job.n);
     for (uint32_t i = 0; i < job.n; i++) {
         plan->nodes[i].clean = true;
-        plan->order[i] = (struct cv_replan_time){ run.done_s[i], i };
+        plan->order[i] = (struct cv_replan_time){ run.ready_s[i], i };
     }
     /* A sender is done before its receiver. */
     qsort(plan->order, job.n, sizeof *plan->order, by_time);

@@ -180,8 +180,9 @@ static enum cleave_status put_in_order(struct cv_greedy_tree *tree,
                                        struct cleave_setup *setup,
                                        struct cleave_error *err)
 {
-    struct cv_tree_costs costs = { view->transfer_s, view->compute_s,
-                                   view->compute_each_s };
+    struct cv_tree_costs costs = { .transfer_s = view->transfer_s,
+                                   .compute_s = view->compute_s,
+                                   .compute = view->compute_each_s };
     uint32_t *position, *renamed = cv_array(setup->arena, tree->n, sizeof *renamed);
     struct cv_tree_run run;
 

@@ -526,7 +526,8 @@ bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *w
     const size_t cells = (size_t)instance->nbins * instance->nsizes;
     struct cv_arena *arena = instance->arena;
     struct packing packing = { .instance = instance, .work = work };
-    cv_wide capacity = 0, weight = 0;
+    const cv_wide capacity = cv_instance_capacity(instance);
+    cv_wide weight = 0;
 
     if (cells == 0 || cells > MOST_DEPTH)
         return false;
@@ -538,8 +539,6 @@ bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *w
         return false;
     }
     memcpy(packing.left, take, instance->nsizes * sizeof *take);
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        capacity += instance->groups[g].capacity * instance->groups[g].nbins;
     for (uint32_t s = 0; s < instance->nsizes; s++)
         weight += instance->sizes[s].weight * take[s];
     if (weight > capacity || !next_bin(&packing, capacity - weight))

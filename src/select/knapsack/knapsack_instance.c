@@ -470,13 +470,19 @@ static bool sort_by_density(struct cv_arena *arena, struct cv_instance *out)
     return true;
 }
 
+cv_wide cv_instance_capacity(const struct cv_instance *instance)
+{
+    cv_wide total = 0;
+
+    for (uint32_t g = 0; g < instance->ngroups; g++)
+        total += instance->groups[g].capacity * instance->groups[g].nbins;
+    return total;
+}
+
 /* One group with one bin that holds as much as all. */
 static void join_groups(struct cv_instance *instance)
 {
-    instance->groups[0].capacity *= instance->groups[0].nbins;
-    for (uint32_t g = 1; g < instance->ngroups; g++)
-        instance->groups[0].capacity +=
-            instance->groups[g].capacity * instance->groups[g].nbins;
+    instance->groups[0].capacity = cv_instance_capacity(instance);
     instance->groups[0].nbins = instance->nbins = instance->ngroups = 1;
 }
 
@@ -695,18 +701,9 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
     return true;
 }
 
-static cv_wide total_capacity(const struct cv_instance *instance)
-{
-    cv_wide total = 0;
-
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        total += instance->groups[g].capacity * instance->groups[g].nbins;
-    return total;
-}
-
 double cv_instance_surrogate_lp(const struct cv_instance *instance)
 {
-    cv_wide left = total_capacity(instance);
+    cv_wide left = cv_instance_capacity(instance);
     double bound = instance->free_profit;
 
     for (uint32_t i = 0; i < instance->nsegments; i++) {
@@ -744,7 +741,7 @@ double cv_instance_surrogate_kp(const struct cv_instance *instance,
         cv_single_append(single, instance->sizes[segment->size].weight, segment->profit,
                          segment->count, segment->size);
     }
-    single->capacity = total_capacity(instance);
+    single->capacity = cv_instance_capacity(instance);
     single->floor = -1;
     single->tolerance = 1e-13 * lp;
     single->max = max;

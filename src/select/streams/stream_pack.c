@@ -123,23 +123,25 @@ double cv_cluster_throughput(const struct cv_stream_field *field,
     return sum;
 }
 
-/* The best order of the members as places, and their delays in that order. */
+/* The best order of the members as places, and their delays in that order, both in
+ * field->scratch. */
 static bool find_order(struct cv_stream_field *field,
                        const struct cv_stream_cluster *cluster, uint32_t **out_order,
-                       double *delays)
+                       double **out_delays)
 {
     const uint32_t n = cluster->n;
     struct cv_stream_times *times;
     uint32_t *order;
     struct cv_cycle cycle;
-    double base, cost;
+    double base, cost, *delays;
 
     cv_arena_reset(&field->scratch);
+    delays = cv_array(&field->scratch, n, sizeof *delays);
     times = cv_array(&field->scratch, n, sizeof *times);
     order = cv_array(&field->scratch, n, sizeof *order);
     for (uint32_t i = 0; times != NULL && i < n; i++)
         times[i] = field->times[cluster->members[i]];
-    if (times == NULL || order == NULL ||
+    if (delays == NULL || times == NULL || order == NULL ||
         !cv_cycle_of_times(times, n, &field->scratch, &cycle, &base) ||
         !cv_cycle_best(&cycle, &field->scratch, order, &cost, NULL)) {
         field->no_memory = true;
@@ -153,6 +155,7 @@ static bool find_order(struct cv_stream_field *field,
             cv_stream_delay(CV_DELAY_DERIVED, margin, &times[before], &times[own]);
     }
     *out_order = order;
+    *out_delays = delays;
     return true;
 }
 
@@ -160,11 +163,14 @@ bool cv_cluster_order(struct cv_stream_field *field, struct cv_stream_cluster *c
                       double *out_delays)
 {
     uint32_t *order;
+    double *delays;
 
-    if (!find_order(field, cluster, &order, out_delays))
+    if (!find_order(field, cluster, &order, &delays))
         return false;
-    for (uint32_t i = 0; i < cluster->n; i++)
+    for (uint32_t i = 0; i < cluster->n; i++) {
         order[i] = cluster->members[order[i]];
+        out_delays[i] = delays[i];
+    }
     if (cluster->n > 0)
         memcpy(cluster->members, order, cluster->n * sizeof *order);
     return true;
@@ -188,19 +194,8 @@ bool cv_cluster_fits(struct cv_stream_field *field,
     if (field->work < work || field->no_memory)
         return false;
     field->work -= work;
-    delays = malloc(cluster->n * sizeof *delays);
-    if (delays == NULL) {
-        field->no_memory = true;
-        return false;
-    }
-    if (find_order(field, cluster, &order, delays)) {
-        const bool fits = cv_stream_sum(delays, cluster->n) <= tau;
-
-        free(delays);
-        return fits;
-    }
-    free(delays);
-    return false;
+    return find_order(field, cluster, &order, &delays) &&
+           cv_stream_sum(delays, cluster->n) <= tau;
 }
 
 bool cv_cluster_try_add(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
@@ -353,7 +348,7 @@ static enum cleave_status hand_out(struct cv_stream_field *field, struct classes
 
 static enum cleave_status pack_in(struct cv_stream_field *field,
                                   const struct cv_pack *pack, struct cv_stream_set *set,
-                                  struct cv_arena *arena, struct cv_pack_answer *out,
+                                  struct cv_arena *arena, double *out_bound,
                                   struct cleave_error *err)
 {
     struct cv_knapsack_answer answer;
@@ -370,23 +365,23 @@ static enum cleave_status pack_in(struct cv_stream_field *field,
     };
     CV_TRY(cv_knapsack_solve(&problem, pack->work, arena, &answer, err));
     CV_TRY(hand_out(field, &classes, &answer, set, err));
-    *out = (struct cv_pack_answer){ answer.upper_bound, answer.optimal };
+    *out_bound = answer.upper_bound;
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_stream_pack(struct cv_stream_field *field,
                                   const struct cv_pack *pack, struct cv_stream_set *set,
-                                  struct cv_pack_answer *out, struct cleave_error *err)
+                                  double *out_bound, struct cleave_error *err)
 {
     enum cleave_status status;
     struct cv_arena arena;
 
     cv_set_clear(set);
-    *out = (struct cv_pack_answer){ 0, true };
+    *out_bound = 0;
     if (pack->n == 0 || !(pack->capacity > 0))
         return CLEAVE_OK;
     cv_arena_init(&arena);
-    status = pack_in(field, pack, set, &arena, out, err);
+    status = pack_in(field, pack, set, &arena, out_bound, err);
     cv_arena_done(&arena);
     return status;
 }

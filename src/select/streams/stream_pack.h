@@ -82,16 +82,12 @@ struct cv_pack {
     uint64_t work;        /* as in knapsack.h                       */
 };
 
-struct cv_pack_answer {
-    double upper_bound; /* of the profit for these weights and this capacity */
-    bool optimal;
-};
-
 /* Fill the (cleared) clusters with most profit so that none has more weight than the
- * capacity. Alike workers are packed as one class. */
+ * capacity. Alike workers are packed as one class. *out_bound is an upper bound of the
+ * profit for these weights and this capacity. */
 enum cleave_status cv_stream_pack(struct cv_stream_field *field,
                                   const struct cv_pack *pack, struct cv_stream_set *set,
-                                  struct cv_pack_answer *out, struct cleave_error *err);
+                                  double *out_bound, struct cleave_error *err);
 
 /* An upper bound alone: all capacities as one, workers divisible. */
 enum cleave_status cv_stream_pack_bound(struct cv_stream_field *field,

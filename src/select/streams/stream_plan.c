@@ -68,7 +68,6 @@ struct planning {
     double
         least_density; /* of those chosen: units per second, per second of a master   */
     struct cv_stream_choice choice;
-    struct cv_stream_shares shares;
     struct cv_arena arena;
 };
 
@@ -182,7 +181,7 @@ static enum cleave_status choose(struct planning *planning, struct cleave_error 
         demands[i] =
             planning->request->demands != NULL ? planning->request->demands[i] : 1;
     return cv_stream_select_demand(&planning->task, demands, TOLERANCE, &planning->arena,
-                                   &planning->choice, &planning->shares, err);
+                                   &planning->choice, err);
 }
 
 /* Few workers can be looked through. Clusters that are better than those found are rare,

@@ -408,13 +408,12 @@ static enum cleave_status try_price(struct search *s, struct cleave_error *err)
 
     for (int turn = 0; turn < turns && !is_best(s); turn++) {
         const struct cv_pack pack = { s->workers, s->n, s->price, capacity, s->share };
-        struct cv_pack_answer answer;
-        double load;
+        double bound, load;
 
-        CV_TRY(cv_stream_pack(s->field, &pack, s->trial, &answer, err));
+        CV_TRY(cv_stream_pack(s->field, &pack, s->trial, &bound, err));
         /* No cluster may have more than tau of any mixture. */
         if (turn == 0)
-            s->bound = fmin(s->bound, answer.upper_bound);
+            s->bound = fmin(s->bound, bound);
         load = greatest_load(s);
         CV_TRY(finish_trial(s, err));
         if (!(load > 1))
@@ -431,7 +430,7 @@ static enum cleave_status try_limit(struct search *s, uint32_t *room, double min
     const double stretch = 1 + field->greatest_margin;
     struct cv_pack pack = { room, 0, s->weight,
                             field->ring.tau_s - stretch * (limit - min), s->share };
-    struct cv_pack_answer answer;
+    double bound;
 
     for (uint32_t i = 0; i < s->n; i++) {
         const struct cv_stream_times *times = &field->times[s->workers[i]];
@@ -442,7 +441,7 @@ static enum cleave_status try_limit(struct search *s, uint32_t *room, double min
         s->weight[s->workers[i]] =
             stretch * fmax(cv_send_time(times), cv_return_time(times));
     }
-    CV_TRY(cv_stream_pack(s->field, &pack, s->trial, &answer, err));
+    CV_TRY(cv_stream_pack(s->field, &pack, s->trial, &bound, err));
     return finish_trial(s, err);
 }
 

@@ -14,32 +14,6 @@
 /* A throughput this near to the bound is the bound. */
 static const double rounding = 1e-12;
 
-static enum cleave_status check(const struct cv_stream_task *task,
-                                struct cleave_error *err)
-{
-    const struct cv_stream_ring *ring = &task->ring;
-
-    if (task->nstreams == 0)
-        return cv_fail(err, CLEAVE_EINPUT, "expected one stream or more, got none");
-    if (!(ring->tau_s > 0) || isinf(ring->tau_s))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a positive period, got %g s",
-                       ring->tau_s);
-    if (!(ring->result_ratio >= 0) || isinf(ring->result_ratio))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
-                       ring->result_ratio);
-    for (uint32_t w = 0; w < ring->n; w++) {
-        const double theta = cv_ring_theta(ring, w), margin = cv_ring_margin(ring, w);
-
-        if (!(theta >= 0 && theta <= 1))
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected a first part between 0 and 1, got %g", theta);
-        if (!(margin >= 0) || isinf(margin))
-            return cv_fail(err, CLEAVE_EINPUT, "expected a margin of 0 or more, got %g",
-                           margin);
-    }
-    return CLEAVE_OK;
-}
-
 static enum cleave_status choice_init(const struct cv_stream_task *task,
                                       struct cv_arena *arena,
                                       struct cv_stream_choice *out,
@@ -47,21 +21,13 @@ static enum cleave_status choice_init(const struct cv_stream_task *task,
 {
     const uint32_t n = task->ring.n, m = task->nstreams;
 
-    *out = (struct cv_stream_choice){
-        .nstreams = m,
-        .first = cv_array(arena, (size_t)m + 1, sizeof *out->first),
-        .members = cv_array(arena, n, sizeof *out->members),
-        .delay = cv_array(arena, n, sizeof *out->delay),
-        .delay_sum = cv_array(arena, m, sizeof *out->delay_sum),
-        .stream_ups = cv_array(arena, m, sizeof *out->stream_ups),
-        .stream_of = cv_array(arena, n, sizeof *out->stream_of),
-        .reason = cv_array(arena, n, sizeof *out->reason),
-    };
-    if (out->first == NULL || out->members == NULL || out->delay == NULL ||
-        out->delay_sum == NULL || out->stream_ups == NULL || out->stream_of == NULL ||
-        out->reason == NULL)
-        return cv_fail_memory(err, "the clusters");
-    return CLEAVE_OK;
+    *out = (struct cv_stream_choice){ .nstreams = m };
+    return CV_NEW(arena, out->first, (size_t)m + 1) && CV_NEW(arena, out->members, n) &&
+                   CV_NEW(arena, out->delay, n) && CV_NEW(arena, out->delay_sum, m) &&
+                   CV_NEW(arena, out->stream_ups, m) &&
+                   CV_NEW(arena, out->stream_of, n) && CV_NEW(arena, out->reason, n)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the clusters");
 }
 
 /* Workers with a gain that fit into a round alone. */
@@ -96,7 +62,6 @@ static enum cleave_status pack_ring(struct cv_stream_field *field,
     double *weight = cv_array(arena, field->ring.n, sizeof *weight);
     const struct cv_stream_ring some = { .n = n, .margin = margin };
     const struct cv_pack pack = { workers, n, weight, field->ring.tau_s, work };
-    struct cv_pack_answer answer;
 
     if (!CV_NEW(arena, times, n) || !CV_NEW(arena, tight, n) || margin == NULL ||
         weight == NULL)
@@ -108,9 +73,7 @@ static enum cleave_status pack_ring(struct cv_stream_field *field,
     cv_ring_tight_delays(&some, times, CV_DELAY_DERIVED, tight);
     for (uint32_t i = 0; i < n; i++)
         weight[workers[i]] = tight[i];
-    CV_TRY(cv_stream_pack(field, &pack, set, &answer, err));
-    *out_bound = answer.upper_bound;
-    return CLEAVE_OK;
+    return cv_stream_pack(field, &pack, set, out_bound, err);
 }
 
 enum cleave_status cv_choice_replace(struct cv_stream_field *field,
@@ -183,7 +146,6 @@ enum cleave_status cv_stream_select(const struct cv_stream_task *task,
     struct cv_stream_field field;
     enum cleave_status status;
 
-    CV_TRY(check(task, err));
     if (cv_field_init(&field, &task->ring, arena, 0))
         status = choose(task, &field, &set, arena, &choice, err);
     else
@@ -373,7 +335,6 @@ struct levelling {
     double *ups;          /* per stream                                   */
     struct place *places; /* room for the members of two clusters         */
     struct step *steps;   /* room for the steps of one pair               */
-    uint32_t made;
 };
 
 struct place {
@@ -528,7 +489,6 @@ static bool raise_stream(struct levelling *s, uint32_t l)
             if (make_step(s, l, k, &s->steps[i])) {
                 s->ups[l] = cv_cluster_throughput(s->field, &s->set->clusters[l]);
                 s->ups[k] = cv_cluster_throughput(s->field, &s->set->clusters[k]);
-                s->made++;
                 return true;
             }
         }
@@ -619,7 +579,6 @@ static bool take_up(struct levelling *s, const struct cv_stream_choice *choice,
 
 static enum cleave_status share_out(struct levelling *s, struct cv_arena *arena,
                                     struct cv_stream_choice *choice,
-                                    struct cv_stream_shares *out,
                                     struct cleave_error *err)
 {
     uint32_t *left_out = cv_array(arena, s->field->ring.n, sizeof *left_out);
@@ -633,18 +592,13 @@ static enum cleave_status share_out(struct levelling *s, struct cv_arena *arena,
     level(s);
     if (s->field->no_memory)
         return cv_fail_memory(err, "the shares of streams");
-    CV_TRY(cv_choice_replace(s->field, s->set, arena, choice, err));
-    out->min = least_satisfied(s);
-    out->least_share = share_of(s, out->min);
-    out->steps = s->made;
-    return CLEAVE_OK;
+    return cv_choice_replace(s->field, s->set, arena, choice, err);
 }
 
 enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
                                            const double *demands, double tolerance,
                                            struct cv_arena *arena,
                                            struct cv_stream_choice *out,
-                                           struct cv_stream_shares *out_shares,
                                            struct cleave_error *err)
 {
     struct cv_stream_set set = { NULL, 0 };
@@ -655,9 +609,6 @@ enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
         .field = &field, .set = &set, .demands = demands, .tolerance = tolerance
     };
 
-    if (!(tolerance >= 0 && tolerance <= 1))
-        return cv_fail(err, CLEAVE_EINPUT, "expected a tolerance between 0 and 1, got %g",
-                       tolerance);
     for (uint32_t m = 0; m < task->nstreams; m++) {
         if (!(demands[m] > 0) || isinf(demands[m]))
             return cv_fail(err, CLEAVE_EINPUT,
@@ -669,7 +620,7 @@ enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
     if (cv_field_init(&field, &task->ring, arena,
                       task->work != 0 ? task->work : CV_KNAPSACK_SECOND) &&
         cv_set_init(&set, task->nstreams, arena))
-        status = share_out(&s, arena, &choice, out_shares, err);
+        status = share_out(&s, arena, &choice, err);
     else
         status = cv_fail_memory(err, "the shares of streams");
     cv_set_done(&set);

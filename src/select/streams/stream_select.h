@@ -57,7 +57,8 @@ struct cv_stream_choice {
     enum cv_left_why *reason; /* per worker                                          */
 };
 
-/* Fails when memory is short, or with CLEAVE_EINPUT for a bad tau, ratio, theta or margin. A choice without workers is not a failure. */
+/* There are streams, and tau, ratio, theta and margins are good. Fails when memory is short.
+ * A choice without workers is not a failure. */
 enum cleave_status cv_stream_select(const struct cv_stream_task *task,
                                     struct cv_arena *arena, struct cv_stream_choice *out,
                                     struct cleave_error *err);
@@ -79,19 +80,11 @@ enum cleave_status cv_choice_replace(struct cv_stream_field *field,
 enum cleave_status cv_stream_period(const struct cv_stream_task *task, double *out_s,
                                     struct cleave_error *err);
 
-struct cv_stream_shares {
-    double least_share; /* least of (throughput / wanted throughput) over the streams; 1
-                            when all have exactly their shares                         */
-    uint32_t min;       /* the stream that has it                                     */
-    uint32_t steps;     /* moves and exchanges that were made                         */
-};
-
 /* As cv_stream_select; demands[m] > 0 per stream, and `tolerance` in 0..1. */
 enum cleave_status cv_stream_select_demand(const struct cv_stream_task *task,
                                            const double *demands, double tolerance,
                                            struct cv_arena *arena,
                                            struct cv_stream_choice *out,
-                                           struct cv_stream_shares *out_shares,
                                            struct cleave_error *err);
 
 #endif

@@ -121,7 +121,7 @@ static enum cleave_status ready_optimum(const struct cv_ready_job *job, double l
     struct cv_arena arena;
     struct cv_ready_planner *planner;
     uint32_t *parent;
-    struct cv_ready_run run;
+    struct cv_tree_run run;
     enum cleave_status status = CLEAVE_OK;
 
     *out = length_s <= lower_s * (1 + 1e-12) ? length_s : NAN;
@@ -202,7 +202,7 @@ static enum cleave_status tree_bound(const struct cv_reduce_costs *costs,
 enum { DIRECT = 100000 };
 
 /* Intervals of inputs of each node. */
-static enum cleave_status find_intervals(const struct cv_ready_run *run,
+static enum cleave_status find_intervals(const struct cv_tree_run *run,
                                          const uint32_t *parent, struct owned_tree *owned,
                                          struct cleave_error *err)
 {
@@ -244,7 +244,7 @@ static enum cleave_status execute(const struct cv_reduce_costs *costs,
     const struct cv_ready_job job = { costs->nodes, ready_s, cv_mean_transfer(costs),
                                       cv_mean_compute(costs), costs->ready_model };
     int64_t *shown = cv_array(&owned->arena, costs->nodes, sizeof *shown);
-    struct cv_ready_run run;
+    struct cv_tree_run run;
 
     if (shown == NULL)
         return cv_fail_memory(err, "a tree");

@@ -73,7 +73,7 @@ static enum cleave_status run_joint(void *context, struct cv_run_thread *thread,
     const struct cv_joint_job *job = runs->job;
     const uint32_t n = runs->plan->used;
     struct cv_noise noise = runs->noise;
-    struct cv_ready_run executed;
+    struct cv_tree_run executed;
     double *ready_s, sent_s;
 
     cv_arena_reset(&thread->arena);
@@ -115,7 +115,7 @@ static enum cleave_status tree_length(const struct cv_joint_job *joint,
     uint32_t *parent = cv_array(arena, n, sizeof *parent);
     struct cv_ready_planner *planner =
         cv_ready_planner_new(arena, n, cv_ready_is_exact(&job));
-    struct cv_ready_run executed;
+    struct cv_tree_run executed;
 
     if (parent == NULL || planner == NULL)
         return cv_fail_memory(err, "a tree");
