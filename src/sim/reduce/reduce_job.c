@@ -425,7 +425,7 @@ static enum cleave_status drive(const struct cleave_simgrid *simgrid,
     double *drawn = NULL;
 
     CV_TRY(cv_driver_open(planned,
-                          simgrid != NULL ? &cv_engine_simgrid_reduce
+                          simgrid != NULL ? &cv_engine_simgrid
                                           : cv_native_reduce_for(planned->policy),
                           NULL, simgrid != NULL ? (const void *)&source : costs, &driver,
                           err));
@@ -574,7 +574,7 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
             simgrid_source(job->simgrid, &this.planned, &this.costs);
 
         status =
-            cv_monte_carlo(&this.planned, &cv_engine_simgrid_reduce, &source,
+            cv_monte_carlo(&this.planned, &cv_engine_simgrid, &source,
                            &(struct cv_run){ 0 }, trial, NULL, job->trace, &stats, err);
     } else {
         status = cv_monte_carlo_by(trial, run_reduction, &this, &stats, err);
