@@ -190,15 +190,6 @@ enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
-                                       const struct cleave_platform *platform,
-                                       double *out_s, struct cleave_error *err)
-{
-    const struct cv_run run = { .platform = platform };
-
-    return cv_planned_run_once(planned, &cv_engine_native, &run, out_s, err);
-}
-
 /* --- bounds ------------------------------------------------------------------------- */
 
 /* Units per second of a link that takes no time. */
