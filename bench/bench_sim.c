@@ -108,7 +108,7 @@ static void bench_reduce(void)
     struct cv_reduce_costs costs = { .nodes = 64 };
     struct work work = { .name = "64 nodes, tree-dyn",
                          .native = cv_native_reduce_for(&cleave_policy_tree_dyn),
-                         .simgrid = &cv_engine_simgrid_reduce,
+                         .simgrid = &cv_engine_simgrid,
                          .costs = &costs,
                          .wanted = 200 };
     struct cleave_error err;

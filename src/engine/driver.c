@@ -772,3 +772,18 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     *out = outcome;
     return CLEAVE_OK;
 }
+
+enum cleave_status cv_driver_run_once(const struct cv_planned *planned,
+                                      const struct cv_engine *engine, const void *source,
+                                      const struct cv_run *run,
+                                      struct cleave_trace *trace, struct cv_outcome *out,
+                                      struct cleave_error *err)
+{
+    struct cv_driver *driver;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(planned, engine, run->platform, source, &driver, err));
+    status = cv_driver_run(driver, run, trace, out, err);
+    cv_driver_close(driver);
+    return status;
+}

@@ -72,6 +72,12 @@ enum cleave_status cv_driver_open(const struct cv_planned *planned,
 enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *run,
                                  struct cleave_trace *trace, struct cv_outcome *out,
                                  struct cleave_error *err);
+/* Open a driver, make one run, close it. */
+enum cleave_status cv_driver_run_once(const struct cv_planned *planned,
+                                      const struct cv_engine *engine, const void *source,
+                                      const struct cv_run *run,
+                                      struct cleave_trace *trace, struct cv_outcome *out,
+                                      struct cleave_error *err);
 /* When each worker ended its last chunk of the last load, 0 if it had none; valid until
  * the next run. */
 const double *cv_driver_done_s(const struct cv_driver *driver);

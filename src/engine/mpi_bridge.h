@@ -35,6 +35,14 @@ struct cv_mpi_cpus {
     unsigned char bits[128];
 };
 
+/* The description of a rank, known to all ranks. */
+struct cv_mpi_rank {
+    char host[256]; /* name of its machine */
+    char boot[64];  /* differs between machines with the same name */
+    struct cv_mpi_cpus cpus;
+    struct cv_mpi_words words;
+};
+
 struct cv_mpi_bridge {
     uint32_t rank, size;
     /* Rank 0: links[r] goes to rank r (links[0] is NULL). Other ranks: links[0] goes to
@@ -44,11 +52,8 @@ struct cv_mpi_bridge {
      * rank, and arrive unchanged. Each end must be read continuously, or all frames may
      * wait. -1 on rank 0. */
     int peers;
-    const char *const *hosts; /* per rank: name of its machine                        */
-    const bool *near;         /* per rank: on the same machine as rank 0              */
-    const uint32_t *machine;  /* per rank: the first rank on the same machine         */
-    const struct cv_mpi_cpus *const *cpus;   /* per rank                              */
-    const struct cv_mpi_words *const *words; /* per rank                              */
+    const struct cv_mpi_rank *ranks;
+    const uint32_t *machine; /* per rank: the first rank on the same machine */
 };
 
 struct cv_mpi_bridge_calls {
@@ -64,7 +69,7 @@ struct cv_mpi_bridge_calls {
                                 struct cleave_error *err);
 };
 
-enum { CV_MPI_BRIDGE_VERSION = 7 };
+enum { CV_MPI_BRIDGE_VERSION = 8 };
 #define CV_MPI_BRIDGE_SYMBOL "cleave_mpi_bridge_calls" /* a struct of that type */
 
 #endif

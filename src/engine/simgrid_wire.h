@@ -11,7 +11,9 @@
 #ifndef CV_SIMGRID_WIRE_H
 #define CV_SIMGRID_WIRE_H
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cleave/policy.h>
 #include "engine/simulated_command.h"
@@ -89,9 +91,13 @@ static inline const char *cv_simgrid_marked(const char *line)
     return mark == NULL ? NULL : strchr(mark, ' ') + 1;
 }
 
-/* Names of C++ exceptions that platform files cause, in plain words. */
-static inline const char *cv_simgrid_plain(const char *words)
+enum { CV_SIMGRID_LOG = 8192 }; /* bytes of a log that are read */
+
+/* The reason in a log of SimGrid: the first line that it marked as an error, without the
+ * mark, or else the last line; `none` if there is no line. */
+static inline void cv_simgrid_reason(int log, const char *none, char *out, size_t size)
 {
+    /* Names of C++ exceptions that platform files cause, in plain words. */
     static const char *const plain[][2] = {
         { "NetworkFailureException",
           "a link or host on the way goes off, by a profile of the platform file" },
@@ -99,10 +105,20 @@ static inline const char *cv_simgrid_plain(const char *words)
           "the host goes off, by a profile of the platform file" },
     };
 
+    char text[CV_SIMGRID_LOG], *line, *rest = text;
+    const ssize_t length = pread(log, text, sizeof text - 1, 0);
+    const char *best = none, *marked = NULL;
+
+    text[length > 0 ? length : 0] = '\0';
+    while (marked == NULL && (line = strsep(&rest, "\n")) != NULL) {
+        marked = cv_simgrid_marked(line);
+        if (line[strspn(line, " \t")] != '\0')
+            best = marked != NULL ? marked : line;
+    }
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strstr(words, plain[i][0]) != NULL)
-            return plain[i][1];
-    return words;
+        if (strstr(best, plain[i][0]) != NULL)
+            best = plain[i][1];
+    snprintf(out, size, "%s", best);
 }
 
 #endif

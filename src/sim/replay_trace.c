@@ -162,16 +162,11 @@ static enum cleave_status drive(const struct again *again,
                                 .ready_model = again->told->view.ready_model };
     /* Only the engine knew the units left. */
     const bool knew = again->told->view.real || again->told->view.opens;
-    struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
-    enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&again->planned,
-                          knew ? &cv_engine_replay_real : &cv_engine_replay,
-                          again->platform, &source, &driver, err));
-    status = cv_driver_run(driver, &run, NULL, &outcome, err);
-    cv_driver_close(driver);
-    return status;
+    return cv_driver_run_once(&again->planned,
+                              knew ? &cv_engine_replay_real : &cv_engine_replay, &source,
+                              &run, NULL, &outcome, err);
 }
 
 static bool is_fold(const struct cleave_entry *entry)

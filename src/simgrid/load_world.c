@@ -9,6 +9,7 @@
 #include <math.h>
 #include <simgrid/exec.h>
 #include <stdlib.h>
+#include <string.h>
 #include "engine/simulated_command.h"
 #include "simgrid/world.h"
 
@@ -104,6 +105,17 @@ static struct activity *load_activity(struct world *world, void *about)
     return activity;
 }
 
+static struct chunk *new_chunk(struct world *world, const struct cv_wire_message *message)
+{
+    struct load *load = world->state;
+    struct chunk *chunk = cv_world_take(world, 1, sizeof *chunk);
+
+    chunk->worker = message->order.worker;
+    chunk->number = load->numbered++;
+    memcpy(chunk->factor, message->cost, sizeof chunk->factor);
+    return chunk;
+}
+
 static void load_fill(const struct chunk *chunk, enum cleave_event_kind kind,
                       struct cleave_event *out)
 {
@@ -146,8 +158,7 @@ static void begin_transfer(struct world *world, struct chunk *chunk)
             chunk->back ? &world->up[chunk->worker] : &world->down[chunk->worker];
         activity->delay_s = world->latency_on_links ? 0 : factor * latency_s;
         activity->usual_s = factor * latency_s + units / rate;
-        activity->at_once = !(activity->usual_s > 0);
-        if (!(activity->bytes > 0) && !world->latency_on_links)
+        if (!(activity->usual_s > 0) || (!(units > 0) && !world->latency_on_links))
             activity->from = NULL;
     }
     cv_world_begin(world, activity);
@@ -176,6 +187,20 @@ static void load_send(struct world *world, struct chunk *chunk)
 {
     if (line_join(port_of(world->state, chunk), chunk))
         begin_transfer(world, chunk);
+}
+
+/* Flops that a computation still has to do. */
+static double rest_flops(const struct activity *activity)
+{
+    return activity->exec != NULL ? sg_exec_get_remaining(activity->exec)
+                                  : activity->flops;
+}
+
+static void change_flops(struct activity *activity, double flops)
+{
+    activity->flops = flops;
+    if (activity->exec != NULL)
+        cv_world_change(activity);
 }
 
 /* Flops of a unit. */
@@ -228,7 +253,6 @@ static void open_report(struct world *world, const struct chunk *about, uint32_t
     note->units = units;
     note->kind = kind;
     note->output = output;
-    activity->at_once = true;
     activity->ended = reported;
     cv_world_begin(world, activity);
 }
@@ -264,26 +288,27 @@ static double open_left(const struct world *world)
     return open != NULL ? cv_simulated_input_left(&open->input) : INFINITY;
 }
 
-static void input_ended(struct world *world, struct activity *activity,
-                        struct cleave_event *out)
+static void stream_ended(struct world *world, struct activity *activity,
+                         struct cleave_event *out)
 {
+    const struct load *load = world->state;
+
     activity->start_s = activity->end_s;
-    open_of(world)->input.ended = true;
     out->kind = CLEAVE_ENDED;
-    out->units = open_left(world);
+    if (load->open != NULL)
+        load->open->input.ended = true;
+    out->units = load->open != NULL ? open_left(world) : load->stream_rest;
 }
 
 static void open_arrive(struct world *world)
 {
-    struct cv_simulated_input *input = &open_of(world)->input;
     struct activity *activity;
 
     reserve_range(world);
-    if (!cv_simulated_input_arrive(input))
+    if (!cv_simulated_input_arrive(&open_of(world)->input))
         return;
     activity = load_activity(world, NULL);
-    activity->at_once = true;
-    activity->ended = input_ended;
+    activity->ended = stream_ended;
     cv_world_begin(world, activity);
 }
 
@@ -302,7 +327,6 @@ static double reader_position(const struct world *world, const struct reader *re
 {
     const struct activity *activity = reader->activity;
     const double all = reader->chunk != NULL ? reader_flops(world, reader, 1) : 0;
-    double rest;
 
     if (reader->stage == WORKS)
         return reader->end;
@@ -312,9 +336,7 @@ static double reader_position(const struct world *world, const struct reader *re
         return reader->given;
     if (reader->stage != READS || !(all > 0)) /* not started up */
         return reader->read;
-    rest =
-        activity->exec != NULL ? sg_exec_get_remaining(activity->exec) : activity->flops;
-    return fmax(reader->begin, reader->given - rest / all); /* rounding */
+    return fmax(reader->begin, reader->given - rest_flops(activity) / all); /* rounding */
 }
 
 /* If reading begins in this instant, let it begin: then the position is known. */
@@ -368,7 +390,6 @@ static void reader_work(struct world *world, struct reader *reader)
     struct activity *activity = reader_activity(world, reader);
 
     set_work(world, reader, activity);
-    activity->at_once = !(activity->delay_s > 0) && !(activity->flops > 0);
     cv_world_begin(world, activity);
 }
 
@@ -411,7 +432,6 @@ static void reader_read(struct world *world, struct reader *reader, double delay
     activity->delay_s = delay_s;
     activity->flops = flops;
     activity->then = after_reading;
-    activity->at_once = !(delay_s > 0) && !(flops > 0);
     cv_world_begin(world, activity);
 }
 
@@ -431,7 +451,6 @@ static void reader_start(struct world *world, struct reader *reader)
     reader->stage = STARTS;
     activity->delay_s = fmax(0, reader->ready_s - cv_world_now(world));
     activity->usual_s = activity->delay_s;
-    activity->at_once = !(activity->delay_s > 0);
     activity->then = after_start;
     cv_world_begin(world, activity);
 }
@@ -543,11 +562,8 @@ static void piece_arrived(struct world *world, struct chunk *piece,
             reader_start(world, reader);
     } else if (activity == NULL) {
         reader_read(world, reader, 0);
-    } else if (activity->exec != NULL) {
-        activity->flops = reader_flops(world, reader, reader->given - reader->read);
-        cv_world_change(activity);
     } else {
-        activity->flops = reader_flops(world, reader, reader->given - reader->read);
+        change_flops(activity, reader_flops(world, reader, reader->given - reader->read));
     }
     free(piece);
 }
@@ -591,12 +607,8 @@ static void open_chunk(struct world *world, const struct cv_wire_message *messag
     struct load *load = world->state;
     const uint32_t w = message->order.worker;
     struct reader *reader = &load->open->readers[w];
-    struct chunk *chunk = cv_world_take(world, 1, sizeof *chunk);
+    struct chunk *chunk = new_chunk(world, message);
 
-    chunk->worker = w;
-    chunk->number = load->numbered++;
-    for (int i = 0; i < 3; i++)
-        chunk->factor[i] = message->cost[i];
     line_join(&load->processors[w], chunk);
     *reader = (struct reader){
         .worker = w, .chunk = chunk, .spawn_s = cv_world_now(world), .opened = true
@@ -610,8 +622,6 @@ static void open_chunk(struct world *world, const struct cv_wire_message *messag
 
 static void close_chunk(struct world *world, struct reader *reader)
 {
-    struct activity *activity;
-
     reader->closed = true;
     if (reader->stage == READS)
         reader_take_back(world, reader);
@@ -623,10 +633,8 @@ static void close_chunk(struct world *world, struct reader *reader)
         return;
     }
     /* A command without input is killed. */
-    activity = reader_activity(world, reader);
     reader->stage = WORKS;
-    activity->at_once = true;
-    cv_world_begin(world, activity);
+    cv_world_begin(world, reader_activity(world, reader));
 }
 
 static void look(struct world *world, const struct reader *reader, uint32_t worker)
@@ -653,9 +661,7 @@ static void shorten(struct world *world, struct reader *reader)
     reader_renew(world, reader);
     if (activity == NULL || reader->stage != READS)
         return;
-    activity->flops = reader_flops(world, reader, reader->given - reader->read);
-    if (activity->exec != NULL)
-        cv_world_change(activity);
+    change_flops(activity, reader_flops(world, reader, reader->given - reader->read));
 }
 
 static void recall(struct world *world, struct reader *reader,
@@ -747,7 +753,6 @@ static void begin_compute(struct world *world, struct chunk *chunk)
     activity->delay_s = chunk->factor[COMPUTE] * worker->compute_latency_s;
     activity->flops = chunk->units * load_unit_flops(world, chunk);
     activity->ended = compute_ended;
-    activity->at_once = !(activity->delay_s > 0) && !(activity->flops > 0);
     chunk->activity = activity;
     cv_world_begin(world, activity);
 }
@@ -792,15 +797,10 @@ static void compute_ended(struct world *world, struct activity *activity,
 
 static void send_chunk(struct world *world, const struct cv_wire_message *message)
 {
-    struct load *load = world->state;
-    struct chunk *chunk = cv_world_take(world, 1, sizeof *chunk);
+    struct chunk *chunk = new_chunk(world, message);
 
     chunk->units = message->order.units;
-    chunk->worker = message->order.worker;
-    chunk->number = load->numbered++;
-    for (int i = 0; i < 3; i++)
-        chunk->factor[i] = message->cost[i];
-    if (load->open != NULL)
+    if (open_of(world) != NULL)
         open_send(world, chunk);
     else
         load_send(world, chunk);
@@ -827,26 +827,7 @@ static void send_back(struct world *world, const struct cleave_order *order)
     wanted->back = true;
     load_send(world, wanted);
 }
-static void woken(struct world *world, struct activity *activity,
-                  struct cleave_event *out)
-{
-    const struct load *load = world->state;
 
-    activity->start_s = activity->end_s;
-    out->kind = CLEAVE_WAKE;
-    out->worker = (uint32_t)((struct line *)activity->about - load->processors);
-}
-static void wake_at(struct world *world, const struct cleave_order *order)
-{
-    struct load *load = world->state;
-    struct activity *activity = load_activity(world, &load->processors[order->worker]);
-
-    activity->delay_s = order->time_s - cv_world_now(world);
-    activity->usual_s = activity->wanted_s = order->time_s;
-    activity->at_once = !(activity->delay_s > 0);
-    activity->ended = woken;
-    cv_world_begin(world, activity);
-}
 /* Take units back that a worker has not computed. */
 static void world_recall(struct world *world, const struct cleave_order *order)
 {
@@ -863,23 +844,20 @@ static void world_recall(struct world *world, const struct cleave_order *order)
     /* If the computation begins in this instant, its rest shows when it has begun. */
     if (!(activity->delay_s > 0) && activity->flops > 0)
         cv_world_await(activity);
-    rest =
-        activity->exec != NULL ? sg_exec_get_remaining(activity->exec) : activity->flops;
+    rest = rest_flops(activity);
     to_come = rest / load_unit_flops(world, chunk);
     units = order->units < to_come ? order->units : to_come;
     open_report(world, chunk, order->worker, CLEAVE_RECALLED, units, 0);
     if (!(units > 0 && to_come > 0))
         return;
-    activity->flops = rest * (1 - units / to_come);
     chunk->units = chunk->units > units ? chunk->units - units : 0;
     activity->key = load->sequence++;
-    if (activity->exec != NULL)
-        cv_world_change(activity);
+    change_flops(activity, rest * (1 - units / to_come));
 }
 
 static void submit(struct world *world, const struct cv_wire_message *message)
 {
-    const struct load *load = world->state;
+    struct load *load = world->state;
 
     switch (message->order.kind) {
     case CLEAVE_SEND:
@@ -889,7 +867,7 @@ static void submit(struct world *world, const struct cv_wire_message *message)
         send_back(world, &message->order);
         break;
     case CLEAVE_WAKE_AT:
-        wake_at(world, &message->order);
+        cv_world_wake(world, load->sequence++, &message->order);
         break;
     case CLEAVE_COMBINE:
         cv_world_fail(world, CLEAVE_EENGINE, "an order of another task");
@@ -901,16 +879,6 @@ static void submit(struct world *world, const struct cv_wire_message *message)
         else
             cv_world_fail(world, CLEAVE_EENGINE, "chunks cannot be opened");
     }
-}
-
-static void stream_ended(struct world *world, struct activity *activity,
-                         struct cleave_event *out)
-{
-    const struct load *load = world->state;
-
-    activity->start_s = activity->end_s;
-    out->kind = CLEAVE_ENDED;
-    out->units = load->stream_rest;
 }
 
 static void begin(struct world *world, const struct cv_wire_message *run)

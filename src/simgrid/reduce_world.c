@@ -77,7 +77,6 @@ static void begin_transfer(struct world *world, struct node *sender)
         activity->from = NULL;
     if (plain)
         activity->flops = flops_of(world, sender);
-    activity->at_once = activity->from == NULL && !(activity->flops > 0);
     activity->ended = plain ? combination_ended : transfer_ended;
     activity->about = sender;
     cv_world_begin(world, activity);
@@ -91,7 +90,6 @@ static void begin_combination(struct world *world, struct node *sender)
     activity->to = world->hosts[number(world, sender->target)];
     activity->flops = flops_of(world, sender);
     activity->usual_s = sender->compute_s;
-    activity->at_once = !(activity->flops > 0);
     activity->ended = combination_ended;
     activity->about = sender;
     cv_world_begin(world, activity);
@@ -135,28 +133,12 @@ static void combination_ended(struct world *world, struct activity *activity,
         begin_combination(world, target->here);
 }
 
-static void woken(struct world *world, struct activity *activity,
-                  struct cleave_event *out)
-{
-    activity->start_s = activity->end_s;
-    out->kind = CLEAVE_WAKE;
-    out->worker = number(world, activity->about);
-}
-
 static void submit(struct world *world, const struct cv_wire_message *message)
 {
     struct node *nodes = world->state, *target = &nodes[message->order.worker];
 
     if (message->order.kind == CLEAVE_WAKE_AT) {
-        struct activity *activity = cv_world_activity(world);
-
-        activity->key = key_of(world, target, ENDS_SLEEP, NULL);
-        activity->delay_s = message->order.time_s - cv_world_now(world);
-        activity->usual_s = activity->wanted_s = message->order.time_s;
-        activity->at_once = !(activity->delay_s > 0);
-        activity->ended = woken;
-        activity->about = target;
-        cv_world_begin(world, activity);
+        cv_world_wake(world, key_of(world, target, ENDS_SLEEP, NULL), &message->order);
         return;
     }
     if (message->order.kind != CLEAVE_COMBINE)

@@ -83,25 +83,6 @@ static double measure_speed(sg_host_t host)
     return tidy(flops / (simgrid_get_clock() - begin_s));
 }
 
-/* The first line that SimGrid marked as an error, without the mark, or else the last
- * line. */
-static void read_words(int words, char *out, size_t size)
-{
-    char text[4096], *line, *rest = text;
-    const ssize_t length = pread(words, text, sizeof text - 1, 0);
-
-    text[length > 0 ? length : 0] = '\0';
-    snprintf(out, size, "it cannot be reached");
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        const char *marked = cv_simgrid_marked(line);
-
-        if (line[strspn(line, " \t")] != '\0')
-            snprintf(out, size, "%s", cv_simgrid_plain(marked != NULL ? marked : line));
-        if (marked != NULL)
-            return;
-    }
-}
-
 /* Hosts before `at` were measured. */
 struct found {
     volatile uint32_t at;
@@ -144,7 +125,7 @@ static void measure_in_copy(struct world *world, struct found *found, char *why,
     }
     while (waitpid(id, &state, 0) < 0 && errno == EINTR)
         continue;
-    read_words(words, why, size);
+    cv_simgrid_reason(words, "it cannot be reached", why, size);
     close(words);
 }
 

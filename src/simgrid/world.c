@@ -25,6 +25,7 @@
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/compare.h"
+#include "base/write_all.h"
 
 /* --- links of a star ---------------------------------------------------------------- */
 
@@ -110,18 +111,8 @@ void cv_world_read(struct world *world, void *to, size_t bytes)
 
 void cv_world_answer(struct world *world, const void *from, size_t bytes)
 {
-    const char *at = from;
-
-    while (bytes > 0) {
-        const ssize_t put = write(world->socket, at, bytes);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            _exit(0);
-        at += put;
-        bytes -= (size_t)put;
-    }
+    if (cv_write_all(world->socket, from, bytes) != 0)
+        _exit(0);
 }
 
 double cv_world_now(const struct world *world)
@@ -253,7 +244,7 @@ void cv_world_begin(struct world *world, struct activity *activity)
     struct doer *doer = world->free_doers;
 
     activity->start_s = cv_world_now(world);
-    if (activity->at_once) {
+    if (!(activity->delay_s > 0) && activity->from == NULL && !(activity->flops > 0)) {
         wait_in_line(world, activity);
         return;
     }
@@ -270,6 +261,27 @@ void cv_world_begin(struct world *world, struct activity *activity)
     doer->activity = activity;
     world->under_way++;
     sg_sem_release(doer->go);
+}
+
+static void woken(struct world *world, struct activity *activity,
+                  struct cleave_event *out)
+{
+    (void)world;
+    activity->start_s = activity->end_s;
+    out->kind = CLEAVE_WAKE;
+    out->worker = activity->worker;
+}
+
+void cv_world_wake(struct world *world, uint64_t key, const struct cleave_order *order)
+{
+    struct activity *activity = cv_world_activity(world);
+
+    activity->key = key;
+    activity->worker = order->worker;
+    activity->delay_s = order->time_s - cv_world_now(world);
+    activity->usual_s = activity->wanted_s = order->time_s;
+    activity->ended = woken;
+    cv_world_begin(world, activity);
 }
 
 void cv_world_drop(struct world *world, struct activity *activity)
@@ -530,11 +542,6 @@ struct change {
     uint32_t worker, state; /* state: of the host */
 };
 
-struct weather {
-    struct change *changes; /* owned: in the order of time */
-    size_t count;
-};
-
 struct forecast {
     struct world *world;
     uint32_t run;
@@ -543,30 +550,30 @@ struct forecast {
 
 CV_ORDER_BY_TWO(earlier, struct change, from_s, worker)
 
-static struct weather *gather(struct world *world)
+static struct change *gather(struct world *world)
 {
-    struct weather *weather = cv_world_take(world, 1, sizeof *weather);
+    struct change *changes =
+        cv_world_take(world, world->told.nsteps, sizeof(struct change));
     const struct cleave_step *step = world->steps;
 
-    weather->changes = cv_world_take(world, world->told.nsteps, sizeof(struct change));
     for (uint32_t w = 0; w < world->told.nodes; w++)
         for (uint32_t k = 0; k < world->nsteps[w]; k++, step++)
-            weather->changes[weather->count++] =
+            changes[step - world->steps] =
                 (struct change){ step->from_s, step->factor, w, k + 1 };
-    qsort(weather->changes, weather->count, sizeof(struct change), earlier);
-    return weather;
+    qsort(changes, world->told.nsteps, sizeof *changes, earlier);
+    return changes;
 }
+
 static void go_on(int argc, char **argv)
 {
     struct forecast *forecast = sg_actor_self_get_data();
     struct world *world = forecast->world;
-    const struct weather *weather = world->weather;
     const double origin_s = world->origin_s;
 
     (void)argc;
     (void)argv;
-    for (; forecast->next < weather->count; forecast->next++) {
-        const struct change *to = &weather->changes[forecast->next];
+    for (; forecast->next < world->told.nsteps; forecast->next++) {
+        const struct change *to = &world->changes[forecast->next];
         const double rest_s = origin_s + to->from_s - simgrid_get_clock();
 
         if (rest_s > 0)
@@ -586,18 +593,17 @@ void cv_weather_begin(struct world *world)
 
     if (world->told.nsteps == 0)
         return;
-    if (world->weather == NULL)
-        world->weather = gather(world);
+    if (world->changes == NULL)
+        world->changes = gather(world);
     for (uint32_t w = 0; w < world->told.nodes; w++)
         if (world->nsteps[w] > 0)
             star_rate(world, w, 0, 1);
-    for (; next < world->weather->count && world->weather->changes[next].from_s <= 0;
-         next++) {
-        const struct change *to = &world->weather->changes[next];
+    for (; next < world->told.nsteps && world->changes[next].from_s <= 0; next++) {
+        const struct change *to = &world->changes[next];
 
         star_rate(world, to->worker, to->state, to->factor);
     }
-    if (next == world->weather->count)
+    if (next == world->told.nsteps)
         return;
     forecast = cv_world_take(world, 1, sizeof *forecast);
     *forecast = (struct forecast){ world, world->run, next };

@@ -36,7 +36,6 @@ struct activity {
     struct link *link;  /* on a star */
     double flops;       /* at `to` */
     double usual_s;     /* duration without contention, 0: unknown */
-    bool at_once;       /* takes no time: SimGrid is not involved */
     double wanted_s;    /* above 0: it ends at exactly this time */
     double start_s, end_s;
     sg_exec_t exec; /* while it computes */
@@ -48,6 +47,7 @@ struct activity {
     void (*ended)(struct world *world, struct activity *activity,
                   struct cleave_event *out);
     void *about;
+    uint32_t worker;       /* that cv_world_wake wakes */
     struct activity *next; /* among the free ones */
 };
 
@@ -91,11 +91,11 @@ struct world {
     sg_host_t master, *hosts;
     struct link *down, *up; /* owned, of a star: to and from each host */
     bool latency_on_links;
-    struct weather *weather; /* owned; NULL: not yet, or none */
-    double origin_s;         /* clock at the beginning of the run */
-    double usual_s;          /* longest duration of an activity so far */
-    double told_s;           /* time of the last event reported */
-    uint32_t run;            /* counts runs */
+    struct change *changes; /* owned: by time; NULL: not yet, or none */
+    double origin_s;        /* clock at the beginning of the run */
+    double usual_s;         /* longest duration of an activity so far */
+    double told_s;          /* time of the last event reported */
+    uint32_t run;           /* counts runs */
 
     struct activity **waiting; /* owned: ended, the next one last */
     size_t nwaiting, waiting_room;
@@ -119,7 +119,10 @@ double cv_world_now(const struct world *world);
 bool cv_world_is_star(const struct world *world);
 /* A fresh activity, to be filled in and begun. */
 struct activity *cv_world_activity(struct world *world);
+/* SimGrid is not involved if it takes no time. */
 void cv_world_begin(struct world *world, struct activity *activity);
+/* Carry out an order to wake a worker. */
+void cv_world_wake(struct world *world, uint64_t key, const struct cleave_order *order);
 /* The flops of a running computation were changed. */
 void cv_world_change(struct activity *activity);
 /* Wait until an activity without delay and transfer computes. */

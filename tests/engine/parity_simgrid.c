@@ -325,7 +325,7 @@ static void reduce_all(const struct cv_reduce_costs *costs, bool plain, const ch
 {
     const struct cv_simgrid_source source = { .costs = costs, .plain = plain };
 
-    borrow(&cv_engine_simgrid_reduce, NULL, &source);
+    borrow(&cv_engine_simgrid, NULL, &source);
     for (size_t p = 0; p < cleave_policy_count(); p++) {
         const struct cleave_policy *policy = cleave_policy_at(p);
         struct cv_planned planned;

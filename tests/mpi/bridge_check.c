@@ -468,10 +468,11 @@ int main(int argc, char **argv)
     if (calls->open(&own, &bridge, &err) != CLEAVE_OK)
         stop(err.text);
     own_rank = bridge->rank;
-    check(memcmp(bridge->words[own_rank], &own, sizeof own) == 0 &&
-              bridge->words[own_rank == 0]->hash != own.hash,
+    check(memcmp(&bridge->ranks[own_rank].words, &own, sizeof own) == 0 &&
+              bridge->ranks[own_rank == 0].words.hash != own.hash,
           "the words of the ranks are not right");
-    check(bridge->size < 64 && bridge->near[0] && bridge->hosts[bridge->rank][0] != '\0',
+    check(bridge->size < 64 && bridge->machine[0] == 0 &&
+              bridge->ranks[bridge->rank].host[0] != '\0',
           "the places of the ranks are not right");
     cases[k].run(bridge);
     if (calls->close(bridge, 0, &err) != CLEAVE_OK)

@@ -167,8 +167,8 @@ static size_t read_settings(struct vector_case *c, struct cleave_setting *settin
 
 static void expect_use(struct vector_case *c, const struct recorder *recorder)
 {
-    const struct cleave_stream_use whole = cv_stream_whole_use(&recorder->stats);
-    const struct cleave_stream_use window = cv_stream_window_use(&recorder->stats);
+    const struct cleave_stream_use whole = cv_stream_use(&recorder->stats, false);
+    const struct cleave_stream_use window = cv_stream_use(&recorder->stats, true);
 
     expect_number(c, "t_end", recorder->stats.end_s);
     expect_number(c, "bytes", whole.units);

@@ -194,7 +194,8 @@ static int check_words(const struct cv_mpi_bridge *bridge)
     char what[250];
 
     for (uint32_t r = 1; r < bridge->size; r++)
-        if (mpi_words_differ(bridge->words[0], bridge->words[r], what, sizeof what))
+        if (mpi_words_differ(&bridge->ranks[0].words, &bridge->ranks[r].words, what,
+                             sizeof what))
             return TELL(
                 bridge->rank, CV_EXIT_USAGE,
                 "--mpi: expected the same words on all ranks, got others on rank %u: %s",
@@ -361,7 +362,7 @@ static void take_processors(const struct cv_mpi_bridge *bridge, const uint32_t *
     CPU_ZERO(&all);
     for (uint32_t r = 1; r < bridge->size; r++)
         for (size_t i = 0; leader[r] == bridge->rank && i < sizeof all; i++)
-            bits[i] |= bridge->cpus[r]->bits[i];
+            bits[i] |= bridge->ranks[r].cpus.bits[i];
     if (CPU_COUNT(&all) > 0)
         (void)sched_setaffinity(0, sizeof all, &all); /* on failure it keeps its own */
 }
@@ -449,7 +450,7 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
 static const char *name_rank(const struct cv_mpi_bridge *bridge, uint32_t rank,
                              struct cv_arena *arena)
 {
-    return cv_arena_print(arena, "%s:%u", bridge->hosts[rank], rank);
+    return cv_arena_print(arena, "%s:%u", bridge->ranks[rank].host, rank);
 }
 
 /* The names of the ranks that `rank` leads; NULL: no memory. */
@@ -499,7 +500,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
             .channel = bridge->links[r],
             .first = i,
             .slots = 1,
-            .shared_input = bridge->near[r],
+            .shared_input = bridge->machine[r] == 0,
             .leads = out->behind[i][0] != NULL,
             .peer = r,
         };

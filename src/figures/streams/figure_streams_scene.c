@@ -114,8 +114,8 @@ static void drive(struct cv_scene_run *run, const struct cv_stream_run *stream,
     CV_MUST(cv_stream_drive(stream, &planned, NULL, &outcome, err));
     cv_planned_done(&planned);
     CV_MUST(cv_stream_stats_close(stats, err));
-    run->in_stream = cv_stream_window_use(stats).useful;
-    run->to_end = cv_stream_whole_use(stats).useful;
+    run->in_stream = cv_stream_use(stats, true).useful;
+    run->to_end = cv_stream_use(stats, false).useful;
     run->end_s = stats->end_s;
     for (size_t i = 0; i < stats->nrounds && i < CV_SCENE_ROUNDS; i++)
         run->rounds[run->nrounds++] = stats->rounds[i];

@@ -133,14 +133,6 @@ static const size_t MEMORY = (size_t)64 << 20;
 static const size_t LARGEST = (size_t)256 << 10, SMALLEST = (size_t)16 << 10;
 enum { SOCKET_BUFFER = 1 << 20 };
 
-/* A rank's description of itself. */
-struct machine {
-    char name[MPI_MAX_PROCESSOR_NAME];
-    char boot[64]; /* differs between machines with the same name */
-    struct cv_mpi_cpus cpus;
-    struct cv_mpi_words words;
-};
-
 /* --- the ranks ---------------------------------------------------------------------- */
 
 /* Errors of MPI are returned, not fatal (begin_mpi). */
@@ -167,8 +159,10 @@ static enum cleave_status share(void *all, const void *own, int bytes, MPI_Comm 
 }
 
 _Static_assert(sizeof(cpu_set_t) == sizeof(struct cv_mpi_cpus), "as many processors");
+_Static_assert(MPI_MAX_PROCESSOR_NAME <= sizeof((struct cv_mpi_rank *)NULL)->host,
+               "room for the name");
 
-static enum cleave_status describe_machine(struct machine *out, struct cleave_error *err)
+static enum cleave_status describe_rank(struct cv_mpi_rank *out, struct cleave_error *err)
 {
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     cpu_set_t cpus;
@@ -182,7 +176,7 @@ static enum cleave_status describe_machine(struct machine *out, struct cleave_er
             out->boot[0] = '\0';
         close(fd);
     }
-    return check(MPI_Get_processor_name(out->name, &length), "name this machine", err);
+    return check(MPI_Get_processor_name(out->host, &length), "name this machine", err);
 }
 
 /* Find the machines of all ranks. MPI_Comm_split_type would keep cores busy while ranks
@@ -190,37 +184,24 @@ static enum cleave_status describe_machine(struct machine *out, struct cleave_er
 static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_error *err)
 {
     const uint32_t size = bridge->open.size;
-    struct machine own, *machines = cv_array(&bridge->arena, size, sizeof *machines);
-    const char **hosts = cv_array(&bridge->arena, size, sizeof *hosts);
-    bool *near = cv_array(&bridge->arena, size, sizeof *near);
-    uint32_t *first = cv_array(&bridge->arena, size, sizeof *first);
-    const struct cv_mpi_words **words = cv_array(&bridge->arena, size, sizeof *words);
-    const struct cv_mpi_cpus **cpus = cv_array(&bridge->arena, size, sizeof *cpus);
+    struct cv_mpi_rank own, *ranks;
+    uint32_t *first;
 
-    if (machines == NULL || hosts == NULL || near == NULL || first == NULL ||
-        words == NULL || cpus == NULL)
+    if (!CV_NEW(&bridge->arena, ranks, size) || !CV_NEW(&bridge->arena, first, size))
         return cv_fail_memory(err, "the names of hosts");
-    CV_TRY(describe_machine(&own, err));
+    CV_TRY(describe_rank(&own, err));
     own.words = bridge->own;
-    CV_TRY(share(machines, &own, (int)sizeof own, bridge->comm, err));
+    CV_TRY(share(ranks, &own, (int)sizeof own, bridge->comm, err));
     for (uint32_t r = 0; r < size; r++) {
         uint32_t i = 0;
 
-        while (i < r &&
-               (first[i] != i || strcmp(machines[i].name, machines[r].name) != 0 ||
-                strcmp(machines[i].boot, machines[r].boot) != 0))
+        while (i < r && (first[i] != i || strcmp(ranks[i].host, ranks[r].host) != 0 ||
+                         strcmp(ranks[i].boot, ranks[r].boot) != 0))
             i++;
         first[r] = i;
-        near[r] = i == 0;
-        hosts[r] = machines[r].name;
-        words[r] = &machines[r].words;
-        cpus[r] = &machines[r].cpus;
     }
+    bridge->open.ranks = ranks;
     bridge->open.machine = first;
-    bridge->open.cpus = cpus;
-    bridge->open.hosts = hosts;
-    bridge->open.near = near;
-    bridge->open.words = words;
     return CLEAVE_OK;
 }
 
@@ -283,14 +264,12 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
     bridge->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (bridge->bell < 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot open a link: %s", strerror(errno));
-    bridge->lines = cv_array(&bridge->arena, n, sizeof *bridge->lines);
-    bridge->requests = cv_array(&bridge->arena, requests, sizeof *bridge->requests);
-    bridge->statuses = cv_array(&bridge->arena, requests, sizeof *bridge->statuses);
-    bridge->done = cv_array(&bridge->arena, requests, sizeof *bridge->done);
-    bridge->sent = cv_array(&bridge->arena, size, sizeof *bridge->sent);
-    bridge->links = cv_array(&bridge->arena, size, sizeof(struct cleave_channel *));
-    if (bridge->lines == NULL || bridge->requests == NULL || bridge->statuses == NULL ||
-        bridge->done == NULL || bridge->sent == NULL || bridge->links == NULL)
+    if (!CV_NEW(&bridge->arena, bridge->lines, n) ||
+        !CV_NEW(&bridge->arena, bridge->requests, requests) ||
+        !CV_NEW(&bridge->arena, bridge->statuses, requests) ||
+        !CV_NEW(&bridge->arena, bridge->done, requests) ||
+        !CV_NEW(&bridge->arena, bridge->sent, size) ||
+        !CV_NEW(&bridge->arena, bridge->links, size))
         return cv_fail_memory(err, "links");
     for (uint32_t i = 0; i < n; i++) {
         bridge->lines[i].fd = -1;

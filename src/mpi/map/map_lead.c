@@ -447,7 +447,6 @@ static enum cleave_status drive(struct cv_map_master *master,
     const bool apart = master->plan != NULL;
     const struct cleave_policy *policy;
     struct cv_planned planned;
-    struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
 
@@ -463,11 +462,8 @@ static enum cleave_status drive(struct cv_map_master *master,
                                               .folders = apart ? master->nworkers : 0,
                                               .folds_apart = apart },
                            NULL, err));
-    status = cv_driver_open(&planned, &engine_map, platform, master, &driver, err);
-    if (status == CLEAVE_OK) {
-        status = cv_driver_run(driver, &run, map->trace, &outcome, err);
-        cv_driver_close(driver);
-    }
+    status = cv_driver_run_once(&planned, &engine_map, master, &run, map->trace, &outcome,
+                                err);
     cv_planned_done(&planned);
     return status;
 }

@@ -38,17 +38,12 @@ struct cv_replan *cv_replan_new(int size)
     plan->size = size;
     cv_arena_init(&plan->room);
     cv_arena_init(&plan->scratch);
-    plan->ranks = cv_array(&plan->room, n, sizeof *plan->ranks);
-    plan->touched = cv_array(&plan->room, n, sizeof *plan->touched);
     plan->planner = cv_ready_planner_new(&plan->room, (uint32_t)size, true);
-    plan->ready_s = cv_array(&plan->room, n, sizeof *plan->ready_s);
-    plan->parent = cv_array(&plan->room, n, sizeof *plan->parent);
-    plan->nodes = cv_array(&plan->room, n, sizeof *plan->nodes);
-    plan->order = cv_array(&plan->room, n, sizeof *plan->order);
-    plan->seats = cv_array(&plan->room, n, sizeof *plan->seats);
-    if (plan->ranks == NULL || plan->touched == NULL || plan->planner == NULL ||
-        plan->ready_s == NULL || plan->parent == NULL || plan->nodes == NULL ||
-        plan->order == NULL || plan->seats == NULL) {
+    if (plan->planner == NULL || !CV_NEW(&plan->room, plan->ranks, n) ||
+        !CV_NEW(&plan->room, plan->touched, n) ||
+        !CV_NEW(&plan->room, plan->ready_s, n) || !CV_NEW(&plan->room, plan->parent, n) ||
+        !CV_NEW(&plan->room, plan->nodes, n) || !CV_NEW(&plan->room, plan->order, n) ||
+        !CV_NEW(&plan->room, plan->seats, n)) {
         cv_replan_free(plan);
         return NULL;
     }

@@ -14,18 +14,6 @@
 #include <string.h>
 #include "mpi/memory/mpi_try.h"
 
-static int fill(struct cv_comm_state *state, MPI_Comm comm)
-{
-    state->users = comm;
-    state->comm = MPI_COMM_NULL;
-    state->broken = MPI_SUCCESS;
-    state->costs.agreeing = state->chooser.agreeing = MPI_REQUEST_NULL;
-    state->checked_op = MPI_OP_NULL;
-    state->checked_type = MPI_DATATYPE_NULL;
-    CV_MPI_TRY(PMPI_Comm_rank(comm, &state->rank));
-    return PMPI_Comm_size(comm, &state->size);
-}
-
 int cv_comm_state_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
                       struct cv_comm_state **out)
 {
@@ -35,7 +23,15 @@ int cv_comm_state_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
     if (state == NULL)
         return MPI_ERR_NO_MEM;
     state->settings = *settings;
-    code = fill(state, comm);
+    state->users = comm;
+    state->comm = MPI_COMM_NULL;
+    state->broken = MPI_SUCCESS;
+    state->costs.agreeing = state->chooser.agreeing = MPI_REQUEST_NULL;
+    state->checked_op = MPI_OP_NULL;
+    state->checked_type = MPI_DATATYPE_NULL;
+    code = PMPI_Comm_rank(comm, &state->rank);
+    if (code == MPI_SUCCESS)
+        code = PMPI_Comm_size(comm, &state->size);
     if (code != MPI_SUCCESS) {
         cv_comm_state_free(state);
         return code;

@@ -574,15 +574,11 @@ static int make_replanning(struct cv_comm_state *state)
     of->saying = MPI_REQUEST_NULL;
     of->plan = cv_replan_new(state->size);
     cv_arena_init(&of->arena);
-    of->told = cv_array(&of->arena, 3 * n + TOLD_FROM, sizeof *of->told);
-    of->heard = cv_array(&of->arena, n, sizeof *of->heard);
-    of->listening = cv_array(&of->arena, n + 1 + SLICE_REQUESTS, sizeof(MPI_Request));
-    of->statuses = cv_array(&of->arena, n, sizeof(MPI_Status));
-    of->pace = cv_array(&of->arena, 2 * n, sizeof *of->pace);
-    of->there = cv_array(&of->arena, n, sizeof *of->there);
-    if (of->plan == NULL || of->told == NULL || of->heard == NULL ||
-        of->listening == NULL || of->statuses == NULL || of->pace == NULL ||
-        of->there == NULL) {
+    if (of->plan == NULL || !CV_NEW(&of->arena, of->told, 3 * n + TOLD_FROM) ||
+        !CV_NEW(&of->arena, of->heard, n) ||
+        !CV_NEW(&of->arena, of->listening, n + 1 + SLICE_REQUESTS) ||
+        !CV_NEW(&of->arena, of->statuses, n) || !CV_NEW(&of->arena, of->pace, 2 * n) ||
+        !CV_NEW(&of->arena, of->there, n)) {
         cv_replanning_free(of);
         return MPI_ERR_NO_MEM;
     }

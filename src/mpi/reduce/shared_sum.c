@@ -74,22 +74,28 @@ static struct progress *progress_of(const struct cv_shared_vectors *vectors)
     return &((struct progress *)vectors->memory)[vectors->number % 2];
 }
 
+/* While a rank looks at memory, the MPI library must make progress, and notice when a rank
+ * dies. */
+static int let_mpi_work(MPI_Comm comm)
+{
+    int there;
+
+    CV_MPI_TRY(PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, MPI_STATUS_IGNORE));
+    sched_yield();
+    return MPI_SUCCESS;
+}
+
 /* Go to the next reduction, whose result `takers` ranks take: all ranks. Waits until the
  * result of the reduction before the last has been taken. */
 static int next_reduction(struct cv_shared_vectors *vectors, MPI_Comm comm, int takers)
 {
     uint64_t *takes;
-    int there;
 
     vectors->number++;
     takes = &vectors->takes[vectors->number % 2];
     while (atomic_load_explicit(&progress_of(vectors)->taken.value,
-                                memory_order_acquire) < *takes) {
-        /* The MPI library must make progress, and notice when a rank dies. */
-        CV_MPI_TRY(
-            PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, MPI_STATUS_IGNORE));
-        sched_yield();
-    }
+                                memory_order_acquire) < *takes)
+        CV_MPI_TRY(let_mpi_work(comm));
     *takes += (uint64_t)takers;
     return MPI_SUCCESS;
 }
@@ -131,6 +137,16 @@ static int reported_segments(const struct cv_shared_vectors *vectors, int speake
                              memory_order_acquire);
 
     return word >> 32 == vectors->number ? (int)(uint32_t)word : 0;
+}
+
+/* Combine a segment of `from` into `to`. */
+static int combine_segment(const struct cv_vector *vector, int i, const char *from,
+                           char *to)
+{
+    const MPI_Aint offset = cv_vector_offset(vector, i);
+
+    return PMPI_Reduce_local(from + offset, to + offset, cv_vector_part(vector, i),
+                             vector->type, vector->op);
 }
 
 /* --- two ranks ---------------------------------------------------------------------- */
@@ -188,30 +204,21 @@ static int make_ready(struct shared_pair *pair)
 
 static int combine(struct shared_pair *pair)
 {
-    const struct cv_vector *vector = &pair->vector;
     const int segment = pair->combined++;
-    const MPI_Aint offset = cv_vector_offset(vector, segment);
-    const char *operand = pair->first ? pair->own_shared : pair->other_shared;
 
     if (pair->ready <= segment)
         CV_MPI_TRY(make_ready(pair));
-    return PMPI_Reduce_local(operand + offset, pair->recv + offset,
-                             cv_vector_part(vector, segment), vector->type, vector->op);
+    return combine_segment(&pair->vector, segment,
+                           pair->first ? pair->own_shared : pair->other_shared,
+                           pair->recv);
 }
 
 /* Nothing to do until the other rank has more segments. */
 static int look_again(struct shared_pair *pair)
 {
-    struct cv_comm_state *state = pair->state;
-    int there;
-
-    if (++pair->looks % LOOKS != 0 && !state->costs.crowded)
+    if (++pair->looks % LOOKS != 0 && !pair->state->costs.crowded)
         return MPI_SUCCESS;
-    /* The MPI library must make progress, and notice when a rank dies. */
-    CV_MPI_TRY(
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state->comm, &there, MPI_STATUS_IGNORE));
-    sched_yield();
-    return MPI_SUCCESS;
+    return let_mpi_work(pair->state->comm);
 }
 
 static int others(const struct shared_pair *pair)
@@ -258,18 +265,13 @@ static int give_and_take(struct shared_pair *pair)
 /* The second rank makes the result in the vector of the first. */
 static int make_there(struct shared_pair *pair)
 {
-    const struct cv_vector *vector = &pair->vector;
-
-    while (pair->combined < vector->segments) {
-        const MPI_Aint offset = cv_vector_offset(vector, pair->combined);
-
+    while (pair->combined < pair->vector.segments) {
         if (others(pair) <= pair->combined) {
             CV_MPI_TRY(look_again(pair));
             continue;
         }
-        CV_MPI_TRY(PMPI_Reduce_local(pair->own + offset, pair->other_shared + offset,
-                                     cv_vector_part(vector, pair->combined), vector->type,
-                                     vector->op));
+        CV_MPI_TRY(combine_segment(&pair->vector, pair->combined, pair->own,
+                                   pair->other_shared));
         report_segments(&pair->state->vectors, pair->state->rank, pair->combined + 1);
         CV_MPI_TRY(copy(pair, pair->combined++, pair->other_shared, pair->recv));
     }
@@ -401,13 +403,12 @@ static int combine_here(struct shared_sum *sum, const char *held, const char *ot
 
     for (int i = 0; i < vector->segments; i++) {
         const MPI_Aint offset = cv_vector_offset(vector, i);
-        const int count = cv_vector_part(vector, i);
 
         if (held != sum->recv)
-            CV_MPI_TRY(cv_vector_copy(vector, held + offset, sum->recv + offset, count,
-                                      sum->state->comm, sum->state->rank));
-        CV_MPI_TRY(PMPI_Reduce_local(other + offset, sum->recv + offset, count,
-                                     vector->type, vector->op));
+            CV_MPI_TRY(cv_vector_copy(vector, held + offset, sum->recv + offset,
+                                      cv_vector_part(vector, i), sum->state->comm,
+                                      sum->state->rank));
+        CV_MPI_TRY(combine_segment(vector, i, other, sum->recv));
     }
     return MPI_SUCCESS;
 }
@@ -415,16 +416,12 @@ static int combine_here(struct shared_sum *sum, const char *held, const char *ot
 /* Make the result in a shared vector, from which others take it. */
 static int combine_for_others(struct shared_sum *sum, const char *held, char *other)
 {
-    const struct cv_vector *vector = &sum->vector;
+    const int segments = sum->vector.segments;
 
-    for (int i = 0; i < vector->segments; i++) {
-        const MPI_Aint offset = cv_vector_offset(vector, i);
-
-        CV_MPI_TRY(PMPI_Reduce_local(held + offset, other + offset,
-                                     cv_vector_part(vector, i), vector->type,
-                                     vector->op));
+    for (int i = 0; i < segments; i++) {
+        CV_MPI_TRY(combine_segment(&sum->vector, i, held, other));
         report_segments(&sum->state->vectors, 0, i + 1);
-        if (i == 0 || i == vector->segments - 1)
+        if (i == 0 || i == segments - 1)
             CV_MPI_TRY(tell(sum));
         CV_MPI_TRY(take(sum, i + 1));
     }

@@ -183,26 +183,11 @@ enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
                                        const struct cv_run *run, double *out_s,
                                        struct cleave_error *err)
 {
-    struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
-    enum cleave_status status =
-        cv_driver_open(planned, engine, run->platform, NULL, &driver, err);
 
-    if (status == CLEAVE_OK)
-        status = cv_driver_run(driver, run, NULL, &outcome, err);
-    if (status == CLEAVE_OK)
-        *out_s = outcome.makespan_s;
-    cv_driver_close(driver);
-    return status;
-}
-
-enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
-                                       const struct cleave_platform *platform,
-                                       double *out_s, struct cleave_error *err)
-{
-    const struct cv_run run = { .platform = platform };
-
-    return cv_planned_run_once(planned, &cv_engine_native, &run, out_s, err);
+    CV_TRY(cv_driver_run_once(planned, engine, NULL, run, NULL, &outcome, err));
+    *out_s = outcome.makespan_s;
+    return CLEAVE_OK;
 }
 
 /* --- bounds ------------------------------------------------------------------------- */

@@ -32,14 +32,11 @@ const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case
 double cv_load_case_units(const struct cv_load_case *load_case,
                           const struct cv_planned *planned);
 
+/* The makespan of a run. */
 enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
                                        const struct cv_engine *engine,
                                        const struct cv_run *run, double *out_s,
                                        struct cleave_error *err);
-/* One run on the native engine, with declared costs; its makespan. */
-enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
-                                       const struct cleave_platform *platform,
-                                       double *out_s, struct cleave_error *err);
 
 /* All bounds of a plan, at most CV_MAX_BOUNDS, and the index of the tightest. Returns
  * their number; 0: no memory. */

@@ -204,20 +204,15 @@ static enum cleave_status run_once(struct owned_schedule *owned,
                                    struct cleave_trace *trace, struct cleave_error *err)
 {
     const struct cv_simgrid_source source = { .where = simgrid };
-    const struct cleave_platform *platform = owned->load_case.platform;
     const struct cv_run run = cv_load_case_run(&owned->load_case);
     size_t first_entry = cleave_trace_count(trace);
     struct cleave_schedule *schedule = &owned->schedule;
-    struct cv_driver *driver;
     struct cv_outcome outcome;
-    enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&owned->planned,
-                          cv_load_case_engine(&owned->load_case, simgrid), platform,
-                          simgrid != NULL ? &source : NULL, &driver, err));
-    status = cv_driver_run(driver, &run, trace, &outcome, err);
-    cv_driver_close(driver);
-    CV_TRY(status);
+    CV_TRY(cv_driver_run_once(&owned->planned,
+                              cv_load_case_engine(&owned->load_case, simgrid),
+                              simgrid != NULL ? &source : NULL, &run, trace, &outcome,
+                              err));
     schedule->makespan_s = outcome.makespan_s;
     if (outcome.makespan_s > 0)
         schedule->utilisation =

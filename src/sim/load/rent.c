@@ -24,8 +24,10 @@ enum { WORDS_EACH = 14 };
 
 struct rent_words {
     struct cv_min_cost_plan thrift;
+    struct cv_arena *arena; /* borrowed */
     struct cv_plan *words;
     size_t nwords, capacity;
+    bool failed;      /* there was no memory for an order */
     double longest_s; /* longer than any worker takes alone */
 };
 
@@ -70,7 +72,7 @@ static bool rent_words_open(struct rent_words *words,
                             const struct cv_min_cost_plan *thrift, size_t max,
                             struct cv_arena *arena)
 {
-    *words = (struct rent_words){ .thrift = *thrift, .capacity = max };
+    *words = (struct rent_words){ .thrift = *thrift, .arena = arena, .capacity = max };
     words->words = cv_array(arena, max, sizeof *words->words);
     for (uint32_t w = 0; w < thrift->nworkers; w++) {
         const struct cleave_worker *worker = &thrift->workers[w];
@@ -84,37 +86,32 @@ static bool rent_words_open(struct rent_words *words,
     return words->words != NULL;
 }
 
-/* Add an order; NULL: there are enough, or *enough is false: no memory. */
-static struct cv_plan *add_word(struct rent_words *words, uint64_t nchunks,
-                                struct cv_arena *arena, bool *enough)
+/* Add an order; NULL: there are enough, or no memory. */
+static struct cv_plan *add_word(struct rent_words *words, uint64_t nchunks)
 {
     struct cv_plan *word = &words->words[words->nwords];
 
-    if (words->nwords == words->capacity || nchunks > CV_THRIFT_MOST)
+    if (words->failed || words->nwords == words->capacity || nchunks > CV_THRIFT_MOST)
         return NULL;
-    *enough = cv_plan_init(word, arena, nchunks);
-    words->nwords += *enough;
-    return *enough ? word : NULL;
+    words->failed = !cv_plan_init(word, words->arena, nchunks);
+    words->nwords += !words->failed;
+    return words->failed ? NULL : word;
 }
 
-static bool rent_words_keep(struct rent_words *words,
+static void rent_words_keep(struct rent_words *words,
                             const struct cleave_schedule *schedule,
-                            const uint32_t *members, struct cv_arena *arena)
+                            const uint32_t *members)
 {
-    bool enough = true;
-    struct cv_plan *word = add_word(words, schedule->nchunks, arena, &enough);
+    struct cv_plan *word = add_word(words, schedule->nchunks);
 
     for (size_t k = 0; word != NULL && k < schedule->nchunks; k++)
         word->worker[k] = members[schedule->chunks[k].worker];
-    return enough;
 }
 
 /* One chunk for each member, the widest link first. */
-static bool one_round(struct rent_words *words, const uint32_t *members, uint32_t n,
-                      struct cv_arena *arena)
+static void one_round(struct rent_words *words, const uint32_t *members, uint32_t n)
 {
-    bool enough = true;
-    struct cv_plan *word = add_word(words, n, arena, &enough);
+    struct cv_plan *word = add_word(words, n);
 
     for (uint32_t i = 0; word != NULL && i < n; i++) {
         const double width = words->thrift.workers[members[i]].bandwidth_ups;
@@ -126,27 +123,24 @@ static bool one_round(struct rent_words *words, const uint32_t *members, uint32_
             word->worker[at] = word->worker[at - 1];
         word->worker[at] = members[i];
     }
-    return enough;
 }
 
-static bool rent_words_rounds(struct rent_words *words, const uint32_t *members,
-                              uint32_t n, struct cv_arena *arena)
+static void rent_words_rounds(struct rent_words *words, const uint32_t *members,
+                              uint32_t n)
 {
-    bool enough = one_round(words, members, n, arena);
-
-    for (uint32_t rounds = 1; rounds <= ROUNDS_MOST && enough; rounds++)
-        for (uint32_t late = 0; late < LATE_MOST && late < n && enough; late++) {
+    one_round(words, members, n);
+    for (uint32_t rounds = 1; rounds <= ROUNDS_MOST; rounds++)
+        for (uint32_t late = 0; late < LATE_MOST && late < n; late++) {
             const uint64_t nchunks = (uint64_t)(n - late) * rounds + late;
             struct cv_plan *word = NULL;
 
             if (rounds > 1 || late == 0)
-                word = add_word(words, nchunks, arena, &enough);
+                word = add_word(words, nchunks);
             for (uint64_t k = 0; word != NULL && k < nchunks; k++)
                 word->worker[k] =
                     members[k < nchunks - late ? k % (n - late)
                                                : k - (nchunks - late) + n - late];
         }
-    return enough;
 }
 
 /* Least cost for the deadline, or earliest deadline for the budget. */
@@ -155,8 +149,9 @@ struct best {
     double cost, deadline_s;
 };
 
+/* The cost of the cheapest sizes; NAN: no memory. */
 static double size_up(const struct rent_words *words, const struct cv_plan *word,
-                      double deadline_s, struct cv_arena *arena, struct cv_plan *out)
+                      double deadline_s, struct cv_plan *out)
 {
     struct cv_plan sized = *word;
     struct cv_arena scratch;
@@ -165,7 +160,7 @@ static double size_up(const struct rent_words *words, const struct cv_plan *word
     cv_arena_init(&scratch);
     cost = cv_min_cost_sizes(&words->thrift, deadline_s, &sized, &scratch);
     if (isfinite(cost)) {
-        if (cv_plan_init(out, arena, sized.nchunks)) {
+        if (cv_plan_init(out, words->arena, sized.nchunks)) {
             memcpy(out->worker, sized.worker, sized.nchunks * sizeof *out->worker);
             memcpy(out->units, sized.units, sized.nchunks * sizeof *out->units);
         } else {
@@ -178,14 +173,14 @@ static double size_up(const struct rent_words *words, const struct cv_plan *word
 
 /* The earliest deadline for which this order keeps the budget. */
 static bool hurry(const struct rent_words *words, const struct cv_plan *word,
-                  double budget, struct cv_arena *arena, struct best *best)
+                  double budget, struct best *best)
 {
     double low = 0, high = best->deadline_s * BETTER;
 
     for (int i = 0; i <= HALVINGS; i++) {
         const double middle = i == 0 ? high : low + (high - low) / 2;
         struct cv_plan plan;
-        const double cost = size_up(words, word, middle, arena, &plan);
+        const double cost = size_up(words, word, middle, &plan);
 
         if (isnan(cost))
             return false;
@@ -200,34 +195,33 @@ static bool hurry(const struct rent_words *words, const struct cv_plan *word,
 }
 
 static bool try_word(const struct rent_words *words, const struct cv_plan *word,
-                     const struct cleave_rental_terms *terms, struct cv_arena *arena,
-                     struct best *best)
+                     const struct cleave_rental_terms *terms, struct best *best)
 {
     struct cv_plan plan;
     double cost;
 
     if (!(terms->deadline_s > 0))
-        return hurry(words, word, terms->budget, arena, best);
-    cost = size_up(words, word, terms->deadline_s, arena, &plan);
+        return hurry(words, word, terms->budget, best);
+    cost = size_up(words, word, terms->deadline_s, &plan);
     if (cost < best->cost * BETTER || (isinf(best->cost) && !isinf(cost)))
         *best = (struct best){ plan, cost, terms->deadline_s };
     return !isnan(cost);
 }
 /* Remove workers while that is better. */
 static bool prune(const struct rent_words *words, const struct cleave_rental_terms *terms,
-                  struct cv_arena *arena, struct best *best)
+                  struct best *best)
 {
     for (uint32_t w = 0; w < words->thrift.nworkers; w++) {
         struct cv_plan word;
 
-        if (!cv_plan_init(&word, arena, best->plan.nchunks))
+        if (!cv_plan_init(&word, words->arena, best->plan.nchunks))
             return false;
         word.nchunks = 0;
         for (size_t k = 0; k < best->plan.nchunks; k++)
             if (best->plan.worker[k] != w)
                 word.worker[word.nchunks++] = best->plan.worker[k];
         if (word.nchunks > 0 && word.nchunks < best->plan.nchunks &&
-            !try_word(words, &word, terms, arena, best))
+            !try_word(words, &word, terms, best))
             return false;
     }
     return true;
@@ -236,15 +230,15 @@ static bool prune(const struct rent_words *words, const struct cleave_rental_ter
 /* The cheapest sizes for a deadline, or the fastest for a budget (deadline 0), over
  * all orders; *out_cost is INFINITY if there are none. False: no memory. */
 static bool rent_words_best(const struct rent_words *words,
-                            const struct cleave_rental_terms *terms,
-                            struct cv_arena *arena, struct cv_plan *out, double *out_cost)
+                            const struct cleave_rental_terms *terms, struct cv_plan *out,
+                            double *out_cost)
 {
     struct best best = { .cost = INFINITY, .deadline_s = words->longest_s };
 
     for (size_t i = words->nwords; i-- > 0;)
-        if (!try_word(words, &words->words[i], terms, arena, &best))
+        if (!try_word(words, &words->words[i], terms, &best))
             return false;
-    if (!isinf(best.cost) && !prune(words, terms, arena, &best))
+    if (!isinf(best.cost) && !prune(words, terms, &best))
         return false;
     *out = best.plan;
     *out_cost = best.cost;
@@ -347,7 +341,6 @@ static enum cleave_status try_set(struct rent_search *search, const uint32_t *me
     struct paid_set found = { .n = n };
     struct cleave_schedule *schedule;
     enum cleave_status status;
-    bool enough = true;
 
     if (!CV_NEW(search->arena, found.members, n))
         return cv_fail_memory(err, "a set of workers");
@@ -362,12 +355,12 @@ static enum cleave_status try_set(struct rent_search *search, const uint32_t *me
     }
     CV_TRY(status);
     consider(search, &found);
-    if (search->sizes)
-        enough =
-            rent_words_keep(&search->words, schedule, found.members, search->arena) &&
-            rent_words_rounds(&search->words, members, n, search->arena);
+    if (search->sizes) {
+        rent_words_keep(&search->words, schedule, found.members);
+        rent_words_rounds(&search->words, members, n);
+    }
     cleave_schedule_free(schedule);
-    return enough ? CLEAVE_OK : cv_fail_memory(err, "the orders of chunks");
+    return search->words.failed ? cv_fail_memory(err, "the orders of chunks") : CLEAVE_OK;
 }
 
 static uint32_t next_count(uint32_t count, uint32_t nworkers)
@@ -469,8 +462,7 @@ static enum cleave_status choose_sizes(struct rent_search *search,
 
         if (i == 1 && search->any)
             break;
-        if (plan == NULL ||
-            !rent_words_best(&search->words, all[i], search->arena, plan, &cost))
+        if (plan == NULL || !rent_words_best(&search->words, all[i], plan, &cost))
             return cv_fail_memory(err, "the sizes of chunks");
         if (isinf(cost))
             continue;

@@ -66,27 +66,16 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
                                       struct cleave_error *err)
 {
     const size_t n = view->nworkers;
-    struct cv_tree_shape shape = { .parent = cv_array(arena, n, sizeof(uint32_t)),
-                                   .turn = cv_array(arena, n, sizeof(uint32_t)) };
-    uint32_t *count = cv_array(arena, n, sizeof *count);
-    uint32_t *place = cv_array(arena, n, sizeof *place);
+    struct cv_tree_shape shape = { 0 };
+    uint32_t *count, *place;
 
-    *tree = (struct cv_fixed_tree){
-        .nodes = view->nworkers,
-        .costs = costs,
-        .receiver = cv_array(arena, n, sizeof(uint32_t)),
-        .begin = cv_array(arena, n + 1, sizeof(uint32_t)),
-        .senders = cv_array(arena, n, sizeof(uint32_t)),
-        .to = cv_array(arena, n, sizeof(uint32_t)),
-        .transfer_s = cv_array(arena, n, sizeof(double)),
-        .compute_s = cv_array(arena, n, sizeof(double)),
-        .done_s = cv_array(arena, n, sizeof(double)),
-        .queue = cv_array(arena, n, sizeof(uint32_t)),
-    };
-    if (shape.parent == NULL || shape.turn == NULL || count == NULL || place == NULL ||
-        tree->receiver == NULL || tree->begin == NULL || tree->senders == NULL ||
-        tree->to == NULL || tree->transfer_s == NULL || tree->compute_s == NULL ||
-        tree->done_s == NULL || tree->queue == NULL)
+    *tree = (struct cv_fixed_tree){ .nodes = view->nworkers, .costs = costs };
+    if (!CV_NEW(arena, shape.parent, n) || !CV_NEW(arena, shape.turn, n) ||
+        !CV_NEW(arena, count, n) || !CV_NEW(arena, place, n) ||
+        !CV_NEW(arena, tree->receiver, n) || !CV_NEW(arena, tree->begin, n + 1) ||
+        !CV_NEW(arena, tree->senders, n) || !CV_NEW(arena, tree->to, n) ||
+        !CV_NEW(arena, tree->transfer_s, n) || !CV_NEW(arena, tree->compute_s, n) ||
+        !CV_NEW(arena, tree->done_s, n) || !CV_NEW(arena, tree->queue, n))
         return cv_fail_memory(err, "a tree");
     *out_any = policy->inner != NULL && policy->inner->fixed != NULL &&
                !(policy->inner->knows_ready && cv_ready_varies(costs)) &&

@@ -29,12 +29,12 @@ static enum cleave_status tree_gather(const struct cleave_trace *trace,
 {
     struct cleave_tree *tree = &owned->tree;
     uint32_t n = tree->nodes;
-    int64_t *parent = cv_array(&owned->arena, n, sizeof *parent);
-    double *start_s = cv_array(&owned->arena, n, sizeof *start_s);
-    uint32_t *first = cv_array(&owned->arena, n, sizeof *first);
-    uint32_t *last = cv_array(&owned->arena, n, sizeof *last);
+    int64_t *parent;
+    double *start_s;
+    uint32_t *first, *last;
 
-    if (parent == NULL || start_s == NULL || first == NULL || last == NULL)
+    if (!CV_NEW(&owned->arena, parent, n) || !CV_NEW(&owned->arena, start_s, n) ||
+        !CV_NEW(&owned->arena, first, n) || !CV_NEW(&owned->arena, last, n))
         return cv_fail_memory(err, "a tree");
     for (uint32_t i = 0; i < n; i++) {
         parent[i] = -1;
@@ -420,25 +420,23 @@ static enum cleave_status drive(const struct cleave_simgrid *simgrid,
 {
     const struct cv_simgrid_source source = simgrid_source(simgrid, planned, costs);
     struct cv_run run = { .number = 0, .ready_model = costs->ready_model };
-    struct cv_driver *driver = NULL;
     enum cleave_status status;
     double *drawn = NULL;
 
-    CV_TRY(cv_driver_open(planned,
-                          simgrid != NULL ? &cv_engine_simgrid_reduce
-                                          : cv_native_reduce_for(planned->policy),
-                          NULL, simgrid != NULL ? (const void *)&source : costs, &driver,
-                          err));
-    if (costs->has_ready)
+    if (costs->has_ready) {
         drawn = malloc(costs->nodes * sizeof *drawn);
-    for (uint32_t i = 0; drawn != NULL && i < costs->nodes; i++)
-        drawn[i] = cv_ready_time(costs, run.number, i);
+        if (drawn == NULL)
+            return cv_fail_memory(err, "the ready times");
+        for (uint32_t i = 0; i < costs->nodes; i++)
+            drawn[i] = cv_ready_time(costs, run.number, i);
+    }
     run.ready_s = drawn;
-    status = costs->has_ready && drawn == NULL
-                 ? cv_fail_memory(err, "the ready times")
-                 : cv_driver_run(driver, &run, trace, out, err);
+    status = cv_driver_run_once(planned,
+                                simgrid != NULL ? &cv_engine_simgrid
+                                                : cv_native_reduce_for(planned->policy),
+                                simgrid != NULL ? (const void *)&source : costs, &run,
+                                trace, out, err);
     free(drawn);
-    cv_driver_close(driver);
     return status;
 }
 
@@ -574,7 +572,7 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
             simgrid_source(job->simgrid, &this.planned, &this.costs);
 
         status =
-            cv_monte_carlo(&this.planned, &cv_engine_simgrid_reduce, &source,
+            cv_monte_carlo(&this.planned, &cv_engine_simgrid, &source,
                            &(struct cv_run){ 0 }, trial, NULL, job->trace, &stats, err);
     } else {
         status = cv_monte_carlo_by(trial, run_reduction, &this, &stats, err);

@@ -108,33 +108,9 @@ void cv_simgrid_stop(struct cv_simgrid_child *child)
     free(child);
 }
 
-/* The first line that SimGrid marked as an error, or else the last line. */
-static void last_words(const struct cv_simgrid_child *child, char *out, size_t size)
-{
-    char text[8192], *line = text, *end;
-    ssize_t length = pread(child->log, text, sizeof text - 1, 0);
-    const char *best = NULL, *last = NULL;
-
-    text[length > 0 ? length : 0] = '\0';
-    for (; line != NULL; line = end == NULL ? NULL : end + 1) {
-        end = strchr(line, '\n');
-        if (end != NULL)
-            *end = '\0';
-        if (line[strspn(line, " \t")] == '\0')
-            continue;
-        last = line;
-        if (best == NULL)
-            best = cv_simgrid_marked(line);
-    }
-    if (best == NULL)
-        best = last != NULL ? last : "it gave no reason";
-    best = cv_simgrid_plain(best);
-    cv_shown(best, strlen(best), out, size);
-}
-
 static enum cleave_status died(struct cv_simgrid_child *child, struct cleave_error *err)
 {
-    char words[360], how[40] = "ended";
+    char reason[CV_SIMGRID_LOG], shown[360], how[40] = "ended";
     int state = 0;
 
     close(child->socket);
@@ -144,42 +120,29 @@ static enum cleave_status died(struct cv_simgrid_child *child, struct cleave_err
     child->id = 0;
     if (WIFSIGNALED(state))
         snprintf(how, sizeof how, "died (%s)", strsignal(WTERMSIG(state)));
-    last_words(child, words, sizeof words);
-    return cv_fail(err, CLEAVE_EENGINE, "SimGrid %s: %s", how, words);
+    cv_simgrid_reason(child->log, "it gave no reason", reason, sizeof reason);
+    return cv_fail(err, CLEAVE_EENGINE, "SimGrid %s: %s", how,
+                   cv_shown(reason, strlen(reason), shown, sizeof shown));
 }
 
-static enum cleave_status put(struct cv_simgrid_child *child, const void *from,
-                              size_t bytes, struct cleave_error *err)
+enum way { SEND, RECEIVE };
+
+/* Send or receive all bytes. */
+static enum cleave_status move(struct cv_simgrid_child *child, enum way way, void *bytes,
+                               size_t length, struct cleave_error *err)
 {
-    const char *at = from;
+    char *at = bytes;
 
-    while (bytes > 0) {
-        const ssize_t sent = send(child->socket, at, bytes, MSG_NOSIGNAL);
+    while (length > 0) {
+        const ssize_t moved = way == SEND ? send(child->socket, at, length, MSG_NOSIGNAL)
+                                          : recv(child->socket, at, length, 0);
 
-        if (sent < 0 && errno == EINTR)
+        if (moved < 0 && errno == EINTR)
             continue;
-        if (sent <= 0)
+        if (moved <= 0)
             return died(child, err);
-        at += sent;
-        bytes -= (size_t)sent;
-    }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status simgrid_hear_more(struct cv_simgrid_child *child, void *to,
-                                            size_t bytes, struct cleave_error *err)
-{
-    char *at = to;
-
-    while (bytes > 0) {
-        const ssize_t got = recv(child->socket, at, bytes, 0);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return died(child, err);
-        at += got;
-        bytes -= (size_t)got;
+        at += moved;
+        length -= (size_t)moved;
     }
     return CLEAVE_OK;
 }
@@ -220,11 +183,11 @@ static enum cleave_status simgrid_hear(struct cv_simgrid_child *child, unsigned 
     if (child->socket < 0)
         return cv_fail(err, CLEAVE_EENGINE, "SimGrid has ended");
     if (child->nkept > 0)
-        CV_TRY(put(child, child->kept, child->nkept * sizeof *child->kept, err));
+        CV_TRY(move(child, SEND, child->kept, child->nkept * sizeof *child->kept, err));
     child->nkept = 0;
-    CV_TRY(simgrid_hear_more(child, out, sizeof *out, err));
+    CV_TRY(move(child, RECEIVE, out, sizeof *out, err));
     if (out->reply == CV_WIRE_FAILED) {
-        CV_TRY(simgrid_hear_more(child, &theirs, sizeof theirs, err));
+        CV_TRY(move(child, RECEIVE, &theirs, sizeof theirs, err));
         return take_error(&theirs, err);
     }
     return out->reply <= CV_WIRE_PAIRS && (replies >> out->reply & 1) != 0
@@ -311,9 +274,9 @@ static enum cleave_status open_world(struct cv_simgrid_child *child,
     failed = fclose(file) != 0 || failed;
     told.bytes = length;
     status = failed ? cv_fail_memory(err, "a platform for SimGrid")
-                    : put(child, &told, sizeof told, err);
+                    : move(child, SEND, &told, sizeof told, err);
     if (status == CLEAVE_OK)
-        status = put(child, bytes, length, err);
+        status = move(child, SEND, bytes, length, err);
     free(bytes);
     return status;
 }
@@ -486,7 +449,7 @@ enum cleave_status cv_simgrid_hear_star(struct cv_simgrid_child *child,
         return no_star(err);
     bytes = calloc(1, answer.bytes + 1);
     status = bytes == NULL ? cv_fail_memory(err, "the workers of a topology")
-                           : simgrid_hear_more(child, bytes, answer.bytes, err);
+                           : move(child, RECEIVE, bytes, answer.bytes, err);
     if (status == CLEAVE_OK)
         status = make_platform(bytes, answer.count, answer.bytes, where, port, out, err);
     free(bytes);
@@ -730,11 +693,6 @@ const struct cv_engine cv_engine_simgrid_open = {
 const struct cv_engine cv_engine_simgrid = {
     GRID,
     .summary = "SimGrid, in a process of its own: stars, and topologies with contention",
-};
-
-const struct cv_engine cv_engine_simgrid_reduce = {
-    GRID,
-    .summary = "SimGrid, in a process of its own, for reductions",
 };
 
 /* --- costs of a topology, measured in simulation ------------------------------------ */

@@ -17,10 +17,10 @@ struct cv_simgrid_source {
     double *out_repeat_s;
 };
 
+/* For loads and reductions. */
 extern const struct cv_engine cv_engine_simgrid;
 /* For runs with cv_run.command: it knows the units left. */
 extern const struct cv_engine cv_engine_simgrid_open;
-extern const struct cv_engine cv_engine_simgrid_reduce;
 
 /* The process cleave-simgrid; the functions below are for tests. */
 struct cv_simgrid_child;

@@ -96,13 +96,10 @@ static enum cleave_status view_platform(struct stream_case *stream,
 
     *own = *whole;
     own->nworkers = stream->n;
-    own->workers = cv_array(&stream->arena, stream->n, sizeof *own->workers);
-    own->names = cv_array(&stream->arena, stream->n, sizeof *own->names);
-    stream->declared = cv_array(&stream->arena, stream->n, sizeof *stream->declared);
-    if (whole->group_of != NULL)
-        own->group_of = cv_array(&stream->arena, stream->n, sizeof *own->group_of);
-    if (own->workers == NULL || own->names == NULL || stream->declared == NULL ||
-        (whole->group_of != NULL && own->group_of == NULL))
+    if (!CV_NEW(&stream->arena, own->workers, stream->n) ||
+        !CV_NEW(&stream->arena, own->names, stream->n) ||
+        !CV_NEW(&stream->arena, stream->declared, stream->n) ||
+        (whole->group_of != NULL && !CV_NEW(&stream->arena, own->group_of, stream->n)))
         return cv_fail_memory(err, "the workers of a stream");
     for (uint32_t i = 0; i < stream->n; i++) {
         const uint32_t w = stream->members != NULL ? stream->members[i] : i;
@@ -180,8 +177,8 @@ static enum cleave_status fill_stream(const struct stream_case *stream,
         .end_s = stats->end_s,
         .units_in_time = stats->units_in_time,
         .throughput_ups = stats->units_in_time / stats->horizon_s,
-        .window = cv_stream_window_use(stats),
-        .whole = cv_stream_whole_use(stats),
+        .window = cv_stream_use(stats, true),
+        .whole = cv_stream_use(stats, false),
         .wait_send_s = stats->wait_send_s,
         .wait_return_s = stats->wait_return_s,
         .contentions = stats->contentions,

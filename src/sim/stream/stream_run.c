@@ -40,14 +40,9 @@ enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
                                 .stream_rest = stream->rest };
     const struct cv_simgrid_source source = { .where = stream->simgrid };
     const bool native = stream->simgrid == NULL;
-    struct cv_driver *driver = NULL;
-    enum cleave_status status;
 
-    CV_TRY(cv_driver_open(planned, native ? &cv_engine_native : &cv_engine_simgrid,
-                          stream->platform, native ? NULL : &source, &driver, err));
-    status = cv_driver_run(driver, &run, trace, out, err);
-    cv_driver_close(driver);
-    return status;
+    return cv_driver_run_once(planned, native ? &cv_engine_native : &cv_engine_simgrid,
+                              native ? NULL : &source, &run, trace, out, err);
 }
 
 /* --- statistics --------------------------------------------------------------------- */
@@ -189,8 +184,8 @@ void cv_stream_stats_done(struct cv_stream_stats *stats)
     stats->rounds = NULL;
     stats->nrounds = stats->round_room = 0;
 }
-/* Sums over the workers, as parts of the time of the members. */
-static struct cleave_stream_use use_of(const struct cv_stream_stats *stats, bool window)
+
+struct cleave_stream_use cv_stream_use(const struct cv_stream_stats *stats, bool window)
 {
     const uint32_t n = cleave_platform_nworkers(stats->platform);
     const double length_s =
@@ -212,14 +207,4 @@ static struct cleave_stream_use use_of(const struct cv_stream_stats *stats, bool
     sums.useful /= length_s * members;
     sums.busy /= length_s * members;
     return sums;
-}
-
-struct cleave_stream_use cv_stream_window_use(const struct cv_stream_stats *stats)
-{
-    return use_of(stats, true);
-}
-
-struct cleave_stream_use cv_stream_whole_use(const struct cv_stream_stats *stats)
-{
-    return use_of(stats, false);
 }

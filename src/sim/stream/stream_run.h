@@ -38,9 +38,8 @@ enum cleave_status cv_stream_stats_close(struct cv_stream_stats *stats,
                                          struct cleave_error *err);
 void cv_stream_stats_done(struct cv_stream_stats *stats);
 
-/* Sums over the workers, as parts of the time of the members. */
-struct cleave_stream_use cv_stream_window_use(const struct cv_stream_stats *stats);
-struct cleave_stream_use cv_stream_whole_use(const struct cv_stream_stats *stats);
+/* Sums over the workers, in the window or in all, as parts of the time of the members. */
+struct cleave_stream_use cv_stream_use(const struct cv_stream_stats *stats, bool window);
 
 struct cv_stream_run {
     const struct cleave_platform *platform; /* workers of the stream: true costs */
