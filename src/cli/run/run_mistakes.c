@@ -716,13 +716,25 @@ static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
     return cv_file_name(word);
 }
 
-void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
+/* All chunks but the first failed, of one input. */
+static bool only_first_succeeded(const struct cleave_execution_result *result)
+{
+    return result->failed > 1 && result->failed + 1 == result->chunks &&
+           result->resumed == 0 && result->nfailed_ranges == 1 &&
+           result->failed_ranges[0].begin > 0 &&
+           (double)result->failed_ranges[0].end >= result->input_bytes;
+}
+
+void cv_run_command_hint(const struct cv_call *call,
+                         const struct cleave_execution_result *result,
+                         const struct cv_run_outcome *how)
 {
     const struct cv_run_options *values = call->values;
+    const uint64_t chunks = result->chunks + result->resumed, failed = result->failed;
     char word[CV_ECHO_ROOM];
     const char *program =
         call->noperands > 0 ? last_program(call->operands[0], word) : "";
-    const bool searched = how->failed > 0 && how->by_one &&
+    const bool searched = failed > 0 && how->by_one &&
                           CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg");
 
     if (searched)
@@ -730,28 +742,28 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
                        "%s exits with status 1 where it finds nothing, and that counts "
                        "as failed: %s'%s ... || [ $? = 1 ]' is content with it",
                        program, how->items ? "" : "sh -c ", program);
-    if (how->failed > 0 && how->all && !searched &&
+    if (failed > 0 && how->all && !searched &&
         cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
-    if (how->items && how->empty && !values->quiet)
+    if (how->items && chunks == 0 && !values->quiet)
         cv_print_error(CV_EXIT_DONE, "there are no items, so no command was started");
     if (how->items)
         return; /* each failure was printed */
-    if (how->rest && how->failed > 1 && values->header == NULL && !searched)
+    if (only_first_succeeded(result) && values->header == NULL && !searched)
         cv_print_error(CV_EXIT_FAILED, "all chunks but the first failed: has the input a "
                                        "header? --header gives it to every command");
-    if (how->failed > 0 && how->all && !searched)
-        hint_all_failed(call, how->failed > 1 && !how->halted);
-    if (how->chunks > 1 && !how->form_told)
+    if (failed > 0 && how->all && !searched)
+        hint_all_failed(call, failed > 1 && !how->halted);
+    if (chunks > 1 && !how->form_told)
         cv_run_mistakes_form(call);
-    if (how->chunks > 1 || (how->result != NULL && how->result->seems_endless))
-        run_mistakes_seeming(call, how->result);
-    if (how->chunks > 1)
-        run_mistakes_headers(call, how->result);
-    if (how->empty)
+    if (chunks > 1 || result->seems_endless)
+        run_mistakes_seeming(call, result);
+    if (chunks > 1)
+        run_mistakes_headers(call, result);
+    if (chunks == 0)
         hint_empty(call);
-    else if (how->failed == 0)
-        run_mistakes_hint(call, how->chunks, how->bytes);
+    else if (failed == 0)
+        run_mistakes_hint(call, chunks, result->input_bytes);
 }
 
 bool cv_run_command_asks(const char *const *words)

@@ -172,7 +172,7 @@ struct cv_run_mpi {
 };
 
 /* Load the library for the MPI that has started this process, or for `library` ("openmpi",
- * "mpich"), and join the other ranks. Without a bridge rank 0 has ended the job. */
+ * "mpich"), and join the other ranks. To be closed even if it fails. */
 int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     struct cv_run_mpi *out);
 /* The words of this process were refused: if it is a rank, end the others. */
@@ -240,25 +240,21 @@ bool cv_run_command_asks(const char *const *words);
  * command with its name for {}. */
 int cv_run_cat(const struct cv_call *call, const char *const **words);
 
-/* The end of a run, as far as hints need it. */
+/* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
-    uint64_t failed; /* chunks */
-    bool all;        /* ... which are all */
-    bool by_one;     /* a command ended with status 1 */
-    bool halted;     /* failures stopped the run, which was printed */
-    bool rest;       /* all chunks but the first failed, of one input */
-    uint64_t chunks;
-    double bytes;   /* of the input */
+    bool all;       /* all chunks failed */
+    bool by_one;    /* a command ended with status 1 */
+    bool halted;    /* failures stopped the run, which was printed */
     bool hosts;     /* on other machines */
     bool items;     /* commands of items, not chunks */
     bool form_told; /* a hint at the form of the input was printed before */
-    bool empty;     /* the input had nothing */
-    const struct cleave_execution_result *result; /* borrowed */
 };
 
 /* Hints at what was meant, after a run that failed, had nothing to do or made an output of each
  * chunk. */
-void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how);
+void cv_run_command_hint(const struct cv_call *call,
+                         const struct cleave_execution_result *result,
+                         const struct cv_run_outcome *how);
 /* Nothing succeeded: hint at options after the command, and at files that hosts lack. False: no
  * hint was printed. */
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
@@ -284,19 +280,18 @@ struct cv_run_report {
     bool by_one;              /* a command ended with status 1 */
     double predicted_s;       /* by the plan; NAN: none */
     /* borrowed: */
+    const struct cv_call *call;
     const struct cv_run_options *options;
-    const struct cv_worker_list *workers;   /* as they were asked for */
-    const struct cleave_platform *platform; /* the costs that were declared */
-    const char *const *command;             /* up to NULL */
-    const struct cv_item_commands *items;   /* NULL: an input is shared out */
-    struct cv_run_rows *rows;               /* of --results FILE.csv; NULL: none */
-    /* to read the hosts again: */
-    struct cv_reach reach;
-    struct cv_arena *arena;
-    struct cv_worker_list again; /* its platform is owned */
+    const struct cv_worker_list *workers; /* as they were asked for */
+    const struct cv_reach *reach;
+    const char *const *command;           /* up to NULL */
+    const struct cv_item_commands *items; /* NULL: an input is shared out */
+    struct cv_run_rows *rows;             /* of --results FILE.csv; NULL: none */
+    struct cv_worker_list again; /* hosts that were read again; its platform is owned */
 };
 
-int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values);
+/* The borrowed members are set. */
+int cv_run_report_open(struct cv_run_report *report);
 /* Returns `status`, or that of a log that could not be written. */
 int cv_run_report_close(struct cv_run_report *report, int status);
 

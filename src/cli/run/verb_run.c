@@ -12,6 +12,8 @@
 #include "run/execute/framed.h"
 #include "run/master/run_policy.h"
 
+/* The result. A file gets its name only if no output is missing, like a target of make.
+ * Partial results are kept next to it. */
 struct sink {
     const char *option; /* for messages */
     const char *path; /* borrowed; NULL: standard output                               */
@@ -38,9 +40,6 @@ struct whole_run {
     struct cleave_execution_result *result; /* owned; NULL: nothing was run */
     struct cleave_error err;
 };
-
-/* A file gets its name only if no output is missing, like a target of make. Partial
- * results are kept next to it. */
 
 static int cannot_write(const struct sink *sink, int status,
                         const struct cleave_error *err)
@@ -77,37 +76,29 @@ static int sink_open(struct sink *sink, const char *option, const char *path,
     return CV_EXIT_DONE;
 }
 
-static void tell_part(const struct sink *sink)
-{
-    if (sink->file.replaces)
-        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
-                       CV_ECHO(sink->path), sink->file.beside);
-    else
-        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
-                       CV_ECHO(sink->path), sink->file.beside);
-}
-
 /* Give the file its name if it is complete; else print where the partial file is.
  * Returns `status`, or the status of a failed write. Does nothing the second time. */
 static int sink_close(struct sink *sink, bool whole, int status)
 {
     struct cleave_error err;
-    bool placed = false;
 
     if (sink->file.fd < 0)
         return status;
-    if (whole && sink->file.beside != NULL) {
-        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
-        if (!placed)
-            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    if (whole && sink->file.beside != NULL &&
+        cv_new_file_place(&sink->file, &err) != CLEAVE_OK) {
+        status = cannot_write(sink, CV_EXIT_FAILED, &err);
+        whole = false;
     }
-    if (!placed && sink->file.beside != NULL &&
-        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
-        cv_new_file_drop(&sink->file);
-        return status;
+    if (!whole && sink->file.beside != NULL) {
+        if (sink->kept || cv_new_file_size(&sink->file) == 0) {
+            cv_new_file_drop(&sink->file);
+            return status;
+        }
+        cv_print_error(CV_EXIT_FAILED, "'%s' %s: %s", CV_ECHO(sink->path),
+                       sink->file.replaces ? "is as it was; the new one is not whole"
+                                           : "was not made; what there is of it",
+                       sink->file.beside);
     }
-    if (!placed && sink->file.beside != NULL)
-        tell_part(sink);
     if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
         status = cannot_write(sink, CV_EXIT_FAILED, &err);
     return status;
@@ -167,17 +158,18 @@ static int open_report(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
 
-    CV_DO(cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena));
+    CV_DO(cv_crew_be_nice(&run->workers, values->nice, run->call->arena));
     if (run->has_items)
         CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
-    CV_DO(cv_run_report_open(&run->report, run->values));
-    run->report.reach = run->reach;
-    run->report.options = run->values;
-    run->report.arena = run->call->arena;
-    run->report.platform = run->workers.platform;
-    run->report.workers = &run->workers;
-    run->report.items = run->has_items ? &run->items.commands : NULL;
-    run->report.rows = run->items.rows_file != NULL ? &run->items.rows : NULL;
+    run->report = (struct cv_run_report){
+        .call = run->call,
+        .options = values,
+        .workers = &run->workers,
+        .reach = &run->reach,
+        .items = run->has_items ? &run->items.commands : NULL,
+        .rows = run->items.rows_file != NULL ? &run->items.rows : NULL,
+    };
+    CV_DO(cv_run_report_open(&run->report));
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
                          values->progress);
@@ -230,9 +222,9 @@ static int fill_failures(struct whole_run *run)
     out->failures.strict = values->retries > 0;
     out->failures.isolate = values->isolate != 0;
     out->failures.directory = values->failed;
-    out->journal.path = values->journal;
-    out->journal.resume = values->resume != 0;
-    out->journal.overwrite = values->overwrite != 0;
+    out->journal = (struct cleave_journal){ .path = values->journal,
+                                            .resume = values->resume != 0,
+                                            .overwrite = values->overwrite != 0 };
     return CV_EXIT_DONE;
 }
 
@@ -250,19 +242,12 @@ static int fill_command(struct whole_run *run)
     /* The file of --cat is complete when its command begins. */
     out->tell_records = cv_run_command_asks(out->command) || values->cat;
     out->persistent = values->persistent != 0;
-    return CV_EXIT_DONE;
-}
-
-static int fill_workers(struct whole_run *run)
-{
-    struct cleave_worker_list *out = &run->request.workers;
-
-    out->platform = run->workers.platform;
-    out->prefixes = run->workers.prefixes;
-    out->guard = run->values->mpi == 0;
-    out->delay_s = run->values->delay_s;
-    out->min_memory = (uint64_t)run->values->memfree;
-    return cv_load_read(run->values->load, &out->max_load);
+    out->workers.platform = run->workers.platform;
+    out->workers.prefixes = run->workers.prefixes;
+    out->workers.guard = values->mpi == 0;
+    out->workers.delay_s = values->delay_s;
+    out->workers.min_memory = (uint64_t)values->memfree;
+    return cv_load_read(values->load, &out->workers.max_load);
 }
 
 /* NAME=VALUE, or NAME with the value it has here. */
@@ -316,26 +301,6 @@ static int fill_hosts(struct whole_run *run)
     return read_environment(run->call, &values->environment, &out->environment);
 }
 
-static int fill_input(struct whole_run *run)
-{
-    const struct cv_run_options *values = run->values;
-    struct cleave_input *out = &run->request.input;
-
-    out->files = values->inputs.items;
-    out->count = values->inputs.count;
-    out->split = values->split;
-    out->header = values->header != NULL;
-    out->header_how = cv_header_how(values->header);
-    out->records = values->records;
-    out->together = values->together;
-    out->pairs = values->pairs;
-    out->decode = values->decode;
-    out->fetch = values->fetch;
-    out->size = values->fetch_size;
-    out->max_record = cv_record_limit(values->max_record);
-    return CV_EXIT_DONE;
-}
-
 /* Lines of the first chunk are written before its end unless an option needs complete
  * outputs, or they go to a file. */
 static bool shows_early(const struct whole_run *run)
@@ -349,56 +314,61 @@ static bool shows_early(const struct whole_run *run)
            fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);
 }
 
-static int fill_output(struct whole_run *run)
+static int fill_streams(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
-    struct cleave_output *out = &run->request.output;
-
-    out->name = cv_run_output_is_file(values) ? values->output : "standard output";
-    out->header = cv_header_out_how(values);
-    out->unordered = values->unordered != 0;
-    out->lines = values->line_buffer != 0;
-    out->early = shows_early(run);
-    out->memory = (uint64_t)values->memory;
-    out->directory = values->directory;
-    run->request.reduce.command = values->reduce;
-    run->request.reduce.commutative = values->commutative != 0;
-    return CV_EXIT_DONE;
-}
-
-static int fill_listener(struct whole_run *run)
-{
-    struct cleave_listener *out = &run->request.listener;
     const struct cv_run_report *report = &run->report;
+    struct cleave_execution *out = &run->request;
 
-    out->attempted = cv_run_attempted;
-    out->note = cv_run_note;
-    out->context = &run->report;
-    if (report->bar || report->live || report->plain || run->values->serve != NULL)
-        out->progress = cv_run_progress;
+    out->input = (struct cleave_input){
+        .files = values->inputs.items,
+        .count = values->inputs.count,
+        .split = values->split,
+        .header = values->header != NULL,
+        .header_how = cv_header_how(values->header),
+        .records = values->records,
+        .together = values->together,
+        .pairs = values->pairs,
+        .decode = values->decode,
+        .fetch = values->fetch,
+        .size = values->fetch_size,
+        .max_record = cv_record_limit(values->max_record),
+    };
+    out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
+    out->output.header = cv_header_out_how(values);
+    out->output.unordered = values->unordered != 0;
+    out->output.lines = values->line_buffer != 0;
+    out->output.early = shows_early(run);
+    out->output.memory = (uint64_t)values->memory;
+    out->output.directory = values->directory;
+    out->reduce.command = values->reduce;
+    out->reduce.commutative = values->commutative != 0;
+    out->listener.attempted = cv_run_attempted;
+    out->listener.note = cv_run_note;
+    out->listener.context = &run->report;
+    if (report->bar || report->live || report->plain || values->serve != NULL)
+        out->listener.progress = cv_run_progress;
     return CV_EXIT_DONE;
 }
 
-static int check_leaders(const struct cv_worker_list *workers,
-                         const struct cleave_execution *execution,
-                         const struct cv_run_options *values)
+static int check_leaders(const struct whole_run *run)
 {
-    const char *what = execution->items.words != NULL   ? "items"
-                       : execution->input.pairs != NULL ? "--pairs"
-                       : execution->tell_records && !values->cat
+    const struct cv_run_options *values = run->values;
+    const char *what = run->request.items.words != NULL   ? "items"
+                       : run->request.input.pairs != NULL ? "--pairs"
+                       : run->request.tell_records && !values->cat
                            ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
                              "which leaders have numbers of their own"
                            : NULL;
-
     const char *request = values->leaders != NULL ? "--leaders"
                           : values->via.count > 0 ? "--via"
                                                   : "via:";
 
-    for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
-        if (workers->hosts[i].leads)
+    for (size_t i = 0; what != NULL && i < run->workers.nhosts; i++)
+        if (run->workers.hosts[i].leads)
             return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
                              "leave %s out, so that all are reached from here",
-                             workers->hosts[i].name, request, what, request);
+                             run->workers.hosts[i].name, request, what, request);
     return CV_EXIT_DONE;
 }
 
@@ -410,7 +380,7 @@ static int fill_items(struct whole_run *run)
                                 cv_crew_count(&run->workers), &run->request));
     }
     run->report.command = run->request.command;
-    return check_leaders(&run->workers, &run->request, run->values);
+    return check_leaders(run);
 }
 
 /* Pieces of --framed are already cut and decoded. */
@@ -426,37 +396,31 @@ static int serve_frames(struct whole_run *run)
 
 /* --- after the run ------------------------------------------------------------------------ */
 
-/* SIGUSR1 announces a time limit: the status then tells whether another run would get
- * further. */
-static int judge_stop(const struct whole_run *run)
-{
-    const struct cleave_execution_result *result = run->result;
-
-    return result->stopped_by == SIGUSR1 && cv_run_can_resume(run->values->journal) &&
-                   result->chunks > result->failed
-               ? CV_EXIT_LATER
-               : CV_EXIT_BY_SIGNAL + result->stopped_by;
-}
-
 static int judge_failure(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
     int code;
 
-    if (run->done == CLEAVE_ESTOPPED && result != NULL)
-        return judge_stop(run);
-    if (run->done == CLEAVE_ECLOSED && result != NULL && result->output_closed)
+    if (result == NULL)
+        return cv_print_status(&run->err);
+    /* SIGUSR1 announces a time limit: the status then tells whether another run would
+     * get further. */
+    if (run->done == CLEAVE_ESTOPPED)
+        return result->stopped_by == SIGUSR1 && cv_run_can_resume(run->values->journal) &&
+                       result->chunks > result->failed
+                   ? CV_EXIT_LATER
+                   : CV_EXIT_BY_SIGNAL + result->stopped_by;
+    if (run->done == CLEAVE_ECLOSED && result->output_closed)
         return CV_EXIT_UNREAD;
-    if (result != NULL && result->halted &&
-        run->request.failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
+    if (result->halted && run->request.failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
         run->done == CLEAVE_EENGINE && !result->reduce_failed)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* as asked for */
-    if (result != NULL && (result->halted || result->reduce_failed))
+    if (result->halted || result->reduce_failed)
         return cv_print_error(CV_EXIT_FAILED, "%s", run->err.text);
     /* A run that has begun failed in its work, not for a missing engine: a full disk,
      * a truncated file. */
     code = cv_print_status(&run->err);
-    return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
+    return code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
 
 static int judge(const struct whole_run *run)
@@ -471,13 +435,6 @@ static int judge(const struct whole_run *run)
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
-static bool all_but_first_failed(const struct cleave_execution_result *result)
-{
-    return result->failed + 1 == result->chunks && result->resumed == 0 &&
-           result->nfailed_ranges == 1 && result->failed_ranges[0].begin > 0 &&
-           (double)result->failed_ranges[0].end >= result->input_bytes;
-}
-
 static void give_hints(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -487,20 +444,13 @@ static void give_hints(const struct whole_run *run)
                      result->failed == result->chunks && result->resumed == 0;
 
     if (run->done == CLEAVE_OK || (halted && all && !items))
-        cv_run_command_hint(run->call,
-                            &(struct cv_run_outcome){
-                                .failed = result->failed,
-                                .all = all,
-                                .by_one = run->report.by_one,
-                                .halted = halted,
-                                .rest = all_but_first_failed(result),
-                                .chunks = result->chunks + result->resumed,
-                                .bytes = result->input_bytes,
-                                .hosts = hosts,
-                                .items = items,
-                                .form_told = run->form_reported,
-                                .empty = result->chunks == 0 && result->resumed == 0,
-                                .result = result });
+        cv_run_command_hint(run->call, result,
+                            &(struct cv_run_outcome){ .all = all,
+                                                      .by_one = run->report.by_one,
+                                                      .halted = halted,
+                                                      .hosts = hosts,
+                                                      .items = items,
+                                                      .form_told = run->form_reported });
     else if (halted && !items && !run->form_reported)
         cv_run_mistakes_form(run->call);
     else if (run->done == CLEAVE_EENGINE && hosts)
@@ -656,9 +606,8 @@ static int carry_out(struct whole_run *run)
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     static int (*const steps[])(struct whole_run * run) = {
-        check,         open_reach,    find_workers, open_report, fill_policy,
-        fill_failures, fill_command,  fill_workers, fill_hosts,  fill_input,
-        fill_output,   fill_listener, fill_items,   carry_out,
+        check,        open_reach, find_workers, open_report, fill_policy, fill_failures,
+        fill_command, fill_hosts, fill_streams, fill_items,  carry_out,
     };
     struct whole_run run = { .call = call,
                              .values = call->values,
@@ -689,9 +638,8 @@ static int run(const struct cv_call *call)
     if (!values->mpi)
         return lead(call, NULL);
     status = cv_run_mpi_open(call, values->mpi_library, &mpi);
-    if (status != CV_EXIT_DONE || mpi.bridge == NULL)
-        return status;
-    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi, call) : lead(call, &mpi);
+    if (status == CV_EXIT_DONE)
+        status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi, call) : lead(call, &mpi);
     return cv_run_mpi_close(&mpi, status);
 }
 
