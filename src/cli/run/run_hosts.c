@@ -234,12 +234,26 @@ static void ssh_words(const struct cv_host_fields *host, const struct cv_reach *
     cv_words_add(words, host->ssh);
 }
 
+/* Whether these words begin with srun, whose output has to be unbuffered: else it passes on
+ * whole lines only, and frames have none. *rest: the words after srun. */
+static bool is_srun(const char *words, const char **rest)
+{
+    const char *begin = words + strspn(words, " \t");
+    const char *end = begin + strcspn(begin, " \t");
+    const char *name = end;
+
+    while (name > begin && name[-1] != '/')
+        name--;
+    *rest = end;
+    return end - name == 4 && strncmp(name, "srun", 4) == 0;
+}
+
 /* The words before `cleave worker`; srun is told not to buffer. */
 static const char *runner_of(const struct cv_host_fields *host, struct cv_arena *arena)
 {
     const char *command = host->command != NULL ? host->command : "", *rest;
 
-    if (!cv_is_srun(command, &rest))
+    if (!is_srun(command, &rest))
         return command;
     return cv_arena_print(arena, "%.*s --unbuffered%s", (int)(rest - command), command,
                           rest);
@@ -279,7 +293,7 @@ static void command_words(const struct cv_host_fields *host, const struct cv_rea
     const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
-    if (known && host->command != NULL && cv_is_srun(host->command, &rest)) {
+    if (known && host->command != NULL && is_srun(host->command, &rest)) {
         cv_words_add(words, self);
         cv_words_split(words, "worker --through");
     }
@@ -414,21 +428,6 @@ static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
-static enum cleave_status add_host(const char *path, const char *text,
-                                   const struct cv_group *group,
-                                   const struct cv_host_fields *host,
-                                   const struct cv_reach *reach, struct cv_arena *arena,
-                                   struct cv_worker_list *out, struct cleave_error *err)
-{
-    const char *const *led = NULL;
-
-    if (group->led > 0)
-        CV_TRY(leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
-                             &led, err));
-    return host_describe(host, reach, led, group->first, group->count, arena,
-                         &out->hosts[out->nhosts++], err);
-}
-
 static enum cleave_status fill_crew(const char *path, const char *text,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     struct cv_worker_list *out, struct cleave_error *err)
@@ -444,13 +443,18 @@ static enum cleave_status fill_crew(const char *path, const char *text,
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
         const struct cv_host_fields *host = &out->fields[g];
+        const char *const *led = NULL;
 
         if (host->ssh != NULL && host->ssh[0] == '-')
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
                            group->name, host->ssh);
+        if (group->led > 0)
+            CV_TRY(leads_of_file(path, text, host, reach, arena,
+                                 &out->behind[out->nhosts], &led, err));
         if (is_host(host))
-            CV_TRY(add_host(path, text, group, host, reach, arena, out, err));
+            CV_TRY(host_describe(host, reach, led, group->first, group->count, arena,
+                                 &out->hosts[out->nhosts++], err));
         else
             for (uint32_t i = 0; i < group->count; i++)
                 CV_TRY(words_here(host, i, arena, &prefixes[group->first + i], err));

@@ -401,51 +401,6 @@ static void item_over(void *context, uint64_t item)
     cv_item_commands_release(&items->commands, item);
 }
 
-int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
-                      struct cleave_execution *out)
-{
-    const struct cv_run_options *values = call->values;
-    const struct cv_item_commands *commands = &items->commands;
-    const char **words = cv_array(call->arena, 2, sizeof *words);
-    char *program = commands->shell == NULL
-                        ? cv_item_template_program(&commands->template)
-                        : strdup(commands->shell);
-
-    if (words != NULL && program != NULL)
-        words[0] = cv_arena_text(call->arena, program);
-    free(program);
-    if (words == NULL || words[0] == NULL)
-        return cv_no_memory("the command");
-    out->command = words;
-    out->items = (struct cleave_items){ .count = commands->count,
-                                        .words = get_words,
-                                        .files = get_files,
-                                        .describe = describe,
-                                        .context = items };
-    if (commands->stream != NULL) {
-        out->items.more = get_more;
-        out->items.comes = get_coming;
-        out->items.over = item_over;
-    }
-    out->input = (struct cleave_input){ .count = 0 };
-    out->policy.block = 1;
-    out->output.direct = values->ungroup != 0;
-    out->output.lines = out->output.lines && !values->ungroup;
-    out->output.early = false;
-    /* As in a shell, a command runs once. */
-    out->failures.strict = true;
-    if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
-        out->failures.halt = CLEAVE_HALT_NEVER;
-    if (values->many) {
-        out->items.max = UINT32_MAX;
-        out->items.fits = count_fitting;
-        out->items.several = get_several;
-        out->items.files = NULL;
-        out->policy.block = 0;
-    }
-    return cv_run_results_fill(call, items, out);
-}
-
 int cv_run_items_show(struct cv_run_items *items)
 {
     struct cv_item_commands *commands = &items->commands;
@@ -722,7 +677,8 @@ static bool are_alike(const struct sizes *sizes)
     return true;
 }
 
-int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
+/* Sizes of items, if known or asked for: then policy items decides who does which, and when. */
+static int find_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
                       uint32_t workers, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
@@ -763,4 +719,50 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     out->policy.name = cv_policy_of_items()->name;
     out->policy.block = 0;
     return CV_EXIT_DONE;
+}
+
+int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
+                      uint32_t workers, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    const struct cv_item_commands *commands = &items->commands;
+    const char **words = cv_array(call->arena, 2, sizeof *words);
+    char *program = commands->shell == NULL
+                        ? cv_item_template_program(&commands->template)
+                        : strdup(commands->shell);
+
+    if (words != NULL && program != NULL)
+        words[0] = cv_arena_text(call->arena, program);
+    free(program);
+    if (words == NULL || words[0] == NULL)
+        return cv_no_memory("the command");
+    out->command = words;
+    out->items = (struct cleave_items){ .count = commands->count,
+                                        .words = get_words,
+                                        .files = get_files,
+                                        .describe = describe,
+                                        .context = items };
+    if (commands->stream != NULL) {
+        out->items.more = get_more;
+        out->items.comes = get_coming;
+        out->items.over = item_over;
+    }
+    out->input = (struct cleave_input){ .count = 0 };
+    out->policy.block = 1;
+    out->output.direct = values->ungroup != 0;
+    out->output.lines = out->output.lines && !values->ungroup;
+    out->output.early = false;
+    /* As in a shell, a command runs once. */
+    out->failures.strict = true;
+    if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
+        out->failures.halt = CLEAVE_HALT_NEVER;
+    if (values->many) {
+        out->items.max = UINT32_MAX;
+        out->items.fits = count_fitting;
+        out->items.several = get_several;
+        out->items.files = NULL;
+        out->policy.block = 0;
+    }
+    CV_DO(cv_run_results_fill(call, items, out));
+    return find_sizes(call, commands, workers, out);
 }

@@ -73,15 +73,9 @@ bool cv_hosts_asked(const struct cv_run_options *values);
 bool cv_run_output_is_file(const struct cv_run_options *values);
 /* The argument of --header; ':' is one record, as for GNU parallel. */
 const char *cv_header_how(const char *text);
-/* That of --header-out, by default the one of --header; NULL: it was not given. */
-const char *cv_header_out_how(const struct cv_run_options *values);
 /* The bytes of --max-record; 0: it was not given. */
 uint64_t cv_record_limit(double bytes);
-/* Arguments of options; `text` NULL: not given. A share of --timeout needs local items. */
-int cv_timeout_read(const char *text, bool items_here,
-                    struct cleave_failure_options *out);
-int cv_halt_read(const char *text, struct cleave_execution *out);
-int cv_load_read(const char *text, double *out);
+/* `text` NULL: not given. */
 int cv_pin_read(const char *text, enum cleave_pin *out);
 
 /* --- workers (run_workers.c) -------------------------------------------------------------- */
@@ -157,9 +151,6 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
                       struct cv_worker_list *out);
 /* The number of this process among those that srun has started together. */
 unsigned long cv_run_slurm_task(void);
-/* Whether these words begin with srun, whose output has to be unbuffered: else it passes on
- * whole lines only, and frames have none. *rest: the words after srun. */
-bool cv_is_srun(const char *words, const char **rest);
 
 /* --- MPI (run_mpi.c) ---------------------------------------------------------------------- */
 
@@ -212,11 +203,8 @@ int cv_item_lists_check_files(const struct cv_call *call);
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                       struct cv_run_items *out);
 void cv_run_items_done(struct cv_run_items *items);
-/* Ask for them instead of an input. */
+/* Ask for them instead of an input, with their sizes if these are known. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
-                      struct cleave_execution *out);
-/* Their sizes, if known or asked for: then policy items decides who does which, and when. */
-int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
                       uint32_t workers, struct cleave_execution *out);
 /* --dry-run: the command lines. */
 int cv_run_items_show(struct cv_run_items *items);
@@ -234,12 +222,6 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items);
 /* Check that there is a command, that it is not an input whose -i was forgotten and, unless
  * `literal` or there are items, that it has no places for them ("{}"). */
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
-/* Whether the command reads variables about its chunk, or lists all variables. */
-bool cv_run_command_asks(const char *const *words);
-/* --cat: replace the words by those of a shell that puts a chunk into a file and runs the
- * command with its name for {}. */
-int cv_run_cat(const struct cv_call *call, const char *const **words);
-
 /* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
     bool all;       /* all chunks failed */
@@ -292,8 +274,6 @@ struct cv_run_report {
 
 /* The borrowed members are set. */
 int cv_run_report_open(struct cv_run_report *report);
-/* Returns `status`, or that of a log that could not be written. */
-int cv_run_report_close(struct cv_run_report *report, int status);
 
 /* Callbacks of struct cleave_execution, with the report as context. */
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt);

@@ -35,11 +35,6 @@ int cv_run_report_open(struct cv_run_report *report)
                            values->resume != 0);
 }
 
-int cv_run_report_close(struct cv_run_report *report, int status)
-{
-    return cv_job_log_close(&report->log, status);
-}
-
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;

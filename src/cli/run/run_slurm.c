@@ -24,18 +24,6 @@ struct nodes {
     bool binds;                 /* tasks are bound to processors by default */
 };
 
-bool cv_is_srun(const char *words, const char **rest)
-{
-    const char *begin = words + strspn(words, " \t");
-    const char *end = begin + strcspn(begin, " \t");
-    const char *name = end;
-
-    while (name > begin && name[-1] != '/')
-        name--;
-    *rest = end;
-    return end - name == 4 && strncmp(name, "srun", 4) == 0;
-}
-
 /* A variable of the job, or of a part of a heterogeneous job. */
 static const char *job_variable(const char *name, int part)
 {

@@ -1,5 +1,7 @@
 /* verb_run.c -- cleave run: from options to a request, and from its result to an exit status.
  * SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cleave/trace.h>
+#include "base/file_target.h"
+#include "base/quantity.h"
 #include "cli/common/job_options.h"
 #include "cli/run/run_parts.h"
+#include "run/common/machine.h"
 #include "run/execute/framed.h"
 #include "run/master/run_policy.h"
 
@@ -210,14 +215,124 @@ static int fill_policy(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
+/* A share of the median needs items on this machine. */
+static int read_timeout(const char *text, bool items_here,
+                        struct cleave_failure_options *out)
+{
+    const size_t length = text != NULL ? strlen(text) : 0;
+    char *rest = NULL;
+    double value = 0;
+
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    if (length > 1 && text[length - 1] == '%') {
+        value = strtod(text, &rest);
+        if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
+            return cv_refuse(
+                "--timeout: expected more than 100%% of the median, got '%s'",
+                CV_ECHO(text));
+        if (!items_here)
+            return cv_refuse("--timeout %s is for items on this machine, whose commands "
+                             "can be compared: expected a time such as 500ms or 2min",
+                             text);
+        out->timeout_share = value / 100;
+        return CV_EXIT_DONE;
+    }
+    if (cv_quantity_parse(text, CV_DURATION, &value) != NULL || !(value >= 0))
+        return cv_refuse("--timeout: expected a time of 0 or more such as 0.5, 500ms, "
+                         "2min or 1h30m, or 200%%, got '%s'",
+                         CV_ECHO(text));
+    out->timeout_s = value;
+    return CV_EXIT_DONE;
+}
+
+/* Read "soon,fail=" and the like; returns the number after it, or NULL. */
+static const char *read_halt_words(const char *text, struct cleave_failure_options *out)
+{
+    static const struct {
+        const char *word;
+        enum cleave_halt_on what;
+    } counted[] = { { "fail=", CLEAVE_HALT_ON_FAILURES },
+                    { "success=", CLEAVE_HALT_ON_SUCCESSES },
+                    { "done=", CLEAVE_HALT_ON_ENDS } };
+    const bool now = strncmp(text, "now,", 4) == 0;
+
+    if (!now && strncmp(text, "soon,", 5) != 0)
+        return NULL;
+    text += now ? 4 : 5;
+    out->halt = now ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (strncmp(text, counted[i].word, strlen(counted[i].word)) == 0) {
+            out->halt_on = counted[i].what;
+            return text + strlen(counted[i].word);
+        }
+    return NULL;
+}
+
+static int read_halt(const char *text, struct cleave_failure_options *out)
+{
+    unsigned long long number = 0;
+    const char *digits = NULL;
+    char *rest = NULL;
+    bool share;
+
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    /* Old forms of GNU parallel. */
+    text = strcmp(text, "0") == 0   ? "never"
+           : strcmp(text, "1") == 0 ? "soon,fail=1"
+           : strcmp(text, "2") == 0 ? "now,fail=1"
+                                    : text;
+    if (strcmp(text, "never") == 0) {
+        out->halt = CLEAVE_HALT_NEVER;
+        return CV_EXIT_DONE;
+    }
+    digits = read_halt_words(text, out);
+    errno = 0;
+    if (digits != NULL && isdigit((unsigned char)*digits))
+        number = strtoull(digits, &rest, 10);
+    share = rest != NULL && strcmp(rest, "%") == 0;
+    if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
+        (share && number > 100))
+        return cv_refuse("--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
+                         "success= or done= instead of fail=, got '%s'",
+                         text);
+    if (share)
+        out->halt_share = (double)number / 100;
+    else
+        out->halt_fails = number;
+    return CV_EXIT_DONE;
+}
+
+static int read_load(const char *text, double *out)
+{
+    char *rest = NULL;
+    double number;
+
+    *out = 0;
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    number = strtod(text, &rest);
+    if (rest != text && strcmp(rest, "%") == 0) {
+        number *= cv_usable_cores() / 100.0;
+        rest++;
+    }
+    if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
+        return cv_refuse(
+            "--load: expected a number above 0, or N%% of the cores, got '%s'",
+            CV_ECHO(text));
+    *out = number;
+    return CV_EXIT_DONE;
+}
+
 static int fill_failures(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
     struct cleave_execution *out = &run->request;
 
-    CV_DO(cv_halt_read(values->halt, out));
-    CV_DO(cv_timeout_read(values->timeout, run->has_items && run->workers.nhosts == 0,
-                          &out->failures));
+    CV_DO(read_halt(values->halt, &out->failures));
+    CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
+                       &out->failures));
     out->failures.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
     out->failures.strict = values->retries > 0;
     out->failures.isolate = values->isolate != 0;
@@ -226,6 +341,66 @@ static int fill_failures(struct whole_run *run)
                                             .resume = values->resume != 0,
                                             .overwrite = values->overwrite != 0 };
     return CV_EXIT_DONE;
+}
+
+/* Whether the command reads variables about its chunk, or lists all variables. */
+static bool asks_for_chunk(const char *const *words)
+{
+    const char *program = words[0] != NULL ? cv_file_name(words[0]) : NULL;
+
+    if (program != NULL &&
+        (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))
+        return true;
+    /* Variables of the worker do not depend on the chunk. */
+    for (; *words != NULL; words++)
+        for (const char *at = *words; (at = strstr(at, "CLEAVE")) != NULL; at++)
+            if (strncmp(at, "CLEAVE_WORKER", 13) != 0 &&
+                strncmp(at, "CLEAVE_SLOT", 11) != 0)
+                return true;
+    return false;
+}
+
+/* The shell runs where the command runs. $1 is the line; {} in it becomes the file.
+ * TMPDIR must not have characters that are special to a shell. */
+
+static const char script[] =
+    "f=$(mktemp \"${TMPDIR:-/tmp}/cleave-cat.XXXXXXXXXX\") || exit 125\n"
+    "trap 'rm -f \"$f\"' EXIT\n"
+    "trap 'exit 143' TERM\n"
+    "trap 'exit 130' INT\n"
+    "trap 'exit 129' HUP\n"
+    "case $f in *[!A-Za-z0-9/._-]*)\n"
+    "    echo \"cleave: --cat: expected a TMPDIR of letters, digits, '/', '.', '_' and "
+    "'-', got '$TMPDIR'\" >&2; exit 125 ;;\n"
+    "esac\n"
+    "cat >\"$f\" || exit 125\n"
+    "left=$1 line=\n"
+    "while case $left in *'{}'*) true ;; *) false ;; esac; do\n"
+    "    line=$line${left%%'{}'*}$f left=${left#*'{}'}\n"
+    "done\n"
+    "eval \"$line$left\" </dev/null\n";
+
+/* --cat: replace the words by those of a shell that puts a chunk into a file and runs the
+ * command with its name for {}. */
+static int wrap_cat(const struct cv_call *call, const char *const **words)
+{
+    const char **made = cv_array(call->arena, 6, sizeof *made);
+    struct cv_text line = { NULL, 0, 0, false };
+
+    for (size_t i = 0; i < call->noperands; i++)
+        cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
+    if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
+        cv_text_add(&line, " {}");
+    if (made != NULL && !line.failed && line.bytes != NULL) {
+        made[0] = "/bin/sh";
+        made[1] = "-c";
+        made[2] = script;
+        made[3] = "cleave-cat";
+        made[4] = cv_arena_text(call->arena, line.bytes);
+        *words = made;
+    }
+    cv_text_done(&line);
+    return made != NULL && made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
 }
 
 static int fill_command(struct whole_run *run)
@@ -238,16 +413,16 @@ static int fill_command(struct whole_run *run)
     if (out->command == NULL)
         return cv_no_memory("the command");
     if (values->cat)
-        CV_DO(cv_run_cat(call, &out->command));
+        CV_DO(wrap_cat(call, &out->command));
     /* The file of --cat is complete when its command begins. */
-    out->tell_records = cv_run_command_asks(out->command) || values->cat;
+    out->tell_records = asks_for_chunk(out->command) || values->cat;
     out->persistent = values->persistent != 0;
     out->workers.platform = run->workers.platform;
     out->workers.prefixes = run->workers.prefixes;
     out->workers.guard = values->mpi == 0;
     out->workers.delay_s = values->delay_s;
     out->workers.min_memory = (uint64_t)values->memfree;
-    return cv_load_read(values->load, &out->workers.max_load);
+    return read_load(values->load, &out->workers.max_load);
 }
 
 /* NAME=VALUE, or NAME with the value it has here. */
@@ -335,7 +510,11 @@ static int fill_streams(struct whole_run *run)
         .max_record = cv_record_limit(values->max_record),
     };
     out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
-    out->output.header = cv_header_out_how(values);
+    out->output.header =
+        cv_header_how(values->header_out != NULL && values->header_out[0] == '\0' &&
+                              values->header != NULL
+                          ? values->header
+                          : values->header_out);
     out->output.unordered = values->unordered != 0;
     out->output.lines = values->line_buffer != 0;
     out->output.early = shows_early(run);
@@ -374,11 +553,9 @@ static int check_leaders(const struct whole_run *run)
 
 static int fill_items(struct whole_run *run)
 {
-    if (run->has_items && !run->values->dry_run) {
-        CV_DO(cv_run_items_fill(run->call, &run->items, &run->request));
-        CV_DO(cv_run_item_sizes(run->call, &run->items.commands,
-                                cv_crew_count(&run->workers), &run->request));
-    }
+    if (run->has_items && !run->values->dry_run)
+        CV_DO(cv_run_items_fill(run->call, &run->items, cv_crew_count(&run->workers),
+                                &run->request));
     run->report.command = run->request.command;
     return check_leaders(run);
 }
@@ -575,7 +752,7 @@ static int execute(struct whole_run *run)
         cv_run_stopped(run->result, &run->report);
     give_hints(run);
     status = close_output(run, status);
-    status = cv_run_report_close(&run->report, status);
+    status = cv_job_log_close(&run->report.log, status);
     if (run->request.listener.trace != NULL && has_begun(run)) {
         const int saved = write_trace(run);
 
@@ -620,7 +797,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
     status = sink_close(&run.sink, false, status); /* if nothing was run */
-    status = cv_run_report_close(&run.report, status);
+    status = cv_job_log_close(&run.report.log, status);
     cleave_trace_free(run.request.listener.trace);
     cleave_execution_free(run.result);
     cleave_platform_free(run.report.again.platform);
