@@ -154,14 +154,6 @@ static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, i
     return status;
 }
 
-static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int to,
-                                     struct cleave_error *err)
-{
-    const int error = cv_copy_range(from, begin, end, to);
-
-    return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
-}
-
 static enum cleave_status open_errors(void *context, uint64_t item, int *out,
                                       struct cleave_error *err)
 {
@@ -177,11 +169,14 @@ static enum cleave_status keep_output(struct cv_run_items *items, uint64_t item,
     struct cv_new_file file = { .fd = -1 };
     enum cleave_status status = claim_file(items, item, 0, &path, err);
     struct cleave_error why;
+    int wrong = 0;
 
     if (status == CLEAVE_OK) {
         status = cv_new_file_open(path.bytes, CV_NEW_FILE_HASTY, &file, &why);
         if (status == CLEAVE_OK)
-            status = copy_range(fd, begin, end, file.fd, &why);
+            wrong = cv_copy_range(fd, begin, end, file.fd);
+        if (wrong != 0)
+            status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(wrong));
         if (status == CLEAVE_OK)
             status = cv_new_file_place(&file, &why);
         if (status == CLEAVE_OK)
@@ -217,9 +212,7 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
                                          uint64_t begin, uint64_t end,
                                          struct cv_text *name, struct cleave_error *err)
 {
-    enum cleave_status status;
-    struct cleave_error why;
-    int file;
+    int file, wrong;
 
     cv_text_add(name, "%s/cleave-XXXXXX", items->folder);
     if (name->failed)
@@ -228,16 +221,14 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
     if (file < 0)
         return cv_fail(err, CLEAVE_EENGINE, "--files: cannot make a file in '%s': %s",
                        items->folder, strerror(errno));
-    status = copy_range(fd, begin, end, file, err);
-    if (close(file) != 0 && status == CLEAVE_OK)
-        status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
-    if (status != CLEAVE_OK) { /* a part is useless */
-        (void)unlink(name->bytes);
-        cv_fail(&why, status, "%s", err != NULL ? err->text : "");
-        return cv_fail(err, status, "--files: cannot write '%.200s': %.200s", name->bytes,
-                       why.text);
-    }
-    return CLEAVE_OK;
+    wrong = cv_copy_range(fd, begin, end, file);
+    if (close(file) != 0 && wrong == 0)
+        wrong = errno;
+    if (wrong == 0)
+        return CLEAVE_OK;
+    (void)unlink(name->bytes); /* a part is useless */
+    return cv_fail(err, CLEAVE_EENGINE, "--files: cannot write '%.200s': %.200s",
+                   name->bytes, strerror(wrong));
 }
 
 static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t begin,

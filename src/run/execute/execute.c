@@ -372,21 +372,30 @@ static void sum_workers(const struct cv_exec_run *run,
 }
 
 /* NULL: out of memory. */
+static struct cleave_execution_result *new_result(double seconds)
+{
+    struct owned *owned = calloc(1, sizeof *owned);
+
+    if (owned == NULL)
+        return NULL;
+    cv_arena_init(&owned->arena);
+    owned->result.seconds = seconds;
+    return &owned->result;
+}
+
+/* NULL: out of memory. */
 static struct cleave_execution_result *run_sum_up(const struct cv_exec_run *run,
                                                   const struct cv_worker_setup *setup,
                                                   double seconds)
 {
     const struct cv_fold_counts folds = cv_result_sink_counts(run->results);
-    struct owned *owned = calloc(1, sizeof *owned);
-    struct cleave_execution_result *result;
     const double began_s = cv_clock_s() - seconds;
+    struct cleave_execution_result *result = new_result(seconds);
 
-    if (owned == NULL)
+    if (result == NULL)
         return NULL;
-    result = &owned->result;
-    cv_arena_init(&owned->arena);
-    result->workers =
-        cv_array(&owned->arena, run->pool.nworkers + 1u, sizeof *result->workers);
+    result->workers = cv_array(&((struct owned *)result)->arena, run->pool.nworkers + 1u,
+                               sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
         account(&run->queue, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
         cv_worker_setup_platform(setup, &run->pool, run->request->listener.trace,
@@ -394,27 +403,12 @@ static struct cleave_execution_result *run_sum_up(const struct cv_exec_run *run,
         cleave_execution_free(result);
         return NULL;
     }
-    result->seconds = seconds;
     copy_counts(run, &folds, result);
     note_input(run->queue.source, began_s, result);
     sum_workers(run, result);
     sum_time(result, folds.seconds);
     sum_master(run, result);
     return result;
-}
-
-/* The result of a run that was stopped before it began. */
-static struct cleave_execution_result *run_sum_up_nothing(int stopped_by, double seconds)
-{
-    struct owned *owned = calloc(1, sizeof *owned);
-
-    if (owned == NULL)
-        return NULL;
-    cv_arena_init(&owned->arena);
-    owned->result.stopped_by = stopped_by;
-    owned->result.seconds = seconds;
-    owned->result.left_unread = true;
-    return &owned->result;
 }
 
 void cleave_execution_free(struct cleave_execution_result *result)
@@ -469,13 +463,14 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
 
     *out = NULL;
     cv_execution_prepare(&execution, &filled);
-    status = cv_execution_name_signal(&execution.run, open_parts(&execution, err));
-    if (status == CLEAVE_OK)
-        status = cv_execution_heed_signals(&execution.run, err);
+    status = cv_execution_opened(&execution.run, open_parts(&execution, err), err);
     if (status != CLEAVE_OK && execution.run.stopped_by != 0) {
         status = cv_fail_stopped(err);
-        *out = run_sum_up_nothing(execution.run.stopped_by,
-                                  cv_clock_s() - execution.began_s);
+        *out = new_result(cv_clock_s() - execution.began_s);
+        if (*out != NULL) {
+            (*out)->stopped_by = execution.run.stopped_by;
+            (*out)->left_unread = true;
+        }
     } else if (status == CLEAVE_OK) {
         status = cv_execution_run(&execution, err);
         status = note_folds(&execution.run, status, err);

@@ -32,25 +32,16 @@ enum cleave_status cv_execution_open_input(struct cv_execution *execution,
                                            struct cleave_error *err);
 enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
                                             struct cleave_error *err);
-/* Check for a signal that came while nothing was polled. */
-enum cleave_status cv_execution_heed_signals(struct cv_exec_run *run,
-                                             struct cleave_error *err);
-/* Take over the signal that stopped the worker setup. Returns `status`. */
-enum cleave_status cv_execution_name_signal(struct cv_exec_run *run,
-                                            enum cleave_status status);
+/* After the workers are set up with `status`: take over a signal that stopped it, or that came
+ * while nothing was polled. */
+enum cleave_status cv_execution_opened(struct cv_exec_run *run, enum cleave_status status,
+                                       struct cleave_error *err);
 /* Close what belongs to the input; hosts and poller stay. Then everything. */
 void cv_execution_close_input(struct cv_execution *execution);
 void cv_execution_close(struct cv_execution *execution);
 
-/* Let the policy plan for `total` bytes. */
-enum cleave_status cv_execution_plan(struct cv_execution *execution, double total,
-                                     struct cleave_error *err);
 /* Process the whole input, write the outputs and check that they are complete. */
 enum cleave_status cv_execution_run(struct cv_execution *execution,
                                     struct cleave_error *err);
-
-/* Hand the outputs of an earlier run that are still valid to the ordered output.
- * Changed input is reported and done again. */
-enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error *err);
 
 #endif

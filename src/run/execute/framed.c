@@ -265,10 +265,8 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
 {
     struct cv_exec_run *run = &execution->run;
     enum cleave_status status =
-        cv_execution_name_signal(run, open_next(execution, first, err));
+        cv_execution_opened(run, open_next(execution, first, err), err);
 
-    if (status == CLEAVE_OK)
-        status = cv_execution_heed_signals(run, err);
     if (status == CLEAVE_OK)
         status = cv_execution_run(execution, err);
     cv_note_failures_end(run);

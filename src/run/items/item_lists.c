@@ -378,18 +378,6 @@ static enum cleave_status add_record(struct cv_item_stream *stream,
     return cv_source_finish(stream->source, piece, err);
 }
 
-static enum cleave_status check_end(struct cv_item_stream *stream,
-                                    struct cleave_error *err)
-{
-    struct cleave_error note = { .text = "" };
-    bool torn = false;
-
-    CV_TRY(cv_source_ends_in_record(stream->source, &torn, &note, err));
-    if (torn && err != NULL)
-        *err = note;
-    return torn ? note.status : CLEAVE_OK;
-}
-
 /* poll() first: a FIFO without a writer looks like an ended one to a read that does not wait. If
  * a signal ends poll(), nothing is read. */
 static enum cleave_status pump(struct cv_item_stream *stream, struct cleave_error *err)
@@ -417,7 +405,7 @@ enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
             CV_TRY(add_record(stream, lists, &piece, err));
         } else if (state == CV_TAKE_END) {
             *ended = true;
-            return check_end(stream, err);
+            return cv_source_check_end(stream->source, err);
         } else if (pumped) {
             return CLEAVE_OK;
         } else {

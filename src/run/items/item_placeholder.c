@@ -199,28 +199,22 @@ static bool read_fields(struct reader *reader, struct cv_text *from, struct cv_t
 static enum cleave_status read_flags(struct reader *reader, struct change *change,
                                      uint32_t *out)
 {
-    for (; isalpha((unsigned char)*reader->at); reader->at++)
-        switch (*reader->at) {
-        case 'g':
+    static const char letters[] = "imsx";
+    static const uint32_t flags[] = { PCRE2_CASELESS, PCRE2_MULTILINE, PCRE2_DOTALL,
+                                      PCRE2_EXTENDED };
+
+    for (; isalpha((unsigned char)*reader->at); reader->at++) {
+        const char *letter = strchr(letters, *reader->at);
+
+        if (*reader->at == 'g')
             change->flags |= PCRE2_SUBSTITUTE_GLOBAL;
-            break;
-        case 'i':
-            *out |= PCRE2_CASELESS;
-            break;
-        case 'm':
-            *out |= PCRE2_MULTILINE;
-            break;
-        case 's':
-            *out |= PCRE2_DOTALL;
-            break;
-        case 'x':
-            *out |= PCRE2_EXTENDED;
-            break;
-        default:
+        else if (letter != NULL)
+            *out |= flags[letter - letters];
+        else
             return refuse(reader, *reader->at == 'e'
                                       ? "flag e runs Perl code, which cleave cannot"
                                       : "expected flags g, i, m, s or x");
-        }
+    }
     return CLEAVE_OK;
 }
 
