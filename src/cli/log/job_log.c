@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/shell_word.h"
+#include "run/common/piece_part.h"
 
 struct entry {
     const struct cleave_attempt *attempt;
@@ -394,23 +395,18 @@ struct row {
 static enum cleave_status read_range(int fd, uint64_t begin, uint64_t end,
                                      struct cv_text *out, struct cleave_error *err)
 {
-    char *bytes = end > begin ? malloc((size_t)(end - begin)) : NULL;
-    uint64_t at = begin;
+    const struct cv_part part = { .fd = fd, .begin = begin, .end = end };
+    const size_t length = (size_t)(end - begin);
+    char *bytes = length > 0 ? malloc(length) : NULL;
 
-    if (end > begin && bytes == NULL)
+    if (length > 0 && bytes == NULL)
         return cv_fail_memory(err, "an output");
-    while (at < end) {
-        const ssize_t got =
-            pread(fd, bytes + (at - begin), (size_t)(end - at), (off_t)at);
-
-        if (got <= 0) {
-            free(bytes);
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again: %s",
-                           strerror(errno));
-        }
-        at += (uint64_t)got;
+    if (length > 0 && cv_part_read(&part, begin, bytes, length) != (ssize_t)length) {
+        free(bytes);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again: %s",
+                       strerror(errno));
     }
-    *out = (struct cv_text){ bytes, (size_t)(end - begin), (size_t)(end - begin), false };
+    *out = (struct cv_text){ bytes, length, length, false };
     return CLEAVE_OK;
 }
 

@@ -28,7 +28,6 @@ static void join(const char *const *words, size_t count, const char *end,
 
     line[0] = '\0';
     for (size_t i = 0; i < count && used < LINE_ROOM; i++) {
-
         if (end != NULL && strcmp(words[i], end) == 0)
             return;
         used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%s", i > 0 ? " " : "",
@@ -127,13 +126,11 @@ static int check_proc(const char *reduce)
 /* --pin nodes: an optional argument needs a '='. */
 static int check_pin(const struct cv_call *call, const char *pin)
 {
-    static const char *const cores[] = { "core", "cores" };
-    static const char *const nodes[] = { "node", "nodes", "numa" };
     const char *first = call->operands[0];
-    const bool one = cv_is_one_of(first, cores, sizeof cores / sizeof *cores);
+    const bool one = CV_IS_ONE_OF(first, "core", "cores");
 
     if (pin == NULL || pin[0] != '\0' || call->marked ||
-        (!one && !cv_is_one_of(first, nodes, sizeof nodes / sizeof *nodes)))
+        (!one && !CV_IS_ONE_OF(first, "node", "nodes", "numa")))
         return CV_EXIT_DONE;
     return cv_refuse("'%s' would be the command: expected --pin=%s, or '--' before it",
                      first, one ? "cores" : "nodes");
@@ -264,7 +261,6 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
 static bool hint_argument(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    char shown[CV_ECHO_ROOM];
     const char *found = NULL;
 
     for (size_t i = 1; i < call->noperands; i++) {
@@ -275,11 +271,10 @@ static bool hint_argument(const struct cv_call *call)
     }
     if (found == NULL)
         return false;
-    cv_echo(found, shown);
     cv_print_error(CV_EXIT_DONE,
                    "'%s' is an argument of the command, too, which has then read all of "
                    "it for every chunk: chunks come on standard input, so leave it away",
-                   shown);
+                   CV_ECHO(found));
     return true;
 }
 
@@ -310,17 +305,6 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     snprintf(line, LINE_ROOM, "'sort -m %.150s%s{1} {2}'", options,
              options[0] != '\0' ? " " : "");
     return line;
-}
-
-static void hint_value(const struct cv_run_options *values)
-{
-    if (values->split == NULL || strcmp(values->split, "json") != 0 ||
-        values->block > 0 || values->records > 0)
-        return;
-    cv_print_error(
-        CV_EXIT_DONE,
-        "all of it is one JSON value, which one command has read; to share out an array "
-        "inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
 }
 
 static void run_mistakes_headers(const struct cv_call *call,
@@ -356,13 +340,20 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
     char line[LINE_ROOM];
     const char *reduce;
 
-    if (chunks == 1 && bytes > LARGE && !values->quiet)
-        hint_value(values);
-    if (!values->quiet && hint_deaf(call, CV_EXIT_DONE))
+    if (values->quiet)
         return;
-    if (values->quiet || call->noperands == 0 || values->cat || hint_argument(call) ||
-        chunks < 2 || values->reduce != NULL || values->records > 0 ||
-        values->together != NULL || values->unordered || values->json)
+    if (chunks == 1 && bytes > LARGE && values->split != NULL &&
+        strcmp(values->split, "json") == 0 && !(values->block > 0) &&
+        values->records == 0)
+        cv_print_error(
+            CV_EXIT_DONE,
+            "all of it is one JSON value, which one command has read; to share out an "
+            "array inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
+    if (hint_deaf(call, CV_EXIT_DONE))
+        return;
+    if (call->noperands == 0 || values->cat || hint_argument(call) || chunks < 2 ||
+        values->reduce != NULL || values->records > 0 || values->together != NULL ||
+        values->unordered || values->json)
         return;
     reduce = find_reduce(call, line);
     if (reduce != NULL)
@@ -453,7 +444,6 @@ bool cv_run_mistakes_form_early(const struct cv_call *call)
  * expression. */
 static bool is_position(const char *word)
 {
-
     if (word[0] != '{')
         return false;
     word += word[1] == '-' ? 2 : 1;
@@ -640,7 +630,6 @@ static const char *find_decoder(const struct cv_call *call)
 /* An argument that only a shell understands; NULL: none. */
 static const char *find_sign(const struct cv_call *call)
 {
-
     for (size_t i = 1; i < call->noperands; i++)
         if (CV_IS_ONE_OF(call->operands[i], "|", "||", "&&", ">", ">>", "<"))
             return call->operands[i];
@@ -668,7 +657,6 @@ static void hint_all_failed(const struct cv_call *call, bool several)
 
 static void hint_empty(const struct cv_call *call)
 {
-    static const char *const inputs[] = { "-i", "--input" };
     const struct cv_run_options *values = call->values;
     char shown[CV_ECHO_ROOM];
     size_t at = 1, files = 0;
@@ -684,8 +672,7 @@ static void hint_empty(const struct cv_call *call)
         files++;
     if (files > 0)
         cv_echo(call->operands[at], shown);
-    if (files > 0 &&
-        cv_is_one_of(call->operands[at - 1], inputs, sizeof inputs / sizeof *inputs))
+    if (files > 0 && CV_IS_ONE_OF(call->operands[at - 1], "-i", "--input"))
         cv_print_error(CV_EXIT_DONE,
                        "standard input was empty, and '%s %s' is behind the command, "
                        "which got it: options of cleave stand before the command",

@@ -13,7 +13,6 @@
 #include "report/terminal/terminal_progress.h"
 #include "run/hosts/copies.h"
 #include "run/items/item_commands.h"
-#include "run/items/result_name_set.h"
 
 /* --- options (run_options.c) -------------------------------------------------------------- */
 
@@ -120,10 +119,11 @@ struct cv_reach {
     struct cv_strings via;        /* the arguments of --via */
     const char *const *lead;      /* words for runs of leaders; NULL: no host can lead */
     double connect_timeout_s;
+    struct cv_arena *arena; /* of all that is made of it */
 };
 
 /* Find the copies to push, if any. */
-int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
+int cv_reach_open(struct cv_reach *reach);
 /* Set the words for runs of hosts that lead others. */
 int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call);
 /* Whether --hosts names a platform file: it has a slash, ends as such files do, or exists. */
@@ -131,12 +131,12 @@ bool cv_hosts_are_file(const char *text);
 /* The file that names the hosts, if it can be read again; NULL: none. */
 const char *cv_hosts_file(const struct cv_run_options *values);
 /* The workers and hosts of a platform file. */
-int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
+int cv_crew_load(const char *path, const struct cv_reach *reach,
                  struct cv_worker_list *out);
 /* The workers of the hosts that the options ask for, files read now. */
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
-                                const struct cv_reach *reach, struct cv_arena *arena,
-                                struct cv_worker_list *out, struct cleave_error *err);
+                                const struct cv_reach *reach, struct cv_worker_list *out,
+                                struct cleave_error *err);
 
 /* --- Slurm (run_slurm.c) ------------------------------------------------------------------ */
 
@@ -147,7 +147,7 @@ enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long */
 int cv_run_slurm_check(const struct cv_run_options *values);
 /* The nodes of this job as hosts, each with its tasks as slots, or its processors if no tasks
  * were asked for; `again`: the nodes it has now. */
-int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
+int cv_run_slurm_crew(const struct cv_reach *reach, bool again,
                       struct cv_worker_list *out);
 /* The number of this process among those that srun has started together. */
 unsigned long cv_run_slurm_task(void);
@@ -178,6 +178,22 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status);
 
 /* --- items (run_items.c, run_results.c) --------------------------------------------------- */
+
+/* A hash table of items by hashes of names or files. */
+struct cv_hashed_items {
+    struct cv_hashed_item {
+        uint64_t hash; /* 0: the slot is free */
+        uint64_t item;
+    } * slots; /* owned */
+    size_t count, room;
+};
+
+/* Result files of items: each belongs to one item and is not an item itself. */
+struct cv_result_names {
+    struct cv_hashed_items names; /* names of results */
+    struct cv_hashed_items files; /* that items name, by device and inode */
+    bool files_complete;          /* all of them */
+};
 
 /* Items of a run, and what becomes of their outputs. */
 struct cv_run_items {
@@ -262,7 +278,6 @@ struct cv_run_report {
     bool by_one;              /* a command ended with status 1 */
     double predicted_s;       /* by the plan; NAN: none */
     /* borrowed: */
-    const struct cv_call *call;
     const struct cv_run_options *options;
     const struct cv_worker_list *workers; /* as they were asked for */
     const struct cv_reach *reach;

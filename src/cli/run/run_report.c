@@ -247,12 +247,10 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     cleave_platform_free(report->again.platform);
     report->again.platform = NULL;
     if (report->options->slurm) {
-        if (cv_run_slurm_crew(report->reach, true, report->call->arena, &report->again) !=
-            CV_EXIT_DONE)
+        if (cv_run_slurm_crew(report->reach, true, &report->again) != CV_EXIT_DONE)
             return cv_fail(err, CLEAVE_EENGINE, "the nodes of the job stay as they are");
     } else {
-        CV_TRY(cv_crew_find(report->options, report->reach, report->call->arena,
-                            &report->again, err));
+        CV_TRY(cv_crew_find(report->options, report->reach, &report->again, err));
         compare_leaders(report);
     }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
@@ -330,17 +328,22 @@ static const struct cleave_worker *declared_of(const struct cleave_platform *pla
     return NULL;
 }
 
-/* How much longer commands and links took than declared, relative to it; 0: no links. */
+/* How much longer commands and links took than declared, relative to it; 0: no links, or
+ * links that take so little time that they explain nothing. */
 static void compare_costs(const struct cleave_execution_result *result,
                           const struct cleave_platform *platform, double *out_commands,
                           double *out_links)
 {
     double busy_s = 0, said_busy_s = 0, sent_s = 0, said_sent_s = 0;
+    double all_busy_s = 0, all_sent_s = 0;
 
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
         const struct cleave_worker *said = declared_of(platform, worker->name);
 
+        all_busy_s += worker->busy_s;
+        if (worker->bandwidth_ups > 0)
+            all_sent_s += worker->units / worker->bandwidth_ups;
         if (said == NULL || worker->chunks == 0)
             continue;
         busy_s += worker->busy_s;
@@ -354,32 +357,23 @@ static void compare_costs(const struct cleave_execution_result *result,
                        worker->units / said->bandwidth_ups;
     }
     *out_commands = said_busy_s > 0 ? busy_s / said_busy_s - 1 : 0;
-    *out_links = said_sent_s > 0 ? sent_s / said_sent_s - 1 : 0;
+    *out_links =
+        said_sent_s > 0 && all_sent_s > NEAR * all_busy_s ? sent_s / said_sent_s - 1 : 0;
 }
 
-/* Links that take little time explain nothing. */
-static bool links_matter(const struct cleave_execution_result *result)
+static void put_over(double over, const char *than)
 {
-    double busy_s = 0, sent_s = 0;
-
-    for (uint32_t w = 0; w < result->nworkers; w++) {
-        const struct cleave_worker_result *worker = &result->workers[w];
-
-        busy_s += worker->busy_s;
-        if (worker->bandwidth_ups > 0)
-            sent_s += worker->units / worker->bandwidth_ups;
-    }
-    return sent_s > NEAR * busy_s;
+    if (over > 1)
+        fprintf(stderr, "%.3g times as long as %s", over + 1, than);
+    else
+        fprintf(stderr, "%.0f%% %s than %s", 100 * fabs(over),
+                over > 0 ? "longer" : "less", than);
 }
 
 static void put_cost(const char *name, double over)
 {
-    if (over > 1)
-        fprintf(stderr, "%s took %.3g times as long as the platform file says", name,
-                over + 1);
-    else
-        fprintf(stderr, "%s took %.0f%% %s than the platform file says", name,
-                100 * fabs(over), over > 0 ? "longer" : "less");
+    fprintf(stderr, "%s took ", name);
+    put_over(over, "the platform file says");
 }
 
 static bool explains(double cost, double over)
@@ -399,12 +393,10 @@ static void run_predicted_text(const struct cleave_execution_result *result,
         return;
     compare_costs(result, report->workers->platform, &commands, &links);
     commands = explains(commands, over) ? commands : 0;
-    links = explains(links, over) && links_matter(result) ? links : 0;
-    if (over > 1)
-        fprintf(stderr, "cleave: %.3g times as long as predicted: ", over + 1);
-    else
-        fprintf(stderr, "cleave: %.0f%% %s than predicted: ", 100 * fabs(over),
-                over > 0 ? "longer" : "less");
+    links = explains(links, over) ? links : 0;
+    fprintf(stderr, "cleave: ");
+    put_over(over, "predicted");
+    fprintf(stderr, ": ");
     if (commands != 0)
         put_cost("commands", commands);
     if (commands != 0 && links != 0)

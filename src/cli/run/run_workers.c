@@ -54,13 +54,10 @@ static bool is_count(const char *name)
 
 static int check_name(const char *name)
 {
-    static const char *const words[] = { "auto", "max", "all", "cores", "cpus", "nproc" };
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(name, words[i]) == 0)
-            return cv_refuse("--workers: '%s' is no number of workers and cannot be a "
-                             "name: 100%% is one for each core, 0 as many as possible",
-                             name);
+    if (CV_IS_ONE_OF(name, "auto", "max", "all", "cores", "cpus", "nproc"))
+        return cv_refuse("--workers: '%s' is no number of workers and cannot be a name: "
+                         "100%% is one for each core, 0 as many as possible",
+                         name);
     if (is_count(name))
         return cv_refuse("--workers: '%s' in a list is no name. A comma in the words of "
                          "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",

@@ -131,7 +131,8 @@ static int open_reach(struct whole_run *run)
     const struct cv_run_options *values = run->values;
 
     CV_DO(cv_pin_read(values->pin, &run->request.workers.pin));
-    run->reach = (struct cv_reach){ .ssh = values->ssh,
+    run->reach = (struct cv_reach){ .arena = run->call->arena,
+                                    .ssh = values->ssh,
                                     .pin = pin_words[run->request.workers.pin],
                                     .program = values->program,
                                     .push = values->push != 0,
@@ -139,7 +140,7 @@ static int open_reach(struct whole_run *run)
                                     .connect_timeout_s = values->connect_timeout_s > 0
                                                              ? values->connect_timeout_s
                                                              : CLEAVE_HOST_TIMEOUT_S };
-    CV_DO(cv_reach_open(&run->reach, run->call->arena));
+    CV_DO(cv_reach_open(&run->reach));
     return cv_reach_lead(&run->reach, run->call);
 }
 
@@ -152,10 +153,10 @@ static int find_workers(struct whole_run *run)
     if (run->mpi != NULL)
         return cv_run_mpi_crew(run->mpi, values->leaders, arena, &run->workers);
     if (values->slurm)
-        return cv_run_slurm_crew(&run->reach, false, arena, &run->workers);
+        return cv_run_slurm_crew(&run->reach, false, &run->workers);
     if (!cv_hosts_asked(values))
         return cv_crew_read(values->workers, arena, &run->workers);
-    CV_CALL(cv_crew_find(values, &run->reach, arena, &run->workers, &err));
+    CV_CALL(cv_crew_find(values, &run->reach, &run->workers, &err));
     return CV_EXIT_DONE;
 }
 
@@ -167,7 +168,6 @@ static int open_report(struct whole_run *run)
     if (run->has_items)
         CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
     run->report = (struct cv_run_report){
-        .call = run->call,
         .options = values,
         .workers = &run->workers,
         .reach = &run->reach,
@@ -634,18 +634,6 @@ static void give_hints(const struct whole_run *run)
         cv_run_mistakes_failed(run->call, items, true);
 }
 
-/* Rows of results name failed items themselves. */
-static int close_output(struct whole_run *run, int status)
-{
-    /* A run that continues from a journal makes a new file. */
-    run->sink.kept =
-        run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
-    return sink_close(&run->sink,
-                      run->done == CLEAVE_OK &&
-                          (run->result->failed == 0 || run->report.rows != NULL),
-                      status);
-}
-
 static bool has_begun(const struct whole_run *run)
 {
     return run->result != NULL && run->result->platform != NULL;
@@ -751,7 +739,14 @@ static int execute(struct whole_run *run)
     if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
         cv_run_stopped(run->result, &run->report);
     give_hints(run);
-    status = close_output(run, status);
+    /* A run that continues from a journal makes a new file. Rows of results name failed
+     * items themselves. */
+    run->sink.kept =
+        run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
+    status = sink_close(&run->sink,
+                        run->done == CLEAVE_OK &&
+                            (run->result->failed == 0 || run->report.rows != NULL),
+                        status);
     status = cv_job_log_close(&run->report.log, status);
     if (run->request.listener.trace != NULL && has_begun(run)) {
         const int saved = write_trace(run);
