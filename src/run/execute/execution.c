@@ -269,8 +269,8 @@ enum cleave_status cv_execution_open_base(struct cv_execution *execution,
                : CLEAVE_OK;
 }
 
-enum cleave_status cv_execution_open_input(struct cv_execution *execution,
-                                           struct cleave_error *err)
+static enum cleave_status open_input(struct cv_execution *execution,
+                                     struct cleave_error *err)
 {
     const struct cleave_execution *request = execution->request;
     struct cv_exec_run *run = &execution->run;
@@ -297,8 +297,8 @@ enum cleave_status cv_execution_open_input(struct cv_execution *execution,
     return cv_ordered_output_attach(run->outputs, run->poller, err);
 }
 
-enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
-                                            struct cleave_error *err)
+static enum cleave_status open_outlet(struct cv_execution *execution,
+                                      struct cleave_error *err)
 {
     const struct cleave_execution *request = execution->request;
     struct cv_exec_run *run = &execution->run;
@@ -317,6 +317,21 @@ enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
     return request->journal.path != NULL
                ? resume_open(&run->queue, request, execution->splitter, err)
                : CLEAVE_OK;
+}
+
+enum cleave_status cv_execution_open(struct cv_execution *execution, bool first,
+                                     struct cleave_error *err)
+{
+    struct cv_exec_run *run = &execution->run;
+
+    CV_TRY(open_input(execution, err));
+    if (first)
+        CV_TRY(cv_worker_setup_connect(&execution->setup, &run->pool, execution->request,
+                                       cv_splitter_frames(execution->splitter),
+                                       &run->stopped_by, err));
+    else
+        CV_TRY(cv_worker_setup_refresh(&execution->setup, &run->pool, err));
+    return open_outlet(execution, err);
 }
 
 /* --- closing ------------------------------------------------------------------------------ */

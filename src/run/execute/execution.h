@@ -24,15 +24,14 @@ struct cv_execution {
 /* Fill in the defaults of `filled`, a copy of the request. */
 void cv_execution_prepare(struct cv_execution *execution,
                           struct cleave_execution *filled);
-/* Open what does not depend on the input; then the input and the output; then the
- * result sink and the journal. Workers are set up before the last one. */
+/* Open what does not depend on the input. */
 enum cleave_status cv_execution_open_base(struct cv_execution *execution,
                                           struct cleave_error *err);
-enum cleave_status cv_execution_open_input(struct cv_execution *execution,
-                                           struct cleave_error *err);
-enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
-                                            struct cleave_error *err);
-/* After the workers are set up with `status`: take over a signal that stopped it, or that came
+/* Open the input and the output, set up the workers, and open the result sink and the journal.
+ * If an input was opened before, the workers stay: not `first`. */
+enum cleave_status cv_execution_open(struct cv_execution *execution, bool first,
+                                     struct cleave_error *err);
+/* After cv_execution_open with `status`: take over a signal that stopped it, or that came
  * while nothing was polled. */
 enum cleave_status cv_execution_opened(struct cv_exec_run *run, enum cleave_status status,
                                        struct cleave_error *err);
