@@ -562,7 +562,6 @@ static void check_torn(const char *how, const char *text, bool stream,
     enum cv_take taken;
     char path[128];
     const char *name = path;
-    bool torn = false;
     int pipes[2];
 
     if (stream) {
@@ -580,9 +579,9 @@ static void check_torn(const char *how, const char *text, bool stream,
         if (taken == CV_TAKE_PIECE)
             assert_ok(cv_source_finish(source, &piece, &err));
     } while (taken != CV_TAKE_END);
-    assert_ok(cv_source_ends_in_record(source, &torn, &note, &err));
-    assert_int_equal(torn, expected != NULL);
-    if (torn) {
+    assert_int_equal(cv_source_check_end(source, &note),
+                     expected != NULL ? CLEAVE_EINPUT : CLEAVE_OK);
+    if (expected != NULL) {
         assert_string_equal(note.text, expected);
         assert_string_equal(note.file, path);
     }

@@ -63,7 +63,6 @@ static const struct {
     { "items.null", "--null" },
     { "items.plus", "--plus" },
     { "items.replacements", "--rpl" },
-    { "items.results", "--results" },
     { "items.returns", "--return" },
     { "items.sends", "--transferfile" },
     { "items.shuffle", "--shuf" },

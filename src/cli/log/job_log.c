@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/shell_word.h"
+#include "run/common/piece_part.h"
 
 struct entry {
     const struct cleave_attempt *attempt;
@@ -342,20 +343,17 @@ static int take_errors(struct cv_run_rows *rows, uint64_t item)
     return -1;
 }
 
-/* In quotes if it has a quote, a separator or white space. */
+/* In quotes if it has a quote, a separator or white space. `end` comes behind it. */
 static void add_column(struct cv_text *out, const char *bytes, size_t length,
-                       char between)
+                       char between, char end)
 {
     bool quoted = false;
 
     for (size_t i = 0; i < length && !quoted; i++)
         quoted = bytes[i] == '"' || bytes[i] == between || bytes[i] == ' ' ||
                  bytes[i] == '\0' || (bytes[i] >= '\t' && bytes[i] <= '\r');
-    if (!quoted) {
-        add_bytes(out, bytes, length);
-        return;
-    }
-    cv_text_add(out, "\"");
+    if (quoted)
+        add_bytes(out, "\"", 1);
     while (length > 0) {
         const char *quote = memchr(bytes, '"', length);
         const size_t some = quote != NULL ? (size_t)(quote + 1 - bytes) : length;
@@ -366,7 +364,7 @@ static void add_column(struct cv_text *out, const char *bytes, size_t length,
         bytes += some;
         length -= some;
     }
-    add_bytes(out, "\"", 1);
+    cv_text_add(out, "%s%c", quoted ? "\"" : "", end);
 }
 
 /* Bytes that are not UTF-8 are characters of the same number. */
@@ -397,23 +395,18 @@ struct row {
 static enum cleave_status read_range(int fd, uint64_t begin, uint64_t end,
                                      struct cv_text *out, struct cleave_error *err)
 {
-    char *bytes = end > begin ? malloc((size_t)(end - begin)) : NULL;
-    uint64_t at = begin;
+    const struct cv_part part = { .fd = fd, .begin = begin, .end = end };
+    const size_t length = (size_t)(end - begin);
+    char *bytes = length > 0 ? malloc(length) : NULL;
 
-    if (end > begin && bytes == NULL)
+    if (length > 0 && bytes == NULL)
         return cv_fail_memory(err, "an output");
-    while (at < end) {
-        const ssize_t got =
-            pread(fd, bytes + (at - begin), (size_t)(end - at), (off_t)at);
-
-        if (got <= 0) {
-            free(bytes);
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again: %s",
-                           strerror(errno));
-        }
-        at += (uint64_t)got;
+    if (length > 0 && cv_part_read(&part, begin, bytes, length) != (ssize_t)length) {
+        free(bytes);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again: %s",
+                       strerror(errno));
     }
-    *out = (struct cv_text){ bytes, (size_t)(end - begin), (size_t)(end - begin), false };
+    *out = (struct cv_text){ bytes, length, length, false };
     return CLEAVE_OK;
 }
 
@@ -426,10 +419,10 @@ static void add_titles(const struct cv_run_rows *rows, const struct row *row,
         cv_text_add(out, "%s%c", columns[i].title, between);
     for (size_t i = 0; i < row->arguments.count; i++) {
         if (i < commands->nnames)
-            add_column(out, commands->names[i], strlen(commands->names[i]), between);
+            add_column(out, commands->names[i], strlen(commands->names[i]), between,
+                       between);
         else
-            cv_text_add(out, "V%zu", i + 1);
-        cv_text_add(out, "%c", between);
+            cv_text_add(out, "V%zu%c", i + 1, between);
     }
     cv_text_add(out, "Stdout%cStderr\n", between);
 }
@@ -440,19 +433,14 @@ static void add_row(const struct row *row, char between, struct cv_text *out)
         struct cv_text value = { NULL, 0, 0, false };
 
         add_value(i, &row->entry, &value);
-        add_column(out, value.bytes, value.length, between);
-        cv_text_add(out, "%c", between);
+        add_column(out, value.bytes, value.length, between, between);
         cv_text_end(&value, out);
     }
-    for (size_t i = 0; i < row->arguments.count; i++) {
-        add_column(out, row->arguments.items[i], strlen(row->arguments.items[i]),
+    for (size_t i = 0; i < row->arguments.count; i++)
+        add_column(out, row->arguments.items[i], strlen(row->arguments.items[i]), between,
                    between);
-        cv_text_add(out, "%c", between);
-    }
-    add_column(out, row->output.bytes, row->output.length, between);
-    cv_text_add(out, "%c", between);
-    add_column(out, row->errors.bytes, row->errors.length, between);
-    cv_text_add(out, "\n");
+    add_column(out, row->output.bytes, row->output.length, between, between);
+    add_column(out, row->errors.bytes, row->errors.length, between, '\n');
 }
 
 static void add_object(const struct row *row, struct cv_text *out)

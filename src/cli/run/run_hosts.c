@@ -41,10 +41,9 @@ static void lead_words(const struct cv_host_fields *host, const struct cv_reach 
 }
 
 static void lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
-                      const char *const *led, struct cv_arena *arena,
-                      struct cv_text *line)
+                      const char *const *led, struct cv_text *line)
 {
-    struct cv_words words = { .arena = arena };
+    struct cv_words words = { .arena = reach->arena };
     const char *const *list;
 
     lead_words(host, reach, led, &words);
@@ -55,34 +54,16 @@ static void lead_line(const struct cv_host_fields *host, const struct cv_reach *
     line->failed = line->failed || list == NULL;
 }
 
-static enum cleave_status list_behind(const char *path, const char *text,
-                                      const char *leader, const struct cv_reach *reach,
-                                      struct cv_arena *arena, const char *const **out,
-                                      struct cleave_error *err)
-{
-    struct cv_platform_view how = reach->view;
-    struct cv_words names = { .arena = arena };
-    struct cv_platform_file view;
-
-    how.as = leader;
-    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, arena, &view, err));
-    for (uint32_t g = 0; g < view.platform->ngroups; g++)
-        if (strcmp(view.hosts[g].name, leader) != 0)
-            cv_words_add(&names, view.hosts[g].name);
-    cleave_platform_free(view.platform);
-    *out = cv_words_done(&names);
-    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
-}
-
 /* The words that tell a leader its hosts; *behind: their names. */
 static enum cleave_status leads_of_file(const char *path, const char *text,
                                         const struct cv_host_fields *host,
                                         const struct cv_reach *reach,
-                                        struct cv_arena *arena,
                                         const char *const **behind,
                                         const char *const **led, struct cleave_error *err)
 {
-    struct cv_words words = { .arena = arena };
+    struct cv_words words = { .arena = reach->arena }, names = words;
+    struct cv_platform_view how = reach->view;
+    struct cv_platform_file view;
 
     if (reach->lead == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -99,10 +80,16 @@ static enum cleave_status leads_of_file(const char *path, const char *text,
         cv_words_add(&words, "--via");
         cv_words_add(&words, reach->via.items[i]);
     }
+    how.as = host->name;
+    CV_TRY(
+        cv_platform_parse_as(path, text, strlen(text), &how, reach->arena, &view, err));
+    for (uint32_t g = 0; g < view.platform->ngroups; g++)
+        if (strcmp(view.hosts[g].name, host->name) != 0)
+            cv_words_add(&names, view.hosts[g].name);
+    cleave_platform_free(view.platform);
     *led = cv_words_done(&words);
-    if (*led == NULL)
-        return cv_fail_memory(err, "the hosts");
-    return list_behind(path, text, host->name, reach, arena, behind, err);
+    *behind = cv_words_done(&names);
+    return *led != NULL && *behind != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
 int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
@@ -174,20 +161,20 @@ static void push_by_ssh(const struct cv_host_fields *host, const struct cv_reach
 /* Copies of cleave by processor, with the message for a processor that has none. */
 static enum cleave_status copies_offer(const struct cv_host_fields *host,
                                        const struct cv_reach *reach,
-                                       struct cv_arena *arena, struct cleave_host *out,
-                                       struct cleave_error *err)
+                                       struct cleave_host *out, struct cleave_error *err)
 {
-    struct cleave_copy *copies = cv_array(arena, CV_PROCESSORS + 1, sizeof *copies);
+    struct cleave_copy *copies =
+        cv_array(reach->arena, CV_PROCESSORS + 1, sizeof *copies);
 
     if (copies == NULL)
         return cv_fail_memory(err, "the copies of cleave");
     for (size_t i = 0; i < CV_PROCESSORS; i++) {
         const struct cv_copy *copy = &reach->copies.of[i];
         const char *processor = cv_processor_name(i);
-        struct cv_words push = { .arena = arena };
+        struct cv_words push = { .arena = reach->arena };
 
         copies[i].absent = cv_arena_print(
-            arena,
+            reach->arena,
             "its processor is %s, and --push has no copy for that: put one beside this "
             "program as cleave-%s, or name it with --push-from FILE; 'make release' "
             "makes "
@@ -210,13 +197,13 @@ static enum cleave_status copies_offer(const struct cv_host_fields *host,
     return CLEAVE_OK;
 }
 
-int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
+int cv_reach_open(struct cv_reach *reach)
 {
     struct cleave_error err;
 
     reach->push = reach->push || reach->push_from.count > 0;
     if (!reach->push || cv_copies_find(reach->push_from.items, reach->push_from.count,
-                                       arena, &reach->copies, &err) == CLEAVE_OK)
+                                       reach->arena, &reach->copies, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
     return cv_print_error(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
                           "--push%s: %s", reach->push_from.count > 0 ? "-from" : "",
@@ -234,12 +221,26 @@ static void ssh_words(const struct cv_host_fields *host, const struct cv_reach *
     cv_words_add(words, host->ssh);
 }
 
+/* Whether these words begin with srun, whose output has to be unbuffered: else it passes on
+ * whole lines only, and frames have none. *rest: the words after srun. */
+static bool is_srun(const char *words, const char **rest)
+{
+    const char *begin = words + strspn(words, " \t");
+    const char *end = begin + strcspn(begin, " \t");
+    const char *name = end;
+
+    while (name > begin && name[-1] != '/')
+        name--;
+    *rest = end;
+    return end - name == 4 && strncmp(name, "srun", 4) == 0;
+}
+
 /* The words before `cleave worker`; srun is told not to buffer. */
 static const char *runner_of(const struct cv_host_fields *host, struct cv_arena *arena)
 {
     const char *command = host->command != NULL ? host->command : "", *rest;
 
-    if (!cv_is_srun(command, &rest))
+    if (!is_srun(command, &rest))
         return command;
     return cv_arena_print(arena, "%.*s --unbuffered%s", (int)(rest - command), command,
                           rest);
@@ -266,7 +267,7 @@ static void connect_by_ssh(const struct cv_host_fields *host,
     if (reach->pin != NULL && led == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
     if (led != NULL)
-        lead_line(host, reach, led, words->arena, &line);
+        lead_line(host, reach, led, &line);
     if (reach->push) /* a damaged copy does not know its processor */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     script_add(words, &line);
@@ -279,7 +280,7 @@ static void command_words(const struct cv_host_fields *host, const struct cv_rea
     const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
-    if (known && host->command != NULL && cv_is_srun(host->command, &rest)) {
+    if (known && host->command != NULL && is_srun(host->command, &rest)) {
         cv_words_add(words, self);
         cv_words_split(words, "worker --through");
     }
@@ -303,12 +304,12 @@ static void command_words(const struct cv_host_fields *host, const struct cv_rea
 static enum cleave_status host_describe(const struct cv_host_fields *host,
                                         const struct cv_reach *reach,
                                         const char *const *led, uint32_t first,
-                                        uint32_t slots, struct cv_arena *arena,
-                                        struct cleave_host *out, struct cleave_error *err)
+                                        uint32_t slots, struct cleave_host *out,
+                                        struct cleave_error *err)
 {
-    struct cv_words words = { .arena = arena };
+    struct cv_words words = { .arena = reach->arena };
 
-    *out = (struct cleave_host){ .name = cv_arena_text(arena, host->name),
+    *out = (struct cleave_host){ .name = cv_arena_text(reach->arena, host->name),
                                  .link = -1,
                                  .first = first,
                                  .slots = slots,
@@ -322,7 +323,7 @@ static enum cleave_status host_describe(const struct cv_host_fields *host,
     out->connect = cv_words_done(&words);
     if (out->connect == NULL)
         return cv_fail_memory(err, "the hosts");
-    return host->ssh != NULL && reach->push ? copies_offer(host, reach, arena, out, err)
+    return host->ssh != NULL && reach->push ? copies_offer(host, reach, out, err)
                                             : CLEAVE_OK;
 }
 
@@ -414,46 +415,37 @@ static enum cleave_status words_here(const struct cv_host_fields *host, uint32_t
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
-static enum cleave_status add_host(const char *path, const char *text,
-                                   const struct cv_group *group,
-                                   const struct cv_host_fields *host,
-                                   const struct cv_reach *reach, struct cv_arena *arena,
-                                   struct cv_worker_list *out, struct cleave_error *err)
-{
-    const char *const *led = NULL;
-
-    if (group->led > 0)
-        CV_TRY(leads_of_file(path, text, host, reach, arena, &out->behind[out->nhosts],
-                             &led, err));
-    return host_describe(host, reach, led, group->first, group->count, arena,
-                         &out->hosts[out->nhosts++], err);
-}
-
 static enum cleave_status fill_crew(const char *path, const char *text,
-                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    const struct cv_reach *reach,
                                     struct cv_worker_list *out, struct cleave_error *err)
 {
     const struct cleave_platform *platform = out->platform;
     const char **prefixes =
-        cv_array(arena, cleave_platform_nworkers(platform), sizeof *prefixes);
+        cv_array(reach->arena, cleave_platform_nworkers(platform), sizeof *prefixes);
 
-    out->hosts = cv_array(arena, platform->ngroups, sizeof *out->hosts);
-    out->behind = cv_array(arena, platform->ngroups, sizeof *out->behind);
+    out->hosts = cv_array(reach->arena, platform->ngroups, sizeof *out->hosts);
+    out->behind = cv_array(reach->arena, platform->ngroups, sizeof *out->behind);
     if (prefixes == NULL || out->hosts == NULL || out->behind == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
         const struct cv_host_fields *host = &out->fields[g];
+        const char *const *led = NULL;
 
         if (host->ssh != NULL && host->ssh[0] == '-')
             return cv_fail(err, CLEAVE_EINPUT,
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
                            group->name, host->ssh);
+        if (group->led > 0)
+            CV_TRY(leads_of_file(path, text, host, reach, &out->behind[out->nhosts], &led,
+                                 err));
         if (is_host(host))
-            CV_TRY(add_host(path, text, group, host, reach, arena, out, err));
+            CV_TRY(host_describe(host, reach, led, group->first, group->count,
+                                 &out->hosts[out->nhosts++], err));
         else
             for (uint32_t i = 0; i < group->count; i++)
-                CV_TRY(words_here(host, i, arena, &prefixes[group->first + i], err));
+                CV_TRY(
+                    words_here(host, i, reach->arena, &prefixes[group->first + i], err));
     }
     out->prefixes = prefixes;
     return CLEAVE_OK;
@@ -478,7 +470,6 @@ static enum cleave_status read_platform(const char *path, char **out, size_t *le
 }
 
 static enum cleave_status open_platform(const char *path, const struct cv_reach *reach,
-                                        struct cv_arena *arena,
                                         struct cv_worker_list *out,
                                         struct cleave_error *err)
 {
@@ -490,21 +481,23 @@ static enum cleave_status open_platform(const char *path, const struct cv_reach 
 
     *out = (struct cv_worker_list){ .platform = NULL };
     CV_TRY(read_platform(path, &text, &length, err));
-    status = cv_platform_parse_as(name, text, length, &reach->view, arena, &file, err);
+    status =
+        cv_platform_parse_as(name, text, length, &reach->view, reach->arena, &file, err);
     if (status == CLEAVE_OK)
-        status = expand(name, file.platform, file.hosts, arena, &out->platform, err);
+        status =
+            expand(name, file.platform, file.hosts, reach->arena, &out->platform, err);
     cleave_platform_free(file.platform);
     out->fields = file.hosts;
     if (status == CLEAVE_OK)
-        status = fill_crew(name, text, reach, arena, out, err);
+        status = fill_crew(name, text, reach, out, err);
     free(text);
     return status;
 }
 
-int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
+int cv_crew_load(const char *path, const struct cv_reach *reach,
                  struct cv_worker_list *out)
 {
-    CV_CALL(open_platform(path, reach, arena, out, &err));
+    CV_CALL(open_platform(path, reach, out, &err));
     return CV_EXIT_DONE;
 }
 
@@ -581,7 +574,6 @@ struct roster {
     bool *leads;               /* per host */
     uint32_t usual;            /* slots of a host without a number; 0: its cores */
     const struct cv_reach *reach;
-    struct cv_arena *arena;
 };
 
 static bool is_here(const struct roster *roster, const struct cv_host_spec_item *word)
@@ -624,14 +616,14 @@ static enum cleave_status find_leaders(struct roster *roster, struct cleave_erro
     const char **names;
     uint32_t n;
 
-    CV_TRY(cv_via_read(roster->reach->via.items, roster->reach->via.count, roster->arena,
-                       &via, err));
+    CV_TRY(cv_via_read(roster->reach->via.items, roster->reach->via.count,
+                       roster->reach->arena, &via, err));
     for (size_t i = 0; i < via.nhosts; i++)
         CV_TRY(meet(&roster->words, &via.hosts[i], err));
     n = (uint32_t)roster->words.count;
-    names = cv_array(roster->arena, n, sizeof *names);
-    roster->leader = cv_array(roster->arena, n, sizeof *roster->leader);
-    roster->leads = cv_array(roster->arena, n, sizeof *roster->leads);
+    names = cv_array(roster->reach->arena, n, sizeof *names);
+    roster->leader = cv_array(roster->reach->arena, n, sizeof *roster->leader);
+    roster->leads = cv_array(roster->reach->arena, n, sizeof *roster->leads);
     if (names == NULL || roster->leader == NULL || roster->leads == NULL)
         return cv_fail_memory(err, "the hosts");
     for (uint32_t i = 0; i < n; i++) {
@@ -704,7 +696,7 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
                                    struct cleave_error *err)
 {
     const struct cv_host_spec_item *items = roster->words.items;
-    struct cv_words names = { .arena = roster->arena }, words = names;
+    struct cv_words names = { .arena = roster->reach->arena }, words = names;
     struct cv_text logins = { NULL, 0, 0, false };
 
     add_login(&(struct cv_host_spec_item){ .login = items[leader].name,
@@ -728,7 +720,7 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
     cv_words_take(&words, &logins);
     if (roster->usual > 0) {
         cv_words_add(&words, "--workers");
-        cv_words_add(&words, cv_arena_print(roster->arena, "%u", roster->usual));
+        cv_words_add(&words, cv_arena_print(roster->reach->arena, "%u", roster->usual));
     }
     *behind = cv_words_done(&names);
     *led = cv_words_done(&words);
@@ -752,11 +744,11 @@ static enum cleave_status build(const struct roster *roster, uint32_t **of,
                                 struct cleave_platform **out, struct cleave_error *err)
 {
     const size_t count = roster->words.count;
-    struct cv_group *groups = cv_array(roster->arena, count, sizeof *groups);
-    struct cleave_worker *kinds = cv_array(roster->arena, count, sizeof *kinds);
+    struct cv_group *groups = cv_array(roster->reach->arena, count, sizeof *groups);
+    struct cleave_worker *kinds = cv_array(roster->reach->arena, count, sizeof *kinds);
     uint32_t n = 0;
 
-    *of = cv_array(roster->arena, count, sizeof **of);
+    *of = cv_array(roster->reach->arena, count, sizeof **of);
     if (groups == NULL || kinds == NULL || *of == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t i = 0; i < count; i++) {
@@ -793,7 +785,7 @@ static enum cleave_status words_fill_crew(const struct roster *roster, const uin
         if (roster->leads[of[g]])
             CV_TRY(find_led(roster, of[g], &out->behind[out->nhosts], &led, err));
         CV_TRY(host_describe(&host, &own, led, group->first, slots_of(roster, of[g]),
-                             roster->arena, &out->hosts[out->nhosts++], err));
+                             &out->hosts[out->nhosts++], err));
     }
     return CLEAVE_OK;
 }
@@ -812,8 +804,9 @@ static enum cleave_status make_crew(struct roster *roster, struct cv_worker_list
         return cv_fail(err, CLEAVE_EINPUT, "--as: there is no host '%s' to be", as);
     CV_TRY(find_leaders(roster, err));
     CV_TRY(build(roster, &of, &out->platform, err));
-    out->hosts = cv_array(roster->arena, roster->words.count, sizeof *out->hosts);
-    out->behind = cv_array(roster->arena, roster->words.count, sizeof *out->behind);
+    out->hosts = cv_array(roster->reach->arena, roster->words.count, sizeof *out->hosts);
+    out->behind =
+        cv_array(roster->reach->arena, roster->words.count, sizeof *out->behind);
     if (out->hosts == NULL || out->behind == NULL)
         return cv_fail_memory(err, "the hosts");
     return words_fill_crew(roster, of, out, err);
@@ -841,7 +834,7 @@ static enum cleave_status read_usual(const char *text, uint32_t *out,
 }
 
 static enum cleave_status open_file(const struct cv_run_options *values,
-                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    const struct cv_reach *reach,
                                     struct cv_worker_list *out, struct cleave_error *err)
 {
     struct cv_reach own = *reach;
@@ -853,24 +846,25 @@ static enum cleave_status open_file(const struct cv_run_options *values,
                        "--hosts: %s: No such file or directory: expected a platform "
                        "file, or hosts as in a,b:4,me@c",
                        values->hosts);
-    CV_TRY(cv_via_read_names(values->via.items, values->via.count, arena, &via, err));
+    CV_TRY(
+        cv_via_read_names(values->via.items, values->via.count, reach->arena, &via, err));
     own.view.rules = via.rules;
     own.view.nrules = via.count;
-    return open_platform(values->hosts, &own, arena, out, err);
+    return open_platform(values->hosts, &own, out, err);
 }
 
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
-                                const struct cv_reach *reach, struct cv_arena *arena,
-                                struct cv_worker_list *out, struct cleave_error *err)
+                                const struct cv_reach *reach, struct cv_worker_list *out,
+                                struct cleave_error *err)
 {
-    struct roster roster = { .reach = reach, .arena = arena };
+    struct roster roster = { .reach = reach };
     enum cleave_status status;
 
     *out = (struct cv_worker_list){ .platform = NULL };
     if (values->hosts != NULL && cv_hosts_are_file(values->hosts))
-        return open_file(values, reach, arena, out, err);
+        return open_file(values, reach, out, err);
     CV_TRY(read_usual(values->workers, &roster.usual, err));
-    status = read_words(values, arena, &roster.words, err);
+    status = read_words(values, reach->arena, &roster.words, err);
     if (status == CLEAVE_OK)
         status = make_crew(&roster, out, err);
     free(roster.words.items);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cleave/execute.h>
+#include "base/file_target.h"
 #include "base/quantity.h"
 #include "io/sizes_file.h"
 #include "policy/compound/registry.h"
@@ -39,14 +40,9 @@ static size_t item_lists_words(const struct cv_call *call)
     size_t count = 0;
     bool linked;
 
-    while (count < call->noperands &&
-           mark_of(call->operands[count], &linked) == NO_MARK) {
-        const char *slash = strrchr(call->operands[count], '/');
-
-        if (strcmp(slash != NULL ? slash + 1 : call->operands[count], "parallel") == 0)
+    while (count < call->noperands && mark_of(call->operands[count], &linked) == NO_MARK)
+        if (strcmp(cv_file_name(call->operands[count++]), "parallel") == 0)
             return call->noperands;
-        count++;
-    }
     return count;
 }
 
@@ -163,34 +159,6 @@ static enum cleave_status open_stream(const struct cv_run_options *values,
         splitter, out, err);
 }
 
-/* Read names of columns, which commands need. */
-static enum cleave_status begin_stream(const struct cv_run_options *values,
-                                       struct cv_item_lists *lists,
-                                       struct cv_item_stream **stream,
-                                       struct cleave_error *err)
-{
-    bool ended = false;
-
-    CV_TRY(cv_item_lists_begin(lists, false, err));
-    while (values->header != NULL && !ended && lists->items[0].count == 0)
-        CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
-    if (ended) {
-        cv_item_stream_free(*stream);
-        *stream = NULL;
-    }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status read_each(const struct cv_run_options *values,
-                                    struct cv_item_lists *lists, struct cleave_error *err)
-{
-    struct cv_item_stream *stream;
-
-    CV_TRY(cv_item_lists_begin(lists, false, err));
-    CV_TRY(open_stream(values, values->inputs.items, values->inputs.count, &stream, err));
-    return cv_item_stream_read_all(stream, lists, err);
-}
-
 static enum cleave_status read_file(const struct cv_run_options *values, const char *path,
                                     bool linked, struct cv_item_lists *lists,
                                     struct cleave_error *err)
@@ -246,14 +214,28 @@ static enum cleave_status item_lists_read(const struct cv_call *call,
     const struct cv_run_options *values = call->values;
     const size_t nwords = item_lists_words(call);
     const char *path = find_stream(call, nwords);
+    struct cv_item_stream *each;
+    bool ended = false;
 
     lists->link = values->link != 0;
     if (path != NULL) {
         CV_TRY(open_stream(values, &path, 1, stream, err));
-        return begin_stream(values, lists, stream, err);
+        CV_TRY(cv_item_lists_begin(lists, false, err));
+        /* Commands need the names of columns. */
+        while (values->header != NULL && !ended && lists->items[0].count == 0)
+            CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
+        if (ended) {
+            cv_item_stream_free(*stream);
+            *stream = NULL;
+        }
+        return CLEAVE_OK;
     }
-    if (values->each)
-        CV_TRY(read_each(values, lists, err));
+    if (values->each) {
+        CV_TRY(cv_item_lists_begin(lists, false, err));
+        CV_TRY(
+            open_stream(values, values->inputs.items, values->inputs.count, &each, err));
+        CV_TRY(cv_item_stream_read_all(each, lists, err));
+    }
     for (size_t i = 0; i < values->item_files.count; i++)
         CV_TRY(read_file(values, values->item_files.items[i], false, lists, err));
     return read_operands(call, nwords, lists, err);
@@ -419,84 +401,31 @@ static void item_over(void *context, uint64_t item)
     cv_item_commands_release(&items->commands, item);
 }
 
-int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
-                      struct cleave_execution *out)
-{
-    const struct cv_run_options *values = call->values;
-    const struct cv_item_commands *commands = &items->commands;
-    const char **words = cv_array(call->arena, 2, sizeof *words);
-    char *program = commands->shell == NULL
-                        ? cv_item_template_program(&commands->template)
-                        : strdup(commands->shell);
-
-    if (words != NULL && program != NULL)
-        words[0] = cv_arena_text(call->arena, program);
-    free(program);
-    if (words == NULL || words[0] == NULL)
-        return cv_no_memory("the command");
-    out->command = words;
-    out->items = (struct cleave_items){ .count = commands->count,
-                                        .words = get_words,
-                                        .files = get_files,
-                                        .describe = describe,
-                                        .context = items };
-    if (commands->stream != NULL) {
-        out->items.more = get_more;
-        out->items.comes = get_coming;
-        out->items.over = item_over;
-    }
-    out->input = (struct cleave_input){ .count = 0 };
-    out->policy.block = 1;
-    out->output.direct = values->ungroup != 0;
-    out->output.lines = out->output.lines && !values->ungroup;
-    out->output.early = false;
-    /* As in a shell, a command runs once. */
-    out->failures.strict = true;
-    if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
-        out->failures.halt = CLEAVE_HALT_NEVER;
-    if (values->many) {
-        out->items.max = UINT32_MAX;
-        out->items.fits = count_fitting;
-        out->items.several = get_several;
-        out->items.files = NULL;
-        out->policy.block = 0;
-    }
-    return cv_run_results_fill(call, items, out);
-}
-
-static int show_lines(struct cv_item_commands *commands, uint64_t from)
-{
-    struct cleave_error err;
-
-    for (uint64_t i = from; i < commands->count; i++) {
-        struct cv_text line = { NULL, 0, 0, false };
-
-        if (cv_item_commands_line(commands, i, 1, &line, &err) != CLEAVE_OK) {
-            cv_text_done(&line);
-            return cv_print_status(&err);
-        }
-        fwrite(line.bytes, 1, line.length, stdout);
-        fputc('\n', stdout);
-        cv_text_done(&line);
-        if (commands->stream != NULL)
-            cv_item_commands_release(commands, i);
-    }
-    return CV_EXIT_DONE;
-}
-
 int cv_run_items_show(struct cv_run_items *items)
 {
     struct cv_item_commands *commands = &items->commands;
-    int status = show_lines(commands, 0);
+    bool ended = commands->stream == NULL;
 
-    for (bool ended = commands->stream == NULL; status == CV_EXIT_DONE && !ended;) {
-        const uint64_t from = commands->count;
+    for (uint64_t i = 0;;) {
+        for (; i < commands->count; i++) {
+            struct cv_text line = { NULL, 0, 0, false };
+            struct cleave_error err;
 
-        CV_CALL(cv_item_commands_more(commands, &ended, &err));
-        status = show_lines(commands, from);
+            if (cv_item_commands_line(commands, i, 1, &line, &err) != CLEAVE_OK) {
+                cv_text_done(&line);
+                return cv_print_status(&err);
+            }
+            cv_text_add(&line, "\n");
+            fwrite(line.bytes, 1, line.length, stdout);
+            cv_text_done(&line);
+            if (commands->stream != NULL)
+                cv_item_commands_release(commands, i);
+        }
+        if (ended)
+            return CV_EXIT_DONE;
         fflush(stdout); /* more may come much later */
+        CV_CALL(cv_item_commands_more(commands, &ended, &err));
     }
-    return status;
 }
 
 /* Files of more items are not measured. A stat() takes 1 us; an item out of order
@@ -509,21 +438,16 @@ struct sizes {
     uint64_t count;
 };
 
-static int fail_item(const char *option, uint64_t item, const char *expected,
-                     const char *got)
-{
-    return cv_refuse("%s: item %llu: %s, got '%s'", option, (unsigned long long)item + 1,
-                     expected, CV_ECHO(got));
-}
-
-static int read_size(const char *option, uint64_t item, const char *text, double *out)
+static int read_size(uint64_t item, const char *text, double *out)
 {
     const char *expected = cv_quantity_parse(text, CV_UNITS, out);
 
-    if (expected != NULL)
-        return fail_item(option, item, expected, text);
-    return *out >= 0 ? CV_EXIT_DONE
-                     : fail_item(option, item, "expected a size of 0 or more", text);
+    if (expected == NULL && *out < 0)
+        expected = "expected a size of 0 or more";
+    return expected == NULL
+               ? CV_EXIT_DONE
+               : cv_refuse("--weight: item %llu: %s, got '%s'",
+                           (unsigned long long)item + 1, expected, CV_ECHO(text));
 }
 
 /* The bytes of the regular files among the arguments; below 0: none is one. */
@@ -569,8 +493,7 @@ static int read_column(struct sizes *sizes, uint64_t column)
                 "--weight: item %llu has no column %llu; --colsep says where columns end",
                 (unsigned long long)i + 1, (unsigned long long)column);
         else
-            status =
-                read_size("--weight", i, arguments.items[column - 1], &sizes->items[i]);
+            status = read_size(i, arguments.items[column - 1], &sizes->items[i]);
     }
     cv_item_arguments_done(&arguments);
     return status;
@@ -609,8 +532,7 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
            (length = getline(&line, &room, answers)) > 0) {
         if (line[length - 1] == '\n')
             line[length - 1] = '\0';
-        status =
-            read_size("--weight", count, line + strspn(line, " "), &sizes->items[count]);
+        status = read_size(count, line + strspn(line, " "), &sizes->items[count]);
         count++;
     }
     if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
@@ -747,18 +669,6 @@ static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *ar
     return match(sizes, costs, log.count, path);
 }
 
-static int check_policy(const char *name, bool *out_sizes)
-{
-    const struct cleave_policy *policy = cv_policy_of_items();
-    struct cleave_error err;
-
-    if (name != NULL &&
-        cleave_policy_find(CLEAVE_TASK_ITEMS, name, &policy, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
-    *out_sizes = policy == cv_policy_of_items();
-    return CV_EXIT_DONE;
-}
-
 static bool are_alike(const struct sizes *sizes)
 {
     for (uint64_t i = 1; i < sizes->count; i++)
@@ -767,24 +677,24 @@ static bool are_alike(const struct sizes *sizes)
     return true;
 }
 
-int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
+/* Sizes of items, if known or asked for: then policy items decides who does which, and when. */
+static int find_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
                       uint32_t workers, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
     struct sizes sizes = { .commands = commands, .count = commands->count };
-    bool looks = true, all = true;
-    int status = CV_EXIT_DONE;
+    const struct cleave_policy *policy = cv_policy_of_items();
+    bool all = true;
+    int status;
 
     /* Policies for loads give out several items, and streams of items, in the order of
      * the list. */
     if (out->items.max > 1 || out->items.more != NULL)
         return CV_EXIT_DONE;
-    status = check_policy(values->policy, &looks);
-
-    if (status != CV_EXIT_DONE)
-        return status;
+    if (values->policy != NULL)
+        CV_CALL(cleave_policy_find(CLEAVE_TASK_ITEMS, values->policy, &policy, &err));
     out->policy.name = NULL;
-    if (!looks)
+    if (policy != cv_policy_of_items())
         return CV_EXIT_DONE;
     /* Without an option, files are measured only if their order can matter. */
     if (values->weight == NULL && values->costs == NULL && values->policy == NULL &&
@@ -809,4 +719,50 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     out->policy.name = cv_policy_of_items()->name;
     out->policy.block = 0;
     return CV_EXIT_DONE;
+}
+
+int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
+                      uint32_t workers, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    const struct cv_item_commands *commands = &items->commands;
+    const char **words = cv_array(call->arena, 2, sizeof *words);
+    char *program = commands->shell == NULL
+                        ? cv_item_template_program(&commands->template)
+                        : strdup(commands->shell);
+
+    if (words != NULL && program != NULL)
+        words[0] = cv_arena_text(call->arena, program);
+    free(program);
+    if (words == NULL || words[0] == NULL)
+        return cv_no_memory("the command");
+    out->command = words;
+    out->items = (struct cleave_items){ .count = commands->count,
+                                        .words = get_words,
+                                        .files = get_files,
+                                        .describe = describe,
+                                        .context = items };
+    if (commands->stream != NULL) {
+        out->items.more = get_more;
+        out->items.comes = get_coming;
+        out->items.over = item_over;
+    }
+    out->input = (struct cleave_input){ .count = 0 };
+    out->policy.block = 1;
+    out->output.direct = values->ungroup != 0;
+    out->output.lines = out->output.lines && !values->ungroup;
+    out->output.early = false;
+    /* As in a shell, a command runs once. */
+    out->failures.strict = true;
+    if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
+        out->failures.halt = CLEAVE_HALT_NEVER;
+    if (values->many) {
+        out->items.max = UINT32_MAX;
+        out->items.fits = count_fitting;
+        out->items.several = get_several;
+        out->items.files = NULL;
+        out->policy.block = 0;
+    }
+    CV_DO(cv_run_results_fill(call, items, out));
+    return find_sizes(call, commands, workers, out);
 }

@@ -28,7 +28,6 @@ static void join(const char *const *words, size_t count, const char *end,
 
     line[0] = '\0';
     for (size_t i = 0; i < count && used < LINE_ROOM; i++) {
-
         if (end != NULL && strcmp(words[i], end) == 0)
             return;
         used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%s", i > 0 ? " " : "",
@@ -127,13 +126,11 @@ static int check_proc(const char *reduce)
 /* --pin nodes: an optional argument needs a '='. */
 static int check_pin(const struct cv_call *call, const char *pin)
 {
-    static const char *const cores[] = { "core", "cores" };
-    static const char *const nodes[] = { "node", "nodes", "numa" };
     const char *first = call->operands[0];
-    const bool one = cv_is_one_of(first, cores, sizeof cores / sizeof *cores);
+    const bool one = CV_IS_ONE_OF(first, "core", "cores");
 
     if (pin == NULL || pin[0] != '\0' || call->marked ||
-        (!one && !cv_is_one_of(first, nodes, sizeof nodes / sizeof *nodes)))
+        (!one && !CV_IS_ONE_OF(first, "node", "nodes", "numa")))
         return CV_EXIT_DONE;
     return cv_refuse("'%s' would be the command: expected --pin=%s, or '--' before it",
                      first, one ? "cores" : "nodes");
@@ -264,7 +261,6 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
 static bool hint_argument(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    char shown[CV_ECHO_ROOM];
     const char *found = NULL;
 
     for (size_t i = 1; i < call->noperands; i++) {
@@ -275,11 +271,10 @@ static bool hint_argument(const struct cv_call *call)
     }
     if (found == NULL)
         return false;
-    cv_echo(found, shown);
     cv_print_error(CV_EXIT_DONE,
                    "'%s' is an argument of the command, too, which has then read all of "
                    "it for every chunk: chunks come on standard input, so leave it away",
-                   shown);
+                   CV_ECHO(found));
     return true;
 }
 
@@ -310,17 +305,6 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     snprintf(line, LINE_ROOM, "'sort -m %.150s%s{1} {2}'", options,
              options[0] != '\0' ? " " : "");
     return line;
-}
-
-static void hint_value(const struct cv_run_options *values)
-{
-    if (values->split == NULL || strcmp(values->split, "json") != 0 ||
-        values->block > 0 || values->records > 0)
-        return;
-    cv_print_error(
-        CV_EXIT_DONE,
-        "all of it is one JSON value, which one command has read; to share out an array "
-        "inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
 }
 
 static void run_mistakes_headers(const struct cv_call *call,
@@ -356,13 +340,20 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
     char line[LINE_ROOM];
     const char *reduce;
 
-    if (chunks == 1 && bytes > LARGE && !values->quiet)
-        hint_value(values);
-    if (!values->quiet && hint_deaf(call, CV_EXIT_DONE))
+    if (values->quiet)
         return;
-    if (values->quiet || call->noperands == 0 || values->cat || hint_argument(call) ||
-        chunks < 2 || values->reduce != NULL || values->records > 0 ||
-        values->together != NULL || values->unordered || values->json)
+    if (chunks == 1 && bytes > LARGE && values->split != NULL &&
+        strcmp(values->split, "json") == 0 && !(values->block > 0) &&
+        values->records == 0)
+        cv_print_error(
+            CV_EXIT_DONE,
+            "all of it is one JSON value, which one command has read; to share out an "
+            "array inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
+    if (hint_deaf(call, CV_EXIT_DONE))
+        return;
+    if (call->noperands == 0 || values->cat || hint_argument(call) || chunks < 2 ||
+        values->reduce != NULL || values->records > 0 || values->together != NULL ||
+        values->unordered || values->json)
         return;
     reduce = find_reduce(call, line);
     if (reduce != NULL)
@@ -453,7 +444,6 @@ bool cv_run_mistakes_form_early(const struct cv_call *call)
  * expression. */
 static bool is_position(const char *word)
 {
-
     if (word[0] != '{')
         return false;
     word += word[1] == '-' ? 2 : 1;
@@ -640,7 +630,6 @@ static const char *find_decoder(const struct cv_call *call)
 /* An argument that only a shell understands; NULL: none. */
 static const char *find_sign(const struct cv_call *call)
 {
-
     for (size_t i = 1; i < call->noperands; i++)
         if (CV_IS_ONE_OF(call->operands[i], "|", "||", "&&", ">", ">>", "<"))
             return call->operands[i];
@@ -668,7 +657,6 @@ static void hint_all_failed(const struct cv_call *call, bool several)
 
 static void hint_empty(const struct cv_call *call)
 {
-    static const char *const inputs[] = { "-i", "--input" };
     const struct cv_run_options *values = call->values;
     char shown[CV_ECHO_ROOM];
     size_t at = 1, files = 0;
@@ -684,8 +672,7 @@ static void hint_empty(const struct cv_call *call)
         files++;
     if (files > 0)
         cv_echo(call->operands[at], shown);
-    if (files > 0 &&
-        cv_is_one_of(call->operands[at - 1], inputs, sizeof inputs / sizeof *inputs))
+    if (files > 0 && CV_IS_ONE_OF(call->operands[at - 1], "-i", "--input"))
         cv_print_error(CV_EXIT_DONE,
                        "standard input was empty, and '%s %s' is behind the command, "
                        "which got it: options of cleave stand before the command",
@@ -716,13 +703,25 @@ static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
     return cv_file_name(word);
 }
 
-void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
+/* All chunks but the first failed, of one input. */
+static bool only_first_succeeded(const struct cleave_execution_result *result)
+{
+    return result->failed > 1 && result->failed + 1 == result->chunks &&
+           result->resumed == 0 && result->nfailed_ranges == 1 &&
+           result->failed_ranges[0].begin > 0 &&
+           (double)result->failed_ranges[0].end >= result->input_bytes;
+}
+
+void cv_run_command_hint(const struct cv_call *call,
+                         const struct cleave_execution_result *result,
+                         const struct cv_run_outcome *how)
 {
     const struct cv_run_options *values = call->values;
+    const uint64_t chunks = result->chunks + result->resumed, failed = result->failed;
     char word[CV_ECHO_ROOM];
     const char *program =
         call->noperands > 0 ? last_program(call->operands[0], word) : "";
-    const bool searched = how->failed > 0 && how->by_one &&
+    const bool searched = failed > 0 && how->by_one &&
                           CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg");
 
     if (searched)
@@ -730,83 +729,26 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
                        "%s exits with status 1 where it finds nothing, and that counts "
                        "as failed: %s'%s ... || [ $? = 1 ]' is content with it",
                        program, how->items ? "" : "sh -c ", program);
-    if (how->failed > 0 && how->all && !searched &&
+    if (failed > 0 && how->all && !searched &&
         cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
-    if (how->items && how->empty && !values->quiet)
+    if (how->items && chunks == 0 && !values->quiet)
         cv_print_error(CV_EXIT_DONE, "there are no items, so no command was started");
     if (how->items)
         return; /* each failure was printed */
-    if (how->rest && how->failed > 1 && values->header == NULL && !searched)
+    if (only_first_succeeded(result) && values->header == NULL && !searched)
         cv_print_error(CV_EXIT_FAILED, "all chunks but the first failed: has the input a "
                                        "header? --header gives it to every command");
-    if (how->failed > 0 && how->all && !searched)
-        hint_all_failed(call, how->failed > 1 && !how->halted);
-    if (how->chunks > 1 && !how->form_told)
+    if (failed > 0 && how->all && !searched)
+        hint_all_failed(call, failed > 1 && !how->halted);
+    if (chunks > 1 && !how->form_told)
         cv_run_mistakes_form(call);
-    if (how->chunks > 1 || (how->result != NULL && how->result->seems_endless))
-        run_mistakes_seeming(call, how->result);
-    if (how->chunks > 1)
-        run_mistakes_headers(call, how->result);
-    if (how->empty)
+    if (chunks > 1 || result->seems_endless)
+        run_mistakes_seeming(call, result);
+    if (chunks > 1)
+        run_mistakes_headers(call, result);
+    if (chunks == 0)
         hint_empty(call);
-    else if (how->failed == 0)
-        run_mistakes_hint(call, how->chunks, how->bytes);
-}
-
-bool cv_run_command_asks(const char *const *words)
-{
-    const char *program = words[0] != NULL ? cv_file_name(words[0]) : NULL;
-
-    if (program != NULL &&
-        (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))
-        return true;
-    /* Variables of the worker do not depend on the chunk. */
-    for (; *words != NULL; words++)
-        for (const char *at = *words; (at = strstr(at, "CLEAVE")) != NULL; at++)
-            if (strncmp(at, "CLEAVE_WORKER", 13) != 0 &&
-                strncmp(at, "CLEAVE_SLOT", 11) != 0)
-                return true;
-    return false;
-}
-
-/* The shell runs where the command runs. $1 is the line; {} in it becomes the file.
- * TMPDIR must not have characters that are special to a shell. */
-
-static const char script[] =
-    "f=$(mktemp \"${TMPDIR:-/tmp}/cleave-cat.XXXXXXXXXX\") || exit 125\n"
-    "trap 'rm -f \"$f\"' EXIT\n"
-    "trap 'exit 143' TERM\n"
-    "trap 'exit 130' INT\n"
-    "trap 'exit 129' HUP\n"
-    "case $f in *[!A-Za-z0-9/._-]*)\n"
-    "    echo \"cleave: --cat: expected a TMPDIR of letters, digits, '/', '.', '_' and "
-    "'-', got '$TMPDIR'\" >&2; exit 125 ;;\n"
-    "esac\n"
-    "cat >\"$f\" || exit 125\n"
-    "left=$1 line=\n"
-    "while case $left in *'{}'*) true ;; *) false ;; esac; do\n"
-    "    line=$line${left%%'{}'*}$f left=${left#*'{}'}\n"
-    "done\n"
-    "eval \"$line$left\" </dev/null\n";
-
-int cv_run_cat(const struct cv_call *call, const char *const **words)
-{
-    const char **made = cv_array(call->arena, 6, sizeof *made);
-    struct cv_text line = { NULL, 0, 0, false };
-
-    for (size_t i = 0; i < call->noperands; i++)
-        cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
-    if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
-        cv_text_add(&line, " {}");
-    if (made != NULL && !line.failed && line.bytes != NULL) {
-        made[0] = "/bin/sh";
-        made[1] = "-c";
-        made[2] = script;
-        made[3] = "cleave-cat";
-        made[4] = cv_arena_text(call->arena, line.bytes);
-        *words = made;
-    }
-    cv_text_done(&line);
-    return made != NULL && made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
+    else if (failed == 0)
+        run_mistakes_hint(call, chunks, result->input_bytes);
 }

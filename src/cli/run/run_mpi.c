@@ -18,16 +18,7 @@
 #include "run/hosts/leader_spec.h"
 #include "run/worker/worker_fold.h"
 
-static int end(struct cv_run_mpi *mpi, int status);
-
-/* FNV-1a, 64 bits. */
-static uint64_t hash_on(uint64_t hash, const char *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001B3);
-    return hash;
-}
-
+/* The hash is FNV-1a with 64 bits. */
 static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t count)
 {
     memset(out, 0, sizeof *out); /* it is sent as bytes */
@@ -38,7 +29,9 @@ static void mpi_words_make(struct cv_mpi_words *out, char *const *words, size_t 
         const size_t left = sizeof out->text - (size_t)out->length;
         const size_t some = length < left ? length : left;
 
-        out->hash = hash_on(out->hash, words[i], length);
+        for (size_t k = 0; k < length; k++)
+            out->hash =
+                (out->hash ^ (unsigned char)words[i][k]) * UINT64_C(0x100000001B3);
         memcpy(out->text + out->length, words[i], some);
         out->length += some;
     }
@@ -265,13 +258,6 @@ static struct cv_guard *make_guard(int rank)
     return NULL;
 }
 
-static int end(struct cv_run_mpi *mpi, int status)
-{
-    cv_guard_free(mpi->guard);
-    mpi->guard = NULL;
-    return status;
-}
-
 int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     struct cv_run_mpi *out)
 {
@@ -279,7 +265,6 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
     const struct flavour *flavour = find_flavour(library);
     struct cv_mpi_words own;
     struct cleave_error err;
-    int status;
 
     *out = (struct cv_run_mpi){ .module = NULL };
     if (library != NULL && flavour == NULL)
@@ -292,20 +277,17 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     "MPI) or srun --mpi=pmi2 (MPICH), or without MPI cleave run --slurm");
     out->guard = rank > 0 ? make_guard(rank) : NULL;
     if (load(flavour, out, &err) != CLEAVE_OK)
-        return end(out, tell_why(flavour, rank, &err));
+        return tell_why(flavour, rank, &err);
     mpi_words_make(&own, call->words, (size_t)call->nwords);
     if (out->calls->open(&own, &out->bridge, &err) != CLEAVE_OK)
-        return end(out, tell_why(flavour, rank, &err));
-    if (out->bridge->size > 1) {
-        status = check_words(out->bridge);
-        return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);
-    }
+        return tell_why(flavour, rank, &err);
+    if (out->bridge->size > 1)
+        return check_words(out->bridge);
     /* Two MPIs that do not know each other start jobs of one rank. */
-    return cv_run_mpi_close(
-        out, cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
-                       rank == 0 ? ""
-                                 : ": was it started by the mpirun of another MPI? "
-                                   "--mpi-library openmpi or mpich says which"));
+    return cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
+                     rank == 0 ? ""
+                               : ": was it started by the mpirun of another MPI? "
+                                 "--mpi-library openmpi or mpich says which");
 }
 
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
@@ -313,14 +295,11 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
     struct cleave_error err;
     struct cv_mpi_bridge *bridge = mpi->bridge;
     uint32_t rank;
-    bool master;
 
-    end(mpi, status); /* no command runs now */
+    cv_guard_free(mpi->guard); /* no command runs now */
     if (bridge == NULL)
         return status;
-    mpi->bridge = NULL;
     rank = bridge->rank;
-    master = rank == 0;
     for (uint32_t r = 0; r < bridge->size; r++)
         if (bridge->links[r] != NULL)
             bridge->links[r]->calls->end(bridge->links[r]);
@@ -328,9 +307,9 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
         close(bridge->peers);
     fflush(stdout);
     if (mpi->calls->close(bridge, status, &err) == CLEAVE_OK)
-        return master ? status : CV_EXIT_DONE;
+        return rank == 0 ? status : CV_EXIT_DONE;
     /* mpirun may end rank 0 before it can print why. */
-    if (!master)
+    if (rank > 0)
         return cv_print_error(CV_EXIT_FAILED, "--mpi: rank %u: %s", rank, err.text);
     return status == CV_EXIT_DONE ? cv_print_error(CV_EXIT_FAILED, "--mpi: %s", err.text)
                                   : status;

@@ -13,7 +13,6 @@
 #include "report/terminal/terminal_progress.h"
 #include "run/hosts/copies.h"
 #include "run/items/item_commands.h"
-#include "run/items/result_name_set.h"
 
 /* --- options (run_options.c) -------------------------------------------------------------- */
 
@@ -73,15 +72,9 @@ bool cv_hosts_asked(const struct cv_run_options *values);
 bool cv_run_output_is_file(const struct cv_run_options *values);
 /* The argument of --header; ':' is one record, as for GNU parallel. */
 const char *cv_header_how(const char *text);
-/* That of --header-out, by default the one of --header; NULL: it was not given. */
-const char *cv_header_out_how(const struct cv_run_options *values);
 /* The bytes of --max-record; 0: it was not given. */
 uint64_t cv_record_limit(double bytes);
-/* Arguments of options; `text` NULL: not given. A share of --timeout needs local items. */
-int cv_timeout_read(const char *text, bool items_here,
-                    struct cleave_failure_options *out);
-int cv_halt_read(const char *text, struct cleave_execution *out);
-int cv_load_read(const char *text, double *out);
+/* `text` NULL: not given. */
 int cv_pin_read(const char *text, enum cleave_pin *out);
 
 /* --- workers (run_workers.c) -------------------------------------------------------------- */
@@ -126,10 +119,11 @@ struct cv_reach {
     struct cv_strings via;        /* the arguments of --via */
     const char *const *lead;      /* words for runs of leaders; NULL: no host can lead */
     double connect_timeout_s;
+    struct cv_arena *arena; /* of all that is made of it */
 };
 
 /* Find the copies to push, if any. */
-int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
+int cv_reach_open(struct cv_reach *reach);
 /* Set the words for runs of hosts that lead others. */
 int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call);
 /* Whether --hosts names a platform file: it has a slash, ends as such files do, or exists. */
@@ -137,12 +131,12 @@ bool cv_hosts_are_file(const char *text);
 /* The file that names the hosts, if it can be read again; NULL: none. */
 const char *cv_hosts_file(const struct cv_run_options *values);
 /* The workers and hosts of a platform file. */
-int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
+int cv_crew_load(const char *path, const struct cv_reach *reach,
                  struct cv_worker_list *out);
 /* The workers of the hosts that the options ask for, files read now. */
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
-                                const struct cv_reach *reach, struct cv_arena *arena,
-                                struct cv_worker_list *out, struct cleave_error *err);
+                                const struct cv_reach *reach, struct cv_worker_list *out,
+                                struct cleave_error *err);
 
 /* --- Slurm (run_slurm.c) ------------------------------------------------------------------ */
 
@@ -153,13 +147,10 @@ enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long */
 int cv_run_slurm_check(const struct cv_run_options *values);
 /* The nodes of this job as hosts, each with its tasks as slots, or its processors if no tasks
  * were asked for; `again`: the nodes it has now. */
-int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
+int cv_run_slurm_crew(const struct cv_reach *reach, bool again,
                       struct cv_worker_list *out);
 /* The number of this process among those that srun has started together. */
 unsigned long cv_run_slurm_task(void);
-/* Whether these words begin with srun, whose output has to be unbuffered: else it passes on
- * whole lines only, and frames have none. *rest: the words after srun. */
-bool cv_is_srun(const char *words, const char **rest);
 
 /* --- MPI (run_mpi.c) ---------------------------------------------------------------------- */
 
@@ -172,7 +163,7 @@ struct cv_run_mpi {
 };
 
 /* Load the library for the MPI that has started this process, or for `library` ("openmpi",
- * "mpich"), and join the other ranks. Without a bridge rank 0 has ended the job. */
+ * "mpich"), and join the other ranks. To be closed even if it fails. */
 int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     struct cv_run_mpi *out);
 /* The words of this process were refused: if it is a rank, end the others. */
@@ -187,6 +178,22 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status);
 
 /* --- items (run_items.c, run_results.c) --------------------------------------------------- */
+
+/* A hash table of items by hashes of names or files. */
+struct cv_hashed_items {
+    struct cv_hashed_item {
+        uint64_t hash; /* 0: the slot is free */
+        uint64_t item;
+    } * slots; /* owned */
+    size_t count, room;
+};
+
+/* Result files of items: each belongs to one item and is not an item itself. */
+struct cv_result_names {
+    struct cv_hashed_items names; /* names of results */
+    struct cv_hashed_items files; /* that items name, by device and inode */
+    bool files_complete;          /* all of them */
+};
 
 /* Items of a run, and what becomes of their outputs. */
 struct cv_run_items {
@@ -212,11 +219,8 @@ int cv_item_lists_check_files(const struct cv_call *call);
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                       struct cv_run_items *out);
 void cv_run_items_done(struct cv_run_items *items);
-/* Ask for them instead of an input. */
+/* Ask for them instead of an input, with their sizes if these are known. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
-                      struct cleave_execution *out);
-/* Their sizes, if known or asked for: then policy items decides who does which, and when. */
-int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
                       uint32_t workers, struct cleave_execution *out);
 /* --dry-run: the command lines. */
 int cv_run_items_show(struct cv_run_items *items);
@@ -234,31 +238,21 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items);
 /* Check that there is a command, that it is not an input whose -i was forgotten and, unless
  * `literal` or there are items, that it has no places for them ("{}"). */
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
-/* Whether the command reads variables about its chunk, or lists all variables. */
-bool cv_run_command_asks(const char *const *words);
-/* --cat: replace the words by those of a shell that puts a chunk into a file and runs the
- * command with its name for {}. */
-int cv_run_cat(const struct cv_call *call, const char *const **words);
-
-/* The end of a run, as far as hints need it. */
+/* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
-    uint64_t failed; /* chunks */
-    bool all;        /* ... which are all */
-    bool by_one;     /* a command ended with status 1 */
-    bool halted;     /* failures stopped the run, which was printed */
-    bool rest;       /* all chunks but the first failed, of one input */
-    uint64_t chunks;
-    double bytes;   /* of the input */
+    bool all;       /* all chunks failed */
+    bool by_one;    /* a command ended with status 1 */
+    bool halted;    /* failures stopped the run, which was printed */
     bool hosts;     /* on other machines */
     bool items;     /* commands of items, not chunks */
     bool form_told; /* a hint at the form of the input was printed before */
-    bool empty;     /* the input had nothing */
-    const struct cleave_execution_result *result; /* borrowed */
 };
 
 /* Hints at what was meant, after a run that failed, had nothing to do or made an output of each
  * chunk. */
-void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how);
+void cv_run_command_hint(const struct cv_call *call,
+                         const struct cleave_execution_result *result,
+                         const struct cv_run_outcome *how);
 /* Nothing succeeded: hint at options after the command, and at files that hosts lack. False: no
  * hint was printed. */
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
@@ -285,20 +279,16 @@ struct cv_run_report {
     double predicted_s;       /* by the plan; NAN: none */
     /* borrowed: */
     const struct cv_run_options *options;
-    const struct cv_worker_list *workers;   /* as they were asked for */
-    const struct cleave_platform *platform; /* the costs that were declared */
-    const char *const *command;             /* up to NULL */
-    const struct cv_item_commands *items;   /* NULL: an input is shared out */
-    struct cv_run_rows *rows;               /* of --results FILE.csv; NULL: none */
-    /* to read the hosts again: */
-    struct cv_reach reach;
-    struct cv_arena *arena;
-    struct cv_worker_list again; /* its platform is owned */
+    const struct cv_worker_list *workers; /* as they were asked for */
+    const struct cv_reach *reach;
+    const char *const *command;           /* up to NULL */
+    const struct cv_item_commands *items; /* NULL: an input is shared out */
+    struct cv_run_rows *rows;             /* of --results FILE.csv; NULL: none */
+    struct cv_worker_list again; /* hosts that were read again; its platform is owned */
 };
 
-int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values);
-/* Returns `status`, or that of a log that could not be written. */
-int cv_run_report_close(struct cv_run_report *report, int status);
+/* The borrowed members are set. */
+int cv_run_report_open(struct cv_run_report *report);
 
 /* Callbacks of struct cleave_execution, with the report as context. */
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt);

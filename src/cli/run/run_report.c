@@ -21,21 +21,18 @@ enum {
     FACTS_WIDE = 70, /* usual width of the facts next to the bar */
 };
 
-int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
+int cv_run_report_open(struct cv_run_report *report)
 {
-    *report = (struct cv_run_report){ .bar = values->bar && isatty(STDERR_FILENO),
-                                      .live = values->live && isatty(STDERR_FILENO),
-                                      .plain = values->progress != NULL,
-                                      .facts_wide = FACTS_WIDE,
-                                      .predicted_s = NAN };
+    const struct cv_run_options *values = report->options;
+
+    report->bar = values->bar && isatty(STDERR_FILENO);
+    report->live = values->live && isatty(STDERR_FILENO);
+    report->plain = values->progress != NULL;
+    report->facts_wide = FACTS_WIDE;
+    report->predicted_s = NAN;
     cv_eta_init(&report->pace, 0);
     return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog,
                            values->resume != 0);
-}
-
-int cv_run_report_close(struct cv_run_report *report, int status)
-{
-    return cv_job_log_close(&report->log, status);
 }
 
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
@@ -208,8 +205,8 @@ void cv_run_note(void *context, const char *text)
 
     cv_run_progress_end(context);
     /* Notes of several leaders arrive at one place. */
-    if (report->reach.view.as != NULL)
-        cv_text_add(&named, "%s: %s", report->reach.view.as, text);
+    if (report->reach->view.as != NULL)
+        cv_text_add(&named, "%s: %s", report->reach->view.as, text);
     cv_print_line(named.bytes != NULL && !named.failed ? named.bytes : text);
     cv_text_done(&named);
 }
@@ -250,12 +247,10 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     cleave_platform_free(report->again.platform);
     report->again.platform = NULL;
     if (report->options->slurm) {
-        if (cv_run_slurm_crew(&report->reach, true, report->arena, &report->again) !=
-            CV_EXIT_DONE)
+        if (cv_run_slurm_crew(report->reach, true, &report->again) != CV_EXIT_DONE)
             return cv_fail(err, CLEAVE_EENGINE, "the nodes of the job stay as they are");
     } else {
-        CV_TRY(cv_crew_find(report->options, &report->reach, report->arena,
-                            &report->again, err));
+        CV_TRY(cv_crew_find(report->options, report->reach, &report->again, err));
         compare_leaders(report);
     }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
@@ -333,17 +328,22 @@ static const struct cleave_worker *declared_of(const struct cleave_platform *pla
     return NULL;
 }
 
-/* How much longer commands and links took than declared, relative to it; 0: no links. */
+/* How much longer commands and links took than declared, relative to it; 0: no links, or
+ * links that take so little time that they explain nothing. */
 static void compare_costs(const struct cleave_execution_result *result,
                           const struct cleave_platform *platform, double *out_commands,
                           double *out_links)
 {
     double busy_s = 0, said_busy_s = 0, sent_s = 0, said_sent_s = 0;
+    double all_busy_s = 0, all_sent_s = 0;
 
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
         const struct cleave_worker *said = declared_of(platform, worker->name);
 
+        all_busy_s += worker->busy_s;
+        if (worker->bandwidth_ups > 0)
+            all_sent_s += worker->units / worker->bandwidth_ups;
         if (said == NULL || worker->chunks == 0)
             continue;
         busy_s += worker->busy_s;
@@ -357,32 +357,23 @@ static void compare_costs(const struct cleave_execution_result *result,
                        worker->units / said->bandwidth_ups;
     }
     *out_commands = said_busy_s > 0 ? busy_s / said_busy_s - 1 : 0;
-    *out_links = said_sent_s > 0 ? sent_s / said_sent_s - 1 : 0;
+    *out_links =
+        said_sent_s > 0 && all_sent_s > NEAR * all_busy_s ? sent_s / said_sent_s - 1 : 0;
 }
 
-/* Links that take little time explain nothing. */
-static bool links_matter(const struct cleave_execution_result *result)
+static void put_over(double over, const char *than)
 {
-    double busy_s = 0, sent_s = 0;
-
-    for (uint32_t w = 0; w < result->nworkers; w++) {
-        const struct cleave_worker_result *worker = &result->workers[w];
-
-        busy_s += worker->busy_s;
-        if (worker->bandwidth_ups > 0)
-            sent_s += worker->units / worker->bandwidth_ups;
-    }
-    return sent_s > NEAR * busy_s;
+    if (over > 1)
+        fprintf(stderr, "%.3g times as long as %s", over + 1, than);
+    else
+        fprintf(stderr, "%.0f%% %s than %s", 100 * fabs(over),
+                over > 0 ? "longer" : "less", than);
 }
 
 static void put_cost(const char *name, double over)
 {
-    if (over > 1)
-        fprintf(stderr, "%s took %.3g times as long as the platform file says", name,
-                over + 1);
-    else
-        fprintf(stderr, "%s took %.0f%% %s than the platform file says", name,
-                100 * fabs(over), over > 0 ? "longer" : "less");
+    fprintf(stderr, "%s took ", name);
+    put_over(over, "the platform file says");
 }
 
 static bool explains(double cost, double over)
@@ -394,21 +385,18 @@ static bool explains(double cost, double over)
 static void run_predicted_text(const struct cleave_execution_result *result,
                                const struct cv_run_report *report)
 {
-    const double over =
-        fmax(0, result->seconds - result->connect_s) / report->predicted_s - 1;
+    const double over = run_makespan(result) / report->predicted_s - 1;
     double commands, links;
 
-    if (!isfinite(over) || fabs(over) <= NEAR || report->platform == NULL ||
+    if (!isfinite(over) || fabs(over) <= NEAR || report->workers->platform == NULL ||
         result->failed > 0 || result->left_bytes > 0 || result->resumed > 0)
         return;
-    compare_costs(result, report->platform, &commands, &links);
+    compare_costs(result, report->workers->platform, &commands, &links);
     commands = explains(commands, over) ? commands : 0;
-    links = explains(links, over) && links_matter(result) ? links : 0;
-    if (over > 1)
-        fprintf(stderr, "cleave: %.3g times as long as predicted: ", over + 1);
-    else
-        fprintf(stderr, "cleave: %.0f%% %s than predicted: ", 100 * fabs(over),
-                over > 0 ? "longer" : "less");
+    links = explains(links, over) ? links : 0;
+    fprintf(stderr, "cleave: ");
+    put_over(over, "predicted");
+    fprintf(stderr, ": ");
     if (commands != 0)
         put_cost("commands", commands);
     if (commands != 0 && links != 0)
@@ -427,15 +415,21 @@ static const double SURELY = 1.05;
 /* In less time nothing can be gained. */
 static const double SHORT_S = 0.1;
 
+/* Begin an object with the members of a range. */
+static void begin_range(struct cv_json *json, const struct cleave_input_range *range)
+{
+    cv_field_line(json, NULL);
+    cv_field_text(json, "input", range->input);
+    cv_field_count(json, "begin", range->begin);
+    cv_field_count(json, "end", range->end);
+}
+
 static void put_ranges(struct cv_json *json, const char *name,
                        const struct cleave_input_range *ranges, size_t count)
 {
     cv_field_list(json, name);
     for (size_t i = 0; i < count; i++) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "input", ranges[i].input);
-        cv_field_count(json, "begin", ranges[i].begin);
-        cv_field_count(json, "end", ranges[i].end);
+        begin_range(json, &ranges[i]);
         cv_json_end(json);
     }
     cv_json_end(json);
@@ -571,14 +565,9 @@ static void summary_json(const struct cleave_execution_result *result,
     put_ranges(&json, "failed", result->failed_ranges, result->nfailed_ranges);
     cv_field_list(&json, "bad_records");
     for (size_t i = 0; i < result->nbad_records; i++) {
-        const struct cleave_bad_records *bad = &result->bad_records[i];
-
-        cv_field_line(&json, NULL);
-        cv_field_text(&json, "input", bad->at.input);
-        cv_field_count(&json, "begin", bad->at.begin);
-        cv_field_count(&json, "end", bad->at.end);
-        cv_field_count(&json, "first", bad->first);
-        cv_field_count(&json, "records", bad->count);
+        begin_range(&json, &result->bad_records[i].at);
+        cv_field_count(&json, "first", result->bad_records[i].first);
+        cv_field_count(&json, "records", result->bad_records[i].count);
         cv_json_end(&json);
     }
     cv_json_end(&json);

@@ -15,6 +15,171 @@
 #include <unistd.h>
 #include "base/write_all.h"
 
+enum { NAME_SHOWN = 80 }; /* bytes of a name in messages */
+
+/* Remove '.' and '..' from a path, as items may be called so. `out` has room for the path. */
+static void normalize_path(const char *path, char *out)
+{
+    const size_t root = path[0] == '/';
+    size_t used = root;
+
+    memcpy(out, path, root);
+    while (*path != '\0') {
+        const size_t length = strcspn(path, "/");
+        const bool up = length == 2 && strncmp(path, "..", 2) == 0;
+
+        if (up && used > root) {
+            while (used > root && out[used - 1] != '/')
+                used--;
+            used -= used > root;
+        } else if (length > 0 && !(length == 1 && path[0] == '.')) {
+            if (used > root)
+                out[used++] = '/';
+            memcpy(out + used, path, length);
+            used += length;
+        }
+        path += length;
+        path += *path == '/';
+    }
+    out[used] = '\0';
+}
+
+/* FNV-1a. */
+static enum cleave_status hash_name(const char *path, uint64_t *out,
+                                    struct cleave_error *err)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char *text = malloc(strlen(path) + 1);
+
+    if (text == NULL)
+        return cv_fail_memory(err, "--results");
+    normalize_path(path, text);
+    for (const char *at = text; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    free(text);
+    *out = hash != 0 ? hash : 1;
+    return CLEAVE_OK;
+}
+
+static uint64_t hash_file(const struct stat *info)
+{
+    const uint64_t hash = (uint64_t)info->st_ino * UINT64_C(0x9e3779b97f4a7c15) ^
+                          (uint64_t)info->st_dev * UINT64_C(0xc2b2ae3d27d4eb4f);
+
+    return hash != 0 ? hash : 1;
+}
+
+/* The slot of a hash, or the free one for it. */
+static struct cv_hashed_item *find_slot(const struct cv_hashed_items *items,
+                                        uint64_t hash)
+{
+    size_t i = (size_t)(hash ^ hash >> 32) & (items->room - 1);
+
+    while (items->slots[i].hash != 0 && items->slots[i].hash != hash)
+        i = (i + 1) & (items->room - 1);
+    return &items->slots[i];
+}
+
+static bool contains(const struct cv_hashed_items *items, uint64_t hash)
+{
+    return items->count > 0 && find_slot(items, hash)->hash != 0;
+}
+
+/* *out is the item that has the hash: this one, unless an earlier one has it. */
+static enum cleave_status put(struct cv_hashed_items *items, uint64_t hash, uint64_t item,
+                              uint64_t *out, struct cleave_error *err)
+{
+    struct cv_hashed_item *slot;
+
+    if (2 * items->count >= items->room) {
+        struct cv_hashed_items larger = { .count = items->count,
+                                          .room =
+                                              items->room > 0 ? 2 * items->room : 256 };
+
+        larger.slots = calloc(larger.room, sizeof *larger.slots);
+        if (larger.slots == NULL)
+            return cv_fail_memory(err, "--results");
+        for (size_t i = 0; i < items->room; i++)
+            if (items->slots[i].hash != 0)
+                *find_slot(&larger, items->slots[i].hash) = items->slots[i];
+        free(items->slots);
+        *items = larger;
+    }
+    slot = find_slot(items, hash);
+    items->count += slot->hash == 0;
+    if (slot->hash == 0)
+        *slot = (struct cv_hashed_item){ hash, item };
+    *out = slot->item;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status note_files(struct cv_result_names *results,
+                                     const struct cv_item_commands *commands,
+                                     uint64_t item, struct cleave_error *err)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    enum cleave_status status = cv_item_arguments_get(commands, item, &arguments, err);
+    uint64_t ignored;
+    struct stat info;
+
+    for (size_t i = 0; status == CLEAVE_OK && i < arguments.count; i++)
+        if (stat(arguments.items[i], &info) == 0 && S_ISREG(info.st_mode))
+            status = put(&results->files, hash_file(&info), item, &ignored, err);
+    cv_item_arguments_done(&arguments);
+    return status;
+}
+
+/* Refuse to overwrite a file of an item. For a stream, only this and earlier items are known. */
+static enum cleave_status spare_items(struct cv_result_names *results,
+                                      const struct cv_item_commands *commands,
+                                      uint64_t item, const char *path,
+                                      struct cleave_error *err)
+{
+    const bool streamed = commands->stream != NULL;
+    char shown[NAME_SHOWN];
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return CLEAVE_OK;
+    if (streamed)
+        CV_TRY(note_files(results, commands, item, err));
+    for (uint64_t i = 0; !streamed && !results->files_complete && i < commands->count;
+         i++)
+        CV_TRY(note_files(results, commands, i, err));
+    results->files_complete = !streamed;
+    if (!contains(&results->files, hash_file(&info)))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "--results: '%s' would be overwritten, which is item %llu: "
+        "expected another name, as with '{}.out'",
+        cv_shown(path, strlen(path), shown, sizeof shown),
+        (unsigned long long)find_slot(&results->files, hash_file(&info))->item + 1);
+}
+
+/* Note that `item` writes the file `path`, as it may have done before; an error if another item
+ * does. `made`: the name is made of an item, so a file of an item is refused as well. */
+static enum cleave_status claim_name(struct cv_result_names *results,
+                                     const struct cv_item_commands *commands,
+                                     uint64_t item, const char *path, bool made,
+                                     struct cleave_error *err)
+{
+    char shown[NAME_SHOWN];
+    uint64_t hash = 0, owner;
+
+    CV_TRY(hash_name(path, &hash, err));
+    if (made && !contains(&results->names, hash))
+        CV_TRY(spare_items(results, commands, item, path, err));
+    CV_TRY(put(&results->names, hash, item, &owner, err));
+    if (owner == item)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "--results: items %llu and %llu both have the name '%s': expected "
+                   "one that tells them apart, as with {#}",
+                   (unsigned long long)owner + 1, (unsigned long long)item + 1,
+                   cv_shown(path, strlen(path), shown, sizeof shown));
+}
+
 static void add_value(struct cv_text *out, const char *value)
 {
     for (; *value != '\0'; value++)
@@ -128,8 +293,8 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
     enum cleave_status status;
 
     CV_TRY(name_file(items, item, which, path, err));
-    CV_TRY(cv_result_names_claim(&items->result_names, &items->commands, item,
-                                 path->bytes, items->in_place, err));
+    CV_TRY(claim_name(&items->result_names, &items->commands, item, path->bytes,
+                      items->in_place, err));
     status = cv_folders_make(path->bytes, &why);
     return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
 }
@@ -154,14 +319,6 @@ static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, i
     return status;
 }
 
-static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int to,
-                                     struct cleave_error *err)
-{
-    const int error = cv_copy_range(from, begin, end, to);
-
-    return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
-}
-
 static enum cleave_status open_errors(void *context, uint64_t item, int *out,
                                       struct cleave_error *err)
 {
@@ -177,11 +334,14 @@ static enum cleave_status keep_output(struct cv_run_items *items, uint64_t item,
     struct cv_new_file file = { .fd = -1 };
     enum cleave_status status = claim_file(items, item, 0, &path, err);
     struct cleave_error why;
+    int wrong = 0;
 
     if (status == CLEAVE_OK) {
         status = cv_new_file_open(path.bytes, CV_NEW_FILE_HASTY, &file, &why);
         if (status == CLEAVE_OK)
-            status = copy_range(fd, begin, end, file.fd, &why);
+            wrong = cv_copy_range(fd, begin, end, file.fd);
+        if (wrong != 0)
+            status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(wrong));
         if (status == CLEAVE_OK)
             status = cv_new_file_place(&file, &why);
         if (status == CLEAVE_OK)
@@ -217,9 +377,7 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
                                          uint64_t begin, uint64_t end,
                                          struct cv_text *name, struct cleave_error *err)
 {
-    enum cleave_status status;
-    struct cleave_error why;
-    int file;
+    int file, wrong;
 
     cv_text_add(name, "%s/cleave-XXXXXX", items->folder);
     if (name->failed)
@@ -228,16 +386,14 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
     if (file < 0)
         return cv_fail(err, CLEAVE_EENGINE, "--files: cannot make a file in '%s': %s",
                        items->folder, strerror(errno));
-    status = copy_range(fd, begin, end, file, err);
-    if (close(file) != 0 && status == CLEAVE_OK)
-        status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
-    if (status != CLEAVE_OK) { /* a part is useless */
-        (void)unlink(name->bytes);
-        cv_fail(&why, status, "%s", err != NULL ? err->text : "");
-        return cv_fail(err, status, "--files: cannot write '%.200s': %.200s", name->bytes,
-                       why.text);
-    }
-    return CLEAVE_OK;
+    wrong = cv_copy_range(fd, begin, end, file);
+    if (close(file) != 0 && wrong == 0)
+        wrong = errno;
+    if (wrong == 0)
+        return CLEAVE_OK;
+    (void)unlink(name->bytes); /* a part is useless */
+    return cv_fail(err, CLEAVE_EENGINE, "--files: cannot write '%.200s': %.200s",
+                   name->bytes, strerror(wrong));
 }
 
 static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t begin,
@@ -386,7 +542,8 @@ void cv_run_items_done(struct cv_run_items *items)
     free(items->sends);
     free(items->returns);
     cv_run_rows_done(&items->rows);
-    cv_result_names_done(&items->result_names);
+    free(items->result_names.names.slots);
+    free(items->result_names.files.slots);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);

@@ -24,18 +24,6 @@ struct nodes {
     bool binds;                 /* tasks are bound to processors by default */
 };
 
-bool cv_is_srun(const char *words, const char **rest)
-{
-    const char *begin = words + strspn(words, " \t");
-    const char *end = begin + strcspn(begin, " \t");
-    const char *name = end;
-
-    while (name > begin && name[-1] != '/')
-        name--;
-    *rest = end;
-    return end - name == 4 && strncmp(name, "srun", 4) == 0;
-}
-
 /* A variable of the job, or of a part of a heterogeneous job. */
 static const char *job_variable(const char *name, int part)
 {
@@ -225,20 +213,21 @@ static int look_for_srun(void)
     return CV_EXIT_DONE;
 }
 
-int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
+int cv_run_slurm_crew(const struct cv_reach *reach, bool again,
                       struct cv_worker_list *out)
 {
-    struct nodes nodes = {
-        .again = again, .arena = arena, .self = own_program(arena), .binds = binds_tasks()
-    };
+    struct nodes nodes = { .again = again,
+                           .arena = reach->arena,
+                           .self = own_program(reach->arena),
+                           .binds = binds_tasks() };
     const unsigned long parts = number_of("SLURM_HET_SIZE", -1);
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
     *out = (struct cv_worker_list){ 0 };
     nodes.program = reach->program != NULL ? reach->program : nodes.self;
-    nodes.hosts = cv_array(arena, MOST_NODES, sizeof *nodes.hosts);
-    nodes.workers = cv_array(arena, MOST_SLOTS, sizeof *nodes.workers);
+    nodes.hosts = cv_array(reach->arena, MOST_NODES, sizeof *nodes.hosts);
+    nodes.workers = cv_array(reach->arena, MOST_SLOTS, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
         return cv_no_memory("the workers");
     forget_other_steps();

@@ -24,14 +24,10 @@
 
 enum { CV_MOST_WORKERS = 4096 };
 
-struct cv_members {
+struct members {
+    struct cv_arena *arena;
     const char **names, **prefixes; /* of the arena */
     uint32_t count;
-};
-
-struct reading {
-    struct cv_arena *arena;
-    struct cv_members *out;
 };
 
 /* Whether the word is meant as a count, valid or not. */
@@ -58,13 +54,10 @@ static bool is_count(const char *name)
 
 static int check_name(const char *name)
 {
-    static const char *const words[] = { "auto", "max", "all", "cores", "cpus", "nproc" };
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(name, words[i]) == 0)
-            return cv_refuse("--workers: '%s' is no number of workers and cannot be a "
-                             "name: 100%% is one for each core, 0 as many as possible",
-                             name);
+    if (CV_IS_ONE_OF(name, "auto", "max", "all", "cores", "cpus", "nproc"))
+        return cv_refuse("--workers: '%s' is no number of workers and cannot be a name: "
+                         "100%% is one for each core, 0 as many as possible",
+                         name);
     if (is_count(name))
         return cv_refuse("--workers: '%s' in a list is no name. A comma in the words of "
                          "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
@@ -99,17 +92,16 @@ static char *fill_in(struct cv_arena *arena, const char *words, const char *numb
     return cv_text_take(&text, arena);
 }
 
-static int add_one(struct reading *reading, const char *name, const char *words,
+static int add_one(struct members *out, const char *name, const char *words,
                    const char *number)
 {
-    struct cv_members *out = reading->out;
     const uint32_t place = out->count;
 
     if (place == CV_MOST_WORKERS)
         return cv_refuse("--workers: expected at most %d, got more", CV_MOST_WORKERS);
-    out->names[place] = cv_arena_text(reading->arena, name);
+    out->names[place] = cv_arena_text(out->arena, name);
     if (words != NULL)
-        out->prefixes[place] = fill_in(reading->arena, words, number, place);
+        out->prefixes[place] = fill_in(out->arena, words, number, place);
     if (out->names[place] == NULL || (words != NULL && out->prefixes[place] == NULL))
         return cv_no_memory("the workers");
     out->count++;
@@ -128,7 +120,7 @@ static long take_number(const char **text, int *out_digits)
 }
 
 /* Workers name.0 .. name.(n-1), named as in platform files with `count: n`. */
-static int add_alike(struct reading *reading, const char *name, const char *count,
+static int add_alike(struct members *out, const char *name, const char *count,
                      const char *words)
 {
     const char *rest = count;
@@ -143,13 +135,13 @@ static int add_alike(struct reading *reading, const char *name, const char *coun
     for (long i = 0; i < n && status == CV_EXIT_DONE; i++) {
         snprintf(number, sizeof number, "%ld", i);
         snprintf(full, sizeof full, n > 1 ? "%.200s.%s" : "%.200s", name, number);
-        status = add_one(reading, full, words, number);
+        status = add_one(out, full, words, number);
     }
     return status;
 }
 
 /* Workers with numbers after their name, as wide as they are written. */
-static int add_range(struct reading *reading, const char *name, const char *range,
+static int add_range(struct members *out, const char *name, const char *range,
                      const char *words)
 {
     const char *rest = range;
@@ -174,7 +166,7 @@ static int add_range(struct reading *reading, const char *name, const char *rang
 
             snprintf(number, sizeof number, "%0*ld", width, i);
             snprintf(full, sizeof full, "%.200s%s", name, number);
-            status = add_one(reading, full, words, number);
+            status = add_one(out, full, words, number);
         }
         if (*rest++ == ']')
             break;
@@ -182,7 +174,7 @@ static int add_range(struct reading *reading, const char *name, const char *rang
     return status;
 }
 
-static int add_member(struct reading *reading, char *text)
+static int add_member(struct members *out, char *text)
 {
     char *words = strchr(text, ':'), *many, kind, shown[CV_ECHO_ROOM];
 
@@ -196,14 +188,14 @@ static int add_member(struct reading *reading, char *text)
         *many++ = '\0';
     CV_DO(check_name(text));
     if (kind == '*')
-        return add_alike(reading, text, many, words);
+        return add_alike(out, text, many, words);
     if (kind == '[')
-        return add_range(reading, text, many, words);
+        return add_range(out, text, many, words);
     if (words != NULL && strstr(words, "{i}") != NULL)
         return cv_refuse("--workers: {i} is the number of one of several workers, as in "
                          "'%s[0-3]:...' or '%s*4:...'",
                          cv_echo(text, shown), shown);
-    return add_one(reading, text, words, NULL);
+    return add_one(out, text, words, NULL);
 }
 
 /* Cut off the next member at a comma outside of brackets. '\,' is a comma in the
@@ -227,19 +219,18 @@ static char *next_member(char **rest)
     return member;
 }
 
-static int members_read(const char *text, struct cv_arena *arena, struct cv_members *out)
+static int members_read(const char *text, struct members *out)
 {
-    struct reading reading = { arena, out };
-    char *rest = cv_arena_text(arena, text), *member;
+    char *rest = cv_arena_text(out->arena, text), *member;
     int status = CV_EXIT_DONE;
 
-    out->names = cv_array(arena, CV_MOST_WORKERS, sizeof *out->names);
-    out->prefixes = cv_array(arena, CV_MOST_WORKERS, sizeof *out->prefixes);
+    out->names = cv_array(out->arena, CV_MOST_WORKERS, sizeof *out->names);
+    out->prefixes = cv_array(out->arena, CV_MOST_WORKERS, sizeof *out->prefixes);
     if (rest == NULL || out->names == NULL || out->prefixes == NULL)
         return cv_no_memory("the workers");
     while (status == CV_EXIT_DONE && (member = next_member(&rest)) != NULL)
         if (member[0] != '\0')
-            status = add_member(&reading, member);
+            status = add_member(out, member);
     if (status == CV_EXIT_DONE && out->count == 0)
         return cv_refuse("--workers: expected a list of workers, got nothing");
     return status;
@@ -298,7 +289,7 @@ static int read_count(const char *text, uint32_t *out)
 
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out)
 {
-    struct cv_members members = { NULL, NULL, 0 };
+    struct members members = { .arena = arena };
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
@@ -308,7 +299,7 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list
     else if (looks_counted(text) && strchr(text, ',') == NULL)
         status = read_count(text, &members.count);
     else
-        status = members_read(text, arena, &members);
+        status = members_read(text, &members);
     out->prefixes = members.prefixes;
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
@@ -342,23 +333,20 @@ int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_are
     return prefixes != NULL ? CV_EXIT_DONE : cv_no_memory("the workers");
 }
 
-static int input_size(const struct cleave_execution *execution, double *out)
+/* The bytes of all inputs; NAN: *odd is not a regular file or, with errno, is not found. */
+static double input_size(const struct cleave_execution *execution, const char **odd)
 {
-    *out = 0;
-    if (execution->input.count == 0)
-        return cv_refuse(
-            "--dry-run: expected --input FILE: the size of standard input is not known");
-    for (size_t i = 0; i < execution->input.count; i++) {
-        struct stat facts;
+    struct stat facts;
+    double bytes = 0;
 
-        if (stat(execution->input.files[i], &facts) != 0)
-            return cv_refuse("%s: %s", execution->input.files[i], strerror(errno));
-        if (!S_ISREG(facts.st_mode))
-            return cv_refuse("--dry-run: %s is not a regular file: its size is not known",
-                             execution->input.files[i]);
-        *out += (double)facts.st_size;
+    for (size_t i = 0; i < execution->input.count; i++) {
+        *odd = execution->input.files[i];
+        errno = 0;
+        if (stat(*odd, &facts) != 0 || !S_ISREG(facts.st_mode))
+            return NAN;
+        bytes += (double)facts.st_size;
     }
-    return CV_EXIT_DONE;
+    return bytes;
 }
 
 /* Whether chunks will stay open: most commands work while they read. */
@@ -488,9 +476,17 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
     struct cleave_schedule *schedule;
     struct cleave_job job;
     struct cleave_error err;
-    double bytes;
+    const char *odd;
+    const double bytes = input_size(execution, &odd);
 
-    CV_DO(input_size(execution, &bytes));
+    if (execution->input.count == 0)
+        return cv_refuse(
+            "--dry-run: expected --input FILE: the size of standard input is not known");
+    if (isnan(bytes))
+        return errno != 0 ? cv_refuse("%s: %s", odd, strerror(errno))
+                          : cv_refuse("--dry-run: %s is not a regular file: its size is "
+                                      "not known",
+                                      odd);
     if (!(bytes > 0))
         return cv_refuse("--dry-run: the input is empty");
     if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||
@@ -508,18 +504,11 @@ double cv_run_predict(const struct cleave_execution *execution, struct cv_arena 
 {
     struct cleave_schedule *schedule;
     struct cleave_job job;
-    double bytes = 0, end_s;
+    const char *odd;
+    const double bytes = input_size(execution, &odd);
+    double end_s;
 
-    for (size_t i = 0; i < execution->input.count; i++) {
-        struct stat facts;
-
-        if (stat(execution->input.files[i], &facts) != 0 || !S_ISREG(facts.st_mode))
-            return NAN;
-        bytes += (double)facts.st_size;
-    }
-    if (!(bytes > 0))
-        return NAN;
-    if (describe(execution, bytes, arena, &job, NULL) != CLEAVE_OK ||
+    if (!(bytes > 0) || describe(execution, bytes, arena, &job, NULL) != CLEAVE_OK ||
         cleave_plan_load(&job, &schedule, NULL) != CLEAVE_OK)
         return NAN;
     end_s = schedule->makespan_s;

@@ -1,5 +1,7 @@
 /* verb_run.c -- cleave run: from options to a request, and from its result to an exit status.
  * SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cleave/trace.h>
+#include "base/file_target.h"
+#include "base/quantity.h"
 #include "cli/common/job_options.h"
 #include "cli/run/run_parts.h"
+#include "run/common/machine.h"
 #include "run/execute/framed.h"
 #include "run/master/run_policy.h"
 
+/* The result. A file gets its name only if no output is missing, like a target of make.
+ * Partial results are kept next to it. */
 struct sink {
     const char *option; /* for messages */
     const char *path; /* borrowed; NULL: standard output                               */
@@ -38,9 +45,6 @@ struct whole_run {
     struct cleave_execution_result *result; /* owned; NULL: nothing was run */
     struct cleave_error err;
 };
-
-/* A file gets its name only if no output is missing, like a target of make. Partial
- * results are kept next to it. */
 
 static int cannot_write(const struct sink *sink, int status,
                         const struct cleave_error *err)
@@ -77,37 +81,29 @@ static int sink_open(struct sink *sink, const char *option, const char *path,
     return CV_EXIT_DONE;
 }
 
-static void tell_part(const struct sink *sink)
-{
-    if (sink->file.replaces)
-        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
-                       CV_ECHO(sink->path), sink->file.beside);
-    else
-        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
-                       CV_ECHO(sink->path), sink->file.beside);
-}
-
 /* Give the file its name if it is complete; else print where the partial file is.
  * Returns `status`, or the status of a failed write. Does nothing the second time. */
 static int sink_close(struct sink *sink, bool whole, int status)
 {
     struct cleave_error err;
-    bool placed = false;
 
     if (sink->file.fd < 0)
         return status;
-    if (whole && sink->file.beside != NULL) {
-        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
-        if (!placed)
-            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    if (whole && sink->file.beside != NULL &&
+        cv_new_file_place(&sink->file, &err) != CLEAVE_OK) {
+        status = cannot_write(sink, CV_EXIT_FAILED, &err);
+        whole = false;
     }
-    if (!placed && sink->file.beside != NULL &&
-        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
-        cv_new_file_drop(&sink->file);
-        return status;
+    if (!whole && sink->file.beside != NULL) {
+        if (sink->kept || cv_new_file_size(&sink->file) == 0) {
+            cv_new_file_drop(&sink->file);
+            return status;
+        }
+        cv_print_error(CV_EXIT_FAILED, "'%s' %s: %s", CV_ECHO(sink->path),
+                       sink->file.replaces ? "is as it was; the new one is not whole"
+                                           : "was not made; what there is of it",
+                       sink->file.beside);
     }
-    if (!placed && sink->file.beside != NULL)
-        tell_part(sink);
     if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
         status = cannot_write(sink, CV_EXIT_FAILED, &err);
     return status;
@@ -135,7 +131,8 @@ static int open_reach(struct whole_run *run)
     const struct cv_run_options *values = run->values;
 
     CV_DO(cv_pin_read(values->pin, &run->request.workers.pin));
-    run->reach = (struct cv_reach){ .ssh = values->ssh,
+    run->reach = (struct cv_reach){ .arena = run->call->arena,
+                                    .ssh = values->ssh,
                                     .pin = pin_words[run->request.workers.pin],
                                     .program = values->program,
                                     .push = values->push != 0,
@@ -143,7 +140,7 @@ static int open_reach(struct whole_run *run)
                                     .connect_timeout_s = values->connect_timeout_s > 0
                                                              ? values->connect_timeout_s
                                                              : CLEAVE_HOST_TIMEOUT_S };
-    CV_DO(cv_reach_open(&run->reach, run->call->arena));
+    CV_DO(cv_reach_open(&run->reach));
     return cv_reach_lead(&run->reach, run->call);
 }
 
@@ -156,10 +153,10 @@ static int find_workers(struct whole_run *run)
     if (run->mpi != NULL)
         return cv_run_mpi_crew(run->mpi, values->leaders, arena, &run->workers);
     if (values->slurm)
-        return cv_run_slurm_crew(&run->reach, false, arena, &run->workers);
+        return cv_run_slurm_crew(&run->reach, false, &run->workers);
     if (!cv_hosts_asked(values))
         return cv_crew_read(values->workers, arena, &run->workers);
-    CV_CALL(cv_crew_find(values, &run->reach, arena, &run->workers, &err));
+    CV_CALL(cv_crew_find(values, &run->reach, &run->workers, &err));
     return CV_EXIT_DONE;
 }
 
@@ -167,17 +164,17 @@ static int open_report(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
 
-    CV_DO(cv_crew_be_nice(&run->workers, run->values->nice, run->call->arena));
+    CV_DO(cv_crew_be_nice(&run->workers, values->nice, run->call->arena));
     if (run->has_items)
         CV_DO(cv_run_items_open(run->call, cv_crew_count(&run->workers), &run->items));
-    CV_DO(cv_run_report_open(&run->report, run->values));
-    run->report.reach = run->reach;
-    run->report.options = run->values;
-    run->report.arena = run->call->arena;
-    run->report.platform = run->workers.platform;
-    run->report.workers = &run->workers;
-    run->report.items = run->has_items ? &run->items.commands : NULL;
-    run->report.rows = run->items.rows_file != NULL ? &run->items.rows : NULL;
+    run->report = (struct cv_run_report){
+        .options = values,
+        .workers = &run->workers,
+        .reach = &run->reach,
+        .items = run->has_items ? &run->items.commands : NULL,
+        .rows = run->items.rows_file != NULL ? &run->items.rows : NULL,
+    };
+    CV_DO(cv_run_report_open(&run->report));
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
                          values->progress);
@@ -218,22 +215,192 @@ static int fill_policy(struct whole_run *run)
     return CV_EXIT_DONE;
 }
 
+/* A share of the median needs items on this machine. */
+static int read_timeout(const char *text, bool items_here,
+                        struct cleave_failure_options *out)
+{
+    const size_t length = text != NULL ? strlen(text) : 0;
+    char *rest = NULL;
+    double value = 0;
+
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    if (length > 1 && text[length - 1] == '%') {
+        value = strtod(text, &rest);
+        if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
+            return cv_refuse(
+                "--timeout: expected more than 100%% of the median, got '%s'",
+                CV_ECHO(text));
+        if (!items_here)
+            return cv_refuse("--timeout %s is for items on this machine, whose commands "
+                             "can be compared: expected a time such as 500ms or 2min",
+                             text);
+        out->timeout_share = value / 100;
+        return CV_EXIT_DONE;
+    }
+    if (cv_quantity_parse(text, CV_DURATION, &value) != NULL || !(value >= 0))
+        return cv_refuse("--timeout: expected a time of 0 or more such as 0.5, 500ms, "
+                         "2min or 1h30m, or 200%%, got '%s'",
+                         CV_ECHO(text));
+    out->timeout_s = value;
+    return CV_EXIT_DONE;
+}
+
+/* Read "soon,fail=" and the like; returns the number after it, or NULL. */
+static const char *read_halt_words(const char *text, struct cleave_failure_options *out)
+{
+    static const struct {
+        const char *word;
+        enum cleave_halt_on what;
+    } counted[] = { { "fail=", CLEAVE_HALT_ON_FAILURES },
+                    { "success=", CLEAVE_HALT_ON_SUCCESSES },
+                    { "done=", CLEAVE_HALT_ON_ENDS } };
+    const bool now = strncmp(text, "now,", 4) == 0;
+
+    if (!now && strncmp(text, "soon,", 5) != 0)
+        return NULL;
+    text += now ? 4 : 5;
+    out->halt = now ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (strncmp(text, counted[i].word, strlen(counted[i].word)) == 0) {
+            out->halt_on = counted[i].what;
+            return text + strlen(counted[i].word);
+        }
+    return NULL;
+}
+
+static int read_halt(const char *text, struct cleave_failure_options *out)
+{
+    unsigned long long number = 0;
+    const char *digits = NULL;
+    char *rest = NULL;
+    bool share;
+
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    /* Old forms of GNU parallel. */
+    text = strcmp(text, "0") == 0   ? "never"
+           : strcmp(text, "1") == 0 ? "soon,fail=1"
+           : strcmp(text, "2") == 0 ? "now,fail=1"
+                                    : text;
+    if (strcmp(text, "never") == 0) {
+        out->halt = CLEAVE_HALT_NEVER;
+        return CV_EXIT_DONE;
+    }
+    digits = read_halt_words(text, out);
+    errno = 0;
+    if (digits != NULL && isdigit((unsigned char)*digits))
+        number = strtoull(digits, &rest, 10);
+    share = rest != NULL && strcmp(rest, "%") == 0;
+    if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
+        (share && number > 100))
+        return cv_refuse("--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
+                         "success= or done= instead of fail=, got '%s'",
+                         text);
+    if (share)
+        out->halt_share = (double)number / 100;
+    else
+        out->halt_fails = number;
+    return CV_EXIT_DONE;
+}
+
+static int read_load(const char *text, double *out)
+{
+    char *rest = NULL;
+    double number;
+
+    *out = 0;
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    number = strtod(text, &rest);
+    if (rest != text && strcmp(rest, "%") == 0) {
+        number *= cv_usable_cores() / 100.0;
+        rest++;
+    }
+    if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
+        return cv_refuse(
+            "--load: expected a number above 0, or N%% of the cores, got '%s'",
+            CV_ECHO(text));
+    *out = number;
+    return CV_EXIT_DONE;
+}
+
 static int fill_failures(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
     struct cleave_execution *out = &run->request;
 
-    CV_DO(cv_halt_read(values->halt, out));
-    CV_DO(cv_timeout_read(values->timeout, run->has_items && run->workers.nhosts == 0,
-                          &out->failures));
+    CV_DO(read_halt(values->halt, &out->failures));
+    CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
+                       &out->failures));
     out->failures.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
     out->failures.strict = values->retries > 0;
     out->failures.isolate = values->isolate != 0;
     out->failures.directory = values->failed;
-    out->journal.path = values->journal;
-    out->journal.resume = values->resume != 0;
-    out->journal.overwrite = values->overwrite != 0;
+    out->journal = (struct cleave_journal){ .path = values->journal,
+                                            .resume = values->resume != 0,
+                                            .overwrite = values->overwrite != 0 };
     return CV_EXIT_DONE;
+}
+
+/* Whether the command reads variables about its chunk, or lists all variables. */
+static bool asks_for_chunk(const char *const *words)
+{
+    const char *program = words[0] != NULL ? cv_file_name(words[0]) : NULL;
+
+    if (program != NULL &&
+        (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))
+        return true;
+    /* Variables of the worker do not depend on the chunk. */
+    for (; *words != NULL; words++)
+        for (const char *at = *words; (at = strstr(at, "CLEAVE")) != NULL; at++)
+            if (strncmp(at, "CLEAVE_WORKER", 13) != 0 &&
+                strncmp(at, "CLEAVE_SLOT", 11) != 0)
+                return true;
+    return false;
+}
+
+/* The shell runs where the command runs. $1 is the line; {} in it becomes the file.
+ * TMPDIR must not have characters that are special to a shell. */
+
+static const char script[] =
+    "f=$(mktemp \"${TMPDIR:-/tmp}/cleave-cat.XXXXXXXXXX\") || exit 125\n"
+    "trap 'rm -f \"$f\"' EXIT\n"
+    "trap 'exit 143' TERM\n"
+    "trap 'exit 130' INT\n"
+    "trap 'exit 129' HUP\n"
+    "case $f in *[!A-Za-z0-9/._-]*)\n"
+    "    echo \"cleave: --cat: expected a TMPDIR of letters, digits, '/', '.', '_' and "
+    "'-', got '$TMPDIR'\" >&2; exit 125 ;;\n"
+    "esac\n"
+    "cat >\"$f\" || exit 125\n"
+    "left=$1 line=\n"
+    "while case $left in *'{}'*) true ;; *) false ;; esac; do\n"
+    "    line=$line${left%%'{}'*}$f left=${left#*'{}'}\n"
+    "done\n"
+    "eval \"$line$left\" </dev/null\n";
+
+/* --cat: replace the words by those of a shell that puts a chunk into a file and runs the
+ * command with its name for {}. */
+static int wrap_cat(const struct cv_call *call, const char *const **words)
+{
+    const char **made = cv_array(call->arena, 6, sizeof *made);
+    struct cv_text line = { NULL, 0, 0, false };
+
+    for (size_t i = 0; i < call->noperands; i++)
+        cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
+    if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
+        cv_text_add(&line, " {}");
+    if (made != NULL && !line.failed && line.bytes != NULL) {
+        made[0] = "/bin/sh";
+        made[1] = "-c";
+        made[2] = script;
+        made[3] = "cleave-cat";
+        made[4] = cv_arena_text(call->arena, line.bytes);
+        *words = made;
+    }
+    cv_text_done(&line);
+    return made != NULL && made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
 }
 
 static int fill_command(struct whole_run *run)
@@ -246,23 +413,16 @@ static int fill_command(struct whole_run *run)
     if (out->command == NULL)
         return cv_no_memory("the command");
     if (values->cat)
-        CV_DO(cv_run_cat(call, &out->command));
+        CV_DO(wrap_cat(call, &out->command));
     /* The file of --cat is complete when its command begins. */
-    out->tell_records = cv_run_command_asks(out->command) || values->cat;
+    out->tell_records = asks_for_chunk(out->command) || values->cat;
     out->persistent = values->persistent != 0;
-    return CV_EXIT_DONE;
-}
-
-static int fill_workers(struct whole_run *run)
-{
-    struct cleave_worker_list *out = &run->request.workers;
-
-    out->platform = run->workers.platform;
-    out->prefixes = run->workers.prefixes;
-    out->guard = run->values->mpi == 0;
-    out->delay_s = run->values->delay_s;
-    out->min_memory = (uint64_t)run->values->memfree;
-    return cv_load_read(run->values->load, &out->max_load);
+    out->workers.platform = run->workers.platform;
+    out->workers.prefixes = run->workers.prefixes;
+    out->workers.guard = values->mpi == 0;
+    out->workers.delay_s = values->delay_s;
+    out->workers.min_memory = (uint64_t)values->memfree;
+    return read_load(values->load, &out->workers.max_load);
 }
 
 /* NAME=VALUE, or NAME with the value it has here. */
@@ -316,26 +476,6 @@ static int fill_hosts(struct whole_run *run)
     return read_environment(run->call, &values->environment, &out->environment);
 }
 
-static int fill_input(struct whole_run *run)
-{
-    const struct cv_run_options *values = run->values;
-    struct cleave_input *out = &run->request.input;
-
-    out->files = values->inputs.items;
-    out->count = values->inputs.count;
-    out->split = values->split;
-    out->header = values->header != NULL;
-    out->header_how = cv_header_how(values->header);
-    out->records = values->records;
-    out->together = values->together;
-    out->pairs = values->pairs;
-    out->decode = values->decode;
-    out->fetch = values->fetch;
-    out->size = values->fetch_size;
-    out->max_record = cv_record_limit(values->max_record);
-    return CV_EXIT_DONE;
-}
-
 /* Lines of the first chunk are written before its end unless an option needs complete
  * outputs, or they go to a file. */
 static bool shows_early(const struct whole_run *run)
@@ -349,68 +489,75 @@ static bool shows_early(const struct whole_run *run)
            fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);
 }
 
-static int fill_output(struct whole_run *run)
+static int fill_streams(struct whole_run *run)
 {
     const struct cv_run_options *values = run->values;
-    struct cleave_output *out = &run->request.output;
-
-    out->name = cv_run_output_is_file(values) ? values->output : "standard output";
-    out->header = cv_header_out_how(values);
-    out->unordered = values->unordered != 0;
-    out->lines = values->line_buffer != 0;
-    out->early = shows_early(run);
-    out->memory = (uint64_t)values->memory;
-    out->directory = values->directory;
-    run->request.reduce.command = values->reduce;
-    run->request.reduce.commutative = values->commutative != 0;
-    return CV_EXIT_DONE;
-}
-
-static int fill_listener(struct whole_run *run)
-{
-    struct cleave_listener *out = &run->request.listener;
     const struct cv_run_report *report = &run->report;
+    struct cleave_execution *out = &run->request;
 
-    out->attempted = cv_run_attempted;
-    out->note = cv_run_note;
-    out->context = &run->report;
-    if (report->bar || report->live || report->plain || run->values->serve != NULL)
-        out->progress = cv_run_progress;
+    out->input = (struct cleave_input){
+        .files = values->inputs.items,
+        .count = values->inputs.count,
+        .split = values->split,
+        .header = values->header != NULL,
+        .header_how = cv_header_how(values->header),
+        .records = values->records,
+        .together = values->together,
+        .pairs = values->pairs,
+        .decode = values->decode,
+        .fetch = values->fetch,
+        .size = values->fetch_size,
+        .max_record = cv_record_limit(values->max_record),
+    };
+    out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
+    out->output.header =
+        cv_header_how(values->header_out != NULL && values->header_out[0] == '\0' &&
+                              values->header != NULL
+                          ? values->header
+                          : values->header_out);
+    out->output.unordered = values->unordered != 0;
+    out->output.lines = values->line_buffer != 0;
+    out->output.early = shows_early(run);
+    out->output.memory = (uint64_t)values->memory;
+    out->output.directory = values->directory;
+    out->reduce.command = values->reduce;
+    out->reduce.commutative = values->commutative != 0;
+    out->listener.attempted = cv_run_attempted;
+    out->listener.note = cv_run_note;
+    out->listener.context = &run->report;
+    if (report->bar || report->live || report->plain || values->serve != NULL)
+        out->listener.progress = cv_run_progress;
     return CV_EXIT_DONE;
 }
 
-static int check_leaders(const struct cv_worker_list *workers,
-                         const struct cleave_execution *execution,
-                         const struct cv_run_options *values)
+static int check_leaders(const struct whole_run *run)
 {
-    const char *what = execution->items.words != NULL   ? "items"
-                       : execution->input.pairs != NULL ? "--pairs"
-                       : execution->tell_records && !values->cat
+    const struct cv_run_options *values = run->values;
+    const char *what = run->request.items.words != NULL   ? "items"
+                       : run->request.input.pairs != NULL ? "--pairs"
+                       : run->request.tell_records && !values->cat
                            ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
                              "which leaders have numbers of their own"
                            : NULL;
-
     const char *request = values->leaders != NULL ? "--leaders"
                           : values->via.count > 0 ? "--via"
                                                   : "via:";
 
-    for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
-        if (workers->hosts[i].leads)
+    for (size_t i = 0; what != NULL && i < run->workers.nhosts; i++)
+        if (run->workers.hosts[i].leads)
             return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
                              "leave %s out, so that all are reached from here",
-                             workers->hosts[i].name, request, what, request);
+                             run->workers.hosts[i].name, request, what, request);
     return CV_EXIT_DONE;
 }
 
 static int fill_items(struct whole_run *run)
 {
-    if (run->has_items && !run->values->dry_run) {
-        CV_DO(cv_run_items_fill(run->call, &run->items, &run->request));
-        CV_DO(cv_run_item_sizes(run->call, &run->items.commands,
-                                cv_crew_count(&run->workers), &run->request));
-    }
+    if (run->has_items && !run->values->dry_run)
+        CV_DO(cv_run_items_fill(run->call, &run->items, cv_crew_count(&run->workers),
+                                &run->request));
     run->report.command = run->request.command;
-    return check_leaders(&run->workers, &run->request, run->values);
+    return check_leaders(run);
 }
 
 /* Pieces of --framed are already cut and decoded. */
@@ -426,37 +573,31 @@ static int serve_frames(struct whole_run *run)
 
 /* --- after the run ------------------------------------------------------------------------ */
 
-/* SIGUSR1 announces a time limit: the status then tells whether another run would get
- * further. */
-static int judge_stop(const struct whole_run *run)
-{
-    const struct cleave_execution_result *result = run->result;
-
-    return result->stopped_by == SIGUSR1 && cv_run_can_resume(run->values->journal) &&
-                   result->chunks > result->failed
-               ? CV_EXIT_LATER
-               : CV_EXIT_BY_SIGNAL + result->stopped_by;
-}
-
 static int judge_failure(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
     int code;
 
-    if (run->done == CLEAVE_ESTOPPED && result != NULL)
-        return judge_stop(run);
-    if (run->done == CLEAVE_ECLOSED && result != NULL && result->output_closed)
+    if (result == NULL)
+        return cv_print_status(&run->err);
+    /* SIGUSR1 announces a time limit: the status then tells whether another run would
+     * get further. */
+    if (run->done == CLEAVE_ESTOPPED)
+        return result->stopped_by == SIGUSR1 && cv_run_can_resume(run->values->journal) &&
+                       result->chunks > result->failed
+                   ? CV_EXIT_LATER
+                   : CV_EXIT_BY_SIGNAL + result->stopped_by;
+    if (run->done == CLEAVE_ECLOSED && result->output_closed)
         return CV_EXIT_UNREAD;
-    if (result != NULL && result->halted &&
-        run->request.failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
+    if (result->halted && run->request.failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
         run->done == CLEAVE_EENGINE && !result->reduce_failed)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* as asked for */
-    if (result != NULL && (result->halted || result->reduce_failed))
+    if (result->halted || result->reduce_failed)
         return cv_print_error(CV_EXIT_FAILED, "%s", run->err.text);
     /* A run that has begun failed in its work, not for a missing engine: a full disk,
      * a truncated file. */
     code = cv_print_status(&run->err);
-    return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
+    return code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
 
 static int judge(const struct whole_run *run)
@@ -471,13 +612,6 @@ static int judge(const struct whole_run *run)
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
-static bool all_but_first_failed(const struct cleave_execution_result *result)
-{
-    return result->failed + 1 == result->chunks && result->resumed == 0 &&
-           result->nfailed_ranges == 1 && result->failed_ranges[0].begin > 0 &&
-           (double)result->failed_ranges[0].end >= result->input_bytes;
-}
-
 static void give_hints(const struct whole_run *run)
 {
     const struct cleave_execution_result *result = run->result;
@@ -487,36 +621,17 @@ static void give_hints(const struct whole_run *run)
                      result->failed == result->chunks && result->resumed == 0;
 
     if (run->done == CLEAVE_OK || (halted && all && !items))
-        cv_run_command_hint(run->call,
-                            &(struct cv_run_outcome){
-                                .failed = result->failed,
-                                .all = all,
-                                .by_one = run->report.by_one,
-                                .halted = halted,
-                                .rest = all_but_first_failed(result),
-                                .chunks = result->chunks + result->resumed,
-                                .bytes = result->input_bytes,
-                                .hosts = hosts,
-                                .items = items,
-                                .form_told = run->form_reported,
-                                .empty = result->chunks == 0 && result->resumed == 0,
-                                .result = result });
+        cv_run_command_hint(run->call, result,
+                            &(struct cv_run_outcome){ .all = all,
+                                                      .by_one = run->report.by_one,
+                                                      .halted = halted,
+                                                      .hosts = hosts,
+                                                      .items = items,
+                                                      .form_told = run->form_reported });
     else if (halted && !items && !run->form_reported)
         cv_run_mistakes_form(run->call);
     else if (run->done == CLEAVE_EENGINE && hosts)
         cv_run_mistakes_failed(run->call, items, true);
-}
-
-/* Rows of results name failed items themselves. */
-static int close_output(struct whole_run *run, int status)
-{
-    /* A run that continues from a journal makes a new file. */
-    run->sink.kept =
-        run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
-    return sink_close(&run->sink,
-                      run->done == CLEAVE_OK &&
-                          (run->result->failed == 0 || run->report.rows != NULL),
-                      status);
 }
 
 static bool has_begun(const struct whole_run *run)
@@ -624,8 +739,15 @@ static int execute(struct whole_run *run)
     if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
         cv_run_stopped(run->result, &run->report);
     give_hints(run);
-    status = close_output(run, status);
-    status = cv_run_report_close(&run->report, status);
+    /* A run that continues from a journal makes a new file. Rows of results name failed
+     * items themselves. */
+    run->sink.kept =
+        run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
+    status = sink_close(&run->sink,
+                        run->done == CLEAVE_OK &&
+                            (run->result->failed == 0 || run->report.rows != NULL),
+                        status);
+    status = cv_job_log_close(&run->report.log, status);
     if (run->request.listener.trace != NULL && has_begun(run)) {
         const int saved = write_trace(run);
 
@@ -656,9 +778,8 @@ static int carry_out(struct whole_run *run)
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     static int (*const steps[])(struct whole_run * run) = {
-        check,         open_reach,    find_workers, open_report, fill_policy,
-        fill_failures, fill_command,  fill_workers, fill_hosts,  fill_input,
-        fill_output,   fill_listener, fill_items,   carry_out,
+        check,        open_reach, find_workers, open_report, fill_policy, fill_failures,
+        fill_command, fill_hosts, fill_streams, fill_items,  carry_out,
     };
     struct whole_run run = { .call = call,
                              .values = call->values,
@@ -671,7 +792,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
     status = sink_close(&run.sink, false, status); /* if nothing was run */
-    status = cv_run_report_close(&run.report, status);
+    status = cv_job_log_close(&run.report.log, status);
     cleave_trace_free(run.request.listener.trace);
     cleave_execution_free(run.result);
     cleave_platform_free(run.report.again.platform);
@@ -689,9 +810,8 @@ static int run(const struct cv_call *call)
     if (!values->mpi)
         return lead(call, NULL);
     status = cv_run_mpi_open(call, values->mpi_library, &mpi);
-    if (status != CV_EXIT_DONE || mpi.bridge == NULL)
-        return status;
-    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi, call) : lead(call, &mpi);
+    if (status == CV_EXIT_DONE)
+        status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi, call) : lead(call, &mpi);
     return cv_run_mpi_close(&mpi, status);
 }
 

@@ -396,7 +396,8 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
 {
     const struct values *values = call->values;
     struct cleave_execution_result *result = NULL;
-    struct cv_reach reach = { .ssh = values->ssh,
+    struct cv_reach reach = { .arena = call->arena,
+                              .ssh = values->ssh,
                               .program = values->program,
                               .push = values->push != 0,
                               .push_from = values->push_from,
@@ -405,8 +406,8 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     struct cv_spread spread = { .items = NULL };
     int status;
 
-    CV_DO(cv_reach_open(&reach, call->arena));
-    CV_DO(cv_crew_load(values->hosts, &reach, call->arena, &workers));
+    CV_DO(cv_reach_open(&reach));
+    CV_DO(cv_crew_load(values->hosts, &reach, &workers));
     struct cleave_execution execution = {
         .command = command,
         .workers.platform = workers.platform,

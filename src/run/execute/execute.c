@@ -73,14 +73,6 @@ static void sum_worker(const struct cv_exec_run *run, uint32_t place,
     }
 }
 
-/* Bytes per second if the slower of CPU and link had never waited. */
-static double rate_of(const struct cleave_worker_result *worker, double link_s)
-{
-    const double slower_s = fmax(worker->busy_s, link_s);
-
-    return slower_s > 0 ? worker->units / slower_s : 0;
-}
-
 /* --- hosts that were of no use ------------------------------------------------------------ */
 
 static void note_absent(struct cleave_execution_result *result, const char *name,
@@ -251,16 +243,6 @@ static enum cleave_status account(const struct cv_order_queue *queue,
 
 /* --- where the time went ------------------------------------------------------------------ */
 
-static uint32_t count_there(const struct cv_exec_run *run,
-                            const struct cleave_execution_result *result)
-{
-    uint32_t count = 0;
-
-    for (uint32_t w = 0; w < result->nworkers; w++)
-        count += result->workers[w].chunks > 0 || cv_worker_pool_there(&run->pool, w);
-    return count;
-}
-
 /* Sum over the workers. If starts are known for some only, the others are assumed to
  * be like them. */
 static void sum_time(struct cleave_execution_result *result, double folds_s)
@@ -362,13 +344,27 @@ static void sum_workers(const struct cv_exec_run *run,
 
     for (uint32_t w = 0; w < run->pool.first_spare; w++) {
         struct cleave_worker_result *worker = &result->workers[result->nworkers++];
+        double slower_s; /* of CPU and link */
 
         sum_worker(run, w, result, worker);
-        speed += rate_of(worker, run->pool.tallies[w].link.time_s);
+        slower_s = fmax(worker->busy_s, run->pool.tallies[w].link.time_s);
+        speed += slower_s > 0 ? worker->units / slower_s : 0;
+        result->there += worker->chunks > 0 || cv_worker_pool_there(&run->pool, w);
     }
     if (speed > 0)
         result->bound_s = run->queue.done / speed;
-    result->there = count_there(run, result);
+}
+
+/* NULL: out of memory. */
+static struct cleave_execution_result *new_result(double seconds)
+{
+    struct owned *owned = calloc(1, sizeof *owned);
+
+    if (owned == NULL)
+        return NULL;
+    cv_arena_init(&owned->arena);
+    owned->result.seconds = seconds;
+    return &owned->result;
 }
 
 /* NULL: out of memory. */
@@ -377,16 +373,13 @@ static struct cleave_execution_result *run_sum_up(const struct cv_exec_run *run,
                                                   double seconds)
 {
     const struct cv_fold_counts folds = cv_result_sink_counts(run->results);
-    struct owned *owned = calloc(1, sizeof *owned);
-    struct cleave_execution_result *result;
     const double began_s = cv_clock_s() - seconds;
+    struct cleave_execution_result *result = new_result(seconds);
 
-    if (owned == NULL)
+    if (result == NULL)
         return NULL;
-    result = &owned->result;
-    cv_arena_init(&owned->arena);
-    result->workers =
-        cv_array(&owned->arena, run->pool.nworkers + 1u, sizeof *result->workers);
+    result->workers = cv_array(&((struct owned *)result)->arena, run->pool.nworkers + 1u,
+                               sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
         account(&run->queue, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
         cv_worker_setup_platform(setup, &run->pool, run->request->listener.trace,
@@ -394,27 +387,12 @@ static struct cleave_execution_result *run_sum_up(const struct cv_exec_run *run,
         cleave_execution_free(result);
         return NULL;
     }
-    result->seconds = seconds;
     copy_counts(run, &folds, result);
     note_input(run->queue.source, began_s, result);
     sum_workers(run, result);
     sum_time(result, folds.seconds);
     sum_master(run, result);
     return result;
-}
-
-/* The result of a run that was stopped before it began. */
-static struct cleave_execution_result *run_sum_up_nothing(int stopped_by, double seconds)
-{
-    struct owned *owned = calloc(1, sizeof *owned);
-
-    if (owned == NULL)
-        return NULL;
-    cv_arena_init(&owned->arena);
-    owned->result.stopped_by = stopped_by;
-    owned->result.seconds = seconds;
-    owned->result.left_unread = true;
-    return &owned->result;
 }
 
 void cleave_execution_free(struct cleave_execution_result *result)
@@ -427,19 +405,6 @@ void cleave_execution_free(struct cleave_execution_result *result)
 }
 
 /* --- cleave_execute ---------------------------------------------------------------- */
-
-static enum cleave_status open_parts(struct cv_execution *execution,
-                                     struct cleave_error *err)
-{
-    struct cv_exec_run *run = &execution->run;
-
-    CV_TRY(cv_execution_open_base(execution, err));
-    CV_TRY(cv_execution_open_input(execution, err));
-    CV_TRY(cv_worker_setup_connect(&execution->setup, &run->pool, execution->request,
-                                   cv_splitter_frames(execution->splitter),
-                                   &run->stopped_by, err));
-    return cv_execution_open_outlet(execution, err);
-}
 
 /* Folds are not events of the policy: they follow everything else in the trace. */
 static enum cleave_status note_folds(const struct cv_exec_run *run,
@@ -469,13 +434,17 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
 
     *out = NULL;
     cv_execution_prepare(&execution, &filled);
-    status = cv_execution_name_signal(&execution.run, open_parts(&execution, err));
+    status = cv_execution_open_base(&execution, err);
     if (status == CLEAVE_OK)
-        status = cv_execution_heed_signals(&execution.run, err);
+        status = cv_execution_opened(&execution.run,
+                                     cv_execution_open(&execution, true, err), err);
     if (status != CLEAVE_OK && execution.run.stopped_by != 0) {
         status = cv_fail_stopped(err);
-        *out = run_sum_up_nothing(execution.run.stopped_by,
-                                  cv_clock_s() - execution.began_s);
+        *out = new_result(cv_clock_s() - execution.began_s);
+        if (*out != NULL) {
+            (*out)->stopped_by = execution.run.stopped_by;
+            (*out)->left_unread = true;
+        }
     } else if (status == CLEAVE_OK) {
         status = cv_execution_run(&execution, err);
         status = note_folds(&execution.run, status, err);

@@ -24,33 +24,23 @@ struct cv_execution {
 /* Fill in the defaults of `filled`, a copy of the request. */
 void cv_execution_prepare(struct cv_execution *execution,
                           struct cleave_execution *filled);
-/* Open what does not depend on the input; then the input and the output; then the
- * result sink and the journal. Workers are set up before the last one. */
+/* Open what does not depend on the input. */
 enum cleave_status cv_execution_open_base(struct cv_execution *execution,
                                           struct cleave_error *err);
-enum cleave_status cv_execution_open_input(struct cv_execution *execution,
-                                           struct cleave_error *err);
-enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
-                                            struct cleave_error *err);
-/* Check for a signal that came while nothing was polled. */
-enum cleave_status cv_execution_heed_signals(struct cv_exec_run *run,
-                                             struct cleave_error *err);
-/* Take over the signal that stopped the worker setup. Returns `status`. */
-enum cleave_status cv_execution_name_signal(struct cv_exec_run *run,
-                                            enum cleave_status status);
+/* Open the input and the output, set up the workers, and open the result sink and the journal.
+ * If an input was opened before, the workers stay: not `first`. */
+enum cleave_status cv_execution_open(struct cv_execution *execution, bool first,
+                                     struct cleave_error *err);
+/* After cv_execution_open with `status`: take over a signal that stopped it, or that came
+ * while nothing was polled. */
+enum cleave_status cv_execution_opened(struct cv_exec_run *run, enum cleave_status status,
+                                       struct cleave_error *err);
 /* Close what belongs to the input; hosts and poller stay. Then everything. */
 void cv_execution_close_input(struct cv_execution *execution);
 void cv_execution_close(struct cv_execution *execution);
 
-/* Let the policy plan for `total` bytes. */
-enum cleave_status cv_execution_plan(struct cv_execution *execution, double total,
-                                     struct cleave_error *err);
 /* Process the whole input, write the outputs and check that they are complete. */
 enum cleave_status cv_execution_run(struct cv_execution *execution,
                                     struct cleave_error *err);
-
-/* Hand the outputs of an earlier run that are still valid to the ordered output.
- * Changed input is reported and done again. */
-enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error *err);
 
 #endif

@@ -1,13 +1,383 @@
-/* execution_run.c -- a run from its plan until its outputs are written.
+/* execution_run.c -- a run: resumed, planned and driven until its outputs are written.
  * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 #include "base/fail.h"
 #include "engine/driver.h"
+#include "model/platform/generate.h"
+#include "run/common/machine.h"
 #include "run/common/poller.h"
+#include "run/common/request_check.h"
 #include "run/execute/execution.h"
 #include "run/input/source.h"
 #include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
+#include "run/master/worker_setup.h"
+#include "run/slot/slot.h"
+
+/* --- resuming -------------------------------------------------------------------------- */
+
+/* Changed chunks that are named; others are counted. */
+enum { NAMED = 10 };
+
+static enum cleave_status store_bytes(void *context, const void *bytes, size_t length,
+                                      struct cleave_error *err)
+{
+    return cv_chunk_output_write(context, bytes, length, err);
+}
+
+/* The journal has outputs as their commands wrote them. */
+static enum cleave_status format_output(const struct cv_exec_run *run,
+                                        const struct cv_piece *piece,
+                                        struct cv_chunk_output **store,
+                                        struct cleave_error *err)
+{
+    const struct cv_slot slot = { .outputs = run->outputs,
+                                  .items = &run->request->items,
+                                  .piece = *piece };
+
+    return run->queue.keys != NULL ? cv_item_output_format(&slot, store, err) : CLEAVE_OK;
+}
+
+/* *whole is false if the journal's copy is damaged: it is not used. */
+static enum cleave_status use_old_output(struct cv_exec_run *run,
+                                         const struct cv_piece *piece, uint64_t id,
+                                         bool *whole, struct cleave_error *err)
+{
+    struct cv_chunk_output *store;
+    enum cleave_status status;
+
+    CV_TRY(cv_chunk_output_open(run->outputs, &store, err));
+    status = cv_journal_output(run->queue.journal, id, store_bytes, store, whole, err);
+    if (status != CLEAVE_OK || !*whole) {
+        cv_chunk_output_drop(store);
+        return status;
+    }
+    status = format_output(run, piece, &store, err);
+    if (status != CLEAVE_OK) {
+        cv_chunk_output_drop(store);
+        return status;
+    }
+    CV_TRY(cv_result_sink_add(run->results, store, piece, NULL, err));
+    CV_TRY(cv_input_coverage_add(&run->queue.coverage, piece->begin, piece->end, err));
+    CV_TRY(cv_exec_run_relieve(run, err));
+    run->queue.resumed++;
+    run->queue.resumed_units += (double)(piece->end - piece->begin);
+    return cv_source_finish(run->queue.source, piece, err);
+}
+
+/* One line each for the number of changed and of damaged chunks. */
+static void say_counts(const struct cv_exec_run *run, uint64_t changed)
+{
+    uint64_t of;
+    const uint64_t damaged = cv_journal_damaged(run->queue.journal, &of);
+
+    if (changed > NAMED)
+        cv_note(run->request,
+                "%" PRIu64 " more finished chunks have changed and are done again",
+                changed - NAMED);
+    if (damaged > 0)
+        cv_note(run->request,
+                "%s: the journal is damaged: %" PRIu64 " of its %" PRIu64
+                " finished chunks %s not as written and %s done again",
+                run->request->journal.path, damaged, of, damaged == 1 ? "is" : "are",
+                damaged == 1 ? "is" : "are");
+}
+
+/* Use the output of a known piece if both are unchanged. */
+static enum cleave_status use_known(struct cv_exec_run *run, enum cv_known state,
+                                    const struct cv_piece *piece, uint64_t id,
+                                    uint64_t *changed, struct cleave_error *err)
+{
+    struct cv_order_queue *queue = &run->queue;
+    struct cleave_error note;
+    bool same = false, whole = false;
+
+    if (queue->keys != NULL) /* cv_journal_tell_items has reported it */
+        same = state == CV_KNOWN_PIECE;
+    else
+        CV_TRY(cv_journal_confirm(queue->journal, queue->source, state, piece, id, &same,
+                                  &note, err));
+    if (same)
+        CV_TRY(use_old_output(run, piece, id, &whole, err));
+    else if (++*changed <= NAMED)
+        cv_note(run->request, "%s", note.text);
+    return whole || state != CV_KNOWN_PIECE
+               ? CLEAVE_OK
+               : cv_source_put_back(queue->source, piece, err);
+}
+
+static void more_arrived(void *context, unsigned events)
+{
+    bool *ready = context;
+
+    (void)events;
+    *ready = true;
+}
+
+/* Handle signals and other events; `awaits`: until more of the stream has arrived. */
+static enum cleave_status heed(struct cv_exec_run *run, bool awaits,
+                               struct cleave_error *err)
+{
+    const int fd = awaits ? cv_source_poll_fd(run->queue.source) : -1;
+    enum cleave_status status = CLEAVE_OK;
+    bool ready = fd < 0;
+    struct cv_watch watch = { 0 };
+
+    if (fd >= 0)
+        CV_TRY(cv_poller_add(run->poller, &watch, fd, CV_READABLE, more_arrived, &ready,
+                             err));
+    do
+        status = cv_poller_wait(run->poller, ready ? 0 : -1, err);
+    while (status == CLEAVE_OK && !ready && run->stopped_by == 0);
+    if (fd >= 0)
+        cv_poller_remove(run->poller, &watch);
+    if (status == CLEAVE_OK && run->stopped_by != 0)
+        return cv_fail_stopped(err);
+    return status;
+}
+
+/* Hand the outputs of an earlier run that are still valid to the ordered output. Changed
+ * input is reported and done again. */
+static enum cleave_status resume_known(struct cv_exec_run *run, struct cleave_error *err)
+{
+    uint64_t changed = 0;
+
+    if (run->queue.journal == NULL || !run->request->journal.resume)
+        return CLEAVE_OK;
+    if (run->queue.keys != NULL)
+        CV_TRY(cv_journal_tell_items(run->queue.journal, run->queue.source,
+                                     run->queue.keys, err));
+    else
+        CV_TRY(cv_journal_tell(run->queue.journal, run->queue.source, err));
+    for (;;) {
+        struct cv_piece piece;
+        enum cv_known state;
+        uint64_t id;
+
+        CV_TRY(cv_source_known(run->queue.source, &state, &piece, &id, err));
+        if (state == CV_KNOWN_END)
+            break;
+        CV_TRY(heed(run, state == CV_KNOWN_WAIT, err));
+        if (state == CV_KNOWN_WAIT)
+            CV_TRY(cv_source_pump(run->queue.source, err));
+        else
+            CV_TRY(use_known(run, state, &piece, id, &changed, err));
+    }
+    say_counts(run, changed);
+    return CLEAVE_OK;
+}
+
+/* --- costs of workers in the journal --------------------------------------------------- */
+
+/* Shorter start-up times are not printed. */
+static const double WORTH_A_WORD_S = 0.1;
+
+/* Print the slowest and the fastest worker. */
+static void say_speeds(const struct cv_exec_run *run, const double *speeds)
+{
+    const struct cv_worker_pool *pool = &run->pool;
+    uint32_t min = 0, max = 0;
+
+    for (uint32_t w = 1; w < pool->nworkers; w++) {
+        min = speeds[w] < speeds[min] ? w : min;
+        max = speeds[w] > speeds[max] ? w : max;
+    }
+    cv_note(
+        run->request,
+        "by the journal %.64s is %.2g times as fast as %.64s: first shares go by that",
+        pool->names[max], speeds[max] / speeds[min], pool->names[min]);
+}
+
+static void say_starts(const struct cv_exec_run *run, const double *start_s)
+{
+    double sum_s = 0;
+
+    for (uint32_t w = 0; w < run->pool.nworkers; w++)
+        sum_s += start_s[w];
+    if (sum_s >= WORTH_A_WORD_S * run->pool.nworkers)
+        cv_note(run->request, "by the journal a command takes %.2g s to start",
+                sum_s / run->pool.nworkers);
+}
+
+static void declare(const struct cv_exec_run *run, const struct cv_journal_costs *costs,
+                    const struct cleave_worker *declared, struct cleave_worker *workers)
+{
+    for (uint32_t w = 0; w < run->pool.nworkers; w++) {
+        workers[w] = declared[w];
+        workers[w].speed_ups = costs->speed_ups[w];
+        if (costs->starts_known)
+            workers[w].compute_latency_s = costs->start_s[w];
+    }
+    if (costs->differ)
+        say_speeds(run, costs->speed_ups);
+    if (costs->starts_known)
+        say_starts(run, costs->start_s);
+}
+
+/* If no costs were declared and the journal has the speed of every worker, use them:
+ * *declared is in the arena, and a line is printed. */
+static enum cleave_status resume_speeds(const struct cv_exec_run *run,
+                                        struct cv_arena *arena,
+                                        const struct cleave_worker **declared,
+                                        struct cleave_error *err)
+{
+    const uint32_t n = run->pool.nworkers;
+    struct cv_journal_costs costs = { 0 };
+    struct cleave_worker *workers;
+
+    if (!run->request->journal.resume || run->queue.resumed == 0 ||
+        run->queue.keys != NULL)
+        return CLEAVE_OK;
+    for (uint32_t w = 0; w < n; w++)
+        if (!cv_is_nominal(&(*declared)[w]))
+            return CLEAVE_OK; /* declared costs have priority */
+    workers = cv_array(arena, n, sizeof *workers);
+    costs.speed_ups = cv_array(arena, n, sizeof *costs.speed_ups);
+    costs.start_s = cv_array(arena, n, sizeof *costs.start_s);
+    if (workers == NULL || costs.speed_ups == NULL || costs.start_s == NULL)
+        return cv_fail_memory(err, "the journal");
+    CV_TRY(cv_journal_speeds(run->queue.journal, run->pool.names, n, &costs, err));
+    if (!costs.known || !(costs.differ || costs.starts_known))
+        return CLEAVE_OK;
+    declare(run, &costs, *declared, workers);
+    *declared = workers;
+    return CLEAVE_OK;
+}
+
+/* --- plan ------------------------------------------------------------------------------ */
+
+/* Ratio of the fastest to the slowest worker to expect, on one machine and on several. */
+static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
+/* A pipe holds what the command reads in 10 ms (run/common/pipe_writer.h), and the
+ * command buffers as much: for this long it may not read. Longer if commands share
+ * cores. */
+static const double BURST_S = 0.02;
+/* A slow command is fed at most its share divided by this at a time, so that the rest
+ * can be taken back and a command that works while it reads shows it early. */
+static const double SIPS = 128;
+enum { LEAST_SIP = 16 };
+/* Relative variation of the time of chunks on an idle machine. */
+static const double VARIES = 0.05;
+
+/* Whether chunks may stay open with these workers. Everything given to a host is sent
+ * to it. */
+static bool may_open(const struct cv_execution *execution,
+                     const struct cleave_policy *policy)
+{
+    const struct cleave_execution *request = execution->request;
+    const struct cv_hosts *hosts = &execution->run.pool.hosts;
+
+    if (hosts->count > 0 && (!policy->gets_losses || hosts->keeps || hosts->leads ||
+                             request->input.pairs != NULL))
+        return false;
+    return cv_request_may_open(request, cv_worker_setup_count(request),
+                               cv_splitter_frames(execution->splitter));
+}
+
+/* Costs of workers for the policy: as declared, else as the journal has them. */
+static enum cleave_status plan_declare(struct cv_execution *execution,
+                                       const struct cleave_policy *policy,
+                                       struct cleave_error *err)
+{
+    if (execution->declared != NULL)
+        return CLEAVE_OK;
+    execution->declared = cleave_platform_workers(execution->setup.platform);
+    if (execution->run.queue.journal == NULL || !policy->opens_chunks ||
+        !may_open(execution, policy))
+        return CLEAVE_OK;
+    return resume_speeds(&execution->run, &execution->setup.arena, &execution->declared,
+                         err);
+}
+
+/* Whether all these costs were measured. */
+static bool is_measured(const struct cv_execution *execution)
+{
+    for (uint32_t w = 0; w < cleave_platform_nworkers(execution->setup.platform); w++)
+        if (cv_is_nominal(&execution->declared[w]))
+            return false;
+    return true;
+}
+
+/* Commands per core of this machine. */
+static double crowd_of(const struct cv_worker_pool *pool)
+{
+    uint32_t here = 0;
+
+    for (uint32_t w = 0; w < pool->nworkers; w++)
+        here += pool->host_of[w] == NULL && !pool->absent[w];
+    return fmax(1, (double)here / cv_usable_cores());
+}
+
+/* Bytes in the pipe of a command of unknown speed: a page, or less if shares are
+ * small. Hosts do not use small writes. */
+static size_t ahead_of(const struct cv_worker_pool *pool, double total)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const double small_write = total / (SIPS * fmax(1, pool->nworkers));
+
+    if (pool->hosts.count > 0 || !(small_write < (double)page))
+        return page;
+    return small_write > LEAST_SIP ? (size_t)small_write : LEAST_SIP;
+}
+
+/* The load and the transport, as the policy gets them. */
+static struct cv_load describe(const struct cv_execution *execution,
+                               const struct cleave_policy *policy, double total)
+{
+    const struct cleave_items *items = &execution->request->items;
+    struct cv_load load = { .units = total,
+                            .real = true,
+                            .folders = cv_result_sink_folders(&execution->run.pool,
+                                                              execution->request),
+                            .folds_apart = cv_result_sink_apart(execution->request) };
+
+    if (items->sizes != NULL) {
+        load.sizes = items->sizes;
+        load.nitems = items->count;
+        load.measured = is_measured(execution);
+        load.units = 0;
+        for (uint64_t i = 0; i < items->count; i++)
+            load.units += items->sizes[i];
+        return load;
+    }
+    if (!policy->opens_chunks)
+        return load;
+    load.measured = is_measured(execution);
+    load.unequal = execution->run.pool.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
+    load.hold = cv_source_hold(execution->run.queue.source);
+    load.opens = policy->gets_losses && may_open(execution, policy);
+    load.ahead = load.opens ? (double)ahead_of(&execution->run.pool, total) : 0;
+    load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.pool) : 0;
+    load.varies = load.opens ? VARIES : 0;
+    return load;
+}
+
+/* Let the policy plan for `total` bytes. */
+static enum cleave_status make_plan(struct cv_execution *execution, double total,
+                                    struct cleave_error *err)
+{
+    const struct cleave_policy_options *options = &execution->request->policy;
+    const struct cleave_setting *settings;
+    const struct cleave_policy *policy;
+    struct cv_load load;
+    size_t nsettings;
+
+    CV_TRY(cv_run_policy_find(options, &policy, err));
+    CV_TRY(cv_run_policy_settings(options, &execution->setup.arena, &settings, &nsettings,
+                                  err));
+    execution->run.queue.gets_losses = policy->gets_losses;
+    CV_TRY(plan_declare(execution, policy, err));
+    load = describe(execution, policy, total);
+    execution->run.small_write = (size_t)load.ahead;
+    CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
+                           execution->setup.platform, execution->declared, &load, NULL,
+                           err));
+    execution->is_planned = true;
+    return CLEAVE_OK;
+}
 
 /* --- short streams --------------------------------------------------------------------- */
 
@@ -38,19 +408,6 @@ static void input_ready(void *context, unsigned events)
         cv_event_queue_fail(&wait->run->events, &err);
 }
 
-/* Whether the policy sizes chunks by the input, and workers can be fed small pieces. */
-static enum cleave_status is_worth_it(const struct cv_execution *execution, bool *out,
-                                      struct cleave_error *err)
-{
-    const struct cv_exec_run *run = &execution->run;
-    const struct cleave_policy *policy;
-
-    CV_TRY(cv_run_policy_find(&execution->request->policy, &policy, err));
-    *out = policy->opens_chunks && run->pool.hosts.count == 0 &&
-           execution->request->items.words == NULL && cv_source_flows(run->queue.source);
-    return CLEAVE_OK;
-}
-
 /* Whether waiting is still useful. Signals and closed outputs are left to the run. A
  * compressed stream is read by its decoder. */
 static bool may_be_short(struct wait *wait, int fd)
@@ -76,11 +433,13 @@ static enum cleave_status short_stream_await(struct cv_execution *execution,
     struct wait wait = { .run = run };
     struct cv_watch watch = { 0 };
     double shown_s = 0;
+    const struct cleave_policy *policy;
     enum cleave_status status;
-    bool worth_it;
 
-    CV_TRY(is_worth_it(execution, &worth_it, err));
-    if (!worth_it)
+    CV_TRY(cv_run_policy_find(&execution->request->policy, &policy, err));
+    /* Only if chunks are sized by the input and workers can be fed small pieces. */
+    if (!policy->opens_chunks || run->pool.hosts.count > 0 ||
+        execution->request->items.words != NULL || !cv_source_flows(run->queue.source))
         return CLEAVE_OK;
     run->events.began_s = execution->began_s;
     status = cv_poller_add(run->poller, &watch, fd, CV_READABLE, input_ready, &wait, err);
@@ -97,6 +456,22 @@ static enum cleave_status short_stream_await(struct cv_execution *execution,
 
 /* --- run ------------------------------------------------------------------------------- */
 
+/* Take over the signal that stopped the worker setup or the run. Returns `status`. */
+static enum cleave_status name_signal(struct cv_exec_run *run, enum cleave_status status)
+{
+    if (status == CLEAVE_ESTOPPED && run->stopped_by == 0)
+        (void)cv_poller_wait(run->poller, 0, NULL);
+    return status;
+}
+
+enum cleave_status cv_execution_opened(struct cv_exec_run *run, enum cleave_status status,
+                                       struct cleave_error *err)
+{
+    CV_TRY(name_signal(run, status));
+    CV_TRY(cv_poller_wait(run->poller, 0, err));
+    return run->stopped_by != 0 ? cv_fail_stopped(err) : CLEAVE_OK;
+}
+
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {
     struct cv_run run = { .platform = execution->setup.platform };
@@ -109,7 +484,7 @@ static enum cleave_status drive(struct cv_execution *execution, struct cleave_er
     status =
         cv_driver_run(driver, &run, execution->request->listener.trace, &outcome, err);
     cv_driver_close(driver);
-    return cv_execution_name_signal(&execution->run, status);
+    return name_signal(&execution->run, status);
 }
 
 /* Write the remaining outputs. After a halt, outputs after a missing chunk are not
@@ -152,22 +527,6 @@ static enum cleave_status pass_over_left(struct cv_execution *execution,
         status = cv_result_sink_skip(run->results, range.begin, range.end, err);
     cv_range_set_done(&left);
     return status;
-}
-
-/* The input ends within a record: it is probably truncated, so the run fails although
- * everything was processed. */
-static enum cleave_status check_torn(const struct cv_execution *execution,
-                                     struct cleave_error *err)
-{
-    struct cleave_error note;
-    bool torn = false;
-
-    CV_TRY(cv_source_ends_in_record(execution->run.queue.source, &torn, &note, err));
-    if (!torn)
-        return CLEAVE_OK;
-    if (err != NULL)
-        *err = note;
-    return note.status;
 }
 
 /* Report bytes that were processed twice, whatever else has failed. */
@@ -216,7 +575,7 @@ static enum cleave_status drive_all(struct cv_execution *execution,
     CV_TRY(short_stream_await(execution, err));
     left = cv_source_left(execution->run.queue.source);
     while (left > 0) {
-        CV_TRY(cv_execution_plan(execution, left, err));
+        CV_TRY(make_plan(execution, left, err));
         status = drive(execution, err);
         if (status == CLEAVE_OK || !begin_again(execution))
             return status;
@@ -231,8 +590,7 @@ static enum cleave_status run_all(struct cv_execution *execution,
     struct cv_exec_run *run = &execution->run;
     enum cleave_status status;
 
-    if (run->queue.journal != NULL)
-        CV_TRY(cv_resume_known(run, err));
+    CV_TRY(resume_known(run, err));
     status = drive_all(execution, err);
     if (status == CLEAVE_OK)
         status = cv_exec_run_settle(run, err);
@@ -248,14 +606,18 @@ static enum cleave_status run_all(struct cv_execution *execution,
         status = cv_exec_run_complete(run, err);
     else
         note_fault(execution);
-    return status == CLEAVE_OK ? check_torn(execution, err) : status;
+    /* An input that ends within a record is probably truncated, so the run fails although
+     * everything was processed. */
+    return status == CLEAVE_OK ? cv_source_check_end(run->queue.source, err) : status;
 }
 
 /* The status of a run that failed for several reasons is the first of these. */
-static enum cleave_status name_failure(const struct cv_exec_run *run,
-                                       enum cleave_status status,
-                                       struct cleave_error *err)
+enum cleave_status cv_execution_run(struct cv_execution *execution,
+                                    struct cleave_error *err)
 {
+    const struct cv_exec_run *run = &execution->run;
+    enum cleave_status status = run_all(execution, err);
+
     if (status == CLEAVE_OK)
         return CLEAVE_OK;
     if (run->stopped_by != 0)
@@ -265,10 +627,4 @@ static enum cleave_status name_failure(const struct cv_exec_run *run,
     if (err != NULL)
         err->status = status;
     return status;
-}
-
-enum cleave_status cv_execution_run(struct cv_execution *execution,
-                                    struct cleave_error *err)
-{
-    return name_failure(&execution->run, run_all(execution, err), err);
 }

@@ -109,19 +109,6 @@ struct framed {
     struct cleave_error err;
 };
 
-static bool is_there(const struct framed *framed)
-{
-    return framed->nhead == CV_FRAME && framed->left == 0;
-}
-
-static void has_ended(struct framed *framed)
-{
-    framed->ended = true;
-    if (framed->nhead > 0)
-        cv_fail(&framed->err, CLEAVE_EINPUT,
-                "command.framed: standard input ends inside of a frame");
-}
-
 static void take(struct framed *framed, const char *bytes, size_t length)
 {
     int wrong;
@@ -150,10 +137,13 @@ static void input_ready(void *context, unsigned events)
     if (got > 0)
         take(framed, framed->bytes, (size_t)got);
     else if (got == 0)
-        has_ended(framed);
+        framed->ended = true;
     else if (errno != EAGAIN && errno != EINTR)
         cv_fail(&framed->err, CLEAVE_EENGINE, "command.framed: cannot read: %s",
                 strerror(errno));
+    if (got == 0 && framed->nhead > 0)
+        cv_fail(&framed->err, CLEAVE_EINPUT,
+                "command.framed: standard input ends inside of a frame");
 }
 
 /* Truncate the file and rewind. */
@@ -180,8 +170,8 @@ static enum cleave_status next_piece(struct framed *framed, struct cv_poller *po
         CV_TRY(clear(framed->answer, err));
     status =
         cv_poller_add(poller, &watch, framed->in, CV_READABLE, input_ready, framed, err);
-    while (status == CLEAVE_OK && !framed->ended && !is_there(framed) &&
-           framed->err.status == CLEAVE_OK) {
+    while (status == CLEAVE_OK && !framed->ended && framed->err.status == CLEAVE_OK &&
+           (framed->nhead < CV_FRAME || framed->left > 0)) {
         status = cv_poller_wait(poller, -1, err);
         if (status == CLEAVE_OK && *stopped_by != 0)
             status = cv_fail_stopped(err);
@@ -244,31 +234,14 @@ static void forget_input(struct cv_execution *execution)
     run->queue.events = &run->events;
 }
 
-static enum cleave_status open_next(struct cv_execution *execution, bool first,
-                                    struct cleave_error *err)
-{
-    struct cv_exec_run *run = &execution->run;
-
-    CV_TRY(cv_execution_open_input(execution, err));
-    if (first)
-        CV_TRY(cv_worker_setup_connect(&execution->setup, &run->pool, execution->request,
-                                       cv_splitter_frames(execution->splitter),
-                                       &run->stopped_by, err));
-    else
-        CV_TRY(cv_worker_setup_refresh(&execution->setup, &run->pool, err));
-    return cv_execution_open_outlet(execution, err);
-}
-
 /* Run one input, until its output is written. */
 static enum cleave_status run_one(struct cv_execution *execution, bool first,
                                   bool *out_failed, struct cleave_error *err)
 {
     struct cv_exec_run *run = &execution->run;
     enum cleave_status status =
-        cv_execution_name_signal(run, open_next(execution, first, err));
+        cv_execution_opened(run, cv_execution_open(execution, first, err), err);
 
-    if (status == CLEAVE_OK)
-        status = cv_execution_heed_signals(run, err);
     if (status == CLEAVE_OK)
         status = cv_execution_run(execution, err);
     cv_note_failures_end(run);

@@ -523,15 +523,16 @@ enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                       offset);
 }
 
-enum cleave_status cv_source_ends_in_record(struct cv_source *source, bool *out,
-                                            struct cleave_error *note,
-                                            struct cleave_error *err)
+enum cleave_status cv_source_check_end(struct cv_source *source, struct cleave_error *err)
 {
-    *out = source->shortened;
-    if (!*out)
-        return source->kind->find_torn(source, out, note, err);
-    *note = source->damage;
-    return CLEAVE_OK;
+    struct cleave_error note = source->damage;
+    bool torn = source->shortened;
+
+    if (!torn)
+        CV_TRY(source->kind->find_torn(source, &torn, &note, err));
+    if (torn && err != NULL)
+        *err = note;
+    return torn ? note.status : CLEAVE_OK;
 }
 
 bool cv_source_is_short(const struct cv_source *source)

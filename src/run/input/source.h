@@ -84,7 +84,7 @@ void cv_source_free(struct cv_source *source);
 /* Check files before the first piece is taken. They must be text, unless `raw` or records have a
  * fixed size; headers must be the same, except for a byte order mark and the end of the line; files
  * of `fixed` and `fastq` must end with a record. For streams and `csv`, use
- * cv_source_ends_in_record at the end. */
+ * cv_source_check_end at the end. */
 enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err);
 
 /* --- pieces ----------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err);
 /* After a failed read: whether a decoded file is damaged. If so, the file now ends with the last
- * record before the damage, and cv_source_ends_in_record will report it. No piece may be in use;
+ * record before the damage, and cv_source_check_end will report it. No piece may be in use;
  * the ranges of `left` that are still readable can be taken. */
 bool cv_source_shorten(struct cv_source *source, const struct cv_range_set *left);
 bool cv_source_is_short(const struct cv_source *source);
@@ -189,11 +189,10 @@ struct cv_source_span {
 /* The file of an address, or the last one. */
 struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t address);
 
-/* Whether the last record of a file is incomplete, for example because a quote is never closed:
- * then *note names it. To be called at the end; may read the rest of a file (csv). */
-enum cleave_status cv_source_ends_in_record(struct cv_source *source, bool *out,
-                                            struct cleave_error *note,
-                                            struct cleave_error *err);
+/* Fail if the last record of a file is incomplete, for example because a quote is never closed.
+ * To be called at the end; may read the rest of a file (csv). */
+enum cleave_status cv_source_check_end(struct cv_source *source,
+                                       struct cleave_error *err);
 
 /* Whether a large input is one compressed block, so that one core decodes it: *note has advice. */
 bool cv_source_lone(const struct cv_source *source, struct cleave_error *note);

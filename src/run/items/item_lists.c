@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/fail.h"
+#include "run/common/piece_part.h"
 #include "run/split/split_kind.h"
 
 enum { BLOCK_BYTES = 64 << 10, BLOCK_VALUES = 4096 };
@@ -325,25 +326,20 @@ static enum cleave_status get_bytes(struct cv_item_stream *stream,
                                     const struct cv_piece *piece, const char **out,
                                     struct cleave_error *err)
 {
-    const size_t length = (size_t)(piece->body.end - piece->body.begin);
-    size_t at = 0;
+    const struct cv_part part = { .fd = piece->fd,
+                                  .begin = piece->body.begin,
+                                  .end = piece->body.end };
+    const size_t length = (size_t)(part.end - part.begin);
 
     *out = piece->body_bytes;
     if (piece->fd < 0)
         return CLEAVE_OK;
     if (!CV_ROOM(stream->bytes, &stream->room, length))
         return cv_fail_memory(err, "an item");
-    while (at < length) {
-        const ssize_t got = pread(piece->fd, stream->bytes + at, length - at,
-                                  (off_t)(piece->body.begin + at));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return cv_fail(err, CLEAVE_EENGINE, "%s: cannot read: %s", piece->name,
-                           got < 0 ? strerror(errno) : "it has become shorter");
-        at += (size_t)got;
-    }
+    errno = 0;
+    if (cv_part_read(&part, part.begin, stream->bytes, length) != (ssize_t)length)
+        return cv_fail(err, CLEAVE_EENGINE, "%s: cannot read: %s", piece->name,
+                       errno != 0 ? strerror(errno) : "it has become shorter");
     *out = stream->bytes;
     return CLEAVE_OK;
 }
@@ -378,18 +374,6 @@ static enum cleave_status add_record(struct cv_item_stream *stream,
     return cv_source_finish(stream->source, piece, err);
 }
 
-static enum cleave_status check_end(struct cv_item_stream *stream,
-                                    struct cleave_error *err)
-{
-    struct cleave_error note = { .text = "" };
-    bool torn = false;
-
-    CV_TRY(cv_source_ends_in_record(stream->source, &torn, &note, err));
-    if (torn && err != NULL)
-        *err = note;
-    return torn ? note.status : CLEAVE_OK;
-}
-
 /* poll() first: a FIFO without a writer looks like an ended one to a read that does not wait. If
  * a signal ends poll(), nothing is read. */
 static enum cleave_status pump(struct cv_item_stream *stream, struct cleave_error *err)
@@ -417,7 +401,7 @@ enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
             CV_TRY(add_record(stream, lists, &piece, err));
         } else if (state == CV_TAKE_END) {
             *ended = true;
-            return check_end(stream, err);
+            return cv_source_check_end(stream->source, err);
         } else if (pumped) {
             return CLEAVE_OK;
         } else {

@@ -199,28 +199,22 @@ static bool read_fields(struct reader *reader, struct cv_text *from, struct cv_t
 static enum cleave_status read_flags(struct reader *reader, struct change *change,
                                      uint32_t *out)
 {
-    for (; isalpha((unsigned char)*reader->at); reader->at++)
-        switch (*reader->at) {
-        case 'g':
+    static const char letters[] = "imsx";
+    static const uint32_t flags[] = { PCRE2_CASELESS, PCRE2_MULTILINE, PCRE2_DOTALL,
+                                      PCRE2_EXTENDED };
+
+    for (; isalpha((unsigned char)*reader->at); reader->at++) {
+        const char *letter = strchr(letters, *reader->at);
+
+        if (*reader->at == 'g')
             change->flags |= PCRE2_SUBSTITUTE_GLOBAL;
-            break;
-        case 'i':
-            *out |= PCRE2_CASELESS;
-            break;
-        case 'm':
-            *out |= PCRE2_MULTILINE;
-            break;
-        case 's':
-            *out |= PCRE2_DOTALL;
-            break;
-        case 'x':
-            *out |= PCRE2_EXTENDED;
-            break;
-        default:
+        else if (letter != NULL)
+            *out |= flags[letter - letters];
+        else
             return refuse(reader, *reader->at == 'e'
                                       ? "flag e runs Perl code, which cleave cannot"
                                       : "expected flags g, i, m, s or x");
-        }
+    }
     return CLEAVE_OK;
 }
 
@@ -228,6 +222,14 @@ static bool is_group(const char *at)
 {
     return strncmp(at, "$$", 2) == 0 && isdigit((unsigned char)at[2 + (at[2] == '?')]);
 }
+
+/* Read "s/a/b/; s/c/d/g". $$1 in it is group 1 of `name`, which may be NULL. $$?1 is the same
+ * group with quantifiers that match as little as possible. */
+static enum cleave_status expression_new(const char *text,
+                                         const struct cv_item_match *name,
+                                         const char *field, const char *shown,
+                                         struct cv_item_expression **out,
+                                         struct cleave_error *err);
 
 /* Append the group of the name that "$$1" or "$$?1" at `at` stands for. */
 static enum cleave_status add_group(const struct reader *reader, const char *at,
@@ -247,12 +249,10 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
                 reader->name->groups[number].bytes);
     if (group.failed)
         return cv_fail_memory(reader->err, "an expression");
-    status =
-        cv_item_expression_new(at[2] == '?'  ? lazy
-                               : replacement ? "s/\\W/\\\\$&/g" /* no byte is special */
-                                             : "",
-                               NULL, reader->field, reader->shown, &expression,
-                               reader->err);
+    status = expression_new(at[2] == '?'  ? lazy
+                            : replacement ? "s/\\W/\\\\$&/g" /* no byte is special */
+                                          : "",
+                            NULL, reader->field, reader->shown, &expression, reader->err);
     if (status == CLEAVE_OK)
         status = cv_item_expression_apply(expression, group.bytes, &result, reader->err);
     if (status == CLEAVE_OK)
@@ -366,11 +366,11 @@ void cv_item_expression_free(struct cv_item_expression *expression)
     free(expression);
 }
 
-enum cleave_status cv_item_expression_new(const char *text,
-                                          const struct cv_item_match *name,
-                                          const char *field, const char *shown,
-                                          struct cv_item_expression **out,
-                                          struct cleave_error *err)
+static enum cleave_status expression_new(const char *text,
+                                         const struct cv_item_match *name,
+                                         const char *field, const char *shown,
+                                         struct cv_item_expression **out,
+                                         struct cleave_error *err)
 {
     struct reader reader = { text, name, field, shown, err };
     struct cv_item_expression *expression = calloc(1, sizeof *expression);
@@ -719,8 +719,8 @@ enum cleave_status cv_item_replacements_check(const struct cv_item_replacements 
                 cv_shown(text, strlen(text), shown, sizeof shown));
         if (memchr(text, '(', strcspn(text, " ")) != NULL)
             continue;
-        CV_TRY(cv_item_expression_new(expression, NULL, "items.replacements", text,
-                                      &compiled, err));
+        CV_TRY(
+            expression_new(expression, NULL, "items.replacements", text, &compiled, err));
         cv_item_expression_free(compiled);
     }
     return CLEAVE_OK;
@@ -742,10 +742,9 @@ enum cleave_status cv_item_placeholder_find(const char *text, const char *const 
         shown = strndup(text, found.placeholder.length);
         status = shown == NULL
                      ? cv_fail_memory(err, "the command")
-                     : cv_item_expression_new(found.expression, &found.name, found.field,
-                                              found.definition != NULL ? found.definition
-                                                                       : shown,
-                                              &found.placeholder.expression, err);
+                     : expression_new(found.expression, &found.name, found.field,
+                                      found.definition != NULL ? found.definition : shown,
+                                      &found.placeholder.expression, err);
         free(shown);
     }
     free(inside);

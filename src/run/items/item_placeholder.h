@@ -36,13 +36,6 @@ enum cleave_status cv_item_regex_find(const struct cv_item_regex *regex, const c
                                       size_t from, struct cv_item_match *out,
                                       struct cleave_error *err);
 
-/* Read "s/a/b/; s/c/d/g". $$1 in it is group 1 of `name`, which may be NULL. $$?1 is the same
- * group with quantifiers that match as little as possible. */
-enum cleave_status cv_item_expression_new(const char *text,
-                                          const struct cv_item_match *name,
-                                          const char *field, const char *shown,
-                                          struct cv_item_expression **out,
-                                          struct cleave_error *err);
 void cv_item_expression_free(struct cv_item_expression *expression);
 /* The value after all substitutions: `value`, or borrowed until the next call. */
 enum cleave_status cv_item_expression_apply(struct cv_item_expression *expression,

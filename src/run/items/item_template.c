@@ -245,17 +245,13 @@ struct cv_item_piece {
     enum quotes quotes; /* around a placeholder */
 };
 
-/* Make room for `count` pieces more. */
-static enum cleave_status reserve(struct cv_item_template *template, size_t count,
-                                  struct cleave_error *err)
-{
-    return CV_ROOM(template->pieces, &template->room, template->count + count)
-               ? CLEAVE_OK
-               : cv_fail_memory(err, "the command");
-}
-
 static void add_piece(struct cv_item_template *template, struct cv_item_piece piece)
 {
+    if (!CV_ROOM(template->pieces, &template->room, template->count + 1)) {
+        cv_item_expression_free(piece.value.expression);
+        template->failed = true;
+        return;
+    }
     template->pieces[template->count++] = piece;
     template->has_placeholder = template->has_placeholder || piece.kind == PLACEHOLDER;
 }
@@ -278,7 +274,6 @@ static enum cleave_status read_word(struct cv_item_template *template,
         struct cv_item_piece piece = { .kind = BLANK, .text = at, .length = 1 };
         size_t length = 1;
 
-        CV_TRY(reserve(template, 3, err));
         if (*at != ' ' && *at != '\t') {
             piece = (struct cv_item_piece){ .kind = PLACEHOLDER };
             CV_TRY(cv_item_placeholder_find(at, words + 1, from, &piece.value, err));
@@ -293,7 +288,6 @@ static enum cleave_status read_word(struct cv_item_template *template,
         add_piece(template, piece);
         begin = at += length;
     }
-    CV_TRY(reserve(template, 1, err));
     if (at > begin ||
         at == words[0]) /* an empty word counts if the template is literal */
         add_text(template, begin, at);
@@ -343,19 +337,17 @@ enum cleave_status cv_item_template_init(struct cv_item_template *out,
 
     *out = (struct cv_item_template){ .count = 0 };
     for (size_t i = 0; status == CLEAVE_OK && words[i] != NULL; i++) {
-        status = reserve(out, 1, err);
-        if (status == CLEAVE_OK && i > 0)
+        if (i > 0)
             add_piece(out, space);
-        if (status == CLEAVE_OK)
-            status = read_word(out, words + i, replacements, err);
+        status = read_word(out, words + i, replacements, err);
     }
-    if (status == CLEAVE_OK)
-        status = reserve(out, 2, err);
-    if (status == CLEAVE_OK && !out->has_placeholder && !replacements->optional) {
+    if (!out->has_placeholder && !replacements->optional) {
         if (out->count > 0)
             add_piece(out, space);
         add_piece(out, all);
     }
+    if (status == CLEAVE_OK && out->failed)
+        status = cv_fail_memory(err, "the command");
     out->bare = is_bare(out);
     find_quotes(out, words);
     if (status != CLEAVE_OK)

@@ -14,6 +14,7 @@ struct cv_item_template {
     struct cv_item_piece *pieces; /* owned */
     size_t count, room;
     bool has_placeholder;
+    bool failed;  /* memory was short                                            */
     bool literal; /* words go to the command unchanged, without a shell          */
     bool bare;    /* values are not quoted: they are the command, or part of it  */
     bool repeats; /* a word with a placeholder for all values is repeated for each */

@@ -70,28 +70,12 @@ static enum cleave_status add_chunk(struct cv_journal *journal,
     return cv_journal_write(journal, CV_SQL_ADD_CHUNK, values, err);
 }
 
-static enum cleave_status read_part(struct cv_journal *journal, int fd, uint64_t at,
-                                    size_t length, struct cleave_error *err)
-{
-    for (size_t held = 0; held < length;) {
-        const ssize_t got =
-            pread(fd, journal->part + held, length - held, (off_t)(at + held));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return cv_fail(err, CLEAVE_EENGINE,
-                           "cannot read an output at byte %" PRIu64 ": %s", at + held,
-                           got < 0 ? strerror(errno) : "it ends there");
-        held += (size_t)got;
-    }
-    return CLEAVE_OK;
-}
-
 static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_t begin,
                                      uint64_t end, struct cv_content_hash *hash,
                                      struct cleave_error *err)
 {
+    const struct cv_part output = { .fd = fd, .begin = begin, .end = end };
+
     if (journal->part == NULL)
         journal->part = malloc(PART_BYTES);
     if (journal->part == NULL)
@@ -101,8 +85,15 @@ static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_
         const size_t length =
             end - begin < PART_BYTES ? (size_t)(end - begin) : PART_BYTES;
         const struct cv_part bytes = { .bytes = journal->part, .fd = -1, .end = length };
+        ssize_t got;
 
-        CV_TRY(read_part(journal, fd, begin, length, err));
+        errno = 0;
+        got = cv_part_read(&output, begin, journal->part, length);
+        if (got != (ssize_t)length)
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "cannot read an output at byte %" PRIu64 ": %s",
+                           begin + (got > 0 ? (uint64_t)got : 0),
+                           errno != 0 ? strerror(errno) : "it ends there");
         CV_TRY(cv_content_hasher_add_part(journal->hasher, &bytes, err));
         CV_TRY(
             cv_journal_write(journal, CV_SQL_ADD_PART,

@@ -424,14 +424,8 @@ static enum cleave_status write_from_stream(const struct cv_pieces_options *opti
 enum cleave_status cv_pieces_write(const struct cv_pieces_options *options,
                                    struct cleave_error *err)
 {
-    struct cleave_error note;
-    bool torn;
-
     CV_TRY(cv_pieces_check(options->name, err));
     CV_TRY(cv_source_hold(options->source) > 0 ? write_from_stream(options, err)
                                                : write_from_files(options, err));
-    CV_TRY(cv_source_ends_in_record(options->source, &torn, &note, err));
-    if (torn && err != NULL)
-        *err = note;
-    return torn ? CLEAVE_EINPUT : CLEAVE_OK;
+    return cv_source_check_end(options->source, err);
 }
