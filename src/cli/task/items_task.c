@@ -87,20 +87,16 @@ static int open_job(struct cv_task_call *task)
 {
     struct cv_task_options options = *task->options;
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
-    enum cleave_status status;
 
     if (options.sizes != NULL && strcmp(options.sizes, "-") == 0 &&
         strcmp(options.platform, "-") == 0)
         return cv_refuse("expected - for the sizes or for the platform, got both");
     options.load.units = 1; /* the items have the amount */
     CV_DO(cv_load_open(task, &options, load));
-    status = options.sizes != NULL ? cv_sizes_read(options.sizes, options.weight,
-                                                   task->arena, &load->items, &err)
-                                   : cv_sizes_read_log(options.costs, load->platform,
-                                                       task->arena, &load->items, &err);
-    if (status != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(options.sizes != NULL ? cv_sizes_read(options.sizes, options.weight,
+                                                  task->arena, &load->items, &err)
+                                  : cv_sizes_read_log(options.costs, load->platform,
+                                                      task->arena, &load->items, &err));
     load->job.load = 0;
     load->job.sizes = load->items.sizes;
     load->job.nitems = load->items.count;

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
-#include "io/platform_file.h"
-#include "run/hosts/leader_spec.h"
 #include "sim/reduce/reduced_load.h"
 
 /* clang-format off */
@@ -175,24 +173,6 @@ static int read_settings(const struct cv_task_options *options, struct cv_arena 
     return CV_EXIT_DONE;
 }
 
-static int read_platform(const struct cv_task_options *options, struct cv_arena *arena,
-                         struct cv_load_job *out)
-{
-    const char *path = options->platform;
-    struct cv_platform_view how = { .as = NULL };
-    struct cv_via via;
-
-    if (path == NULL)
-        return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
-    if (strcmp(path, "-") == 0)
-        path = "/dev/stdin";
-    CV_CALL(cv_via_read_names(options->via.items, options->via.count, arena, &via, &err));
-    how.rules = via.rules;
-    how.nrules = via.count;
-    CV_CALL(cv_platform_load_as(path, &how, &out->platform, &err));
-    return CV_EXIT_DONE;
-}
-
 /* Warn if the load was typed in bytes and no worker computes as many bytes a second as any
  * machine does: the platform probably counts in megabytes. */
 static void check_units(const struct cv_task_options *options,
@@ -223,7 +203,7 @@ int cv_load_open(struct cv_task_call *task, const struct cv_task_options *option
     CV_DO(read_settings(options, task->arena, &out->job));
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
                            &out->job.simgrid));
-    CV_DO(read_platform(options, task->arena, out));
+    CV_DO(cv_task_platform(task, out->job.simgrid, &out->platform));
     check_units(options, out->platform);
     out->job.platform = out->platform;
     out->job.trace = task->trace;

@@ -4,6 +4,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include "io/platform_file.h"
+#include "run/hosts/leader_spec.h"
 
 enum { DEFAULT_RUNS = 1000 };
 
@@ -22,6 +25,25 @@ const struct cv_task_options cv_task_presets = {
     .effort = 2,
     .declared = 1,
 };
+
+int cv_task_platform(struct cv_task_call *task, const struct cleave_simgrid *simgrid,
+                     struct cleave_platform **out)
+{
+    const struct cv_task_options *options = task->options;
+    const char *path = options->platform;
+    struct cv_platform_view how = { .as = NULL };
+    struct cv_via via;
+
+    if (path == NULL)
+        return cv_topology_platform(&options->where, simgrid, out);
+    CV_CALL(cv_via_read_names(options->via.items, options->via.count, task->arena, &via,
+                              &err));
+    how.rules = via.rules;
+    how.nrules = via.count;
+    CV_CALL(cv_platform_load_as(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &how, out,
+                                &err));
+    return CV_EXIT_DONE;
+}
 
 int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *options)
 {

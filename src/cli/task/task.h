@@ -228,6 +228,10 @@ int cv_task_compare(const struct cv_call *call);
 /* Carry out `flow` for the task whose verb is at `offset` of struct cv_task_kind. */
 int cv_task_run(const struct cv_call *call, size_t offset,
                 int (*flow)(struct cv_task_call *task));
+/* The platform of the options, or that of a topology; owned by the caller. Returns an exit
+ * status. */
+int cv_task_platform(struct cv_task_call *task, const struct cleave_simgrid *simgrid,
+                     struct cleave_platform **out);
 /* Read runs, threads and noise of `options` into the trial. Returns an exit status. */
 int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *options);
 

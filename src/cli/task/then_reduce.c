@@ -359,18 +359,15 @@ int cv_then_reduce_simulate(struct cv_task_call *task)
     static const struct cleave_trial once = { .runs = 1 };
     struct cv_load_job *load = task->job;
     const struct cv_joint_job *job = &load->joint.job;
-    struct cleave_error err;
-    enum cleave_status status;
 
     if (task->options->policy == NULL) {
-        status = cv_joint_simulate(job, &load->joint.plan, task->options->seed,
-                                   &task->trial, &task->stats, &err);
+        CV_CALL(cv_joint_simulate(job, &load->joint.plan, task->options->seed,
+                                  &task->trial, &task->stats, &err));
     } else {
-        status = cv_reduced_load(&load->job, job, &once, &load->exact, &err);
-        if (status == CLEAVE_OK)
-            status = cv_reduced_load(&load->job, job, &task->trial, &task->stats, &err);
+        CV_CALL(cv_reduced_load(&load->job, job, &once, &load->exact, &err));
+        CV_CALL(cv_reduced_load(&load->job, job, &task->trial, &task->stats, &err));
     }
-    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
+    return CV_EXIT_DONE;
 }
 
 void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json)
