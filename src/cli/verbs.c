@@ -397,7 +397,6 @@ static const char *shell_name(const void *context, size_t index)
 static int run_completions(const struct cv_call *call)
 {
     struct cv_text text = { NULL, 0, 0, false };
-    char near[160];
 
     if (call->noperands == 0)
         return cv_refuse("expected the name of a shell: bash, zsh or fish");
@@ -407,8 +406,8 @@ static int run_completions(const struct cv_call *call)
             return cv_print_take(&text);
         }
     }
-    cv_suggest(call->operands[0], SHELLS, shell_name, NULL, near, sizeof near);
-    return cv_refuse("unknown shell '%s'%s", CV_ECHO(call->operands[0]), near);
+    return cv_refuse_unknown("unknown shell", call->operands[0], SHELLS, shell_name,
+                             NULL);
 }
 
 static const struct cv_verb cv_verb_completions = {

@@ -51,7 +51,7 @@ static void read_more(const struct cv_run_options *values, struct cv_arena *aren
     struct cv_worker_list workers = { .platform = NULL };
 
     if (values->halt != NULL)
-        cv_halt_read(values->halt, &execution);
+        cv_halt_read(values->halt, &execution.failures);
     require(execution.failures.halt_share >= 0 && execution.failures.halt_share <= 1);
     if (cv_crew_read(values->workers, arena, &workers) == CV_EXIT_DONE)
         require(cleave_platform_nworkers(workers.platform) > 0);

@@ -114,24 +114,12 @@ int cv_platform_save(const struct cleave_platform *platform,
     return cv_output_close(&out, failed);
 }
 
-static const struct cv_engine_fact engines[] = {
+const struct cv_engine_fact cv_engines[CV_ENGINES] = {
     { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
       NULL },
     { "simgrid", "SimGrid, in a process of its own: topologies whose links are shared",
       cleave_simgrid_find },
 };
-
-enum { ENGINES = sizeof engines / sizeof *engines };
-
-size_t cv_engine_count(void)
-{
-    return ENGINES;
-}
-
-const struct cv_engine_fact *cv_engine_at(size_t index)
-{
-    return index < ENGINES ? &engines[index] : NULL;
-}
 
 bool cv_engine_is_here(const struct cv_engine_fact *engine)
 {
@@ -141,26 +129,24 @@ bool cv_engine_is_here(const struct cv_engine_fact *engine)
 static const char *engine_name(const void *context, size_t index)
 {
     (void)context;
-    return engines[index].name;
+    return cv_engines[index].name;
 }
 
 int cv_engine_check(const char *name)
 {
-    char hint[256], shown[CV_ECHO_ROOM];
     struct cleave_error err;
 
     if (name == NULL)
         return CV_EXIT_DONE;
-    for (size_t i = 0; i < ENGINES; i++) {
-        if (strcmp(engines[i].name, name) != 0)
+    for (size_t i = 0; i < CV_ENGINES; i++) {
+        if (strcmp(cv_engines[i].name, name) != 0)
             continue;
-        if (engines[i].find == NULL || engines[i].find(NULL, 0, &err) == CLEAVE_OK)
+        if (cv_engines[i].find == NULL || cv_engines[i].find(NULL, 0, &err) == CLEAVE_OK)
             return CV_EXIT_DONE;
         return cv_print_status(&err);
     }
-    cv_echo(name, shown);
-    cv_suggest(shown, ENGINES, engine_name, NULL, hint, sizeof hint);
-    return cv_refuse("--engine: unknown engine '%s'%s", shown, hint);
+    return cv_refuse_unknown("--engine: unknown engine", name, CV_ENGINES, engine_name,
+                             NULL);
 }
 
 const char *cv_engine_used(const char *engine, const struct cv_topology_options *options)
@@ -282,10 +268,8 @@ void cv_command_line(const struct cv_call *call, struct cv_text *out)
 
 int cv_trace_add_facts(struct cleave_trace *trace, const struct cleave_trace_facts *facts)
 {
-    struct cleave_error err;
-
-    if (trace != NULL && cleave_trace_describe(trace, facts, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    if (trace != NULL)
+        CV_CALL(cleave_trace_describe(trace, facts, &err));
     return CV_EXIT_DONE;
 }
 

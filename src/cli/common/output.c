@@ -51,34 +51,29 @@ void cv_print_line(const char *text)
     cv_text_done(&line);
 }
 
-static void print_formatted(const char *format, va_list arguments)
-{
-    char *text;
-
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    cv_print_line(text != NULL ? text : format);
-    free(text);
-}
-
 int cv_print_error(int status, const char *format, ...)
 {
     va_list arguments;
+    char *text;
 
     va_start(arguments, format);
-    print_formatted(format, arguments);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
     va_end(arguments);
+    cv_print_line(text != NULL ? text : format);
+    free(text);
     return status;
 }
 
-int cv_refuse(const char *format, ...)
+int cv_refuse_unknown(const char *what, const char *word, size_t count,
+                      const char *(*name_at)(const void *context, size_t index),
+                      const void *context)
 {
-    va_list arguments;
+    char hint[512], shown[CV_ECHO_ROOM];
 
-    va_start(arguments, format);
-    print_formatted(format, arguments);
-    va_end(arguments);
-    return CV_EXIT_USAGE;
+    cv_echo(word, shown);
+    cv_suggest(shown, count, name_at, context, hint, sizeof hint);
+    return cv_refuse("%s '%s'%s", what, shown, hint);
 }
 
 int cv_no_memory(const char *what)

@@ -63,7 +63,12 @@ void cv_print_line(const char *text);
 /* Returns `status`. */
 int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
 /* Print why a command line or its files are refused; returns CV_EXIT_USAGE. */
-int cv_refuse(const char *format, ...) CV_PRINTF(1, 2);
+#define cv_refuse(...) cv_print_error(CV_EXIT_USAGE, __VA_ARGS__)
+/* Refuse a word that is none of those known, with the nearest, as cv_suggest; `what` is
+ * "unknown policy". */
+int cv_refuse_unknown(const char *what, const char *word, size_t count,
+                      const char *(*name_at)(const void *context, size_t index),
+                      const void *context);
 /* Print "out of memory for WHAT"; returns CV_EXIT_FAILED. */
 int cv_no_memory(const char *what);
 /* Print an error of the library; returns its exit status. */

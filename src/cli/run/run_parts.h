@@ -90,6 +90,9 @@ struct cv_worker_list {
         *behind; /* per host: the names it leads, up to NULL; of the arena */
 };
 
+/* --halt; NULL: as if it was not given. */
+int cv_halt_read(const char *text, struct cleave_failure_options *out);
+
 uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* The workers of --workers: "4", "+1", "50%", or "fast,slow:nice -n 19". */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);

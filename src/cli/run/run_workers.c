@@ -471,13 +471,14 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
                 struct cv_arena *arena)
 {
     const struct cv_task_options shown = { .gantt = 1 };
-    const struct cv_screen screen = cv_screen_facts();
+    struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
-    struct cleave_schedule *schedule;
-    struct cleave_job job;
+    struct cv_load_job load = { .schedule = NULL };
+    struct cv_task_call task = { .options = &shown, .arena = arena, .job = &load };
     struct cleave_error err;
     const char *odd;
     const double bytes = input_size(execution, &odd);
+    int status;
 
     if (execution->input.count == 0)
         return cv_refuse(
@@ -489,15 +490,19 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
                                       odd);
     if (!(bytes > 0))
         return cv_refuse("--dry-run: the input is empty");
-    if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||
-        cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
+    if (describe(execution, bytes, arena, &load.job, &err) != CLEAVE_OK ||
+        cleave_plan_load(&load.job, &load.schedule, &err) != CLEAVE_OK)
         return cv_print_status(&err);
-    add_commands(execution, &text);
-    add_basis(execution, hosts, &text);
-    cv_schedule_text(schedule, execution->workers.platform, NULL, &shown, &screen, &text);
-    add_chunks(schedule, execution->workers.platform, screen.width, &text);
-    cleave_schedule_free(schedule);
-    return cv_print_take(&text);
+    status = cv_load_planned(&task);
+    if (status == CV_EXIT_DONE) {
+        add_commands(execution, &text);
+        add_basis(execution, hosts, &text);
+        cv_schedule_text(&task, &screen, &text);
+        add_chunks(load.schedule, load.job.platform, screen.width, &text);
+        status = cv_print_take(&text);
+    }
+    cleave_schedule_free(load.schedule);
+    return status;
 }
 
 double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena)

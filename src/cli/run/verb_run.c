@@ -269,7 +269,7 @@ static const char *read_halt_words(const char *text, struct cleave_failure_optio
     return NULL;
 }
 
-static int read_halt(const char *text, struct cleave_failure_options *out)
+int cv_halt_read(const char *text, struct cleave_failure_options *out)
 {
     unsigned long long number = 0;
     const char *digits = NULL;
@@ -330,7 +330,7 @@ static int fill_failures(struct whole_run *run)
     const struct cv_run_options *values = run->values;
     struct cleave_execution *out = &run->request;
 
-    CV_DO(read_halt(values->halt, &out->failures));
+    CV_DO(cv_halt_read(values->halt, &out->failures));
     CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
                        &out->failures));
     out->failures.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;

@@ -79,12 +79,13 @@ static int by_value(const void *a, const void *b)
     return strcmp(left->policy->name, right->policy->name);
 }
 
-static int open_table(struct cv_task_call *task, const struct cv_task_kind *kind)
+static int open_table(struct cv_task_call *task)
 {
     struct cv_comparison *found = &task->found;
 
-    CV_DO(cv_policies_choose(kind->kind, task->options->policies, kind->example,
-                             task->arena, &found->policies, &found->npolicies));
+    CV_DO(cv_policies_choose(task->kind->kind, task->options->policies,
+                             task->kind->example, task->arena, &found->policies,
+                             &found->npolicies));
     found->cells = cv_array(task->arena, found->npolicies * found->sweep.count,
                             sizeof *found->cells);
     found->bounds = cv_array(task->arena, found->sweep.count, sizeof *found->bounds);
@@ -95,8 +96,8 @@ static int open_table(struct cv_task_call *task, const struct cv_task_kind *kind
 }
 
 /* A policy that was named must apply, unless the budget of a sweep is too small. */
-static int measure_cell(struct cv_task_call *task, const struct cv_task_kind *kind,
-                        size_t index, struct cv_compare_cell *cell)
+static int measure_cell(struct cv_task_call *task, size_t index,
+                        struct cv_compare_cell *cell)
 {
     struct cv_comparison *found = &task->found;
     struct cleave_error err = { .status = CLEAVE_OK };
@@ -112,7 +113,7 @@ static int measure_cell(struct cv_task_call *task, const struct cv_task_kind *ki
     cv_progress_init(&progress, label, task->trial.runs);
     task->trial.progress = cv_progress_show;
     task->trial.context = &progress;
-    status = kind->compared.measure_cell(task, index, cell, &err);
+    status = task->kind->compared->measure_cell(task, index, cell, &err);
     cv_progress_done(&progress);
     if (status == CLEAVE_OK)
         return CV_EXIT_DONE;
@@ -123,18 +124,17 @@ static int measure_cell(struct cv_task_call *task, const struct cv_task_kind *ki
     return cell->reason != NULL ? CV_EXIT_DONE : cv_no_memory("the comparison");
 }
 
-static int measure_value(struct cv_task_call *task, const struct cv_task_kind *kind,
-                         size_t index)
+static int measure_value(struct cv_task_call *task, size_t index)
 {
     struct cv_compare_cell *cells = cells_of(&task->found, index);
 
-    CV_DO(kind->compared.apply(task, index));
+    CV_DO(task->kind->compared->apply(task, index));
     for (size_t p = 0; p < task->found.npolicies; p++) {
         cells[p].policy = task->found.policies[p];
-        CV_DO(measure_cell(task, kind, index, &cells[p]));
+        CV_DO(measure_cell(task, index, &cells[p]));
     }
-    if (kind->compared.end_value != NULL)
-        kind->compared.end_value(task, index);
+    if (task->kind->compared->end_value != NULL)
+        task->kind->compared->end_value(task, index);
     return CV_EXIT_DONE;
 }
 
@@ -146,13 +146,13 @@ static int check_any(const struct cv_comparison *found)
     return cv_refuse("no policy applies: %s", found->cells[0].reason);
 }
 
-static int measure(struct cv_task_call *task, const struct cv_task_kind *kind)
+static int measure(struct cv_task_call *task)
 {
     struct cv_comparison *found = &task->found;
 
-    CV_DO(open_table(task, kind));
+    CV_DO(open_table(task));
     for (size_t i = 0; i < found->sweep.count; i++)
-        CV_DO(measure_value(task, kind, i));
+        CV_DO(measure_value(task, i));
     CV_DO(check_any(found));
     if (!cv_compare_is_sweep(found))
         qsort(found->cells, found->npolicies, sizeof *found->cells, by_value);
@@ -187,15 +187,19 @@ static void add_sweep(const struct cv_comparison *found, const struct cv_screen 
 }
 
 /* One row per policy. Columns of a spread are shown if costs vary. */
-static void add_rows(const struct cv_comparison *found, const struct cv_task_kind *kind,
-                     bool spread, const struct cv_screen *screen, struct cv_text *out)
+static void add_rows(const struct cv_task_call *task, const struct cv_screen *screen,
+                     struct cv_text *out)
 {
+    const struct cv_comparison *found = &task->found;
+    const bool spread = found->noisy && found->runs >= task->kind->compared->spread_from;
+    const bool chunks = task->kind->kind == CLEAVE_TASK_LOAD;
+    const bool utilisation = task->kind->kind != CLEAVE_TASK_REDUCE;
     const bool lives = found->lives;
     struct cv_column columns[8] = {
         { "policy", CV_COLUMN_TEXT },
         { lives    ? "units"
           : spread ? "mean s"
-                   : kind->compared.time,
+                   : task->kind->compared->time,
           CV_COLUMN_NUMBER },
         { lives ? "to bound" : "over bound", CV_COLUMN_OVER },
         { lives ? "to best" : "over best", CV_COLUMN_OVER },
@@ -203,9 +207,9 @@ static void add_rows(const struct cv_comparison *found, const struct cv_task_kin
     struct cv_table table;
     size_t n = 4;
 
-    if (kind->compared.chunks)
+    if (chunks)
         columns[n++] = (struct cv_column){ "chunks", CV_COLUMN_COUNT };
-    if (kind->compared.utilisation)
+    if (utilisation)
         columns[n++] = (struct cv_column){ "utilisation", CV_COLUMN_PERCENT };
     if (spread) {
         columns[n++] = (struct cv_column){ "std error", CV_COLUMN_NUMBER };
@@ -225,9 +229,9 @@ static void add_rows(const struct cv_comparison *found, const struct cv_task_kin
         cv_table_text(&table, name);
         CV_CELLS(&table, value_of(found, cell), cv_compare_over_bound(found, 0, cell),
                  cv_compare_over_best(found, 0, cell));
-        if (kind->compared.chunks)
+        if (chunks)
             cv_table_number(&table, stats->chunks);
-        if (kind->compared.utilisation)
+        if (utilisation)
             cv_table_number(&table, stats->utilisation);
         if (spread)
             CV_CELLS(&table, stats->stderr_s, stats->q90_s);
@@ -253,21 +257,19 @@ static void add_reasons(const struct cv_comparison *found, const struct cv_scree
         cv_table_done(&table);
 }
 
-static void add_text(struct cv_task_call *task, const struct cv_task_kind *kind,
-                     struct cv_text *out)
+static void add_text(struct cv_task_call *task, struct cv_text *out)
 {
     const struct cv_screen screen = cv_screen_facts();
     const struct cv_comparison *found = &task->found;
 
     cv_text_add(out, "%s", CV_BOLD(&screen));
-    kind->compared.headline(task, out);
+    task->kind->compared->headline(task, out);
     cv_text_add(out, "%s\n", CV_PLAIN(&screen));
     if (cv_compare_is_sweep(found)) {
         add_sweep(found, &screen, out);
     } else {
-        kind->compared.bounds(task, &screen, out);
-        add_rows(found, kind, found->noisy && found->runs >= kind->compared.spread_from,
-                 &screen, out);
+        task->kind->compared->bounds(task, &screen, out);
+        add_rows(task, &screen, out);
     }
     add_reasons(found, &screen, out);
 }
@@ -329,8 +331,7 @@ static void csv_sweep(const struct cv_comparison *found, struct cv_text *out)
 }
 
 /* The cells of one value in the list that is open, which is ended, and "not_applicable". */
-static void json_cells(struct cv_task_call *task, const struct cv_task_kind *kind,
-                       struct cv_json *json, size_t index)
+static void json_cells(struct cv_task_call *task, struct cv_json *json, size_t index)
 {
     const struct cv_compare_cell *cells = cells_of(&task->found, index);
 
@@ -339,7 +340,7 @@ static void json_cells(struct cv_task_call *task, const struct cv_task_kind *kin
             continue;
         cv_field_object(json, NULL);
         cv_field_text(json, "policy", cells[p].policy->name);
-        kind->compared.json_cell(task, json, index, &cells[p]);
+        task->kind->compared->json_cell(task, json, index, &cells[p]);
         cv_json_end(json);
     }
     cv_json_end(json);
@@ -350,31 +351,31 @@ static void json_cells(struct cv_task_call *task, const struct cv_task_kind *kin
     cv_json_end(json);
 }
 
-static int show_json(struct cv_task_call *task, const struct cv_task_kind *kind)
+static int show_json(struct cv_task_call *task)
 {
     const struct cv_sweep *sweep = &task->found.sweep;
     const bool swept = cv_compare_is_sweep(&task->found);
     struct cv_json json;
 
     cv_result_open(&json);
-    kind->compared.json_head(task, &json);
+    task->kind->compared->json_head(task, &json);
     if (swept)
         cv_field_text(&json, "sweep", sweep->name);
     else
-        kind->compared.json_bound(task, &json, 0);
+        task->kind->compared->json_bound(task, &json, 0);
     cv_field_list(&json, "rows");
     for (size_t i = 0; i < sweep->count && swept; i++) {
         cv_field_object(&json, NULL);
         cv_field_number(&json, sweep->name, sweep->values[i]);
-        kind->compared.json_bound(task, &json, i);
+        task->kind->compared->json_bound(task, &json, i);
         cv_field_list(&json, "policies");
-        json_cells(task, kind, &json, i);
+        json_cells(task, &json, i);
         cv_json_end(&json);
     }
     if (swept)
         cv_json_end(&json);
     else
-        json_cells(task, kind, &json, 0);
+        json_cells(task, &json, 0);
     return cv_result_close(&json);
 }
 
@@ -452,7 +453,7 @@ static int write_page(const struct cv_compare_sheet *data,
     return cv_output_close(&out, false);
 }
 
-static int show_page(struct cv_task_call *task, const struct cv_task_kind *kind)
+static int show_page(struct cv_task_call *task)
 {
     const struct cv_comparison *found = &task->found;
     struct cv_text title = { NULL, 0, 0, false }, facts = title, command = title;
@@ -473,8 +474,8 @@ static int show_page(struct cv_task_call *task, const struct cv_task_kind *kind)
         snprintf(measure, sizeof measure, "units done");
     else
         snprintf(measure, sizeof measure, "%s%s, s", found->noisy ? "mean " : "",
-                 kind->compared.measure);
-    kind->compared.page(task, &title, &facts);
+                 task->kind->compared->measure);
+    task->kind->compared->page(task, &title, &facts);
     cv_command_line(task->call, &command);
     data.title = title.bytes;
     data.facts = facts.bytes;
@@ -490,22 +491,23 @@ static int show_page(struct cv_task_call *task, const struct cv_task_kind *kind)
     return status;
 }
 
-static int compare(struct cv_task_call *task, const struct cv_task_kind *kind)
+static int compare(struct cv_task_call *task)
 {
     const struct cv_task_options *options = task->options;
     struct cv_text text = { NULL, 0, 0, false };
 
-    if (kind->compared.check != NULL)
-        CV_DO(kind->compared.check(options));
-    CV_DO(cv_sweep_read(options->sweep, kind->kind, task->arena, &task->found.sweep));
-    CV_DO(kind->open(task));
-    CV_DO(measure(task, kind));
+    if (task->kind->compared->check != NULL)
+        CV_DO(task->kind->compared->check(options));
+    CV_DO(
+        cv_sweep_read(options->sweep, task->kind->kind, task->arena, &task->found.sweep));
+    CV_DO(task->kind->open(task));
+    CV_DO(measure(task));
     if (options->page != NULL)
-        return show_page(task, kind);
+        return show_page(task);
     if (options->json)
-        return show_json(task, kind);
+        return show_json(task);
     if (!options->csv)
-        add_text(task, kind, &text);
+        add_text(task, &text);
     else if (cv_compare_is_sweep(&task->found))
         csv_sweep(&task->found, &text);
     else
@@ -515,15 +517,5 @@ static int compare(struct cv_task_call *task, const struct cv_task_kind *kind)
 
 int cv_task_compare(const struct cv_call *call)
 {
-    const struct cv_task_kind *kind =
-        (const struct cv_task_kind *)(const void *)((const char *)call->verb -
-                                                    offsetof(struct cv_task_kind,
-                                                             compare));
-    struct cv_task_call task;
-    int status = cv_task_open(call, kind, &task);
-
-    if (status == CV_EXIT_DONE)
-        status = compare(&task, kind);
-    cv_task_close(kind, &task);
-    return status;
+    return cv_task_run(call, offsetof(struct cv_task_kind, compare), compare);
 }

@@ -87,69 +87,22 @@ static int open_job(struct cv_task_call *task)
 {
     struct cv_task_options options = *task->options;
     struct cv_load_job *load = task->job;
-    struct cleave_error err;
-    enum cleave_status status;
 
     if (options.sizes != NULL && strcmp(options.sizes, "-") == 0 &&
         strcmp(options.platform, "-") == 0)
         return cv_refuse("expected - for the sizes or for the platform, got both");
     options.load.units = 1; /* the items have the amount */
     CV_DO(cv_load_open(task, &options, load));
-    status = options.sizes != NULL ? cv_sizes_read(options.sizes, options.weight,
-                                                   task->arena, &load->items, &err)
-                                   : cv_sizes_read_log(options.costs, load->platform,
-                                                       task->arena, &load->items, &err);
-    if (status != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(options.sizes != NULL ? cv_sizes_read(options.sizes, options.weight,
+                                                  task->arena, &load->items, &err)
+                                  : cv_sizes_read_log(options.costs, load->platform,
+                                                      task->arena, &load->items, &err));
     load->job.load = 0;
     load->job.sizes = load->items.sizes;
     load->job.nitems = load->items.count;
-    return CV_EXIT_DONE;
-}
-
-static double units_of(const struct cv_load_job *load)
-{
-    double units = 0;
-
+    load->units = 0;
     for (uint64_t i = 0; i < load->items.count; i++)
-        units += load->items.sizes[i];
-    return units;
-}
-
-static const char *policy_of(const struct cv_task_options *options)
-{
-    return options->policy != NULL ? options->policy : "items";
-}
-
-/* "12 items of 340 units in all on 4 workers" */
-static void add_words(const struct cv_load_job *load, struct cv_text *out)
-{
-    const double units = units_of(load);
-
-    cv_text_add(out, "%s", CV_COUNTED(load->items.count, "item"));
-    cv_text_add(out, " of %s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s in all");
-    cv_text_add(out, " on %s",
-                CV_COUNTED(cleave_platform_nworkers(load->platform), "worker"));
-}
-
-static int sum_up(struct cv_task_call *task)
-{
-    struct cv_load_job *load = task->job;
-
-    load->sums = cv_array(task->arena, cleave_platform_nworkers(load->platform),
-                          sizeof *load->sums);
-    if (load->sums == NULL)
-        return cv_no_memory("the plan");
-    for (size_t k = 0; k < load->schedule->nchunks; k++) {
-        const struct cleave_chunk *chunk = &load->schedule->chunks[k];
-        struct cv_worker_sum *sum = &load->sums[chunk->worker];
-
-        sum->items++;
-        sum->units += chunk->units;
-        sum->largest = fmax(sum->largest, chunk->units);
-        sum->busy_s += chunk->compute_end_s - chunk->compute_start_s;
-        sum->last_s = fmax(sum->last_s, chunk->compute_end_s);
-    }
+        load->units += load->items.sizes[i];
     return CV_EXIT_DONE;
 }
 
@@ -160,8 +113,7 @@ static int plan(struct cv_task_call *task)
     struct cleave_schedule *schedule;
 
     CV_CALL(cleave_plan_load(&load->job, &load->schedule, &err));
-    cv_load_plan_facts(task);
-    CV_DO(sum_up(task));
+    CV_DO(cv_load_planned(task));
     load->list_order_s = NAN;
     if (strcmp(load->schedule->policy, list_order) == 0)
         return CV_EXIT_DONE;
@@ -173,34 +125,6 @@ static int plan(struct cv_task_call *task)
     load->list_order_s = schedule->makespan_s;
     cleave_schedule_free(schedule);
     return CV_EXIT_DONE;
-}
-
-static void add_outcome(const struct cv_load_job *load, const struct cv_screen *screen,
-                        struct cv_text *out)
-{
-    const struct cleave_schedule *schedule = load->schedule;
-    const double over = cv_over(schedule->makespan_s, schedule->bound.value_s);
-    const uint32_t nworkers = cleave_platform_nworkers(load->platform);
-    uint32_t nused = 0;
-
-    for (uint32_t w = 0; w < nworkers; w++)
-        nused += load->sums[w].items > 0;
-    cv_text_add(out, "%s", CV_BOLD(screen));
-    add_words(load, out);
-    cv_text_add(out, "%s\npolicy    %s\n", CV_PLAIN(screen), schedule->policy);
-    cv_text_add(out, "makespan  %s s", CV_SHOW_NUMBER(schedule->makespan_s));
-    if (over == 0)
-        cv_text_add(out, ", which no schedule can beat\n");
-    else
-        cv_text_add(out, ", %.2f%% over the bound\n", 100 * over);
-    cv_text_add(out, "bound     %s s (%s)\n", CV_SHOW_NUMBER(schedule->bound.value_s),
-                schedule->bound.name);
-    if (!isnan(load->list_order_s))
-        cv_text_add(out, "in order  %s s, %.2f%% over the bound, as the list has them\n",
-                    CV_SHOW_NUMBER(load->list_order_s),
-                    100 * cv_over(load->list_order_s, schedule->bound.value_s));
-    cv_text_add(out, "used      %u of %s, utilisation %.1f%%\n", nused,
-                CV_COUNTED(nworkers, "worker"), 100 * schedule->utilisation);
 }
 
 static void add_workers(const struct cv_load_job *load, bool all,
@@ -220,7 +144,7 @@ static void add_workers(const struct cv_load_job *load, bool all,
         const struct cv_worker_sum *sum = &load->sums[w];
 
         cv_table_text(&table, cleave_platform_worker_name(load->platform, w));
-        CV_CELLS(&table, (double)sum->items, sum->units,
+        CV_CELLS(&table, (double)sum->chunks, sum->units,
                  schedule->load > 0 ? sum->units / schedule->load : 0, sum->largest,
                  schedule->makespan_s > 0 ? sum->busy_s / schedule->makespan_s : 0,
                  sum->last_s);
@@ -306,7 +230,7 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
     const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
 
-    add_outcome(load, screen, out);
+    cv_schedule_headline(load, screen, out);
     add_workers(load, options->all_workers, screen, out);
     if (options->explain) {
         add_bounds(load->schedule, screen, out);
@@ -314,153 +238,7 @@ static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
     }
     if (options->all_items)
         add_items(load, screen, out);
-    cv_schedule_chart(load->schedule, load->platform, options, screen, out);
-}
-
-static void json_workers(struct cv_json *json, const struct cv_load_job *load)
-{
-    cv_field_list(json, "workers");
-    for (uint32_t w = 0; w < cleave_platform_nworkers(load->platform); w++) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "worker", cleave_platform_worker_name(load->platform, w));
-        cv_field_count(json, "items", load->sums[w].items);
-        cv_field_number(json, "units", load->sums[w].units);
-        cv_field_number(json, "busy", load->sums[w].busy_s);
-        cv_field_number(json, "end", load->sums[w].last_s);
-        cv_json_end(json);
-    }
-    cv_json_end(json);
-}
-
-static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
-                       const struct cv_load_job *load)
-{
-    cv_field_line(json, NULL);
-    cv_field_count(json, "item", chunk->item);
-    if (load->items.names != NULL)
-        cv_field_text(json, "name", load->items.names[chunk->item]);
-    cv_field_text(json, "worker",
-                  cleave_platform_worker_name(load->platform, chunk->worker));
-    cv_field_number(json, "units", chunk->units);
-    cv_field_number(json, "send_start", chunk->send_start_s);
-    cv_field_number(json, "send_end", chunk->send_end_s);
-    cv_field_number(json, "compute_start", chunk->compute_start_s);
-    cv_field_number(json, "compute_end", chunk->compute_end_s);
-    cv_json_end(json);
-}
-
-static void plan_json(struct cv_task_call *task, struct cv_json *json)
-{
-    const struct cv_load_job *load = task->job;
-    const struct cleave_schedule *schedule = load->schedule;
-
-    cv_field_text(json, "policy", schedule->policy);
-    cv_field_count(json, "items", load->items.count);
-    cv_field_number(json, "load", schedule->load);
-    cv_field_count(json, "seed", task->options->seed);
-    cv_field_number(json, "makespan", schedule->makespan_s);
-    cv_field_number(json, "utilisation", schedule->utilisation);
-    cv_field_bound(json, "bound", &schedule->bound);
-    cv_field_number(json, "over_bound",
-                    cv_over(schedule->makespan_s, schedule->bound.value_s));
-    cv_field_bool(json, "optimal", schedule->optimal);
-    cv_field_list(json, "bounds");
-    for (size_t i = 0; i < schedule->nbounds; i++)
-        cv_field_bound(json, NULL, &schedule->bounds[i]);
-    cv_json_end(json);
-    cv_field_number(json, "list_order",
-                    isnan(load->list_order_s) ? schedule->makespan_s
-                                              : load->list_order_s);
-    json_workers(json, load);
-    cv_field_list(json, "chunks");
-    for (size_t k = 0; k < schedule->nchunks; k++)
-        json_chunk(json, &schedule->chunks[k], load);
-    cv_json_end(json);
-}
-
-static int simulate(struct cv_task_call *task)
-{
-    struct cv_load_job *load = task->job;
-
-    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
-    cv_load_simulation_facts(task);
-    task->traced.policy = policy_of(task->options);
-    return CV_EXIT_DONE;
-}
-
-static void simulation_json(struct cv_task_call *task, struct cv_json *json)
-{
-    const struct cv_task_options *options = task->options;
-    const struct cv_load_job *load = task->job;
-    const struct cleave_stats *stats = &task->stats;
-
-    cv_field_text(json, "policy", policy_of(options));
-    cv_field_count(json, "items", load->items.count);
-    cv_field_number(json, "load", stats->load);
-    cv_field_count(json, "runs", stats->runs);
-    cv_field_count(json, "seed", options->seed);
-    cv_field_text(json, "noise", task->noise);
-    cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
-    cv_field_times(json, "makespan", stats);
-    cv_field_number(json, "utilisation", stats->utilisation);
-    cv_field_bound(json, "bound", &stats->bound);
-    cv_field_number(json, "over_bound", cv_over(stats->mean_s, stats->bound.value_s));
-}
-
-static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
-                            struct cv_text *out)
-{
-    const struct cv_task_options *options = task->options;
-    const struct cv_load_job *load = task->job;
-    const struct cleave_stats *stats = &task->stats;
-
-    cv_screen_narrow(screen, options->width);
-    cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
-    add_words(load, out);
-    cv_text_add(out, ", noise %s%s\n", task->noise, CV_PLAIN(screen));
-    cv_text_add(out, "policy    %s\n", policy_of(options));
-    cv_engine_line(options->engine, &options->where, out);
-    cv_text_add(out, "makespan  %s s on average, %.2f%% over the bound\n",
-                CV_SHOW_NUMBER(stats->mean_s),
-                100 * cv_over(stats->mean_s, stats->bound.value_s));
-    cv_text_add(out, "bound     %s s (%s) for sizes and costs as declared\n",
-                CV_SHOW_NUMBER(stats->bound.value_s), stats->bound.name);
-    cv_text_add(out, "workers   %u, utilisation %.1f%%\n",
-                cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
-    cv_times_text(stats, screen, out);
-}
-
-static void json_head(struct cv_task_call *task, struct cv_json *json)
-{
-    const struct cv_load_job *load = task->job;
-
-    cv_field_count(json, "items", load->items.count);
-    cv_field_number(json, "load", units_of(load));
-    cv_field_count(json, "runs", task->found.runs);
-    cv_field_count(json, "seed", task->options->seed);
-    cv_field_text(json, "noise", task->noise);
-}
-
-static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t index,
-                      const struct cv_compare_cell *cell)
-{
-    const struct cv_comparison *found = &task->found;
-
-    if (found->noisy)
-        cv_field_times(json, "makespan", &cell->stats);
-    else
-        cv_field_number(json, "makespan", cell->stats.mean_s);
-    cv_field_number(json, "over_bound", cv_compare_over_bound(found, index, cell));
-    cv_field_number(json, "over_best", cv_compare_over_best(found, index, cell));
-    cv_field_number(json, "utilisation", cell->stats.utilisation);
-}
-
-static void headline(struct cv_task_call *task, struct cv_text *out)
-{
-    add_words(task->job, out);
-    if (task->found.noisy)
-        cv_text_add(out, ", %s of each policy, noise %s",
-                    CV_COUNTED(task->found.runs, "run"), task->noise);
+    cv_schedule_chart(task, screen, out);
 }
 
 /* clang-format off */
@@ -470,13 +248,9 @@ const struct cv_task_kind cv_task_items = {
     .job_size = sizeof(struct cv_load_job),
     .open = open_job,
     .close = cv_load_close,
-    .planned = { plan, plan_json, plan_text },
-    .simulated = { simulate, simulation_json, simulation_text },
-    .compared = { .time = "time s", .utilisation = true, .apply = cv_load_apply,
-                  .measure_cell = cv_load_measure_cell, .end_value = cv_load_end_value,
-                  .json_head = json_head, .json_bound = cv_load_json_bound,
-                  .json_cell = json_cell, .headline = headline,
-                  .bounds = cv_load_add_bounds },
+    .planned = &(const struct cv_task_part){ plan, cv_schedule_json, plan_text },
+    .simulated = &cv_load_simulated,
+    .compared = &cv_load_compared,
     .plan = {
         .name = "plan items",
         .summary = "share out whole items: who does which, and when",

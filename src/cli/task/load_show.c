@@ -25,6 +25,12 @@ int cv_price_open(const struct cv_task_options *options, const struct cv_load_jo
                      err.text);
 }
 
+/* NULL: all workers are used, as nothing was said about money. */
+static const struct cv_price *price_of(const struct cv_load_job *load)
+{
+    return load->price.rental != NULL ? &load->price : NULL;
+}
+
 /* Workers that are not paid for: how many, their names, and why; `price` may be NULL. */
 static size_t price_unpaid(const struct cv_price *price)
 {
@@ -106,12 +112,6 @@ static void price_json(struct cv_json *json, const struct cleave_schedule *sched
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };
 
-/* Totals of a worker or a round. */
-struct sum {
-    uint64_t chunks;
-    double units, busy_s, send_s, first_s, last_s;
-};
-
 /* How far a schedule is from its bound: 0.01 when it takes 1 % longer or, with a lifespan,
  * when 1 % more might be done. */
 static double schedule_over(const struct cleave_schedule *schedule)
@@ -119,18 +119,6 @@ static double schedule_over(const struct cleave_schedule *schedule)
     return schedule->lifespan_s > 0
                ? cv_over(schedule->bound.value_s, schedule->load)
                : cv_over(schedule->makespan_s, schedule->bound.value_s);
-}
-
-void cv_load_words(double units, double lifespan_s, double result_ratio,
-                   uint32_t nworkers, struct cv_text *out)
-{
-    if (lifespan_s > 0)
-        cv_text_add(out, "as much as ends in %s s", CV_SHOW_NUMBER(lifespan_s));
-    else
-        cv_text_add(out, "%s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s");
-    cv_text_add(out, " on %s", CV_COUNTED(nworkers, "worker"));
-    if (result_ratio > 0)
-        cv_text_add(out, ", %s of result per unit", CV_SHOW_NUMBER(result_ratio));
 }
 
 static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *out)
@@ -155,21 +143,27 @@ static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *
         cv_text_add(out, "proved    best of %s\n", schedule->proved);
 }
 
-static void add_headline(const struct cleave_schedule *schedule,
-                         const struct cv_price *price, uint32_t nworkers, uint32_t nused,
-                         const struct cv_screen *screen, struct cv_text *out)
+void cv_schedule_headline(const struct cv_load_job *load, const struct cv_screen *screen,
+                          struct cv_text *out)
 {
+    const struct cleave_schedule *schedule = load->schedule;
+    const uint32_t nworkers = cleave_platform_nworkers(load->job.platform);
+    uint32_t nused = 0;
+
+    for (uint32_t w = 0; w < nworkers; w++)
+        nused += load->sums[w].chunks > 0;
     cv_text_add(out, "%s", CV_BOLD(screen));
-    cv_load_words(schedule->load, schedule->lifespan_s, schedule->result_ratio, nworkers,
-                  out);
+    cv_load_words(load, schedule->load, out);
     cv_text_add(out, "%s\n", CV_PLAIN(screen));
     cv_policy_line(schedule->policy, schedule->picked, schedule->why, screen->width, out);
     add_outcome(schedule, out);
-    price_text(schedule, price, out);
-    cv_text_add(out, "used      %u of %s, utilisation %.1f%%", nused,
+    price_text(schedule, price_of(load), out);
+    if (load->items.count > 0 && !isnan(load->list_order_s))
+        cv_text_add(out, "in order  %s s, %.2f%% over the bound, as the list has them\n",
+                    CV_SHOW_NUMBER(load->list_order_s),
+                    100 * cv_over(load->list_order_s, schedule->bound.value_s));
+    cv_text_add(out, "used      %u of %s, utilisation %.1f%%\n", nused,
                 CV_COUNTED(nworkers, "worker"), 100 * schedule->utilisation);
-    cv_text_add(out, "\nchunks    %zu in ", schedule->nchunks);
-    cv_text_add(out, "%s\n", CV_COUNTED(schedule->rounds, "round"));
 }
 
 static void add_leaders(const struct cleave_platform *platform, struct cv_text *out)
@@ -183,7 +177,7 @@ static void add_leaders(const struct cleave_platform *platform, struct cv_text *
                     CV_SHOW_UNITS(led));
 }
 
-static void add_to_sum(struct sum *sum, const struct cleave_chunk *chunk)
+void cv_sum_add(struct cv_worker_sum *sum, const struct cleave_chunk *chunk)
 {
     if (sum->chunks == 0 || chunk->compute_start_s < sum->first_s)
         sum->first_s = chunk->compute_start_s;
@@ -193,13 +187,16 @@ static void add_to_sum(struct sum *sum, const struct cleave_chunk *chunk)
                                                                : chunk->return_end_s);
     sum->busy_s += chunk->compute_end_s - chunk->compute_start_s;
     sum->units += chunk->units;
+    sum->largest = fmax(sum->largest, chunk->units);
     sum->chunks++;
 }
 
-static void add_workers(const struct cleave_schedule *schedule,
-                        const struct cleave_platform *platform, const struct sum *sums,
-                        bool all, const struct cv_screen *screen, struct cv_text *out)
+static void add_workers(const struct cv_load_job *load, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
 {
+    const struct cleave_schedule *schedule = load->schedule;
+    const struct cleave_platform *platform = load->job.platform;
+    const struct cv_worker_sum *sums = load->sums;
     const bool costs = schedule->paid_s != NULL;
     const uint32_t nworkers = cleave_platform_nworkers(platform);
     uint32_t shown = 0, hidden = 0;
@@ -233,12 +230,12 @@ static void add_workers(const struct cleave_schedule *schedule,
 static void add_rounds(const struct cleave_schedule *schedule,
                        const struct cv_screen *screen, struct cv_text *out)
 {
-    struct sum rounds[ROUNDS_SHOWN] = { { 0, 0, 0, 0, 0, 0 } };
+    struct cv_worker_sum rounds[ROUNDS_SHOWN] = { { .chunks = 0 } };
     struct cv_table table;
 
     for (size_t k = 0; k < schedule->nchunks; k++) {
         if (schedule->chunks[k].round < ROUNDS_SHOWN)
-            add_to_sum(&rounds[schedule->chunks[k].round], &schedule->chunks[k]);
+            cv_sum_add(&rounds[schedule->chunks[k].round], &schedule->chunks[k]);
     }
     CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "chunks", CV_COLUMN_COUNT },
              { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
@@ -279,11 +276,11 @@ static void add_chunks(const struct cleave_schedule *schedule,
     cv_add_table(&table, screen, out);
 }
 
-static void add_left_out(const struct cleave_schedule *schedule,
-                         const struct cleave_platform *platform,
-                         const struct cv_price *price, bool all,
+static void add_left_out(const struct cv_load_job *load, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {
+    const struct cleave_schedule *schedule = load->schedule;
+    const struct cv_price *price = price_of(load);
     const size_t shown = all || schedule->nleft_out < LEFT_OUT_SHOWN ? schedule->nleft_out
                                                                      : LEFT_OUT_SHOWN;
     const size_t nunpaid = price_unpaid(price),
@@ -296,7 +293,8 @@ static void add_left_out(const struct cleave_schedule *schedule,
     CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
     for (size_t i = 0; i < shown; i++) {
         CV_TEXTS(&table,
-                 cleave_platform_worker_name(platform, schedule->left_out[i].worker),
+                 cleave_platform_worker_name(load->job.platform,
+                                             schedule->left_out[i].worker),
                  schedule->left_out[i].reason);
     }
     for (size_t i = 0; i < unpaid_shown; i++) {
@@ -307,11 +305,11 @@ static void add_left_out(const struct cleave_schedule *schedule,
                   out);
 }
 
-void cv_schedule_chart(const struct cleave_schedule *schedule,
-                       const struct cleave_platform *platform,
-                       const struct cv_task_options *options,
-                       const struct cv_screen *screen, struct cv_text *out)
+void cv_schedule_chart(struct cv_task_call *task, const struct cv_screen *screen,
+                       struct cv_text *out)
 {
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
     const struct cv_gantt_style style = {
         .width = options->width > 0 ? (unsigned)options->width : screen->width,
         .rows = GANTT_ROWS,
@@ -322,97 +320,150 @@ void cv_schedule_chart(const struct cleave_schedule *schedule,
     if (!options->gantt)
         return;
     cv_text_add(out, "\n");
-    cv_terminal_gantt(schedule, platform, &style, out);
+    cv_terminal_gantt(load->schedule, load->job.platform, &style, out);
 }
 
-void cv_schedule_text(const struct cleave_schedule *schedule,
-                      const struct cleave_platform *platform,
-                      const struct cv_price *price, const struct cv_task_options *options,
-                      const struct cv_screen *screen, struct cv_text *out)
+void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
+                      struct cv_text *out)
 {
-    const uint32_t nworkers = cleave_platform_nworkers(platform);
-    struct sum *sums = calloc(nworkers, sizeof *sums);
-    uint32_t nused = 0;
+    const struct cv_task_options *options = task->options;
+    const struct cv_load_job *load = task->job;
+    const struct cleave_schedule *schedule = load->schedule;
 
-    if (sums == NULL) {
-        out->failed = true;
+    if (load->reduced) {
+        cv_then_reduce_plan_text(task, screen, out);
         return;
     }
-    for (size_t k = 0; k < schedule->nchunks; k++)
-        add_to_sum(&sums[schedule->chunks[k].worker], &schedule->chunks[k]);
-    for (uint32_t w = 0; w < nworkers; w++)
-        nused += sums[w].chunks > 0;
-    add_headline(schedule, price, nworkers, nused, screen, out);
-    add_leaders(platform, out);
-    add_workers(schedule, platform, sums, options->all_workers, screen, out);
+    cv_schedule_headline(load, screen, out);
+    cv_text_add(out, "chunks    %zu in %s\n", schedule->nchunks,
+                CV_COUNTED(schedule->rounds, "round"));
+    add_leaders(load->job.platform, out);
+    add_workers(load, options->all_workers, screen, out);
     if (options->all_chunks)
-        add_chunks(schedule, platform, screen, out);
+        add_chunks(schedule, load->job.platform, screen, out);
     else if (schedule->rounds > 1)
         add_rounds(schedule, screen, out);
-    add_left_out(schedule, platform, price, options->all_workers, screen, out);
-    cv_schedule_chart(schedule, platform, options, screen, out);
-    free(sums);
+    add_left_out(load, options->all_workers, screen, out);
+    cv_schedule_chart(task, screen, out);
 }
 
 static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
-                       const struct cleave_platform *platform)
+                       const struct cv_load_job *load)
 {
+    const bool items = load->items.count > 0;
+
     cv_field_line(json, NULL);
-    cv_field_text(json, "worker", cleave_platform_worker_name(platform, chunk->worker));
-    cv_field_count(json, "round", chunk->round);
+    if (items)
+        cv_field_count(json, "item", chunk->item);
+    if (load->items.names != NULL)
+        cv_field_text(json, "name", load->items.names[chunk->item]);
+    cv_field_text(json, "worker",
+                  cleave_platform_worker_name(load->job.platform, chunk->worker));
+    if (!items)
+        cv_field_count(json, "round", chunk->round);
     cv_field_number(json, "units", chunk->units);
     cv_field_number(json, "send_start", chunk->send_start_s);
     cv_field_number(json, "send_end", chunk->send_end_s);
     cv_field_number(json, "compute_start", chunk->compute_start_s);
     cv_field_number(json, "compute_end", chunk->compute_end_s);
-    cv_field_number(json, "return_start", chunk->return_start_s);
-    cv_field_number(json, "return_end", chunk->return_end_s);
+    if (!items) {
+        cv_field_number(json, "return_start", chunk->return_start_s);
+        cv_field_number(json, "return_end", chunk->return_end_s);
+    }
     cv_json_end(json);
 }
 
-void cv_schedule_json(struct cv_json *json, const struct cleave_schedule *schedule,
-                      const struct cleave_platform *platform,
-                      const struct cv_price *price, uint64_t seed)
+/* Items: what their own order takes, and what each worker does. */
+static void json_items(struct cv_json *json, const struct cv_load_job *load)
 {
-    cv_field_text(json, "policy", schedule->policy);
-    cv_field_text(json, "picked", schedule->picked);
-    cv_field_text(json, "why", schedule->why);
-    cv_field_number(json, schedule->lifespan_s > 0 ? "work" : "load", schedule->load);
-    if (schedule->lifespan_s > 0)
-        cv_field_number(json, "lifespan", schedule->lifespan_s);
-    if (schedule->result_ratio > 0)
-        cv_field_number(json, "result_ratio", schedule->result_ratio);
-    cv_field_count(json, "seed", seed);
-    cv_field_number(json, "makespan", schedule->makespan_s);
-    cv_field_number(json, "utilisation", schedule->utilisation);
-    cv_field_count(json, "rounds", schedule->rounds);
-    cv_field_bound(json, "bound", &schedule->bound);
-    cv_field_number(json, "over_bound", schedule_over(schedule));
-    cv_field_bool(json, "optimal", schedule->optimal);
-    cv_field_text(json, "proved_among", schedule->proved);
-    cv_field_list(json, "bounds");
-    for (size_t i = 0; i < schedule->nbounds; i++)
-        cv_field_bound(json, NULL, &schedule->bounds[i]);
+    cv_field_number(json, "list_order",
+                    isnan(load->list_order_s) ? load->schedule->makespan_s
+                                              : load->list_order_s);
+    cv_field_list(json, "workers");
+    for (uint32_t w = 0; w < cleave_platform_nworkers(load->platform); w++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "worker", cleave_platform_worker_name(load->platform, w));
+        cv_field_count(json, "items", load->sums[w].chunks);
+        cv_field_number(json, "units", load->sums[w].units);
+        cv_field_number(json, "busy", load->sums[w].busy_s);
+        cv_field_number(json, "end", load->sums[w].last_s);
+        cv_json_end(json);
+    }
     cv_json_end(json);
+}
+
+/* Loads: facts of the method, and costs. */
+static void json_method(struct cv_json *json, const struct cv_load_job *load)
+{
+    const struct cleave_schedule *schedule = load->schedule;
+
     if (schedule->nfacts > 0) {
         cv_field_line(json, "method");
         for (size_t i = 0; i < schedule->nfacts; i++)
             cv_field_number(json, schedule->facts[i].name, schedule->facts[i].value);
         cv_json_end(json);
     }
-    price_json(json, schedule, platform, price);
-    cv_field_list(json, "chunks");
-    for (size_t k = 0; k < schedule->nchunks; k++)
-        json_chunk(json, &schedule->chunks[k], platform);
-    cv_json_end(json);
+    price_json(json, schedule, load->job.platform, price_of(load));
+}
+
+static void json_left_out(struct cv_json *json, const struct cv_load_job *load)
+{
+    const struct cleave_schedule *schedule = load->schedule;
+    const struct cv_price *price = price_of(load);
+
     cv_field_list(json, "left_out");
     for (size_t i = 0; i < schedule->nleft_out; i++)
         cv_field_reason(json, "worker",
-                        cleave_platform_worker_name(platform,
+                        cleave_platform_worker_name(load->job.platform,
                                                     schedule->left_out[i].worker),
                         schedule->left_out[i].reason);
     for (size_t i = 0; i < price_unpaid(price); i++)
         cv_field_reason(json, "worker", price_unpaid_name(price, i),
                         price_unpaid_reason(price));
     cv_json_end(json);
+}
+
+void cv_schedule_json(struct cv_task_call *task, struct cv_json *json)
+{
+    const struct cv_load_job *load = task->job;
+    const struct cleave_schedule *schedule = load->schedule;
+    const bool items = load->items.count > 0;
+
+    if (load->reduced) {
+        cv_then_reduce_plan_json(task, json);
+        return;
+    }
+    cv_field_text(json, "policy", schedule->policy);
+    if (items) {
+        cv_field_count(json, "items", load->items.count);
+    } else {
+        cv_field_text(json, "picked", schedule->picked);
+        cv_field_text(json, "why", schedule->why);
+    }
+    cv_field_number(json, schedule->lifespan_s > 0 ? "work" : "load", schedule->load);
+    if (schedule->lifespan_s > 0)
+        cv_field_number(json, "lifespan", schedule->lifespan_s);
+    if (schedule->result_ratio > 0)
+        cv_field_number(json, "result_ratio", schedule->result_ratio);
+    cv_field_count(json, "seed", task->options->seed);
+    cv_field_number(json, "makespan", schedule->makespan_s);
+    cv_field_number(json, "utilisation", schedule->utilisation);
+    if (!items)
+        cv_field_count(json, "rounds", schedule->rounds);
+    cv_field_bound(json, "bound", &schedule->bound);
+    cv_field_number(json, "over_bound", schedule_over(schedule));
+    cv_field_bool(json, "optimal", schedule->optimal);
+    if (!items)
+        cv_field_text(json, "proved_among", schedule->proved);
+    cv_field_list(json, "bounds");
+    for (size_t i = 0; i < schedule->nbounds; i++)
+        cv_field_bound(json, NULL, &schedule->bounds[i]);
+    cv_json_end(json);
+    (items ? json_items : json_method)(json, load);
+    cv_field_list(json, "chunks");
+    for (size_t k = 0; k < schedule->nchunks; k++)
+        json_chunk(json, &schedule->chunks[k], load);
+    cv_json_end(json);
+    if (!items)
+        json_left_out(json, load);
 }

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
-#include "io/platform_file.h"
-#include "run/hosts/leader_spec.h"
 #include "sim/reduce/reduced_load.h"
 
 /* clang-format off */
@@ -175,24 +173,6 @@ static int read_settings(const struct cv_task_options *options, struct cv_arena 
     return CV_EXIT_DONE;
 }
 
-static int read_platform(const struct cv_task_options *options, struct cv_arena *arena,
-                         struct cv_load_job *out)
-{
-    const char *path = options->platform;
-    struct cv_platform_view how = { .as = NULL };
-    struct cv_via via;
-
-    if (path == NULL)
-        return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
-    if (strcmp(path, "-") == 0)
-        path = "/dev/stdin";
-    CV_CALL(cv_via_read_names(options->via.items, options->via.count, arena, &via, &err));
-    how.rules = via.rules;
-    how.nrules = via.count;
-    CV_CALL(cv_platform_load_as(path, &how, &out->platform, &err));
-    return CV_EXIT_DONE;
-}
-
 /* Warn if the load was typed in bytes and no worker computes as many bytes a second as any
  * machine does: the platform probably counts in megabytes. */
 static void check_units(const struct cv_task_options *options,
@@ -223,11 +203,11 @@ int cv_load_open(struct cv_task_call *task, const struct cv_task_options *option
     CV_DO(read_settings(options, task->arena, &out->job));
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena,
                            &out->job.simgrid));
-    CV_DO(read_platform(options, task->arena, out));
+    CV_DO(cv_task_platform(task, out->job.simgrid, &out->platform));
     check_units(options, out->platform);
     out->job.platform = out->platform;
     out->job.trace = task->trace;
-    out->job.load = options->load.units;
+    out->job.load = out->units = options->load.units;
     out->job.reads = options->reads;
     out->job.hold = options->hold;
     out->job.lifespan_s = options->lifespan_s;
@@ -268,9 +248,21 @@ static int open_job(struct cv_task_call *task)
                                        : cv_then_reduce_open(task, &options);
 }
 
-void cv_load_plan_facts(struct cv_task_call *task)
+static int sum_up(struct cv_task_call *task, struct cv_load_job *load)
 {
-    const struct cv_load_job *load = task->job;
+    load->sums = cv_array(task->arena, cleave_platform_nworkers(load->job.platform),
+                          sizeof *load->sums);
+    if (load->sums == NULL)
+        return cv_no_memory("the plan");
+    for (size_t k = 0; k < load->schedule->nchunks; k++)
+        cv_sum_add(&load->sums[load->schedule->chunks[k].worker],
+                   &load->schedule->chunks[k]);
+    return CV_EXIT_DONE;
+}
+
+int cv_load_planned(struct cv_task_call *task)
+{
+    struct cv_load_job *load = task->job;
     const struct cleave_schedule *schedule = load->schedule;
 
     task->facts = (struct cleave_trace_facts){ .engine = "native",
@@ -283,6 +275,7 @@ void cv_load_plan_facts(struct cv_task_call *task)
     task->traced = (struct cv_trace_context){ .platform = load->job.platform,
                                               .policy = schedule->policy,
                                               .load = schedule->load };
+    return sum_up(task, load);
 }
 
 /* Use bounds for all workers, not only for the paid ones. */
@@ -316,43 +309,27 @@ static int plan(struct cv_task_call *task)
     CV_CALL(cleave_plan_load(&load->job, &load->schedule, &err));
     if (load->price.rental != NULL)
         judge_price(&load->price, load->schedule);
-    cv_load_plan_facts(task);
-    return CV_EXIT_DONE;
+    return cv_load_planned(task);
 }
 
-static const struct cv_price *price_of(const struct cv_load_job *load)
+/* The policy as it is named, or by default. */
+static const char *policy_of(const struct cv_task_call *task)
 {
-    return load->price.rental != NULL ? &load->price : NULL;
-}
-
-static void plan_json(struct cv_task_call *task, struct cv_json *json)
-{
-    struct cv_load_job *load = task->job;
-
-    if (load->reduced)
-        cv_then_reduce_plan_json(task, json);
-    else
-        cv_schedule_json(json, load->schedule, load->job.platform, price_of(load),
-                         task->options->seed);
-}
-
-static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
-                      struct cv_text *out)
-{
-    struct cv_load_job *load = task->job;
-
-    if (load->reduced)
-        cv_then_reduce_plan_text(task, screen, out);
-    else
-        cv_schedule_text(load->schedule, load->job.platform, price_of(load),
-                         task->options, screen, out);
-}
-
-void cv_load_simulation_facts(struct cv_task_call *task)
-{
-    const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
 
+    if (task->options->policy != NULL)
+        return task->options->policy;
+    return load->items.count > 0 ? "items" : "auto";
+}
+
+static int simulate(struct cv_task_call *task)
+{
+    const struct cv_task_options *options = task->options;
+    struct cv_load_job *load = task->job;
+
+    if (load->reduced)
+        return cv_then_reduce_simulate(task);
+    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
     task->facts = (struct cleave_trace_facts){
         .engine = cv_engine_used(options->engine, &options->where),
         .noise = task->noise,
@@ -360,41 +337,31 @@ void cv_load_simulation_facts(struct cv_task_call *task)
         .bound = task->stats.bound,
     };
     task->traced = (struct cv_trace_context){ .platform = load->platform,
-                                              .policy = options->policy,
+                                              .policy = policy_of(task),
                                               .load = task->stats.load };
-}
-
-static const char *policy_of(const struct cv_task_options *options)
-{
-    return options->policy != NULL ? options->policy : "auto";
-}
-
-static int simulate(struct cv_task_call *task)
-{
-    struct cv_load_job *load = task->job;
-
-    if (load->reduced)
-        return cv_then_reduce_simulate(task);
-    CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
-    cv_load_simulation_facts(task);
-    task->traced.policy = policy_of(task->options);
-    return task->trace != NULL ? cv_trace_plan_facts(task->trace, &load->job)
-                               : CV_EXIT_DONE;
+    return task->trace != NULL && load->items.count == 0
+               ? cv_trace_plan_facts(task->trace, &load->job)
+               : CV_EXIT_DONE;
 }
 
 static void simulation_json(struct cv_task_call *task, struct cv_json *json)
 {
     const struct cv_task_options *options = task->options;
     const struct cleave_stats *stats = &task->stats;
+    const struct cv_load_job *load = task->job;
+    const bool lives = options->lifespan_s > 0, items = load->items.count > 0;
 
-    if (((struct cv_load_job *)task->job)->reduced) {
+    if (load->reduced) {
         cv_then_reduce_runs_json(task, json);
         return;
     }
-    cv_field_text(json, "policy", policy_of(options));
-    cv_field_text(json, "picked", stats->picked);
-    cv_field_number(json, options->lifespan_s > 0 ? "work" : "load", stats->load);
-    if (options->lifespan_s > 0)
+    cv_field_text(json, "policy", policy_of(task));
+    if (items)
+        cv_field_count(json, "items", load->items.count);
+    else
+        cv_field_text(json, "picked", stats->picked);
+    cv_field_number(json, lives ? "work" : "load", stats->load);
+    if (lives)
         cv_field_number(json, "lifespan", options->lifespan_s);
     if (options->result_ratio > 0)
         cv_field_number(json, "result_ratio", options->result_ratio);
@@ -406,12 +373,12 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         cv_field_text(json, "topology", options->where.file);
     cv_field_times(json, "makespan", stats);
     cv_field_number(json, "utilisation", stats->utilisation);
-    cv_field_number(json, "chunks", stats->chunks);
+    if (!items)
+        cv_field_number(json, "chunks", stats->chunks);
     cv_field_bound(json, "bound", &stats->bound);
     cv_field_number(json, "over_bound",
-                    options->lifespan_s > 0
-                        ? cv_over(stats->bound.value_s, stats->load)
-                        : cv_over(stats->mean_s, stats->bound.value_s));
+                    lives ? cv_over(stats->bound.value_s, stats->load)
+                          : cv_over(stats->mean_s, stats->bound.value_s));
 }
 
 static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
@@ -419,8 +386,8 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
 {
     const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
-    const uint32_t nworkers = cleave_platform_nworkers(load->platform);
     const struct cleave_stats *stats = &task->stats;
+    const bool lives = options->lifespan_s > 0, items = load->items.count > 0;
 
     if (load->reduced) {
         cv_then_reduce_runs_text(task, screen, out);
@@ -428,25 +395,29 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     }
     cv_screen_narrow(screen, options->width);
     cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
-    cv_load_words(stats->load, options->lifespan_s, options->result_ratio, nworkers, out);
+    cv_load_words(load, stats->load, out);
     cv_text_add(out, ", noise %s%s\n", task->noise, CV_PLAIN(screen));
-    cv_policy_line(policy_of(options), stats->picked, NULL, screen->width, out);
+    cv_policy_line(policy_of(task), stats->picked, NULL, screen->width, out);
     cv_engine_line(options->engine, &options->where, out);
-    if (options->lifespan_s > 0)
+    if (lives)
         cv_text_add(out, "work      %s units as planned\n", CV_SHOW_UNITS(stats->load));
     cv_text_add(out, "makespan  %s s on average", CV_SHOW_NUMBER(stats->mean_s));
-    if (options->lifespan_s <= 0)
+    if (!lives)
         cv_text_add(out, ", %.2f%% over the bound",
                     100 * cv_over(stats->mean_s, stats->bound.value_s));
-    cv_text_add(out, "\nbound     %s %s (%s) for the costs as declared\n",
-                CV_SHOW_NUMBER(stats->bound.value_s),
-                options->lifespan_s > 0 ? "units" : "s", stats->bound.name);
-    cv_text_add(out, "workers   %u, utilisation %.1f%%\n", nworkers,
-                100 * stats->utilisation);
-    cv_text_add(out, "chunks    %s%s\n", CV_SHOW_UNITS(stats->chunks),
-                stats->chunks == floor(stats->chunks) ? "" : " on average");
+    cv_text_add(out, "\nbound     %s %s (%s) for %s as declared\n",
+                CV_SHOW_NUMBER(stats->bound.value_s), lives ? "units" : "s",
+                stats->bound.name, items ? "sizes and costs" : "the costs");
+    cv_text_add(out, "workers   %u, utilisation %.1f%%\n",
+                cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
+    if (!items)
+        cv_text_add(out, "chunks    %s%s\n", CV_SHOW_UNITS(stats->chunks),
+                    stats->chunks == floor(stats->chunks) ? "" : " on average");
     cv_times_text(stats, screen, out);
 }
+
+const struct cv_task_part cv_load_simulated = { simulate, simulation_json,
+                                                simulation_text };
 
 static bool sweeps(const struct cv_task_options *options, const char *what)
 {
@@ -474,7 +445,7 @@ static int check_comparison(const struct cv_task_options *options)
     return CV_EXIT_DONE;
 }
 
-int cv_load_apply(struct cv_task_call *task, size_t index)
+static int apply(struct cv_task_call *task, size_t index)
 {
     const struct cv_sweep *sweep = &task->found.sweep;
     struct cv_task_options options = *task->options;
@@ -558,9 +529,9 @@ static enum cleave_status plan_paid(const struct cleave_job *job, double budget,
     return status;
 }
 
-enum cleave_status cv_load_measure_cell(struct cv_task_call *task, size_t index,
-                                        struct cv_compare_cell *cell,
-                                        struct cleave_error *err)
+static enum cleave_status measure_cell(struct cv_task_call *task, size_t index,
+                                       struct cv_compare_cell *cell,
+                                       struct cleave_error *err)
 {
     const bool exact = task->trial.noise.kind == CLEAVE_NOISE_NONE;
     const struct cv_load_job *load = task->job;
@@ -584,7 +555,7 @@ enum cleave_status cv_load_measure_cell(struct cv_task_call *task, size_t index,
 
 /* The bound that holds for all policies: bounds of policies of one round say nothing about
  * others, whose bounds hold for them as well. */
-void cv_load_end_value(struct cv_task_call *task, size_t index)
+static void end_value(struct cv_task_call *task, size_t index)
 {
     const struct cv_comparison *found = &task->found;
     const struct cv_compare_cell *cells = found->cells + index * found->npolicies;
@@ -616,10 +587,12 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
     if (load->reduced && !cv_compare_is_sweep(found)) {
         cv_then_reduce_json(json, &load->joint, options);
     } else {
+        if (load->items.count > 0)
+            cv_field_count(json, "items", load->items.count);
         if (found->lives)
             cv_field_number(json, "lifespan", options->lifespan_s);
         else if (found->sweep.what != CV_SWEEP_LOAD)
-            cv_field_number(json, "load", options->load.units);
+            cv_field_number(json, "load", load->units);
         if (load->reduced)
             cv_field_then_reduce(json, &load->joint);
         if (options->result_ratio > 0 && found->sweep.what != CV_SWEEP_RESULT_RATIO)
@@ -631,7 +604,7 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
         cv_field_text(json, "noise", task->noise);
 }
 
-void cv_load_json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)
+static void json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)
 {
     const struct cv_load_job *load = task->job;
 
@@ -646,8 +619,10 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
 {
     const struct cv_comparison *found = &task->found;
     const struct cleave_stats *stats = &cell->stats;
+    const bool items = task->kind->kind == CLEAVE_TASK_ITEMS;
 
-    cv_field_text(json, "picked", stats->picked);
+    if (!items)
+        cv_field_text(json, "picked", stats->picked);
     if (found->lives)
         cv_field_number(json, "work", stats->load);
     if (found->noisy)
@@ -659,21 +634,20 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
     if (found->sweep.what == CV_SWEEP_BUDGET)
         cv_field_number(json, "cost", cell->cost);
     cv_field_number(json, "utilisation", stats->utilisation);
-    cv_field_number(json, "chunks", stats->chunks);
+    if (!items)
+        cv_field_number(json, "chunks", stats->chunks);
 }
 
 /* "2000 units on 9 workers", and the reduction that follows. */
 static void add_words(struct cv_task_call *task, struct cv_text *out)
 {
-    const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
     const enum cv_swept what = task->found.sweep.what;
 
     if (what == CV_SWEEP_LOAD || what == CV_SWEEP_WORKERS)
         cv_text_add(out, "Policies for a load, by %s", task->found.sweep.name);
     else
-        cv_load_words(options->load.units, options->lifespan_s, options->result_ratio,
-                      cleave_platform_nworkers(load->platform), out);
+        cv_load_words(load, load->units, out);
     if (load->reduced)
         cv_then_reduce_words(&load->joint, out);
 }
@@ -696,8 +670,8 @@ static void headline(struct cv_task_call *task, struct cv_text *out)
                     task->noise);
 }
 
-void cv_load_add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
-                        struct cv_text *out)
+static void add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
+                       struct cv_text *out)
 {
     const struct cleave_bound *bound = &task->found.bounds[0];
     const struct cv_load_job *load = task->job;
@@ -725,6 +699,19 @@ static void add_page(struct cv_task_call *task, struct cv_text *title,
         cv_text_add(facts, "one exact run of each policy, costs as declared");
 }
 
+const struct cv_task_comparison cv_load_compared = { .time = "time s",
+                                                     .measure = "makespan",
+                                                     .check = check_comparison,
+                                                     .apply = apply,
+                                                     .measure_cell = measure_cell,
+                                                     .end_value = end_value,
+                                                     .json_head = json_head,
+                                                     .json_bound = json_bound,
+                                                     .json_cell = json_cell,
+                                                     .headline = headline,
+                                                     .bounds = add_bounds,
+                                                     .page = add_page };
+
 /* clang-format off */
 const struct cv_task_kind cv_task_load = {
     .kind = CLEAVE_TASK_LOAD,
@@ -732,14 +719,9 @@ const struct cv_task_kind cv_task_load = {
     .job_size = sizeof(struct cv_load_job),
     .open = open_job,
     .close = cv_load_close,
-    .planned = { plan, plan_json, plan_text },
-    .simulated = { simulate, simulation_json, simulation_text },
-    .compared = { .time = "time s", .measure = "makespan", .chunks = true,
-                  .utilisation = true, .check = check_comparison, .apply = cv_load_apply,
-                  .measure_cell = cv_load_measure_cell, .end_value = cv_load_end_value,
-                  .json_head = json_head, .json_bound = cv_load_json_bound,
-                  .json_cell = json_cell, .headline = headline, .bounds = cv_load_add_bounds,
-                  .page = add_page },
+    .planned = &(const struct cv_task_part){ plan, cv_schedule_json, cv_schedule_text },
+    .simulated = &cv_load_simulated,
+    .compared = &cv_load_compared,
     .plan = {
         .name = "plan load",
         .summary = "split a load over workers: what to send to whom, and when",

@@ -24,23 +24,24 @@ struct cv_then_reduce {
     double *sent_s, *ready_s; /* per place of the plan                             */
 };
 
-/* Totals of a worker of a plan of items. */
+/* Totals of a worker or a round. */
 struct cv_worker_sum {
-    uint64_t items;
-    double units, largest, busy_s, last_s;
+    uint64_t chunks;
+    double units, largest, busy_s, send_s, first_s, last_s;
 };
 
 /* The job of the tasks load and items. Close is safe after a failure. */
 struct cv_load_job {
     struct cleave_job job;
     struct cleave_platform *platform; /* owned */
+    double units;                     /* of the load, or of all items */
     struct cleave_schedule *schedule; /* owned: the plan; NULL: none was made */
     struct cv_price price;
     bool reduced; /* `joint` is used */
     struct cv_then_reduce joint;
     struct cleave_stats exact;  /* one exact run of a policy before a reduction */
     struct cv_sizes items;      /* in the arena; none: a load */
-    struct cv_worker_sum *sums; /* for items, in the arena */
+    struct cv_worker_sum *sums; /* per worker of the plan, in the arena */
     double list_order_s;        /* items in the order of their list; NAN: planned so */
     struct cleave_job swept;    /* compare: the job for a value of the sweep ... */
     struct cleave_platform
@@ -51,39 +52,30 @@ struct cv_load_job {
 int cv_load_open(struct cv_task_call *task, const struct cv_task_options *options,
                  struct cv_load_job *out);
 void cv_load_close(struct cv_task_call *task);
-/* Facts for the trace of a plan, and for that of a simulation. */
-void cv_load_plan_facts(struct cv_task_call *task);
-void cv_load_simulation_facts(struct cv_task_call *task);
-/* Parts of comparisons. */
-int cv_load_apply(struct cv_task_call *task, size_t index);
-enum cleave_status cv_load_measure_cell(struct cv_task_call *task, size_t index,
-                                        struct cv_compare_cell *cell,
-                                        struct cleave_error *err);
-void cv_load_end_value(struct cv_task_call *task, size_t index);
-void cv_load_json_bound(struct cv_task_call *task, struct cv_json *json, size_t index);
-void cv_load_add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
-                        struct cv_text *out);
+/* The schedule is made: sum up, and note facts for the trace. Returns an exit status. */
+int cv_load_planned(struct cv_task_call *task);
+/* For loads and for items. */
+extern const struct cv_task_part cv_load_simulated;
+extern const struct cv_task_comparison cv_load_compared;
 
-/* "2000 units on 8 workers, 0.5 of result per unit", or the words for a lifespan. */
-void cv_load_words(double units, double lifespan_s, double result_ratio,
-                   uint32_t nworkers, struct cv_text *out);
-/* Headline, workers, rounds or chunks, workers left out, and the chart. `price` NULL: all
- * workers are used. */
-void cv_schedule_text(const struct cleave_schedule *schedule,
-                      const struct cleave_platform *platform,
-                      const struct cv_price *price, const struct cv_task_options *options,
-                      const struct cv_screen *screen, struct cv_text *out);
-void cv_schedule_json(struct cv_json *json, const struct cleave_schedule *schedule,
-                      const struct cleave_platform *platform,
-                      const struct cv_price *price, uint64_t seed);
+/* "2000 units on 8 workers, 0.5 of result per unit", "3 items of 8 units in all on 2 workers",
+ * or the words for a lifespan. */
+void cv_load_words(const struct cv_load_job *load, double units, struct cv_text *out);
+void cv_sum_add(struct cv_worker_sum *sum, const struct cleave_chunk *chunk);
+/* The first lines of a plan. */
+void cv_schedule_headline(const struct cv_load_job *load, const struct cv_screen *screen,
+                          struct cv_text *out);
+/* Headline, workers, rounds or chunks, workers left out, and the chart. */
+void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
+                      struct cv_text *out);
+/* Of loads and of items. */
+void cv_schedule_json(struct cv_task_call *task, struct cv_json *json);
 /* Look for workers as the options ask. Returns an exit status. */
 int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
                   struct cv_price *out);
 /* The chart of a schedule, if it is asked for. */
-void cv_schedule_chart(const struct cleave_schedule *schedule,
-                       const struct cleave_platform *platform,
-                       const struct cv_task_options *options,
-                       const struct cv_screen *screen, struct cv_text *out);
+void cv_schedule_chart(struct cv_task_call *task, const struct cv_screen *screen,
+                       struct cv_text *out);
 
 /* --then-reduce: read it, check other options, and plan. Returns an exit status. */
 int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options);

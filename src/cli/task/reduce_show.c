@@ -23,13 +23,20 @@ uint32_t cv_reduce_nodes(const struct cv_reduce_job *reduce)
     return reduce->costs != NULL ? cleave_costs_nodes(reduce->costs) : reduce->job.nodes;
 }
 
+/* The laws of a job without a file of costs; false: it has one. */
+static bool read_laws(const struct cleave_reduction *job, struct cv_distribution *d,
+                      struct cv_distribution *c)
+{
+    return job->costs == NULL &&
+           cv_distribution_parse(job->transfer, d, NULL) == CLEAVE_OK &&
+           cv_distribution_parse(job->compute, c, NULL) == CLEAVE_OK;
+}
+
 bool cv_reduce_means(const struct cleave_reduction *job, double *d, double *c)
 {
     struct cv_distribution transfer, compute;
 
-    if (job->costs != NULL ||
-        cv_distribution_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
-        cv_distribution_parse(job->compute, &compute, NULL) != CLEAVE_OK)
+    if (!read_laws(job, &transfer, &compute))
         return false;
     *d = cv_distribution_mean(&transfer);
     *c = cv_distribution_mean(&compute);
@@ -52,9 +59,8 @@ bool cv_reduce_is_exact(const struct cleave_reduction *job)
     if (ready_is_random(job))
         return false;
     return job->costs != NULL ||
-           (cv_distribution_parse(job->transfer, &transfer, NULL) == CLEAVE_OK &&
-            cv_distribution_parse(job->compute, &compute, NULL) == CLEAVE_OK &&
-            cv_distribution_cv(&transfer) == 0 && cv_distribution_cv(&compute) == 0);
+           (read_laws(job, &transfer, &compute) && cv_distribution_cv(&transfer) == 0 &&
+            cv_distribution_cv(&compute) == 0);
 }
 
 /* What the mean length over random ready times cannot beat, costs at their means: the
@@ -111,11 +117,9 @@ bool cv_reduce_closed_form(const struct cleave_reduction *job, struct cv_markov 
     enum { MOST_STATES = 5000 };
     struct cv_distribution transfer, compute;
 
-    if (job->simgrid != NULL || job->costs != NULL || job->ready != NULL ||
-        job->ready_s != NULL || cv_policy_proof(job->policy) != CV_METHOD_TREE_DYN ||
-        job->nsettings > 0 || job->cluster != 0 ||
-        cv_distribution_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
-        cv_distribution_parse(job->compute, &compute, NULL) != CLEAVE_OK ||
+    if (job->simgrid != NULL || job->ready != NULL || job->ready_s != NULL ||
+        cv_policy_proof(job->policy) != CV_METHOD_TREE_DYN || job->nsettings > 0 ||
+        job->cluster != 0 || !read_laws(job, &transfer, &compute) ||
         transfer.kind != CV_LAW_GAMMA || transfer.cv != 1 || !(transfer.mean > 0))
         return false;
     if (compute.mean == 0)

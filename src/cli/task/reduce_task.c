@@ -172,12 +172,20 @@ static bool is_law(const char *text)
                : name > 0 && text[name] == ':';
 }
 
+static int read_law(const char *option, const char *text)
+{
+    struct cleave_error err;
+    struct cv_distribution distribution;
+
+    if (text != NULL && cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
+        return cv_refuse("%s: %s", option, err.text);
+    return CV_EXIT_DONE;
+}
+
 /* Read --ready and --ready-model into the job. Known times say how many nodes there are.
  * Returns an exit status. */
 static int read_ready(const struct cv_task_options *options, struct cv_reduce_job *out)
 {
-    struct cleave_error err;
-    struct cv_distribution distribution;
     int model = CLEAVE_READY_ABSENT;
     size_t count = 0;
     const uint64_t nodes =
@@ -190,13 +198,11 @@ static int read_ready(const struct cv_task_options *options, struct cv_reduce_jo
     if (options->ready == NULL)
         return CV_EXIT_DONE;
     if (is_law(options->ready)) {
-        if (cv_distribution_parse(options->ready, &distribution, &err) != CLEAVE_OK)
-            return cv_refuse("--ready: %s", err.text);
+        CV_DO(read_law("--ready", options->ready));
         out->job.ready = options->ready;
         return CV_EXIT_DONE;
     }
-    if (cv_ready_load(options->ready, &out->ready_s, &count, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cv_ready_load(options->ready, &out->ready_s, &count, &err));
     if (nodes != 0 && nodes != count)
         return cv_refuse("--ready: the file has %zu times, but there are %llu nodes",
                          count, (unsigned long long)nodes);
@@ -218,16 +224,6 @@ static int read_settings(const struct cv_task_options *options, struct cv_arena 
     CV_DO(cv_settings_text(&settings, "root", options->root));
     job->settings = settings.items;
     job->nsettings = settings.count;
-    return CV_EXIT_DONE;
-}
-
-static int read_law(const char *option, const char *text)
-{
-    struct cleave_error err;
-    struct cv_distribution distribution;
-
-    if (text != NULL && cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
-        return cv_refuse("%s: %s", option, err.text);
     return CV_EXIT_DONE;
 }
 
@@ -350,14 +346,11 @@ static int make_tree(struct cv_task_call *task, bool drawn, const char *engine,
                      const char *bound)
 {
     struct cv_reduce_job *reduce = task->job;
-    struct cleave_error err;
 
-    if (task->trace == NULL && drawn && cv_reduce_nodes(reduce) <= CV_TREE_DRAWN &&
-        cleave_trace_new(&task->trace, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    if (task->trace == NULL && drawn && cv_reduce_nodes(reduce) <= CV_TREE_DRAWN)
+        CV_CALL(cleave_trace_new(&task->trace, &err));
     reduce->job.trace = task->trace;
-    if (cleave_plan_reduce(&reduce->job, &reduce->tree, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_plan_reduce(&reduce->job, &reduce->tree, &err));
     task->facts = (struct cleave_trace_facts){
         .engine = engine,
         .bound = { isnan(reduce->tree->lower_bound_s) ? NULL : bound,
@@ -672,9 +665,9 @@ const struct cv_task_kind cv_task_reduce = {
     .job_size = sizeof(struct cv_reduce_job),
     .open = open_job,
     .close = close_job,
-    .planned = { plan, plan_json, plan_text },
-    .simulated = { simulate, simulation_json, simulation_text },
-    .compared = { .time = "length s", .measure = "length", .spread_from = 2,
+    .planned = &(const struct cv_task_part){ plan, plan_json, plan_text },
+    .simulated = &(const struct cv_task_part){ simulate, simulation_json, simulation_text },
+    .compared = &(const struct cv_task_comparison){ .time = "length s", .measure = "length", .spread_from = 2,
                   .check = check_comparison, .apply = apply,
                   .measure_cell = measure_cell, .json_head = json_head,
                   .json_bound = json_bound, .json_cell = json_cell,

@@ -251,19 +251,6 @@ static int read_window(const char *text, double *out_from_s, double *out_to_s)
     return CV_EXIT_DONE;
 }
 
-static int read_platform(const struct cv_task_options *options,
-                         struct cv_streams_job *out)
-{
-    const char *path = options->platform;
-
-    if (path == NULL)
-        return cv_topology_platform(&options->where, out->simgrid, &out->platform);
-    if (strcmp(path, "-") == 0)
-        path = "/dev/stdin";
-    CV_CALL(cleave_platform_load(path, &out->platform, &err));
-    return CV_EXIT_DONE;
-}
-
 /* Read everything, and plan. */
 static int open_job(struct cv_task_call *task)
 {
@@ -271,7 +258,6 @@ static int open_job(struct cv_task_call *task)
     const struct cv_task_options *options = task->options;
     struct cv_streams_job *job = task->job;
     struct cleave_stream_task *streams = &job->task;
-    struct cleave_error err;
 
     if (task->call->verb->run == cv_task_simulate && !(options->horizon_s > 0))
         return cv_refuse("--horizon: expected a positive time, got 0");
@@ -283,12 +269,12 @@ static int open_job(struct cv_task_call *task)
     CV_DO(read_period(options->period, &streams->period_s));
     CV_DO(read_choice(options, task->arena, streams));
     CV_DO(cv_topology_open(options->engine, &options->where, task->arena, &job->simgrid));
-    CV_DO(read_platform(options, job));
+    CV_DO(cv_task_platform(task, job->simgrid, &job->platform));
     streams->platform = job->platform;
     if (options->margin != NULL)
         CV_DO(read_margins(options->margin, job->platform, task->arena, streams));
-    if (!options->cip && cleave_plan_streams(streams, &job->plan, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    if (!options->cip)
+        CV_CALL(cleave_plan_streams(streams, &job->plan, &err));
     return CV_EXIT_DONE;
 }
 
@@ -463,13 +449,11 @@ static int simulate(struct cv_task_call *task)
 {
     const struct cv_task_options *options = task->options;
     struct cv_streams_job *job = task->job;
-    struct cleave_error err;
 
     CV_DO(make_job(task));
-    if (cleave_simulate_streams(&job->job, &job->result, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
-    if (task->trace != NULL && find_served(task, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(cleave_simulate_streams(&job->job, &job->result, &err));
+    if (task->trace != NULL)
+        CV_CALL(find_served(task, &err));
     task->facts.engine = cv_engine_used(options->engine, &options->where);
     task->traced = (struct cv_trace_context){ .platform = job->served,
                                               .policy = "as4dr",
@@ -482,8 +466,8 @@ const struct cv_task_kind cv_task_streams = {
     .job_size = sizeof(struct cv_streams_job),
     .open = open_job,
     .close = close_job,
-    .planned = { plan, cv_streams_plan_json, cv_streams_plan_text },
-    .simulated = { simulate, cv_streams_result_json, cv_streams_result_text },
+    .planned = &(const struct cv_task_part){ plan, cv_streams_plan_json, cv_streams_plan_text },
+    .simulated = &(const struct cv_task_part){ simulate, cv_streams_result_json, cv_streams_result_text },
     .plan = {
         .name = "plan streams",
         .summary = "which machines serve which data stream, and in which order",

@@ -8,51 +8,45 @@
 #include "cli/task/task.h"
 #include "model/platform/platform_internal.h"
 
-/* What the values of a sweep are. */
+/* A quantity, and what its values are. */
 struct values {
+    const char *name; /* "": a cost of a worker, or a factor on it */
+    enum cleave_task task;
     enum cv_quantity quantity;
     double min, max;
     const char *range;
 };
 
-#define TIME CV_SECONDS, 0, 1e100, "a time of 0 or more"
-static const struct values times = { TIME };
-static const struct values rates = { CV_RATE, 1e-100, 1e100, "a rate above 0" };
-static const struct values factors = { CV_NUMBER, 1e-9, 1e9, "a factor above 0" };
-static const struct values factors_or_0 = { CV_NUMBER, 0, 1e9, "a factor of 0 or more" };
-
-/* All that is no cost of a worker. */
-static const struct {
-    const char *name;
-    enum cleave_task task;
-    struct values values;
-} swept[] = {
 #define LOAD CLEAVE_TASK_LOAD
 #define REDUCE CLEAVE_TASK_REDUCE
-    [CV_SWEEP_NONE] = { "", REDUCE, { CV_NUMBER, 0, 0, "" } },
-    [CV_SWEEP_CV] = { "cv", REDUCE, { CV_NUMBER, 0, 100, "a number from 0 to 100" } },
-    [CV_SWEEP_TRANSFER] = { "transfer", REDUCE, { TIME } },
-    [CV_SWEEP_COMPUTE] = { "compute", REDUCE, { TIME } },
-    [CV_SWEEP_NODES] = { "nodes",
-                         REDUCE,
-                         { CV_NUMBER, 1, 4294967294.0, "a number of nodes" } },
-    [CV_SWEEP_COST] = { "", LOAD, { CV_NUMBER, 0, 0, "" } },
-    [CV_SWEEP_FACTOR] = { "", LOAD, { CV_NUMBER, 0, 0, "" } },
-    [CV_SWEEP_WORKERS] = { "workers",
-                           LOAD,
-                           { CV_NUMBER, 1, CLEAVE_MAX_WORKERS, "a number of workers" } },
-    [CV_SWEEP_LOAD] = { "load", LOAD, { CV_UNITS, 1e-100, 1e100, "an amount above 0" } },
-    [CV_SWEEP_RESULT_RATIO] = { "result-ratio",
-                                LOAD,
-                                { CV_NUMBER, 0, 1e9, "a number of 0 or more" } },
-    [CV_SWEEP_ERROR] = { "error", LOAD, { CV_NUMBER, 0, 10, "a number from 0 to 10" } },
-    [CV_SWEEP_BUDGET] = { "budget",
-                          LOAD,
-                          { CV_NUMBER, 1e-100, 1e100, "an amount above 0" } },
-#undef LOAD
-#undef REDUCE
+#define TIME CV_SECONDS, 0, 1e100, "a time of 0 or more"
+#define ABOVE_0 1e-100, 1e100
+static const struct values times = { "", LOAD, TIME };
+static const struct values rates = { "", LOAD, CV_RATE, ABOVE_0, "a rate above 0" };
+static const struct values factors = {
+    "", LOAD, CV_NUMBER, 1e-9, 1e9, "a factor above 0"
 };
-#undef TIME
+static const struct values factors_or_0 = { "", LOAD, CV_NUMBER,
+                                            0,  1e9,  "a factor of 0 or more" };
+
+/* clang-format off */
+static const struct values swept[] = {
+    [CV_SWEEP_NONE] = { "", REDUCE, CV_NUMBER, 0, 0, "" },
+    [CV_SWEEP_CV] = { "cv", REDUCE, CV_NUMBER, 0, 100, "a number from 0 to 100" },
+    [CV_SWEEP_TRANSFER] = { "transfer", REDUCE, TIME },
+    [CV_SWEEP_COMPUTE] = { "compute", REDUCE, TIME },
+    [CV_SWEEP_NODES] = { "nodes", REDUCE, CV_NUMBER, 1, 4294967294.0, "a number of nodes" },
+    [CV_SWEEP_COST] = { "", LOAD, CV_NUMBER, 0, 0, "" },
+    [CV_SWEEP_FACTOR] = { "", LOAD, CV_NUMBER, 0, 0, "" },
+    [CV_SWEEP_WORKERS] = { "workers", LOAD, CV_NUMBER, 1, CLEAVE_MAX_WORKERS,
+                           "a number of workers" },
+    [CV_SWEEP_LOAD] = { "load", LOAD, CV_UNITS, ABOVE_0, "an amount above 0" },
+    [CV_SWEEP_RESULT_RATIO] = { "result-ratio", LOAD, CV_NUMBER, 0, 1e9,
+                                "a number of 0 or more" },
+    [CV_SWEEP_ERROR] = { "error", LOAD, CV_NUMBER, 0, 10, "a number from 0 to 10" },
+    [CV_SWEEP_BUDGET] = { "budget", LOAD, CV_NUMBER, ABOVE_0, "an amount above 0" },
+};
+/* clang-format on */
 
 enum { SWEPT = sizeof swept / sizeof *swept, FIELDS = 4, PER_DECADE = 4 };
 
@@ -62,7 +56,7 @@ static const struct values *values_of(const struct cv_sweep *sweep)
         return sweep->field->quantity == CV_RATE ? &rates : &times;
     if (sweep->what == CV_SWEEP_FACTOR)
         return sweep->field->positive ? &factors : &factors_or_0;
-    return &swept[sweep->what].values;
+    return &swept[sweep->what];
 }
 
 enum { MOST_VALUES = 1000 }; /* most in a sweep */
@@ -285,54 +279,41 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static int keep_law(char *text, struct cv_arena *arena, const char **out)
-{
-    const char *kept = cv_arena_text(arena, text);
-
-    if (kept == NULL)
-        return cv_no_memory("the sweep");
-    *out = kept;
-    return CV_EXIT_DONE;
-}
-
 /* A law with another spread. One that is always 0 has none. */
 static int replace_cv(const char *option, double cv, struct cv_arena *arena,
-                      const char **distribution)
+                      const char **law)
 {
-    const char *comma = strchr(*distribution, ',');
-    char text[256], number[CV_NUMBER_SIZE];
+    const char *comma = strchr(*law, ',');
+    char number[CV_NUMBER_SIZE];
     double zero = 1;
 
-    if (cv_quantity_parse(*distribution, CV_SECONDS, &zero) == NULL && zero == 0)
+    if (cv_quantity_parse(*law, CV_SECONDS, &zero) == NULL && zero == 0)
         return CV_EXIT_DONE;
-    if (!begins(*distribution, "gamma:") || comma == NULL)
+    if (!begins(*law, "gamma:") || comma == NULL)
         return cv_refuse("--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'", option,
-                         CV_ECHO(*distribution));
-    snprintf(text, sizeof text, "%.*s,%s",
-             (int)(comma - *distribution < 200 ? comma - *distribution : 200),
-             *distribution, cv_number_full(cv, number));
-    return keep_law(text, arena, distribution);
+                         CV_ECHO(*law));
+    *law = cv_arena_print(arena, "%.*s,%s", (int)(comma - *law), *law,
+                          cv_number_full(cv, number));
+    return *law != NULL ? CV_EXIT_DONE : cv_no_memory("the sweep");
 }
 
 /* A law with another mean; the coefficient of variation stays. */
 static int replace_mean(const char *option, double mean, struct cv_arena *arena,
-                        const char **distribution)
+                        const char **law)
 {
-    const char *colon = *distribution != NULL ? strchr(*distribution, ':') : NULL;
-    const char *comma = *distribution != NULL ? strchr(*distribution, ',') : NULL;
-    char text[256], number[CV_NUMBER_SIZE];
+    const char *colon = *law != NULL ? strchr(*law, ':') : NULL;
+    const char *comma = *law != NULL ? strchr(*law, ',') : NULL;
+    char number[CV_NUMBER_SIZE];
 
     cv_number_full(mean, number);
-    if (colon == NULL)
-        return keep_law(number, arena, distribution);
-    if (begins(*distribution, "uniform:") || begins(*distribution, "bernoulli:"))
+    if (colon != NULL && (begins(*law, "uniform:") || begins(*law, "bernoulli:")))
         return cv_refuse("--sweep: %s needs a law with a mean (const, exp, gamma or "
                          "lognormal), but it is '%s'",
-                         option, CV_ECHO(*distribution));
-    snprintf(text, sizeof text, "%.*s:%s%.100s",
-             (int)(colon - *distribution < 20 ? colon - *distribution : 20),
-             *distribution, number, comma != NULL ? comma : "");
-    return keep_law(text, arena, distribution);
+                         option, CV_ECHO(*law));
+    *law = colon == NULL ? cv_arena_text(arena, number)
+                         : cv_arena_print(arena, "%.*s:%s%s", (int)(colon - *law), *law,
+                                          number, comma != NULL ? comma : "");
+    return *law != NULL ? CV_EXIT_DONE : cv_no_memory("the sweep");
 }
 
 int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *arena,

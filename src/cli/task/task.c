@@ -4,6 +4,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include "cli/task/load_task.h"
+#include "io/platform_file.h"
+#include "run/hosts/leader_spec.h"
 
 enum { DEFAULT_RUNS = 1000 };
 
@@ -23,27 +27,23 @@ const struct cv_task_options cv_task_presets = {
     .declared = 1,
 };
 
-int cv_task_open(const struct cv_call *call, const struct cv_task_kind *kind,
-                 struct cv_task_call *out)
+int cv_task_platform(struct cv_task_call *task, const struct cleave_simgrid *simgrid,
+                     struct cleave_platform **out)
 {
-    struct cleave_error err;
+    const struct cv_task_options *options = task->options;
+    const char *path = options->platform;
+    struct cv_platform_view how = { .as = NULL };
+    struct cv_via via;
 
-    *out = (struct cv_task_call){ .call = call,
-                                  .options = call->values,
-                                  .arena = call->arena,
-                                  .job = cv_array(call->arena, 1, kind->job_size) };
-    if (out->job == NULL)
-        return cv_no_memory("the job");
-    if (out->options->trace != NULL && cleave_trace_new(&out->trace, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+    if (path == NULL)
+        return cv_topology_platform(&options->where, simgrid, out);
+    CV_CALL(cv_via_read_names(options->via.items, options->via.count, task->arena, &via,
+                              &err));
+    how.rules = via.rules;
+    how.nrules = via.count;
+    CV_CALL(cv_platform_load_as(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &how, out,
+                                &err));
     return CV_EXIT_DONE;
-}
-
-void cv_task_close(const struct cv_task_kind *kind, struct cv_task_call *task)
-{
-    if (task->job != NULL)
-        kind->close(task);
-    cleave_trace_free(task->trace);
 }
 
 int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *options)
@@ -82,15 +82,14 @@ static int show(struct cv_task_call *task, const struct cv_task_part *part)
 }
 
 /* Make a result, show it and save the trace. */
-static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
-                     const struct cv_task_part *part)
+static int carry_out(struct cv_task_call *task, const struct cv_task_part *part)
 {
     struct cv_progress progress;
     int status;
 
-    CV_DO(kind->open(task));
+    CV_DO(task->kind->open(task));
     CV_DO(cv_trace_call(task->trace, task->call));
-    if (part == &kind->simulated)
+    if (part == task->kind->simulated)
         CV_DO(cv_task_trial(task, task->options));
     cv_progress_init(&progress, "simulating", task->trial.runs);
     task->trial.progress = cv_progress_show;
@@ -107,37 +106,46 @@ static int carry_out(struct cv_task_call *task, const struct cv_task_kind *kind,
     return cv_trace_write(task->options->trace, &task->traced);
 }
 
-static int run_part(const struct cv_call *call, const struct cv_task_kind *kind,
-                    const struct cv_task_part *part)
+static int plan(struct cv_task_call *task)
 {
-    struct cv_task_call task;
-    int status = cv_task_open(call, kind, &task);
-
-    if (status == CV_EXIT_DONE)
-        status = carry_out(&task, kind, part);
-    cv_task_close(kind, &task);
-    return status;
+    return carry_out(task, task->kind->planned);
 }
 
-/* The task whose verb at `offset` was called. */
-static const struct cv_task_kind *task_of(const struct cv_call *call, size_t offset)
+static int simulate(struct cv_task_call *task)
 {
-    return (const struct cv_task_kind *)(const void *)((const char *)call->verb - offset);
+    return carry_out(task, task->kind->simulated);
+}
+
+int cv_task_run(const struct cv_call *call, size_t offset,
+                int (*flow)(struct cv_task_call *task))
+{
+    const void *kind = (const char *)call->verb - offset;
+    struct cv_task_call task = {
+        .call = call, .kind = kind, .options = call->values, .arena = call->arena
+    };
+    struct cleave_error err;
+    int status;
+
+    task.job = cv_array(call->arena, 1, task.kind->job_size);
+    if (task.job == NULL)
+        return cv_no_memory("the job");
+    status =
+        task.options->trace != NULL && cleave_trace_new(&task.trace, &err) != CLEAVE_OK
+            ? cv_print_status(&err)
+            : flow(&task);
+    task.kind->close(&task);
+    cleave_trace_free(task.trace);
+    return status;
 }
 
 int cv_task_plan(const struct cv_call *call)
 {
-    const struct cv_task_kind *task = task_of(call, offsetof(struct cv_task_kind, plan));
-
-    return run_part(call, task, &task->planned);
+    return cv_task_run(call, offsetof(struct cv_task_kind, plan), plan);
 }
 
 int cv_task_simulate(const struct cv_call *call)
 {
-    const struct cv_task_kind *task =
-        task_of(call, offsetof(struct cv_task_kind, simulate));
-
-    return run_part(call, task, &task->simulated);
+    return cv_task_run(call, offsetof(struct cv_task_kind, simulate), simulate);
 }
 
 double cv_over(double time_s, double bound_s)
@@ -264,4 +272,22 @@ void cv_field_reason(struct cv_json *json, const char *key, const char *name,
     cv_field_text(json, key, name);
     cv_field_text(json, "reason", reason);
     cv_json_end(json);
+}
+
+void cv_load_words(const struct cv_load_job *load, double units, struct cv_text *out)
+{
+    const uint32_t nworkers = cleave_platform_nworkers(load->job.platform);
+
+    if (load->items.count > 0)
+        cv_text_add(out, "%s of ", CV_COUNTED(load->items.count, "item"));
+    if (load->job.lifespan_s > 0)
+        cv_text_add(out, "as much as ends in %s s", CV_SHOW_NUMBER(load->job.lifespan_s));
+    else
+        cv_text_add(out, "%s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s");
+    if (load->items.count > 0 && units != 1)
+        cv_text_add(out, " in all");
+    cv_text_add(out, " on %s", CV_COUNTED(nworkers, "worker"));
+    if (load->job.result_ratio > 0)
+        cv_text_add(out, ", %s of result per unit",
+                    CV_SHOW_NUMBER(load->job.result_ratio));
 }

@@ -146,9 +146,12 @@ struct cv_comparison {
 
 enum { CV_NOISE_ROOM = 48 };
 
+struct cv_task_kind;
+
 /* One call of plan, simulate or compare. */
 struct cv_task_call {
     const struct cv_call *call;
+    const struct cv_task_kind *kind;
     const struct cv_task_options *options;
     struct cv_arena *arena;
     void *job;                  /* of the task, zeroed before it is opened              */
@@ -171,6 +174,33 @@ struct cv_task_part {
                  struct cv_text *out);
 };
 
+/* How results of several policies are made and shown. */
+struct cv_task_comparison {
+    const char *time;     /* title of the column of one exact run: "time s" */
+    const char *measure;  /* "makespan" */
+    uint64_t spread_from; /* fewest runs whose spread is shown */
+    /* Check the options before the job is opened. Returns an exit status. */
+    int (*check)(const struct cv_task_options *options);
+    /* Set the job to value `index` of the sweep. Returns an exit status. */
+    int (*apply)(struct cv_task_call *task, size_t index);
+    /* Measure one policy; sets the reason of a cell that does not apply. */
+    enum cleave_status (*measure_cell)(struct cv_task_call *task, size_t index,
+                                       struct cv_compare_cell *cell,
+                                       struct cleave_error *err);
+    /* All cells of value `index` are measured. */
+    void (*end_value)(struct cv_task_call *task, size_t index);
+    void (*json_head)(struct cv_task_call *task, struct cv_json *json);
+    void (*json_bound)(struct cv_task_call *task, struct cv_json *json, size_t index);
+    void (*json_cell)(struct cv_task_call *task, struct cv_json *json, size_t index,
+                      const struct cv_compare_cell *cell);
+    /* The first line without its end, and without a sweep the lines up to the table. */
+    void (*headline)(struct cv_task_call *task, struct cv_text *out);
+    void (*bounds)(struct cv_task_call *task, const struct cv_screen *screen,
+                   struct cv_text *out);
+    /* Title and facts of a page. */
+    void (*page)(struct cv_task_call *task, struct cv_text *title, struct cv_text *facts);
+};
+
 struct cv_task_kind {
     enum cleave_task kind; /* of its policies */
     const char *example;   /* some of its policies: "umr,xmi" */
@@ -178,34 +208,8 @@ struct cv_task_kind {
     /* Make the job from the options. Returns an exit status; `close` follows in any case. */
     int (*open)(struct cv_task_call *task);
     void (*close)(struct cv_task_call *task);
-    struct cv_task_part planned, simulated;
-    struct {
-        const char *time;         /* title of the column of one exact run: "time s" */
-        const char *measure;      /* "makespan" */
-        bool chunks, utilisation; /* columns of these are shown */
-        uint64_t spread_from;     /* fewest runs whose spread is shown */
-        /* Check the options before the job is opened. Returns an exit status. */
-        int (*check)(const struct cv_task_options *options);
-        /* Set the job to value `index` of the sweep. Returns an exit status. */
-        int (*apply)(struct cv_task_call *task, size_t index);
-        /* Measure one policy; sets the reason of a cell that does not apply. */
-        enum cleave_status (*measure_cell)(struct cv_task_call *task, size_t index,
-                                           struct cv_compare_cell *cell,
-                                           struct cleave_error *err);
-        /* All cells of value `index` are measured. */
-        void (*end_value)(struct cv_task_call *task, size_t index);
-        void (*json_head)(struct cv_task_call *task, struct cv_json *json);
-        void (*json_bound)(struct cv_task_call *task, struct cv_json *json, size_t index);
-        void (*json_cell)(struct cv_task_call *task, struct cv_json *json, size_t index,
-                          const struct cv_compare_cell *cell);
-        /* The first line without its end, and without a sweep the lines up to the table. */
-        void (*headline)(struct cv_task_call *task, struct cv_text *out);
-        void (*bounds)(struct cv_task_call *task, const struct cv_screen *screen,
-                       struct cv_text *out);
-        /* Title and facts of a page. */
-        void (*page)(struct cv_task_call *task, struct cv_text *title,
-                     struct cv_text *facts);
-    } compared;
+    const struct cv_task_part *planned, *simulated;
+    const struct cv_task_comparison *compared;
     struct cv_verb plan, simulate,
         compare; /* the last without a name: cannot be compared */
 };
@@ -221,10 +225,13 @@ int cv_task_compare(const struct cv_call *call);
 
 /* --- for the flows and for tasks ---------------------------------------------------------- */
 
-/* Begin and end a call; begin returns an exit status. */
-int cv_task_open(const struct cv_call *call, const struct cv_task_kind *kind,
-                 struct cv_task_call *out);
-void cv_task_close(const struct cv_task_kind *kind, struct cv_task_call *task);
+/* Carry out `flow` for the task whose verb is at `offset` of struct cv_task_kind. */
+int cv_task_run(const struct cv_call *call, size_t offset,
+                int (*flow)(struct cv_task_call *task));
+/* The platform of the options, or that of a topology; owned by the caller. Returns an exit
+ * status. */
+int cv_task_platform(struct cv_task_call *task, const struct cleave_simgrid *simgrid,
+                     struct cleave_platform **out);
 /* Read runs, threads and noise of `options` into the trial. Returns an exit status. */
 int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *options);
 

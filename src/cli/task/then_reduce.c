@@ -285,13 +285,12 @@ void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *ou
 /* Parts of what is shown: the first line, and of it ", then reduced at the master, ..."; the
  * plan beside those that are made apart, as a table; what planning apart takes, and how much
  * longer than the plan that is; and members of JSON. */
-static void add_head(const struct cv_then_reduce *joint,
-                     const struct cv_task_options *options,
-                     const struct cv_screen *screen, struct cv_text *out)
+static void add_head(const struct cv_load_job *load, const struct cv_screen *screen,
+                     struct cv_text *out)
 {
     cv_text_add(out, "%s", CV_BOLD(screen));
-    cv_load_words(options->load.units, 0, 0, joint->job.nworkers, out);
-    cv_then_reduce_words(joint, out);
+    cv_load_words(load, load->units, out);
+    cv_then_reduce_words(&load->joint, out);
     cv_text_add(out, "%s\n", CV_PLAIN(screen));
 }
 
@@ -348,7 +347,7 @@ void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *scree
     const struct cv_load_job *load = task->job;
     const struct cv_then_reduce *joint = &load->joint;
 
-    add_head(joint, task->options, screen, out);
+    add_head(load, screen, out);
     cv_text_add(out, "makespan  %s s with %s\n", CV_SHOW_NUMBER(joint->plan.end_s),
                 CV_COUNTED(joint->plan.used, "worker"));
     add_gain(joint, out);
@@ -360,18 +359,15 @@ int cv_then_reduce_simulate(struct cv_task_call *task)
     static const struct cleave_trial once = { .runs = 1 };
     struct cv_load_job *load = task->job;
     const struct cv_joint_job *job = &load->joint.job;
-    struct cleave_error err;
-    enum cleave_status status;
 
     if (task->options->policy == NULL) {
-        status = cv_joint_simulate(job, &load->joint.plan, task->options->seed,
-                                   &task->trial, &task->stats, &err);
+        CV_CALL(cv_joint_simulate(job, &load->joint.plan, task->options->seed,
+                                  &task->trial, &task->stats, &err));
     } else {
-        status = cv_reduced_load(&load->job, job, &once, &load->exact, &err);
-        if (status == CLEAVE_OK)
-            status = cv_reduced_load(&load->job, job, &task->trial, &task->stats, &err);
+        CV_CALL(cv_reduced_load(&load->job, job, &once, &load->exact, &err));
+        CV_CALL(cv_reduced_load(&load->job, job, &task->trial, &task->stats, &err));
     }
-    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
+    return CV_EXIT_DONE;
 }
 
 void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json)
@@ -416,7 +412,7 @@ void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *scree
     const double over = exact->mean_s / joint->plan.end_s - 1;
     char joint_s[CV_NUMBER_ROOM];
 
-    add_head(joint, options, screen, out);
+    add_head(load, screen, out);
     if (options->policy != NULL)
         cv_policy_line(options->policy, exact->picked, NULL, screen->width, out);
     cv_text_add(out, "makespan  %s s on average, noise %s\n",

@@ -304,44 +304,47 @@ static void note(void *context, const char *text)
     cv_print_line(text);
 }
 
-/* Mean costs of the workers of a group; costs that were not measured stay. */
+/* Means of a rate and of its latency. */
+struct mean {
+    double count, rate_ups, latency_s;
+};
+
+static void add_to_mean(struct mean *mean, double rate_ups, double latency_s)
+{
+    if (!(rate_ups > 0))
+        return;
+    mean->count++;
+    mean->rate_ups += rate_ups;
+    mean->latency_s += latency_s;
+}
+
+/* Costs that were not measured stay. */
+static void put_mean(const struct mean *mean, double *rate_ups, double *latency_s)
+{
+    if (mean->count > 0) {
+        *rate_ups = mean->rate_ups / mean->count;
+        *latency_s = mean->latency_s / mean->count;
+    }
+}
+
+/* Mean costs of the workers of a group. */
 static struct cleave_worker average(const struct cleave_execution_result *result,
                                     uint32_t first, uint32_t count,
-                                    const struct cleave_worker *before)
+                                    struct cleave_worker costs)
 {
-    struct cleave_worker sum = { .speed_ups = 0 };
-    double compute = 0, link = 0, back = 0;
+    struct mean compute = { 0, 0, 0 }, link = compute, back = compute;
 
     for (uint32_t w = first; w < first + count && w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
 
-        if (worker->speed_ups > 0) {
-            compute++;
-            sum.speed_ups += worker->speed_ups;
-            sum.compute_latency_s += worker->latency_s;
-        }
-        if (worker->bandwidth_ups > 0) {
-            link++;
-            sum.bandwidth_ups += worker->bandwidth_ups;
-            sum.latency_s += worker->link_latency_s;
-        }
-        if (worker->return_bandwidth_ups > 0) {
-            back++;
-            sum.return_bandwidth_ups += worker->return_bandwidth_ups;
-            sum.return_latency_s += worker->return_latency_s;
-        }
+        add_to_mean(&compute, worker->speed_ups, worker->latency_s);
+        add_to_mean(&link, worker->bandwidth_ups, worker->link_latency_s);
+        add_to_mean(&back, worker->return_bandwidth_ups, worker->return_latency_s);
     }
-    return (struct cleave_worker){
-        .speed_ups = compute > 0 ? sum.speed_ups / compute : before->speed_ups,
-        .compute_latency_s =
-            compute > 0 ? sum.compute_latency_s / compute : before->compute_latency_s,
-        .bandwidth_ups = link > 0 ? sum.bandwidth_ups / link : before->bandwidth_ups,
-        .latency_s = link > 0 ? sum.latency_s / link : before->latency_s,
-        .return_bandwidth_ups =
-            back > 0 ? sum.return_bandwidth_ups / back : before->return_bandwidth_ups,
-        .return_latency_s =
-            back > 0 ? sum.return_latency_s / back : before->return_latency_s,
-    };
+    put_mean(&compute, &costs.speed_ups, &costs.compute_latency_s);
+    put_mean(&link, &costs.bandwidth_ups, &costs.latency_s);
+    put_mean(&back, &costs.return_bandwidth_ups, &costs.return_latency_s);
+    return costs;
 }
 
 /* The platform file with measured costs; slots become a count. */
@@ -378,7 +381,7 @@ static int write_measured(const struct cv_call *call,
         if (hosts[n].gpus > 0)
             groups[n].count /= hosts[n].gpus;
         kinds[n] =
-            average(result, group->first, group->count, &was->workers[group->first]);
+            average(result, group->first, group->count, was->workers[group->first]);
         for (uint32_t i = 0; i < group->count; i++)
             names[i] = result->workers[group->first + i].name;
         spread_tell(spread, names, group->count, &kinds[n++], &text);

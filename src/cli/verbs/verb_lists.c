@@ -192,17 +192,14 @@ static const char *policy_name(const void *context, size_t index)
 
 static int find(const char *name, const struct cleave_policy **out)
 {
-    char hint[512], shown[CV_ECHO_ROOM];
-
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         if (strcmp(cleave_policy_at(i)->name, name) == 0) {
             *out = cleave_policy_at(i);
             return CV_EXIT_DONE;
         }
     }
-    cv_echo(name, shown);
-    cv_suggest(shown, cleave_policy_count(), policy_name, NULL, hint, sizeof hint);
-    return cv_refuse("unknown policy '%s'%s", shown, hint);
+    return cv_refuse_unknown("unknown policy", name, cleave_policy_count(), policy_name,
+                             NULL);
 }
 
 static int run(const struct cv_call *call)
@@ -242,11 +239,11 @@ static int engines_show_json(void)
 
     cv_result_open(&json);
     cv_field_list(&json, "engines");
-    for (size_t i = 0; i < cv_engine_count(); i++) {
+    for (size_t i = 0; i < CV_ENGINES; i++) {
         cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", cv_engine_at(i)->name);
-        cv_field_bool(&json, "built", cv_engine_is_here(cv_engine_at(i)));
-        cv_field_text(&json, "summary", cv_engine_at(i)->summary);
+        cv_field_text(&json, "name", cv_engines[i].name);
+        cv_field_bool(&json, "built", cv_engine_is_here(&cv_engines[i]));
+        cv_field_text(&json, "summary", cv_engines[i].summary);
         cv_json_end(&json);
     }
     cv_json_end(&json);
@@ -264,10 +261,10 @@ static int engines_run(const struct cv_call *call)
         return engines_show_json();
     CV_TABLE(&table, { "engine", CV_COLUMN_TEXT }, { "state", CV_COLUMN_TEXT },
              { "what it is", CV_COLUMN_TEXT });
-    for (size_t i = 0; i < cv_engine_count(); i++) {
-        CV_TEXTS(&table, cv_engine_at(i)->name,
-                 cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing",
-                 cv_engine_at(i)->summary);
+    for (size_t i = 0; i < CV_ENGINES; i++) {
+        CV_TEXTS(&table, cv_engines[i].name,
+                 cv_engine_is_here(&cv_engines[i]) ? "here" : "missing",
+                 cv_engines[i].summary);
     }
     cv_table_write(&table, screen.colour, screen.width, &text);
     cv_table_done(&table);

@@ -88,17 +88,14 @@ static const char *port_name(const void *context, size_t index)
 
 static int read_port(const char *text, enum cleave_port *out)
 {
-    char hint[128], shown[CV_ECHO_ROOM];
-
     for (int port = CLEAVE_PORT_ONE; port <= CLEAVE_PORT_MULTI; port++) {
         if (strcmp(text, cleave_port_name((enum cleave_port)port)) == 0) {
             *out = (enum cleave_port)port;
             return CV_EXIT_DONE;
         }
     }
-    cv_echo(text, shown);
-    cv_suggest(shown, CLEAVE_PORT_MULTI + 1, port_name, NULL, hint, sizeof hint);
-    return cv_refuse("--port: unknown rule '%s'%s", shown, hint);
+    return cv_refuse_unknown("--port: unknown rule", text, CLEAVE_PORT_MULTI + 1,
+                             port_name, NULL);
 }
 
 /* The command that makes the same file again. */

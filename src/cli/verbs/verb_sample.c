@@ -15,10 +15,6 @@
 #include "cli/verbs/sample_files.h"
 #include "report/terminal/table.h"
 
-struct terms {
-    uint64_t seed, records;
-};
-
 struct pen;
 
 struct sample_kind {
@@ -280,13 +276,14 @@ static bool put_compressed(const struct sample_kind *data, struct pen *pen, FILE
     return well;
 }
 
-static bool sample_data_write(const struct sample_kind *data, const struct terms *terms,
-                              FILE *out)
+/* False: no memory. Write errors are in ferror(). */
+static bool sample_data_write(const struct sample_kind *data, uint64_t seed,
+                              uint64_t records, FILE *out)
 {
     struct pen pen = { .file = out };
 
-    pen.count = (uint64_t)ceil((double)terms->records * data->share);
-    cv_random_at(&pen.random, terms->seed, data->stream, 0, 0);
+    pen.count = (uint64_t)ceil((double)records * data->share);
+    cv_random_at(&pen.random, seed, data->stream, 0, 0);
     if (data->compressed)
         return put_compressed(data, &pen, out);
     put_records(data, &pen, 1, pen.count + 1);
@@ -310,17 +307,6 @@ static struct sample sample_at(size_t index)
             return (struct sample){ data->name, data->what, data, NULL };
     return (struct sample){ cv_sample_files[index].name, cv_sample_files[index].what,
                             NULL, &cv_sample_files[index] };
-}
-
-/* False: no memory. Write errors are in ferror(). */
-static bool sample_write(const struct sample *sample, const struct terms *terms,
-                         FILE *out)
-{
-    if (sample->data != NULL)
-        return sample_data_write(sample->data, terms, out);
-    for (const char *const *line = sample->file->lines; *line != NULL; line++)
-        fprintf(out, "%s\n", *line);
-    return true;
 }
 
 struct sample_options {
@@ -375,8 +361,6 @@ static const char *name_at(const void *context, size_t index)
 
 static int choose(const struct cv_call *call, struct choice *choice)
 {
-    char hint[512], shown[CV_ECHO_ROOM];
-
     for (size_t i = 0; i < choice->count; i++)
         choice->wanted[i] = call->noperands == 0;
     for (size_t k = 0; k < call->noperands; k++) {
@@ -384,11 +368,9 @@ static int choose(const struct cv_call *call, struct choice *choice)
 
         while (i < choice->count && strcmp(sample_at(i).name, call->operands[k]) != 0)
             i++;
-        if (i == choice->count) {
-            cv_echo(call->operands[k], shown);
-            cv_suggest(shown, choice->count, name_at, NULL, hint, sizeof hint);
-            return cv_refuse("no sample '%s'%s", shown, hint);
-        }
+        if (i == choice->count)
+            return cv_refuse_unknown("no sample", call->operands[k], choice->count,
+                                     name_at, NULL);
         choice->wanted[i] = true;
     }
     return CV_EXIT_DONE;
@@ -431,16 +413,10 @@ static int show_list(struct choice *choice)
 static char *path_of(const struct choice *choice, size_t index)
 {
     const char *folder = choice->values->output, *name = sample_at(index).name;
-    const size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = cv_array(choice->arena, room, 1);
 
-    if (path == NULL)
-        return NULL;
-    if (strcmp(folder, ".") == 0)
-        snprintf(path, room, "%s", name);
-    else
-        snprintf(path, room, "%s/%s", folder, name);
-    return path;
+    return strcmp(folder, ".") == 0
+               ? cv_arena_text(choice->arena, name)
+               : cv_arena_print(choice->arena, "%s/%s", folder, name);
 }
 
 /* Nothing is written unless all files can be. */
@@ -462,14 +438,12 @@ static int check_files(const struct choice *choice)
 
 static int write_file(struct choice *choice, size_t index)
 {
-    const struct terms terms = { .seed = choice->values->seed,
-                                 .records = choice->values->records };
     const struct sample sample = sample_at(index);
     char *path = path_of(choice, index);
     struct cv_output_file out;
     struct cleave_error err;
     uint64_t bytes;
-    bool failed;
+    bool failed = false;
     int status;
 
     if (path == NULL)
@@ -478,7 +452,12 @@ static int write_file(struct choice *choice, size_t index)
         return cv_refuse("--output: %s", err.text);
     CV_DO(cv_output_open(&out, "--output", path,
                          choice->values->force ? 0 : CV_NEW_FILE_ONLY));
-    failed = !sample_write(&sample, &terms, out.file);
+    if (sample.data != NULL)
+        failed = !sample_data_write(sample.data, choice->values->seed,
+                                    choice->values->records, out.file);
+    else
+        for (const char *const *line = sample.file->lines; *line != NULL; line++)
+            fprintf(out.file, "%s\n", *line);
     if (failed)
         cv_no_memory("the samples");
     fflush(out.file);

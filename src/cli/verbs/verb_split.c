@@ -114,16 +114,11 @@ static enum cleave_status open_splitter(const struct split_options *values,
                                         struct cv_splitter **out,
                                         struct cleave_error *err)
 {
-    enum cleave_status status =
-        cv_splitter_parse(values->split != NULL ? values->split : "lines", out, err);
-
-    if (status == CLEAVE_OK)
-        status = cv_splitter_set_records(*out, values->records, err);
-    if (status == CLEAVE_OK)
-        status = cv_splitter_set_together(*out, values->together, err);
-    if (status == CLEAVE_OK && values->header != NULL)
-        status = cv_splitter_set_header(*out, values->header, err);
-    return status;
+    CV_TRY(cv_splitter_parse(values->split != NULL ? values->split : "lines", out, err));
+    CV_TRY(cv_splitter_set_records(*out, values->records, err));
+    CV_TRY(cv_splitter_set_together(*out, values->together, err));
+    return values->header != NULL ? cv_splitter_set_header(*out, values->header, err)
+                                  : CLEAVE_OK;
 }
 
 static enum cleave_status open_source(const struct split_options *values,
@@ -142,17 +137,16 @@ static enum cleave_status open_source(const struct split_options *values,
         .no_index = values->index != 0,
     };
     struct cleave_error note;
-    enum cleave_status status;
 
     if (cv_splitter_frames(splitter)) { /* a piece of a stream is one array */
         options.hold = CV_SOURCE_HOLD + size;
         options.shares = 1;
     }
-    status =
-        cv_source_open(values->inputs.items, values->inputs.count, &options, out, err);
-    if (status == CLEAVE_OK && cv_source_unended(*out, &note))
+    CV_TRY(
+        cv_source_open(values->inputs.items, values->inputs.count, &options, out, err));
+    if (cv_source_unended(*out, &note))
         cv_print_error(0, "%s", note.text);
-    return status == CLEAVE_OK ? cv_source_validate(*out, err) : status;
+    return cv_source_validate(*out, err);
 }
 
 static enum cleave_status split(const struct split_options *values, struct told *told,

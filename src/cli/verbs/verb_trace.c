@@ -33,20 +33,27 @@ struct context {
     struct cv_report_data data;
 };
 
-static int read_story(const char *path, struct context *out)
+/* Refuse what is no trace that can be read. */
+static int check_path(const char *path)
 {
-    struct cleave_error err;
-
+    if (path == NULL)
+        return cv_refuse("expected the file of a trace, as --trace writes it");
     if (cv_trace_format_of(path) != CV_TRACE_OWN)
         return cv_refuse("%s: a trace for other viewers cannot be read back; give "
                          "--trace a name with another ending",
                          CV_ECHO(path));
-    if (cv_trace_file_load(path,
+    return CV_EXIT_DONE;
+}
+
+static int read_story(const char *path, struct context *out)
+{
+    CV_DO(check_path(path));
+    CV_CALL(
+        cv_trace_file_load(path,
                            &(struct cv_trace_wanted){ .any = true, .events_only = true },
-                           &out->file, &err) != CLEAVE_OK ||
-        cv_report_data_make(&out->file, NULL, 0, &out->data, &err) != CLEAVE_OK ||
-        cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
-        return cv_print_status(&err);
+                           &out->file, &err));
+    CV_CALL(cv_report_data_make(&out->file, NULL, 0, &out->data, &err));
+    CV_CALL(cv_report_data_reduce(&out->data, &err));
     return CV_EXIT_DONE;
 }
 
@@ -69,8 +76,7 @@ static int run(const struct cv_call *call)
     struct cleave_error err;
     int status;
 
-    if (call->noperands == 0)
-        return cv_refuse("expected the file of a trace, as --trace writes it");
+    CV_DO(check_path(call->noperands > 0 ? call->operands[0] : NULL));
     status = read_story(call->operands[0], &measured);
     report.measured_name = cv_input_name(call->operands[0]);
     if (status == CV_EXIT_DONE && values->predicted != NULL) {
@@ -255,13 +261,12 @@ static void put_order(struct cv_json *json, const char *key,
     cv_json_end(json);
 }
 
-static void print_json(const struct cv_trace_file *file,
-                       const struct cleave_replayed *found, double outside)
+static int print_json(const struct cv_trace_file *file,
+                      const struct cleave_replayed *found, double outside)
 {
     struct cv_json json;
 
-    cv_json_init(&json, stdout, true);
-    cv_json_object(&json);
+    cv_result_open(&json);
     cv_field_text(&json, "policy", file->header.policy);
     cv_field_bool(&json, "same", found->same);
     cv_field_count(&json, "orders", found->orders);
@@ -278,8 +283,7 @@ static void print_json(const struct cv_trace_file *file,
         put_order(&json, "now", file, found->has_now, &found->now);
         cv_json_end(&json);
     }
-    cv_json_end(&json);
-    cv_json_close(&json);
+    return cv_result_close(&json);
 }
 
 static int replay(const char *path, bool json)
@@ -296,10 +300,7 @@ static int replay(const char *path, bool json)
         snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));
         status = cv_print_status(&err);
     } else {
-        if (json)
-            print_json(&file, &found, unrecorded(&file));
-        else
-            status = print_text(&file, &found, unrecorded(&file));
+        status = (json ? print_json : print_text)(&file, &found, unrecorded(&file));
         if (!found.same)
             status = CV_EXIT_FAILED;
     }
@@ -311,12 +312,7 @@ static int replay_run(const struct cv_call *call)
 {
     const struct replay_values *values = call->values;
 
-    if (call->noperands == 0)
-        return cv_refuse("expected the file of a trace, as --trace writes it");
-    if (cv_trace_format_of(call->operands[0]) != CV_TRACE_OWN)
-        return cv_refuse("%s: a trace for other viewers cannot be read back; give "
-                         "--trace a name with another ending",
-                         CV_ECHO(call->operands[0]));
+    CV_DO(check_path(call->noperands > 0 ? call->operands[0] : NULL));
     return replay(call->operands[0], values->json != 0);
 }
 

@@ -8,12 +8,6 @@ enum { MOST_CURVES = 64 }; /* in a plot; the tables have all */
 
 /* --- curves and bars ---------------------------------------------------------------- */
 
-struct series {
-    const char *name;
-    const double *y;          /* one per x; NAN: none */
-    const double *low, *high; /* a band, or NULL      */
-};
-
 struct plot {
     const char *x_label, *y_label;
     const double *x; /* increasing */
@@ -21,7 +15,7 @@ struct plot {
     bool log_x;          /* if all are above 0                       */
     const double *bound; /* a dashed curve named "bound"; NULL: none */
     size_t nseries;
-    struct series series[MOST_CURVES];
+    struct cv_compare_curve series[MOST_CURVES]; /* those without low have no band */
 };
 
 enum { COLOURS = 18, SHAPES = 4 };
@@ -163,7 +157,7 @@ static void find_range(const struct plot *plot, struct axis *y)
         if (plot->bound != NULL)
             widen(y, plot->bound[i]);
         for (size_t s = 0; s < plot->nseries; s++) {
-            widen(y, plot->series[s].y[i]);
+            widen(y, plot->series[s].value[i]);
             if (plot->series[s].low != NULL) {
                 widen(y, plot->series[s].low[i]);
                 widen(y, plot->series[s].high[i]);
@@ -212,7 +206,7 @@ static size_t count_alike(const struct frame *frame, size_t s, size_t *out_befor
 
     *out_before = 0;
     for (size_t i = 0; i < plot->nseries; i++) {
-        if (i == s || !look_alike(frame, plot->series[s].y, plot->series[i].y))
+        if (i == s || !look_alike(frame, plot->series[s].value, plot->series[i].value))
             continue;
         count++;
         *out_before += i < s;
@@ -243,7 +237,7 @@ static void put_curve(const struct frame *frame, const double *y, const char *cl
     fputs("\"/>\n", frame->file);
 }
 
-static void put_band(const struct frame *frame, const struct series *series)
+static void put_band(const struct frame *frame, const struct cv_compare_curve *series)
 {
     bool any = false;
 
@@ -264,16 +258,16 @@ static void put_band(const struct frame *frame, const struct series *series)
 /* Curves with the same points take turns in marks. */
 static void put_points(const struct frame *frame, size_t s, size_t among, size_t before)
 {
-    const struct series *series = &frame->plot->series[s];
+    const struct cv_compare_curve *series = &frame->plot->series[s];
 
     for (size_t i = 0; i < frame->plot->nx; i++) {
-        if (!isfinite(series->y[i]) || i % among != before)
+        if (!isfinite(series->value[i]) || i % among != before)
             continue;
         fputs("<g>", frame->file);
         put_mark(frame->file, s, place(&frame->x, frame->plot->x[i]),
-                 place(&frame->y, series->y[i]));
+                 place(&frame->y, series->value[i]));
         cv_page_element(frame->file, "<title>", series->name, ": ");
-        fprintf(frame->file, "%.6g at %.6g", series->y[i], frame->plot->x[i]);
+        fprintf(frame->file, "%.6g at %.6g", series->value[i], frame->plot->x[i]);
         if (series->low != NULL && isfinite(series->low[i]))
             fprintf(frame->file, " (%.6g to %.6g)", series->low[i], series->high[i]);
         fputs("</title></g>\n", frame->file);
@@ -290,11 +284,11 @@ static void put_names(const struct frame *frame)
     for (size_t s = 0; s < plot->nseries; s++) {
         size_t last = plot->nx, k = count;
 
-        while (last > 0 && !isfinite(plot->series[s].y[last - 1]))
+        while (last > 0 && !isfinite(plot->series[s].value[last - 1]))
             last--;
         if (last == 0)
             continue;
-        at[s] = place(&frame->y, plot->series[s].y[last - 1]);
+        at[s] = place(&frame->y, plot->series[s].value[last - 1]);
         for (; k > 0 && at[order[k - 1]] > at[s]; k--)
             order[k] = order[k - 1];
         order[k] = s;
@@ -345,7 +339,7 @@ static void put_curves(FILE *file, const struct plot *plot)
         fprintf(file, "<g class=\"s%zu c%zu\">\n", s, s % COLOURS);
         if (plot->series[s].low != NULL)
             put_band(&frame, &plot->series[s]);
-        put_curve(&frame, plot->series[s].y, "series", among, before);
+        put_curve(&frame, plot->series[s].value, "series", among, before);
         put_points(&frame, s, among, before);
         fputs("</g>\n", file);
     }
@@ -355,10 +349,10 @@ static void put_curves(FILE *file, const struct plot *plot)
 
 /* --- bars --------------------------------------------------------------------------- */
 
-static void put_bar(FILE *file, const struct series *series, const struct axis *axis,
-                    double y)
+static void put_bar(FILE *file, const struct cv_compare_curve *series,
+                    const struct axis *axis, double y)
 {
-    const double to = place(axis, series->y[0]);
+    const double to = place(axis, series->value[0]);
     const double end = series->high != NULL ? place(axis, series->high[0]) : to;
 
     fprintf(file, "<text class=\"ink\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\"",
@@ -375,7 +369,7 @@ static void put_bar(FILE *file, const struct series *series, const struct axis *
                 place(axis, series->low[0]), y + BAR / 2.0, place(axis, series->high[0]),
                 place(axis, series->low[0]), y + BAR / 2.0 - 4);
     fprintf(file, "<text x=\"%.1f\" y=\"%.1f\">", fmax(to, end) + 8, y + BAR / 2.0 + 4);
-    cv_page_number(file, series->y[0]);
+    cv_page_number(file, series->value[0]);
     fputs("</text>\n", file);
 }
 
@@ -388,7 +382,7 @@ static void put_bars(FILE *file, const struct plot *plot)
     if (plot->bound != NULL)
         widen(&axis, plot->bound[0]);
     for (size_t s = 0; s < plot->nseries; s++) {
-        widen(&axis, plot->series[s].y[0]);
+        widen(&axis, plot->series[s].value[0]);
         if (plot->series[s].high != NULL)
             widen(&axis, plot->series[s].high[0]);
     }
@@ -477,16 +471,16 @@ static void put_plot(const struct cv_compare_sheet *data, bool over, FILE *file)
     for (size_t c = 0; c < plot.nseries; c++) {
         const struct cv_compare_curve *curve = &data->curves[c];
 
-        plot.series[c] =
-            over ? (struct series){ curve->name, curve->over, NULL, NULL }
-                 : (struct series){ curve->name, curve->value, curve->low, curve->high };
+        plot.series[c] = *curve;
+        if (over)
+            plot.series[c] =
+                (struct cv_compare_curve){ .name = curve->name, .value = curve->over };
         bands = bands || plot.series[c].low != NULL;
     }
-    fprintf(file, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n",
-            over ? "over" : "values", over ? "over" : "values",
-            over                   ? "How far from the bound"
-            : data->more_is_better ? "How much is done"
-                                   : "How long it takes");
+    cv_page_section(file, over ? "over" : "values",
+                    over                   ? "How far from the bound"
+                    : data->more_is_better ? "How much is done"
+                                           : "How long it takes");
     fputs("<figure class=\"figure\">\n", file);
     if (sweep)
         put_curves(file, &plot);
@@ -507,15 +501,12 @@ static void put_plot(const struct cv_compare_sheet *data, bool over, FILE *file)
 /* Runs of values with the same best policy. */
 static void put_best(const struct cv_compare_sheet *data, FILE *file)
 {
+    const char *const heads[] = { data->what, "Best", "#Over the bound", NULL };
+
     if (data->what == NULL)
         return;
-    fputs("<section aria-labelledby=\"best\">\n<h2 id=\"best\">Which is best where</h2>\n"
-          "<div class=\"scroll\"><table>\n<thead><tr>",
-          file);
-    cv_page_element(
-        file, "<th scope=\"col\">", data->what,
-        "</th><th scope=\"col\">Best</th><th scope=\"col\" class=\"n\">Over the "
-        "bound</th></tr></thead>\n<tbody>\n");
+    cv_page_section(file, "best", "Which is best where");
+    cv_page_table(file, NULL, heads);
     for (size_t i = 0; i < data->nvalues;) {
         const size_t best = best_at(data, i), first = i;
         double max = 0;
@@ -533,7 +524,8 @@ static void put_best(const struct cv_compare_sheet *data, FILE *file)
         cv_page_element(file, "</td><td>", data->curves[best].name, "</td>");
         fprintf(file, "<td class=\"n\">at most %.2f%%</td></tr>\n", max);
     }
-    fputs("</tbody></table></div>\n</section>\n", file);
+    cv_page_table_end(file);
+    fputs("</section>\n", file);
 }
 
 static int decimals_of(const struct cv_compare_sheet *data)
@@ -547,16 +539,14 @@ static int decimals_of(const struct cv_compare_sheet *data)
     return cv_page_decimals(max);
 }
 
-static const char open_numbers[] =
-    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all numbers\">"
-    "<table class=\"sort\">\n<thead><tr>";
-static const char number_head[] = "<th scope=\"col\" class=\"n\">";
-
 static void put_sweep_table(const struct cv_compare_sheet *data, FILE *file)
 {
+    static const char number_head[] = "<th scope=\"col\" class=\"n\">";
     const int decimals = decimals_of(data);
 
-    fputs(open_numbers, file);
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all "
+          "numbers\"><table class=\"sort\">\n<thead><tr>",
+          file);
     cv_page_element(file, number_head, data->what,
                     "</th><th scope=\"col\" class=\"n\">bound</th>");
     for (size_t c = 0; c < data->napplicable; c++)
@@ -572,22 +562,20 @@ static void put_sweep_table(const struct cv_compare_sheet *data, FILE *file)
             cv_page_best_cell(file, data->curves[c].value[i], decimals, c == best);
         fputs("</tr>\n", file);
     }
-    fputs("</tbody></table></div>\n", file);
+    cv_page_table_end(file);
 }
 
 static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
 {
     const int decimals = decimals_of(data);
     const bool bands = data->napplicable > 0 && data->curves[0].low != NULL;
+    char measure[80];
+    const char *const heads[] = { "Policy",          measure,
+                                  "#Over the bound", bands ? "#10% below" : NULL,
+                                  "#90% below",      NULL };
 
-    fprintf(file, "%s<th scope=\"col\">Policy</th>", open_numbers);
-    cv_page_element(file, number_head, data->measure,
-                    "</th><th scope=\"col\" class=\"n\">Over the bound</th>");
-    if (bands)
-        fputs("<th scope=\"col\" class=\"n\">10% below</th>"
-              "<th scope=\"col\" class=\"n\">90% below</th>",
-              file);
-    fputs("</tr></thead>\n<tbody>\n", file);
+    snprintf(measure, sizeof measure, "#%s", data->measure);
+    cv_page_table(file, "all numbers", heads);
     for (size_t c = 0; c < data->napplicable; c++) {
         const struct cv_compare_curve *curve = &data->curves[c];
 
@@ -601,23 +589,24 @@ static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
         }
         fputs("</tr>\n", file);
     }
-    fputs("</tbody></table></div>\n", file);
+    cv_page_table_end(file);
 }
 
 static void put_reasons(const struct cv_compare_sheet *data, FILE *file)
 {
+    static const char *const heads[] = { "Policy", "Why", NULL };
+
     if (data->napplicable == data->ncurves)
         return;
-    fputs("<section aria-labelledby=\"not\">\n<h2 id=\"not\">Not compared</h2>\n"
-          "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Policy</th>"
-          "<th scope=\"col\">Why</th></tr></thead>\n<tbody>\n",
-          file);
+    cv_page_section(file, "not", "Not compared");
+    cv_page_table(file, NULL, heads);
     for (size_t c = data->napplicable; c < data->ncurves; c++) {
         cv_page_element(file, "<tr><th scope=\"row\">", data->curves[c].name, "</th>");
         cv_page_element(file, "<td class=\"wrap\">", data->curves[c].reason,
                         "</td></tr>\n");
     }
-    fputs("</tbody></table></div>\n</section>\n", file);
+    cv_page_table_end(file);
+    fputs("</section>\n", file);
 }
 
 static void put_again(const struct cv_compare_sheet *data, FILE *file)
@@ -637,8 +626,7 @@ void cv_compare_write(const struct cv_compare_sheet *data, FILE *file)
     if (data->what != NULL)
         put_plot(data, true, file);
     put_best(data, file);
-    fputs("<section aria-labelledby=\"numbers\">\n<h2 id=\"numbers\">Numbers</h2>\n",
-          file);
+    cv_page_section(file, "numbers", "Numbers");
     if (data->what != NULL)
         put_sweep_table(data, file);
     else

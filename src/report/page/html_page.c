@@ -113,10 +113,35 @@ void cv_page_json_number(FILE *file, double value)
     fputs(isfinite(value) ? cv_number_full(value, buffer) : "null", file);
 }
 
+void cv_page_section(FILE *file, const char *id, const char *title)
+{
+    fprintf(file, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id, id,
+            title);
+}
+
+void cv_page_table(FILE *file, const char *name, const char *const *heads)
+{
+    fputs("<div class=\"scroll\"", file);
+    if (name != NULL)
+        fprintf(file, " tabindex=\"0\" role=\"region\" aria-label=\"%s\"", name);
+    fprintf(file, "><table%s>\n<thead><tr>", name != NULL ? " class=\"sort\"" : "");
+    for (; *heads != NULL; heads++) {
+        const bool number = (*heads)[0] == '#', plain = (*heads)[0] == '!';
+
+        fprintf(file, "<th scope=\"col\"%s%s>%s</th>", number ? " class=\"n\"" : "",
+                plain ? " data-plain" : "", *heads + (number || plain ? 1 : 0));
+    }
+    fputs("</tr></thead>\n<tbody>\n", file);
+}
+
+void cv_page_table_end(FILE *file)
+{
+    fputs("</tbody></table></div>\n", file);
+}
+
 void cv_page_again(FILE *file, const char *command)
 {
-    fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n",
-          file);
+    cv_page_section(file, "again", "Do it again");
     if (command != NULL)
         cv_page_element(file, "<div class=\"again\"><pre><code>", command,
                         "</code></pre><button type=\"button\" class=\"copy live\">Copy"

@@ -31,6 +31,14 @@ int cv_page_decimals(double max);
 /* A step of an axis: 1, 2 or 5 times a power of ten, not below `wish`. */
 double cv_page_step(double wish);
 
+/* Open a section with its heading. */
+void cv_page_section(FILE *file, const char *id, const char *title);
+
+/* Open and close a table in a box that scrolls sideways, which sorts if it has a name; NULL
+ * ends the heads. '#' marks columns of numbers, '!' columns that do not sort. */
+void cv_page_table(FILE *file, const char *name, const char *const *heads);
+void cv_page_table_end(FILE *file);
+
 /* Open the section with the command that makes the page; NULL: it is not known. */
 void cv_page_again(FILE *file, const char *command);
 

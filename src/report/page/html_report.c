@@ -17,34 +17,6 @@ static bool is_load(const struct cv_report_data *data)
     return data->file->header.task == CLEAVE_TASK_LOAD;
 }
 
-static void put_heads(FILE *file, const char *const *heads)
-{
-    fputs("<thead><tr>", file);
-    for (; *heads != NULL; heads++) {
-        const bool number = (*heads)[0] == '#', plain = (*heads)[0] == '!';
-
-        fprintf(file, "<th scope=\"col\"%s%s>%s</th>", number ? " class=\"n\"" : "",
-                plain ? " data-plain" : "", *heads + (number || plain ? 1 : 0));
-    }
-    fputs("</tr></thead>\n<tbody>\n", file);
-}
-
-/* A table that sorts, in a box that scrolls sideways. '#' marks columns of numbers, '!'
- * columns that do not sort. */
-static void open_table(FILE *file, const char *name, const char *const *heads)
-{
-    fprintf(file,
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
-            "<table class=\"sort\">\n",
-            name);
-    put_heads(file, heads);
-}
-
-static void close_table(FILE *file)
-{
-    fputs("</tbody></table></div>\n", file);
-}
-
 static void put_name_cell(FILE *file, const struct cv_report_data *data, uint32_t node)
 {
     char number[CV_SHEET_NAME_ROOM];
@@ -67,40 +39,30 @@ static int unit_decimals(const struct cv_report_data *data)
     return cv_page_decimals(max);
 }
 
-static void put_load_row(FILE *file, const struct cv_report_data *data, uint32_t i,
-                         int decimals)
+static void put_row(FILE *file, const struct cv_report_data *data, uint32_t i,
+                    int decimals)
 {
     const struct cv_report_data_node *node = &data->nodes[i];
     const int places = time_decimals(data);
+    const double busy = data->makespan_s > 0 ? node->busy_s / data->makespan_s : 0;
 
     put_name_cell(file, data, i);
     cv_page_meter(file, data, node);
-    cv_page_percent_cell(file, data->makespan_s > 0
-                                   ? fmin(1, node->busy_s / data->makespan_s)
-                                   : 0);
-    cv_page_number_cell(file, node->units, decimals);
-    cv_page_percent_cell(file, data->units > 0 ? node->units / data->units : 0);
+    cv_page_percent_cell(file, is_load(data) ? fmin(1, busy) : busy);
+    if (is_load(data)) {
+        cv_page_number_cell(file, node->units, decimals);
+        cv_page_percent_cell(file, data->units > 0 ? node->units / data->units : 0);
+    }
     cv_page_count_cell(file, node->chunks);
-    cv_page_number_cell(file, node->first_s, places);
-    cv_page_number_cell(file, node->last_s, places);
-    fputs("</tr>\n", file);
-}
-
-static void put_reduce_row(FILE *file, const struct cv_report_data *data, uint32_t i)
-{
-    const struct cv_report_data_node *node = &data->nodes[i];
-
-    put_name_cell(file, data, i);
-    cv_page_meter(file, data, node);
-    cv_page_percent_cell(file,
-                         data->makespan_s > 0 ? node->busy_s / data->makespan_s : 0);
-    cv_page_count_cell(file, node->chunks);
-    if (isnan(node->parent_s))
+    if (is_load(data))
+        cv_page_number_cell(file, node->first_s, places);
+    else if (isnan(node->parent_s))
         fputs("<td class=\"n\" data-v=\"-1\">root</td>", file);
     else
         cv_page_count_cell(file, node->parent);
-    cv_page_number_cell(file, node->parent_s, time_decimals(data));
-    cv_page_number_cell(file, node->last_s, time_decimals(data));
+    if (!is_load(data))
+        cv_page_number_cell(file, node->parent_s, places);
+    cv_page_number_cell(file, node->last_s, places);
     fputs("</tr>\n", file);
 }
 
@@ -119,19 +81,14 @@ static void put_nodes(const struct cv_report *report, FILE *file)
     const bool load = is_load(data);
     const int decimals = unit_decimals(data);
 
-    fprintf(file, "<section aria-labelledby=\"nodes\">\n<h2 id=\"nodes\">%s</h2>\n",
-            load ? "Workers" : "Nodes");
+    cv_page_section(file, "nodes", load ? "Workers" : "Nodes");
     if (shown < data->nnodes)
         fprintf(file, "<p class=\"note\">The first %u of %u; the trace holds all.</p>\n",
                 shown, data->nnodes);
-    open_table(file, load ? "workers" : "nodes", load ? load_heads : reduce_heads);
-    for (uint32_t i = 0; i < shown; i++) {
-        if (load)
-            put_load_row(file, data, i, decimals);
-        else
-            put_reduce_row(file, data, i);
-    }
-    close_table(file);
+    cv_page_table(file, load ? "workers" : "nodes", load ? load_heads : reduce_heads);
+    for (uint32_t i = 0; i < shown; i++)
+        put_row(file, data, i, decimals);
+    cv_page_table_end(file);
     fputs("</section>\n", file);
 }
 
@@ -206,7 +163,7 @@ static void put_totals(const struct cv_report *report, FILE *file)
     const enum cv_span_kind work = load ? CV_SPAN_COMPUTE : CV_SPAN_COMBINE;
     const enum cv_span_kind way = load ? CV_SPAN_SEND : CV_SPAN_TRANSFER;
 
-    open_table(file, "totals", heads);
+    cv_page_table(file, "totals", heads);
     put_total(file, load ? "Makespan, s" : "Length, s", two->makespan_s, one->makespan_s,
               true);
     put_total(file, "Utilisation, %", 100 * two->utilisation, 100 * one->utilisation,
@@ -225,7 +182,7 @@ static void put_totals(const struct cv_report *report, FILE *file)
         put_total(file, "Mean transfer, s", rate(two->send_s, (double)two->counts[way]),
                   rate(one->send_s, (double)one->counts[way]), true);
     }
-    close_table(file);
+    cv_page_table_end(file);
 }
 
 /* How much longer a unit took than predicted. */
@@ -261,14 +218,12 @@ static void put_difference(const struct cv_report *report, FILE *file)
     const bool load = is_load(one);
     const int decimals = unit_decimals(one);
 
-    fputs("<section aria-labelledby=\"difference\">\n<h2 id=\"difference\">Predicted and "
-          "measured</h2>\n",
-          file);
+    cv_page_section(file, "difference", "Predicted and measured");
     put_totals(report, file);
     fprintf(file, "<h3>By %s</h3>\n", load ? "worker" : "node");
     if (shown < one->nnodes)
         fprintf(file, "<p class=\"note\">The first %u of %u.</p>\n", shown, one->nnodes);
-    open_table(file, "predicted and measured", load ? load_heads : reduce_heads);
+    cv_page_table(file, "predicted and measured", load ? load_heads : reduce_heads);
     for (uint32_t i = 0; i < shown; i++) {
         const struct cv_report_data_node *a = &one->nodes[i], *b = &two->nodes[i];
 
@@ -283,7 +238,7 @@ static void put_difference(const struct cv_report *report, FILE *file)
         }
         fputs("</tr>\n", file);
     }
-    close_table(file);
+    cv_page_table_end(file);
     fputs("</section>\n", file);
 }
 
@@ -299,14 +254,14 @@ static void put_left_out(const struct cv_report *report, FILE *file)
         return;
     for (uint32_t i = 0; i < data->nnodes; i++)
         idle += data->nodes[i].chunks == 0;
-    fputs("<section aria-labelledby=\"left\">\n<h2 id=\"left\">Left out</h2>\n", file);
+    cv_page_section(file, "left", "Left out");
     if (idle == 0) {
         fputs("<p>Nobody: every worker computed something.</p>\n</section>\n", file);
         return;
     }
     if (idle > MOST_NODES)
         fprintf(file, "<p class=\"note\">The first %d of %u.</p>\n", MOST_NODES, idle);
-    open_table(file, "left out", heads);
+    cv_page_table(file, "left out", heads);
     for (uint32_t i = 0; i < data->nnodes && shown < MOST_NODES; i++) {
         const char *reason = data->nodes[i].reason;
 
@@ -320,7 +275,7 @@ static void put_left_out(const struct cv_report *report, FILE *file)
                         "</td></tr>\n");
         shown++;
     }
-    close_table(file);
+    cv_page_table_end(file);
     fputs("</section>\n", file);
 }
 
@@ -346,7 +301,7 @@ static void put_spans(const struct cv_report *report, FILE *file)
             all > MOST_CHUNKS ? "The first things that happened, as a table"
                               : "All that happened, as a table",
             all < MOST_CHUNKS ? all : (size_t)MOST_CHUNKS);
-    open_table(file, "what happened", load ? load_heads : reduce_heads);
+    cv_page_table(file, "what happened", load ? load_heads : reduce_heads);
     for (size_t i = 0; i < cleave_trace_count(trace) && shown < MOST_CHUNKS; i++) {
         char number[CV_SHEET_NAME_ROOM];
 
@@ -365,7 +320,7 @@ static void put_spans(const struct cv_report *report, FILE *file)
         fputs("</tr>\n", file);
         shown++;
     }
-    close_table(file);
+    cv_page_table_end(file);
     fputs("</details>\n", file);
 }
 
@@ -619,8 +574,7 @@ static void put_gantt(const struct cv_report *report, FILE *file)
 {
     const bool load = is_load(report->measured);
 
-    fprintf(file, "<section aria-labelledby=\"when\">\n<h2 id=\"when\">%s</h2>\n",
-            load ? "Who did what when" : "Who combined what when");
+    cv_page_section(file, "when", load ? "Who did what when" : "Who combined what when");
     put_chart_notes(report, file);
     fputs(
         "<div class=\"frame live\">\n<div class=\"bar\">"
