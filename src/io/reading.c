@@ -220,7 +220,7 @@ enum cleave_status cv_read_ranged(struct cv_reading *reading,
                                   const struct cv_token *token, enum cv_quantity quantity,
                                   bool positive, double *out)
 {
-    double value;
+    double value = 0;
 
     CV_TRY(cv_read_number(reading, token, quantity, &value));
     if (positive && !(value > 0))
@@ -351,8 +351,9 @@ enum cleave_status cv_read_profile(struct cv_reading *reading,
 
         if (copy == NULL)
             status = cv_fail_memory(reading->err, "a profile");
-        else
-            *out = memcpy(copy, steps.at, steps.count * sizeof *copy);
+        else if (steps.count > 0)
+            memcpy(copy, steps.at, steps.count * sizeof *copy);
+        *out = copy;
         *out_n = (uint32_t)steps.count;
     }
     free(steps.at);
@@ -399,7 +400,7 @@ static enum cleave_status take_fields(struct cv_reading *reading,
     const char *required = fields->names[fields->required];
     struct cv_token root, key, value;
     char expected[96];
-    size_t index;
+    size_t index = 0;
 
     snprintf(expected, sizeof expected, "expected a mapping with the field '%s'",
              required);

@@ -505,8 +505,10 @@ static int refuse_rule(const struct cv_call *call, const struct cv_option_rule *
         const char sign = at[0] == '%' ? at[1] : '\0';
 
         at += sign != '\0';
-        if (sign == '1' || sign == '2')
-            cv_text_add(&text, "%s", sign == '1' ? one->name : other->name);
+        if (sign == '1')
+            cv_text_add(&text, "%s", one->name);
+        else if (sign == '2' && other != NULL)
+            cv_text_add(&text, "%s", other->name);
         else if (sign == 'v')
             cv_text_add(&text, "%s", *(const char *const *)field_of(call, one));
         else

@@ -63,7 +63,7 @@ enum cv_rule_kind {
 };
 
 /* A rule about options of a verb. Names that the verb does not have count as not given. */
-struct cv_option_rule {
+struct cv_option_rule {  /* NOLINT(clang-analyzer-optin.performance.Padding): as read */
     unsigned only;       /* bits of the situation in which the rule applies; 0: always */
     const char *options; /* separated by spaces; NULL ends a table */
     enum cv_rule_kind kind;

@@ -429,8 +429,9 @@ static int sum_up(struct cv_task_call *task)
 static enum cleave_status find_served(struct cv_task_call *task, struct cleave_error *err)
 {
     struct cv_streams_job *job = task->job;
-    const uint32_t n = job->job.streams[0].nworkers;
-    const uint32_t *members = job->job.streams[0].workers;
+    const struct cleave_stream *first = job->job.streams;
+    const uint32_t n = first != NULL ? first->nworkers : 0;
+    const uint32_t *members = first != NULL ? first->workers : NULL;
     struct cleave_worker *workers = cv_array(task->arena, n, sizeof *workers);
     struct cv_group *names = cv_array(task->arena, n, sizeof *names);
 

@@ -32,6 +32,12 @@ void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t
         job->progress(job->context, done, total);
 }
 
+void cv_figure_no_memory(const char *what)
+{
+    fprintf(stderr, "cleave: out of memory for %s\n", what);
+    exit(1);
+}
+
 void cv_figure_must(enum cleave_status status, const struct cleave_error *err)
 {
     char line[sizeof *err + 64];
@@ -94,7 +100,7 @@ void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size
     void *memory = cv_array(&result->arena, count, size);
 
     if (memory == NULL)
-        CV_MUST(cv_fail_memory(err, "a figure"));
+        cv_figure_no_memory("a figure");
     return memory;
 }
 

@@ -85,6 +85,7 @@ void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_
                                                                   \
         cv_figure_must((call), err);                              \
     } while (0)
+_Noreturn void cv_figure_no_memory(const char *what);
 void cv_figure_must(enum cleave_status status, const struct cleave_error *err);
 /* Report that `done` of `total` steps are done. */
 void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total);

@@ -638,15 +638,16 @@ static void find_best(const struct cv_figure_job *job, int spread, int ratio,
                       struct cell *out)
 {
     struct cleave_stats stats[POLICIES];
-    int best = BINOMIAL, next = -1;
+    int best = BINOMIAL, next;
 
     for (int p = BINOMIAL; p < POLICIES; p++) {
         stats[p] = cell_run(job, spread, ratio, policies[p]);
         if (stats[p].mean_s < stats[best].mean_s)
             best = p;
     }
+    next = best == BINOMIAL ? BINOMIAL + 1 : BINOMIAL;
     for (int p = BINOMIAL; p < POLICIES; p++)
-        if (p != best && (next < 0 || stats[p].mean_s < stats[next].mean_s))
+        if (p != best && stats[p].mean_s < stats[next].mean_s)
             next = p;
     out->best = best;
     out->lead = 100 * (stats[next].mean_s / stats[best].mean_s - 1);

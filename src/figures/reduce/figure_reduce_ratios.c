@@ -122,7 +122,7 @@ static void compare(uint32_t n, const double *transfer, double c, double best, i
     struct cleave_costs *costs = NULL;
 
     if (compute == NULL)
-        CV_MUST(cv_fail_memory(err, "a platform"));
+        cv_figure_no_memory("a platform");
     for (uint32_t i = 0; i < n; i++)
         compute[i] = c;
     CV_MUST(cleave_costs_new(n, transfer, compute, &costs, err));
@@ -244,7 +244,7 @@ static void worst_built(uint32_t n, double delta, double c, int which, struct wo
     double *rows = calloc((size_t)n * n, sizeof *rows);
 
     if (rows == NULL)
-        CV_MUST(cv_fail_memory(err, "a platform"));
+        cv_figure_no_memory("a platform");
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             rows[(size_t)i * n + j] = i == j ? 0 : i > j ? delta : 1;

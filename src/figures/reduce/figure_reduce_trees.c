@@ -113,7 +113,7 @@ static void draw_schedules(const struct schedule *s, const char *title,
         snprintf(text, sizeof text, "%u combines", node);
         names[row + 1] = cv_arena_text(&result->arena, text);
         if (names[row] == NULL || names[row + 1] == NULL)
-            CV_MUST(cv_fail_memory(err, "a figure"));
+            cv_figure_no_memory("a figure");
         for (; i >= 0; i = next_sender(s, node, after_s)) {
             const double end_s = s->combined_s[i];
 
@@ -139,7 +139,7 @@ static void make_example(struct cv_figure_result *result)
     const double *t = s.start_s;
 
     if (!cv_greedy_tree_room(&tree, &result->arena, s.n))
-        CV_MUST(cv_fail_memory(err, "a figure"));
+        cv_figure_no_memory("a figure");
     CV_MUST(cv_greedy_tree_plan(&tree, 1, 1, &none, err));
     for (uint32_t i = 0; i < s.n; i++) {
         s.parent[i] = i == 0 ? -1 : (int64_t)tree.parent[i];

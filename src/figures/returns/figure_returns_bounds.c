@@ -306,7 +306,7 @@ static void one_cluster_small(const struct cv_star *cluster, uint32_t count,
 {
     const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, small, printed;
-    uint32_t send[WORKERS], back[WORKERS];
+    uint32_t send[WORKERS], back[WORKERS] = { 0 };
     double keys[WORKERS];
 
     CV_MUST(cv_returns_exact(&returns, 1, arena, &best, err));
@@ -384,7 +384,7 @@ static void make_small(struct cv_figure_result *result)
 
         one_delta(deltas_small[i], result->job->quick ? 60 : 600, values);
         if (i == 0)
-            smallest = values;
+            smallest = tenth = values;
         if (deltas_small[i] == 0.1)
             tenth = values;
         cv_figure_progress(result->job, (uint64_t)i + 1, SMALL_DELTAS);

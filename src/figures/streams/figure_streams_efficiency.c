@@ -77,7 +77,7 @@ static double most_off(const struct curve *curves, size_t n, int first)
 
     for (size_t i = 0; i < n; i++)
         for (int p = first; p < FIG5_PERIODS; p++) {
-            const double *expected = &reference_fig5[i][2 * p];
+            const double *expected = &reference_fig5[i][2 * (size_t)p];
 
             off = fmax(off, fabs(curves[i].runs[p].in_stream - expected[0]));
             off = fmax(off, fabs(curves[i].runs[p].to_end - expected[1]));
@@ -356,7 +356,7 @@ static void fill_fig6(const struct scene *scene, struct cv_figure_result *result
 
         for (int p = scene->first_period; p < FIG6_PERIODS; p++) {
             const struct cv_scene_run *run =
-                turn ? &scene->turns[c - FIG6_CURVES][p] : &scene->curves[c][p];
+                turn ? &scene->turns[c % FIG6_CURVES][p] : &scene->curves[c][p];
 
             values[turn ? p : p + 1] = turn ? run->in_stream : run->to_end;
             values[ALL_PERIODS + (turn ? p : p + 1)] = run->in_stream;
@@ -409,7 +409,7 @@ static struct distances measure(const struct scene *scene)
 
     for (int c = scene->first_curve; c < FIG6_CURVES; c++)
         for (int p = scene->first_period; p < FIG6_PERIODS; p++) {
-            const double *expected = &reference_fig6[c][2 * p];
+            const double *expected = &reference_fig6[c][2 * (size_t)p];
             const struct cv_scene_run *run = &scene->curves[c][p];
             const struct cv_scene_run *steady = &scene->curves[c - c % DROPS][p];
 

@@ -125,12 +125,12 @@ static void counterexample(struct cv_arena *arena, struct cv_port_gaps *out, dou
                                              .return_latency_s = i == 0 ? 0.05 : 0.001 };
     times = cv_ring_times(&ring, arena);
     if (times == NULL)
-        CV_MUST(cv_fail_memory(err, "a figure"));
+        cv_figure_no_memory("a figure");
     cv_ring_delays(&ring, times, CV_DELAY_DERIVED, delays);
     cv_ring_starts(delays, 2, starts);
     *sum = delays[0] + delays[1];
     if (!cv_ring_gaps(&ring, times, starts, NULL, arena, out))
-        CV_MUST(cv_fail_memory(err, "a figure"));
+        cv_figure_no_memory("a figure");
 }
 
 static void judge_schedule(double off, double idle, uint64_t waits, uint64_t chunks,

@@ -23,7 +23,7 @@ static void make_platform(const struct cv_scene_run *run, struct cv_arena *arena
     struct cv_group profiles[CV_PUBLISHED_PROFILES];
 
     if (workers == NULL || groups == NULL || names == NULL)
-        CV_MUST(cv_fail_memory(err, "the published platform"));
+        cv_figure_no_memory("the published platform");
     /* Slow workers may need long to finish when the stream ends. */
     CV_MUST(cv_literature_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
                                    err));
@@ -91,7 +91,7 @@ static struct cv_as4dr_given give_starts(const struct cv_scene_run *run,
     double *start = cv_array(arena, n, sizeof *start);
 
     if (theta == NULL || first == NULL || start == NULL)
-        CV_MUST(cv_fail_memory(err, "the first posts"));
+        cv_figure_no_memory("the first posts");
     for (uint32_t w = 0; w < n; w++) {
         const uint32_t place = w / clusters; /* in its cluster */
 

@@ -382,7 +382,7 @@ static void make_table1(struct cv_figure_result *result)
         workers[i] = cv_literature_worker(i);
     times = cv_ring_times(&ring, &result->arena);
     if (times == NULL)
-        CV_MUST(cv_fail_memory(err, "a figure"));
+        cv_figure_no_memory("a figure");
     cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
     cv_ring_own_weights(&ring, times, own);
     cv_figure_table(

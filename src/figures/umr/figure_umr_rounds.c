@@ -342,7 +342,7 @@ static void try_ways(const struct cleave_worker *workers, struct cv_arena *arena
     double speed = 0;
 
     if (sorted == NULL)
-        CV_MUST(cv_fail_memory(err, "a figure"));
+        cv_figure_no_memory("a figure");
     CV_MUST(cv_umr_plan(workers, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &umr, err));
     over[SELECTED] = umr.makespan_s;
     CV_MUST(cv_umr_unselected(workers, sorted, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,

@@ -181,12 +181,12 @@ struct cleave_step *cv_periodic_steps(const struct cv_periodic *profile, double 
 {
     const double slow_s = profile->duty * profile->period_s;
     const double first = period_of(profile, 0), last = period_of(profile, until_s);
-    struct cleave_step *steps = NULL;
+    struct cleave_step *steps;
     uint32_t n = 0;
 
-    if (last - first < UINT32_MAX / 4.0)
-        if (!CV_NEW(arena, steps, 2 * (size_t)fmax(1, last - first + 1) + 1))
-            return NULL;
+    if (!(last - first < UINT32_MAX / 4.0) ||
+        !CV_NEW(arena, steps, 2 * (size_t)fmax(1, last - first + 1) + 1))
+        return NULL;
     steps[n++] = (struct cleave_step){ 0, factor_at(profile, 0) };
     for (uint32_t count = 0; count <= last - first; count++) {
         const double begin = first_of_period(profile, first + count);

@@ -45,7 +45,7 @@ static void scale(struct cv_round_trip *trip, const struct cv_returns *returns,
 {
     const double factor = work / trip->work;
 
-    for (uint32_t i = 0; i < returns->n; i++)
+    for (uint32_t i = 0; trip->units != NULL && i < returns->n; i++)
         trip->units[i] *= factor;
     trip->work = work;
 }

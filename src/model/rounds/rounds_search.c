@@ -539,9 +539,11 @@ static enum cleave_status keep(const struct cv_rounds_plan *plan, struct cv_aren
 
     if (!cv_rounds_plan_init(out, plan->nchunks, arena))
         return cv_fail_memory(err, "a plan");
-    memcpy(out->worker, plan->worker, n * sizeof *out->worker);
-    memcpy(out->units, plan->units, n * sizeof *out->units);
-    memcpy(out->back, plan->back, n * sizeof *out->back);
+    for (size_t i = 0; i < n; i++) {
+        out->worker[i] = plan->worker[i];
+        out->units[i] = plan->units[i];
+        out->back[i] = plan->back[i];
+    }
     out->makespan_s = plan->makespan_s;
     return CLEAVE_OK;
 }

@@ -380,7 +380,7 @@ static bool attend(struct cv_bridge *bridge, const struct timespec *time)
         cv_bridge_clear_event(bridge->bell);
         moved = true;
     }
-    if (polls[1].revents != 0 && (polls[1].events & POLLIN))
+    if (peers != NULL && polls[1].revents != 0 && (polls[1].events & POLLIN))
         moved |= fetch_frames(bridge, peers);
     return moved;
 }

@@ -19,18 +19,18 @@ static const char *const policies[] = {
 static const struct {
     const char *text;
     enum cv_quantity kind;
+    int max_ranks; /* above 0: an int, a number of ranks */
     double min;
     size_t offset;
-    int max_ranks; /* above 0: an int, a number of ranks */
 } words[] = {
     { "verbose", CV_NUMBER, 0, 0, 0 },
-    { "transfer=TIME", CV_SECONDS, 0, IN(transfer_s), 0 },
-    { "combine=TIME", CV_SECONDS, 0, IN(combine_s), 0 },
-    { "segment=SIZE", CV_UNITS, 1, IN(segment_bytes), 0 },
-    { "least=SIZE", CV_UNITS, 1, IN(least_bytes), 0 },
-    { "machine=RANKS", CV_UNITS, 0, IN(machine_ranks), 1000000 },
-    { "slices=RANKS", CV_UNITS, 0, IN(slices), CV_MOST_SLICES },
-    { "share=SIZE", CV_UNITS, 1, IN(share_bytes), 0 },
+    { "transfer=TIME", CV_SECONDS, 0, 0, IN(transfer_s) },
+    { "combine=TIME", CV_SECONDS, 0, 0, IN(combine_s) },
+    { "segment=SIZE", CV_UNITS, 0, 1, IN(segment_bytes) },
+    { "least=SIZE", CV_UNITS, 0, 1, IN(least_bytes) },
+    { "machine=RANKS", CV_UNITS, 1000000, 0, IN(machine_ranks) },
+    { "slices=RANKS", CV_UNITS, CV_MOST_SLICES, 0, IN(slices) },
+    { "share=SIZE", CV_UNITS, 0, 1, IN(share_bytes) },
     { "board=window", CV_NUMBER, 0, 0, 0 },
 };
 

@@ -146,15 +146,15 @@ struct cv_slot {
     const struct cleave_items *items; /* pieces are items; NULL: parts of an input */
     const char *const *told;   /* variables NAME=VALUE from another machine; or NULL */
     struct cv_source *numbers; /* numbers of records for CLEAVE_RECORD; or NULL */
-    int direct;         /* commands of items write to this descriptor themselves; 0: no */
-    bool by_lines;      /* complete lines are written as they arrive, in any order */
-    int lines_to;       /* ... to this descriptor; 0: by the ordered output */
-    double timeout_s;   /* 0: none */
-    size_t small_write; /* open pieces: of cv_pipe_writer_narrow */
-    bool sends;         /* outputs are sent over a link */
+    double timeout_s;          /* 0: none */
+    size_t small_write;        /* open pieces: of cv_pipe_writer_narrow */
     const struct cv_slot_events *events;
     void *context; /* for the events */
     uint32_t worker;
+    int direct;    /* commands of items write to this descriptor themselves; 0: no */
+    int lines_to;  /* ... lines to this one; 0: to the ordered output */
+    bool by_lines; /* complete lines are written as they arrive, in any order */
+    bool sends;    /* outputs are sent over a link */
 
     /* The piece. */
     bool busy;
@@ -163,11 +163,11 @@ struct cv_slot {
     double start_s;
     struct cv_chunk_output *store; /* owned until it is taken away */
     bool stopping, timed_out;      /* see the states above */
-    unsigned kills;                /* signals sent */
     bool exited;
+    bool unbegun;        /* a limit prevented the process of a persistent command */
+    unsigned kills;      /* signals sent */
     const char *fault;   /* another failure, to follow "the command"; or NULL */
     char unstarted[256]; /* the fault of a command that could not be started */
-    bool unbegun;        /* a limit prevented the process of a persistent command */
 
     /* The command on this machine. */
     struct cv_process process;        /* owned */

@@ -135,7 +135,8 @@ static enum cleave_status claim(struct cv_worker *worker, const char *name, bool
         free(copy);
         return cv_fail_memory(err, "the files of items");
     }
-    worker->created[worker->ncreated++] = (struct cv_created_file){ copy, base };
+    worker->created[worker->ncreated].name = copy;
+    worker->created[worker->ncreated++].base = base;
     return CLEAVE_OK;
 }
 

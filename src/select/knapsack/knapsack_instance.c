@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "select/knapsack/knapsack_internal.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t max)
 {
     cv_wide times;
 
+    assert(weight > 0);
     if (capacity < weight || max == 0)
         return 0;
     if (max == 1)
