@@ -34,7 +34,7 @@ static enum cleave_status read_bytes(const void *bytes, size_t length,
     if (status == CLEAVE_OK) {
         *out = trace.trace;
         trace.trace = NULL;
-        if (platform == NULL)
+        if (platform == NULL && nodes != NULL)
             *nodes = trace.header.nworkers;
     }
     cv_trace_file_done(&trace);

@@ -129,7 +129,8 @@ static void places_are_told_before(void **state)
     assert_int_equal(cv_handoff_buffer_take(buffer, 1), 1);
     place = cv_handoff_buffer_place(buffer, 3, 5);
     assert_ptr_equal(place, bytes + 5);
-    memcpy(place, "fghij", 5);
+    for (int i = 0; i < 5; i++)
+        place[i] = (uint8_t)('f' + i);
     assert_null(cv_handoff_buffer_place(buffer, 3, 6));
     assert_null(cv_handoff_buffer_place(buffer, 9, 1));
     assert_true(cv_handoff_buffer_write(buffer, "cde", 3));
@@ -175,7 +176,7 @@ static void *write_all(void *context)
     cv_random_at(&random, 1, 0, 0, 0);
     writer->wanted = true;
     for (size_t at = 0; at < ALL && writer->wanted;) {
-        const size_t some = (size_t)(cv_random_bits(&random) % (3 * ROOM));
+        const size_t some = (size_t)(cv_random_bits(&random) % (3 * (size_t)ROOM));
 
         at += write_some(writer, at, some < ALL - at ? some : ALL - at,
                          cv_random_bits(&random) % 2 == 0);
@@ -218,9 +219,9 @@ static void come_in_order(size_t min, size_t stretch)
 static void all_comes_in_order(void **state)
 {
     (void)state;
-    come_in_order(1, 2 * ROOM);
-    come_in_order(ROOM / 2, 2 * ROOM);
-    come_in_order(ROOM, 2 * ROOM);
+    come_in_order(1, 2 * (size_t)ROOM);
+    come_in_order(ROOM / 2, 2 * (size_t)ROOM);
+    come_in_order(ROOM, 2 * (size_t)ROOM);
     come_in_order(ROOM / 2, 7);
     come_in_order(1, ROOM + 1);
 }

@@ -99,7 +99,7 @@ static bool is_function(const char *name)
 /* The first line of a file, possibly cut; "" if it cannot be read. */
 static void read_line(const char *path, char line[LINE_MOST])
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     const ssize_t got = fd >= 0 ? read(fd, line, LINE_MOST - 1) : 0;
 
     line[got > 0 ? got : 0] = '\0';

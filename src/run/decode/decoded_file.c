@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "run/decode/decoded_file.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -408,6 +409,7 @@ static enum cleave_status read_arriving(struct cv_lazy_reader *reader, uint64_t 
         arriving->file = NULL;
         CV_TRY(open_range(arriving, arriving->blocks[0].out, arriving->out_end,
                           &arriving->file, err));
+        assert(arriving->file != NULL);
         arriving->file_end = arriving->out_end;
     }
     return read_at(&arriving->file->reader, offset, out, max, got, err);

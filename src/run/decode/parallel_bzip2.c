@@ -329,9 +329,10 @@ static enum cleave_status settle_end(struct cutter *cutter,
         get(bytes, MARK, CHECK) == cutter->check) {
         if (part->count == end && !part->followed)
             return CLEAVE_OK;
-        for (uint64_t i = 0; part->count == end + 8 * HEAD && i < HEAD; i++)
+        for (uint64_t i = 0; part->count == end + 8 * (uint64_t)HEAD && i < HEAD; i++)
             head[i] = (uint8_t)get(bytes, end + i * 8, 8);
-        if (part->followed && part->count == end + 8 * HEAD && is_stream_header(head)) {
+        if (part->followed && part->count == end + 8 * (uint64_t)HEAD &&
+            is_stream_header(head)) {
             cutter->check = 0;
             cutter->level_now = (char)head[HEAD - 1];
             return CLEAVE_OK;

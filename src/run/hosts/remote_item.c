@@ -127,7 +127,7 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
 
     if (there == NULL)
         return cv_fail_memory(err, "the files of an item");
-    for (size_t i = 0; i < nreturns; i++) {
+    for (size_t i = 0; message->returns != NULL && i < nreturns; i++) {
         there[i] = ""; /* for an item with a fault */
         (void)cv_item_transfer_name(message->returns[i], &there[i], &ignored);
     }

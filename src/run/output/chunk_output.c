@@ -406,7 +406,7 @@ void cv_chunk_outputs_free(struct cv_ordered_output *outputs)
     }
     free_spare_blocks(outputs);
     while (outputs->spills != NULL)
-        close_spill(outputs, outputs->spills);
+        close_spill(outputs, outputs->spills); /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
 void cv_chunk_output_use_blocks(struct cv_chunk_output *store)
@@ -730,7 +730,7 @@ struct cv_output_span cv_chunk_output_span(const struct cv_chunk_output *store,
 
     if (at < store->blocks.bytes) {
         at += store->blocks.begin;
-        for (; at >= block->length; block = block->next)
+        for (; block->next != NULL && at >= block->length; block = block->next)
             at -= block->length;
         span.bytes = block->bytes + at;
         span.length = block->length - at;

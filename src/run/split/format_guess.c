@@ -31,7 +31,8 @@ static bool begins(const struct line *line, const char *text)
 {
     const size_t length = strlen(text);
 
-    return line->length >= length && memcmp(line->bytes, text, length) == 0;
+    return line->length >= length &&
+           (length == 0 || memcmp(line->bytes, text, length) == 0);
 }
 
 static bool has_zero(const char *bytes, const char *end)
