@@ -710,10 +710,11 @@ static void write_field(size_t index, const struct entry *entry, FILE *file)
 static void write_entry(struct entry *entry, FILE *file)
 {
     struct cv_group *group = &entry->group;
-    const struct cleave_step *last = group->steps + group->nsteps - 1;
+    const struct cleave_step *last =
+        group->nsteps > 0 ? &group->steps[group->nsteps - 1] : NULL;
 
     /* The reader accepts a last factor of 0 as `until` only. */
-    if (group->nsteps > 0 && !(last->factor > 0)) {
+    if (last != NULL && !(last->factor > 0)) {
         entry->from_s = group->nsteps > 1 ? group->steps[1].from_s : 0;
         entry->until_s = last->from_s;
         group->nsteps = 0;
