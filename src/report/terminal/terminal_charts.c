@@ -63,7 +63,7 @@ static void add_span(const struct chart *chart, size_t row, enum activity activi
                      double start_s, double end_s)
 {
     const double scale = (double)chart->columns / chart->length_s;
-    double *cover = cover_of(chart, row, activity);
+    double *cover = cover_of(chart, row, (int)activity);
     const double from = fmax(0, start_s * scale);
     const double to = fmin((double)chart->columns, end_s * scale);
 

@@ -662,7 +662,7 @@ enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t m
         struct cv_part *part = &writer->parts[writer->part];
 
         while (part->begin < part->end) {
-            ssize_t got;
+            ssize_t got = 0;
             bool dry;
 
             if (part->well != NULL && part->well->direct)
