@@ -710,13 +710,12 @@ static void write_field(size_t index, const struct entry *entry, FILE *file)
 static void write_entry(struct entry *entry, FILE *file)
 {
     struct cv_group *group = &entry->group;
-    const struct cleave_step *last =
-        group->nsteps > 0 ? &group->steps[group->nsteps - 1] : NULL;
+    const uint32_t n = group->nsteps;
 
     /* The reader accepts a last factor of 0 as `until` only. */
-    if (last != NULL && !(last->factor > 0)) {
-        entry->from_s = group->nsteps > 1 ? group->steps[1].from_s : 0;
-        entry->until_s = last->from_s;
+    if (n > 0 && !(group->steps[n - 1].factor > 0)) {
+        entry->from_s = n > 1 ? group->steps[1].from_s : 0;
+        entry->until_s = group->steps[n - 1].from_s;
         group->nsteps = 0;
     }
     for (size_t i = 0; i < NFIELDS; i++)
