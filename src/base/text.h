@@ -50,4 +50,7 @@ size_t cv_show_one(const char *text, size_t length, char out[CV_SHOWN_ROOM]);
  * long ends in "...". Returns `buffer`, always terminated. */
 const char *cv_shown(const char *text, size_t length, char *buffer, size_t size);
 
+/* An option of another program in a text. The library does not name options of cleave. */
+#define CV_LONG_OPTION(name) "--" name
+
 #endif

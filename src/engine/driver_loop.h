@@ -52,7 +52,7 @@ struct cv_reduce_check {
 };
 
 /* Events without progress before the run fails; each running chunk allows some more. */
-enum { CV_HEADWAY_PATIENCE = 100000 };
+enum { CV_LIVELOCK_PATIENCE = 100000 };
 /* Limit for simulated runs: each chunk takes memory. */
 enum { CV_CHUNKS_MOST = 10000000 };
 
@@ -111,7 +111,7 @@ static inline bool cv_livelock_check_note(struct cv_livelock_check *livelock,
         livelock->since_s = event->time_s;
         return true;
     }
-    return ++livelock->idle <= CV_HEADWAY_PATIENCE + 4 * livelock->open;
+    return ++livelock->idle <= CV_LIVELOCK_PATIENCE + 4 * livelock->open;
 }
 
 struct cv_assigned_units {

@@ -287,30 +287,30 @@ static void a_file_that_is_too_short_is_an_error(void **state)
 
 /* --- a well for which there are no threads ----------------------------------------------------- */
 
-struct scarce_well {
-    struct cv_lazy_reader well;
+struct scarce_reader {
+    struct cv_lazy_reader lazy;
     struct cv_writer_thread threaded;
     const char *text;
     uint64_t end; /* of the flow, if there is one: nobody may ask for more */
     unsigned refused, begun, stopped;
 };
 
-static struct scarce_well scarce;
+static struct scarce_reader scarce;
 
-static enum cleave_status flow_of_scarce(struct cv_lazy_reader *well, uint64_t begin,
+static enum cleave_status flow_of_scarce(struct cv_lazy_reader *lazy, uint64_t begin,
                                          uint64_t end,
                                          const struct cv_writer_thread_into *into,
                                          struct cv_writer_thread **out,
                                          struct cleave_error *error)
 {
-    (void)well;
+    (void)lazy;
     (void)begin;
     if (into == NULL || into->pipe != CV_FLOW_HERE) {
         scarce.refused++;
         return cv_fail(error, CLEAVE_ERESOURCES, "no thread");
     }
     scarce.begun++;
-    scarce.end = scarce.well.bounded ? end : SIZE;
+    scarce.end = scarce.lazy.bounded ? end : SIZE;
     scarce.threaded = (struct cv_writer_thread){ .work = NULL };
     *out = &scarce.threaded;
     return cv_writer_thread_start(&scarce.threaded, NULL, "decodes", into, error);
@@ -342,17 +342,17 @@ static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
 
     (void)state;
     for (unsigned bounded = 0; bounded < 2; bounded++) {
-        struct cv_part part = { .well = &scarce.well, .begin = 10, .end = 1000010 };
+        struct cv_part part = { .lazy = &scarce.lazy, .begin = 10, .end = 1000010 };
         enum cv_pipe_writer_state fed;
         struct cv_pipe_writer writer;
         struct cv_pipe pipe;
 
-        scarce = (struct scarce_well){ .well = { .threaded = flow_of_scarce,
-                                                 .give = give_of_scarce,
-                                                 .stop = stop_of_scarce,
-                                                 .bounded = bounded == 1,
-                                                 .direct = true },
-                                       .text = text };
+        scarce = (struct scarce_reader){ .lazy = { .threaded = flow_of_scarce,
+                                                   .give = give_of_scarce,
+                                                   .stop = stop_of_scarce,
+                                                   .bounded = bounded == 1,
+                                                   .direct = true },
+                                         .text = text };
         must(cv_pipe_open(&pipe, &err));
         cv_pipe_writer_init(&writer, pipe.write, &part, 1);
         /* It becomes longer on the way: what is behind the first end is asked for anew. */

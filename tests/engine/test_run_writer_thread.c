@@ -16,9 +16,9 @@
 
 enum { SIZE = 3 << 20, BITE = 50000, LONG_MS = 20000 };
 
-/* A well of bytes in memory, which may be damaged from `good` on. */
+/* A reader of bytes in memory, which may be damaged from `good` on. */
 struct spring {
-    struct cv_lazy_reader well;
+    struct cv_lazy_reader lazy;
     const char *text;
     uint64_t size, good;
     int flows; /* begun so far */
@@ -50,18 +50,18 @@ static enum cleave_status gush(struct cv_writer_thread *threaded,
     return CLEAVE_OK;
 }
 
-static enum cleave_status start(struct cv_lazy_reader *well, uint64_t begin, uint64_t end,
+static enum cleave_status start(struct cv_lazy_reader *lazy, uint64_t begin, uint64_t end,
                                 const struct cv_writer_thread_into *into,
                                 struct cv_writer_thread **out, struct cleave_error *error)
 {
-    struct spring *spring = (struct spring *)well;
+    struct spring *spring = (struct spring *)lazy;
     struct gushing *gushing = calloc(1, sizeof *gushing);
 
     assert_non_null(gushing);
     assert_non_null(into);
     gushing->from = spring;
     gushing->begin = begin;
-    gushing->end = well->bounded ? end : spring->size;
+    gushing->end = lazy->bounded ? end : spring->size;
     spring->flows++;
     *out = &gushing->threaded;
     return cv_writer_thread_start(&gushing->threaded, gush, "gushes", into, error);
@@ -76,7 +76,7 @@ static void stop(struct cv_writer_thread *threaded)
 static struct spring make_spring(const char *text)
 {
     return (struct spring){
-        .well = { .threaded = start, .stop = stop, .direct = true },
+        .lazy = { .threaded = start, .stop = stop, .direct = true },
         .text = text,
         .size = SIZE,
         .good = UINT64_MAX,
@@ -162,7 +162,7 @@ static void all_comes_in_order(void **state)
     struct spring spring = make_spring(text);
     const struct cv_part parts[] = {
         { .bytes = "head", .fd = -1, .end = 4 },
-        { .well = &spring.well, .fd = -1, .begin = 1000, .end = SIZE - 77 },
+        { .lazy = &spring.lazy, .fd = -1, .begin = 1000, .end = SIZE - 77 },
         { .bytes = "tail", .fd = -1, .end = 4 },
     };
     struct scene scene;
@@ -186,7 +186,7 @@ static void what_is_held_stays(void **state)
 {
     char *text = make_text(2, SIZE);
     struct spring spring = make_spring(text);
-    const struct cv_part part = { .well = &spring.well, .fd = -1, .end = SIZE };
+    const struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = SIZE };
     enum cv_pipe_writer_state fed;
     struct scene scene;
     uint64_t at;
@@ -217,7 +217,7 @@ static void what_was_put_in_cannot_be_cut_off(void **state)
     char *text = make_text(3, SIZE);
     struct spring spring = make_spring(text);
     const struct cv_part parts[] = {
-        { .well = &spring.well, .fd = -1, .begin = 5, .end = SIZE },
+        { .lazy = &spring.lazy, .fd = -1, .begin = 5, .end = SIZE },
         { .bytes = "!", .fd = -1, .end = 1 },
     };
     enum cv_pipe_writer_state fed;
@@ -247,7 +247,7 @@ static void who_waits_for_room_hears_of_the_end(void **state)
 {
     char *text = make_text(4, SIZE);
     struct spring spring = make_spring(text);
-    const struct cv_part part = { .well = &spring.well, .fd = -1, .end = SIZE };
+    const struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = SIZE };
     enum cv_pipe_writer_state fed;
     struct scene scene;
 
@@ -274,11 +274,11 @@ static void it_grows(void **state)
     (void)state;
     for (int bounded = 0; bounded < 2; bounded++) {
         struct spring spring = make_spring(text);
-        struct cv_part part = { .well = &spring.well, .fd = -1, .end = 70000 };
+        struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = 70000 };
         enum cv_pipe_writer_state fed;
         struct scene scene;
 
-        spring.well.bounded = bounded != 0;
+        spring.lazy.bounded = bounded != 0;
         begin_scene(&scene, &part, 1);
         cv_pipe_writer_narrow(&scene.writer, 100); /* which its thread does not heed */
         read_all(&scene);
@@ -302,7 +302,7 @@ static void steps_are_told(void **state)
 {
     char *text = make_text(6, SIZE);
     struct spring spring = make_spring(text);
-    const struct cv_part part = { .well = &spring.well, .fd = -1, .end = SIZE };
+    const struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = SIZE };
     enum cv_pipe_writer_state fed;
     struct scene scene;
 
@@ -325,7 +325,7 @@ static void a_reader_may_go_away(void **state)
 {
     char *text = make_text(7, SIZE);
     struct spring spring = make_spring(text);
-    const struct cv_part part = { .well = &spring.well, .fd = -1, .end = SIZE };
+    const struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = SIZE };
     enum cv_pipe_writer_state fed;
     struct scene scene;
 
@@ -346,7 +346,7 @@ static void what_is_damaged_is_told_behind_what_is_good(void **state)
 {
     char *text = make_text(8, SIZE);
     struct spring spring = make_spring(text);
-    const struct cv_part part = { .well = &spring.well, .fd = -1, .end = SIZE };
+    const struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = SIZE };
     struct cleave_error error;
     enum cv_pipe_writer_state fed;
     struct scene scene;
@@ -367,7 +367,7 @@ static void it_can_be_stopped(void **state)
 {
     char *text = make_text(9, SIZE);
     struct spring spring = make_spring(text);
-    const struct cv_part part = { .well = &spring.well, .fd = -1, .end = SIZE };
+    const struct cv_part part = { .lazy = &spring.lazy, .fd = -1, .end = SIZE };
     const size_t descriptors = open_descriptors();
     enum cv_pipe_writer_state fed;
     uint64_t fed_before;

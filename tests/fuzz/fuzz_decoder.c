@@ -137,11 +137,11 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
     require(cv_decoded_file_new(codec, "tape", blocks, &decoded, NULL) == CLEAVE_OK);
     cv_decoded_file_use(decoded, fd);
     for (size_t i = count; good && i > 0; i--) {
-        struct cv_lazy_reader *well = &decoded->reader;
+        struct cv_lazy_reader *lazy = &decoded->reader;
         size_t got = 0;
 
         for (uint64_t at = begins[i - 1]; good && at < begins[i]; at += got)
-            good = well->read(well, at, bytes + at, (size_t)(begins[i] - at), &got,
+            good = lazy->read(lazy, at, bytes + at, (size_t)(begins[i] - at), &got,
                               NULL) == CLEAVE_OK &&
                    got > 0;
     }

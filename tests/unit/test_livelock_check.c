@@ -139,11 +139,11 @@ static void patience_begins_again(void **state)
         struct cv_livelock_check livelock = { .idle = 0 };
 
         for (int round = 0; round < 3; round++) {
-            for (int i = 0; i < CV_HEADWAY_PATIENCE; i++)
+            for (int i = 0; i < CV_LIVELOCK_PATIENCE; i++)
                 assert_true(note(&livelock, CLEAVE_WAKE, 0));
             assert_true(note(&livelock, kinds[k], 1));
         }
-        for (int i = 0; i < CV_HEADWAY_PATIENCE; i++)
+        for (int i = 0; i < CV_LIVELOCK_PATIENCE; i++)
             assert_true(note(&livelock, CLEAVE_WAKE, 0));
         assert_false(note(&livelock, CLEAVE_WAKE, 0));
     }

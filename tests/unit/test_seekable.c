@@ -108,11 +108,11 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
         cv_decoded_file_use(decoded, fd);
     for (size_t i = count; *good && i > 0 && status == CLEAVE_OK; i--)
         for (uint64_t at = begins[i - 1]; at < begins[i] && status == CLEAVE_OK;) {
-            struct cv_lazy_reader *well = &decoded->reader;
+            struct cv_lazy_reader *lazy = &decoded->reader;
             char got[ROOM];
             size_t length = 0;
 
-            status = well->read(well, at, got, (size_t)(begins[i] - at), &length, err);
+            status = lazy->read(lazy, at, got, (size_t)(begins[i] - at), &length, err);
             same = same && memcmp(got, made->text + at, length) == 0;
             at += length;
         }
@@ -248,7 +248,7 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
     struct cv_blocks blocks = { .items = NULL };
     struct cv_decoded_file *decoded = NULL;
     enum cleave_status status = CLEAVE_OK;
-    struct cv_lazy_reader *well;
+    struct cv_lazy_reader *lazy;
     uint64_t at = 0;
     bool whole;
 
@@ -259,13 +259,13 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
     assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &decoded, NULL),
                      CLEAVE_OK);
     cv_decoded_file_use(decoded, fd);
-    well = &decoded->reader;
+    lazy = &decoded->reader;
     while (at < length && status == CLEAVE_OK) {
         char got[5000];
         const size_t room = length - at < sizeof got ? (size_t)(length - at) : sizeof got;
         size_t count = 0;
 
-        status = well->read(well, at, got, room, &count, NULL);
+        status = lazy->read(lazy, at, got, room, &count, NULL);
         at += count;
     }
     cv_decoded_file_free(decoded);

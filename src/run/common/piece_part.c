@@ -48,8 +48,8 @@ static enum cleave_status read_block(const struct cv_part *part, uint64_t at, vo
 {
     ssize_t got;
 
-    if (part->well != NULL)
-        return part->well->read(part->well, at, block, max, out, err);
+    if (part->lazy != NULL)
+        return part->lazy->read(part->lazy, at, block, max, out, err);
     do
         got = pread(part->fd, block, max, (off_t)at);
     while (got < 0 && errno == EINTR);
@@ -73,7 +73,7 @@ ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, siz
     for (; done < max && got > 0; done += got)
         if (read_block(part, offset + done, to + done, max - done, &got, NULL) !=
             CLEAVE_OK) {
-            errno = part->well != NULL ? EBADMSG : errno;
+            errno = part->lazy != NULL ? EBADMSG : errno;
             return done > 0 ? (ssize_t)done : -1;
         }
     return (ssize_t)done;

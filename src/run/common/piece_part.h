@@ -15,12 +15,12 @@ struct cv_writer_thread_into;
  * file, from any offset, and at the same time be written into pipes by threads. */
 struct cv_lazy_reader {
     /* Read at most `max` bytes at `offset`; 0 bytes only at the end. For one thread at a time. */
-    enum cleave_status (*read)(struct cv_lazy_reader *well, uint64_t offset, void *out,
+    enum cleave_status (*read)(struct cv_lazy_reader *lazy, uint64_t offset, void *out,
                                size_t max, size_t *got, struct cleave_error *err);
     /* Start a thread (pipe_writer.h) that writes the bytes from `begin` until it is stopped.
      * Bytes before `end` are wanted; a `bounded` reader writes no others. `into` is the pipe of a
      * command, for a `direct` reader only; or NULL. */
-    enum cleave_status (*threaded)(struct cv_lazy_reader *well, uint64_t begin,
+    enum cleave_status (*threaded)(struct cv_lazy_reader *lazy, uint64_t begin,
                                    uint64_t end, const struct cv_writer_thread_into *into,
                                    struct cv_writer_thread **out,
                                    struct cleave_error *err);
@@ -38,7 +38,7 @@ struct cv_part {
     const void *bytes; /* borrowed: end - begin bytes; or NULL */
     bool lasting;      /* the memory never changes, so that a pipe may refer to it */
     int fd;            /* borrowed */
-    struct cv_lazy_reader *well; /* borrowed: used instead of `fd`; or NULL */
+    struct cv_lazy_reader *lazy; /* borrowed: used instead of `fd`; or NULL */
     uint64_t begin, end;
     const char *name; /* borrowed, for messages; may be NULL */
 };

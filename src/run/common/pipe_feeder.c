@@ -212,7 +212,7 @@ bool cv_pipe_feeder_pause(struct cv_pipe_feeder *feeder)
     const struct cv_pipe_writer *writer = &feeder->writer;
     /* A reader that needs a thread would wait for it while its command runs. */
     const bool may_pause = writer->threaded != NULL && writer->threaded->running &&
-                           writer->parts[writer->thread_part].well->give != NULL;
+                           writer->parts[writer->thread_part].lazy->give != NULL;
 
     if (may_pause)
         cv_pipe_writer_done(&feeder->writer);

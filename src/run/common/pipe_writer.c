@@ -364,7 +364,7 @@ void cv_pipe_writer_done(struct cv_pipe_writer *writer)
         writer->parts[writer->thread_part].begin += more;
         writer->fed += more;
     }
-    writer->parts[writer->thread_part].well->stop(writer->threaded);
+    writer->parts[writer->thread_part].lazy->stop(writer->threaded);
     writer->threaded = NULL;
 }
 
@@ -431,7 +431,7 @@ void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *pa
     writer->part = 0;
     writer->copies = false;
     /* The thread continues without a stop at the old end. */
-    if (writes && !writer->parts[writer->thread_part].well->bounded)
+    if (writes && !writer->parts[writer->thread_part].lazy->bounded)
         (void)set_until(writer->threaded, writer->parts[writer->thread_part].end);
 }
 
@@ -517,14 +517,14 @@ static enum cleave_status begin_thread(struct cv_pipe_writer *writer,
                                                 .at = part->begin,
                                                 .until = part->end };
     enum cleave_status status =
-        part->well->threaded(part->well, part->begin, part->end,
-                             part->well->direct ? &into : NULL, &writer->threaded, err);
+        part->lazy->threaded(part->lazy, part->begin, part->end,
+                             part->lazy->direct ? &into : NULL, &writer->threaded, err);
 
-    if (status == CLEAVE_ERESOURCES && part->well->give != NULL &&
+    if (status == CLEAVE_ERESOURCES && part->lazy->give != NULL &&
         cv_never_wait(writer->pipe)) {
         writer->unthreaded_s = cv_clock_s();
         status =
-            part->well->threaded(part->well, part->begin, part->end,
+            part->lazy->threaded(part->lazy, part->begin, part->end,
                                  &(struct cv_writer_thread_into){ .pipe = CV_FLOW_HERE },
                                  &writer->threaded, err);
     }
@@ -571,9 +571,9 @@ static enum cleave_status write_unthreaded(const struct cv_pipe_writer *writer,
     const char *bytes;
     size_t some;
 
-    if (part->well->bounded && length > writer->thread_until - part->begin)
+    if (part->lazy->bounded && length > writer->thread_until - part->begin)
         length = (size_t)(writer->thread_until - part->begin);
-    CV_TRY(part->well->give(writer->threaded, part->begin, &bytes, &some, err));
+    CV_TRY(part->lazy->give(writer->threaded, part->begin, &bytes, &some, err));
     *got = write(writer->pipe, bytes, some < length ? some : length);
     return CLEAVE_OK;
 }
@@ -600,7 +600,7 @@ static enum cleave_status write_lazy(struct cv_pipe_writer *writer, struct cv_pa
 
     if (writer->threaded != NULL &&
         (writer->thread_part != writer->part || writer->thread_at != part->begin ||
-         (part->well->bounded && writer->thread_at == writer->thread_until) ||
+         (part->lazy->bounded && writer->thread_at == writer->thread_until) ||
          (writer->threaded->mode == CV_WRITES_NOTHING &&
           cv_clock_s() - writer->unthreaded_s > AGAIN_S)))
         cv_pipe_writer_done(writer);
@@ -646,7 +646,7 @@ static enum cleave_status write_some(struct cv_pipe_writer *writer, struct cv_pa
     length = length < max ? length : max;
     length = length < MOST ? length : MOST;
     *dry = false;
-    if (part->well != NULL)
+    if (part->lazy != NULL)
         return write_lazy(writer, part, (size_t)length, dry, got, err);
     *got = write_stored(writer, part, (size_t)length);
     return CLEAVE_OK;
@@ -665,7 +665,7 @@ enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t m
             ssize_t got = 0;
             bool dry;
 
-            if (part->well != NULL && part->well->direct)
+            if (part->lazy != NULL && part->lazy->direct)
                 writer->small_write = 0;
             if (writer->small_write > 0 && !small) {
                 const uint64_t small_write = next_small_write(writer);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/text.h"
 #include "run/decode/decoder.h"
 
 struct cv_magic {
@@ -39,9 +40,9 @@ struct cv_magic {
 #define TSHARK .reads = "tshark -r", .pipes = "tshark -r -"
 #define PCAP(text) \
     IS("pcap", text), TCPDUMP, .or_use = "input.split pcap to share out its packets"
-#define LONG(option) "--" option /* of another program: cleave's own are fields here */
-#define CPIO \
-    .reads = "cpio -i " LONG("to-stdout") " -F", .pipes = "cpio -i " LONG("to-stdout")
+#define CPIO                                               \
+    .reads = "cpio -i " CV_LONG_OPTION("to-stdout") " -F", \
+    .pipes = "cpio -i " CV_LONG_OPTION("to-stdout")
 /* The bytes of a zip header between its magic bytes and the name of the member. */
 #define ANY26 "??????????????????????????"
 #define ANY26_AT_4 (((UINT64_C(1) << 26) - 1) << 4)
@@ -197,8 +198,8 @@ static const struct cv_magic table[] = {
     { WHOLE("sound or video", "\0\0\1\xb3") },
     { WHOLE("sound or video", "\x30\x26\xb2\x75\x8e\x66") },
     { WHOLE("WebP", "RIFF????WEBP"), .any = 0xf0 },
-    { IS("a Debian package", "!<arch>\ndebian-binary"), .reads = "dpkg-deb " LONG("fsys-tarfile"),
-      .pipes = "dpkg-deb " LONG("fsys-tarfile") " -", .or_use = "input.split tar behind it to share out its members" },
+    { IS("a Debian package", "!<arch>\ndebian-binary"), .reads = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile"),
+      .pipes = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile") " -", .or_use = "input.split tar behind it to share out its members" },
     { IS("an Office file", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") },
     { IS("UTF-32", "\xff\xfe\0\0"), .reads = "iconv -f UTF-32 -t UTF-8" },
     { IS("UTF-32", "\0\0\xfe\xff"), .reads = "iconv -f UTF-32 -t UTF-8" },

@@ -121,7 +121,7 @@ struct cv_part cv_piece_header(const struct cv_piece *piece)
 {
     return (struct cv_part){ .bytes = piece->header_bytes,
                              .fd = piece->fd,
-                             .well = piece->header_bytes == NULL ? piece->well : NULL,
+                             .lazy = piece->header_bytes == NULL ? piece->lazy : NULL,
                              .begin = piece->header.begin,
                              .end = piece->header.end,
                              .name = piece->name };
@@ -132,7 +132,7 @@ struct cv_part cv_piece_body(const struct cv_piece *piece)
     return (struct cv_part){ .bytes = piece->body_bytes,
                              .lasting = true,
                              .fd = piece->fd,
-                             .well = piece->well,
+                             .lazy = piece->lazy,
                              .begin = piece->body.begin,
                              .end = piece->body.end,
                              .name = piece->name };
@@ -150,7 +150,7 @@ struct cv_part cv_piece_closing(const struct cv_piece *piece)
 struct cv_part cv_piece_mate(const struct cv_piece *piece)
 {
     return (struct cv_part){ .fd = piece->mate_fd,
-                             .well = piece->mate_well,
+                             .lazy = piece->mate_lazy,
                              .begin = piece->mate.begin,
                              .end = piece->mate.end,
                              .name = "the file of the mates" };
@@ -162,7 +162,7 @@ struct cv_piece cv_source_blank(const struct cv_source *source)
 
     return (struct cv_piece){ .fd = -1,
                               .mate_fd = mate != NULL ? mate->fd : -1,
-                              .mate_well = mate != NULL ? mate->cut.reader : NULL };
+                              .mate_lazy = mate != NULL ? mate->cut.reader : NULL };
 }
 
 /* --- taking ----------------------------------------------------------------------------- */

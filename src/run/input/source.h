@@ -53,14 +53,14 @@ struct cv_piece {
     const char *name;    /* borrowed from the source: name of the file, for messages  */
     int fd; /* borrowed until all pieces of the file are finished; -1: a stream, */
             /* whose bytes are in memory until the piece is finished      */
-    struct cv_lazy_reader *well; /* borrowed like fd: to be read instead of it; NULL  */
+    struct cv_lazy_reader *lazy; /* borrowed like fd: to be read instead of it; NULL  */
     const char *header_bytes, *body_bytes;
     struct cv_range header, body; /* offsets in the file                              */
     unsigned skip;                /* bytes before `body` that are not given           */
     enum cv_closing closing;
     const char *closing_text; /* borrowed from the source: for CV_CLOSING_TEXT */
     int mate_fd;              /* -1: none */
-    struct cv_lazy_reader *mate_well;
+    struct cv_lazy_reader *mate_lazy;
     struct cv_range mate;
 };
 

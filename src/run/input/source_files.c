@@ -297,7 +297,7 @@ static enum cleave_status fill_piece(struct cv_source *source, struct cv_range b
         CV_TRY(keep_header(file, (size_t)piece->header.end, err));
     piece->name = file->name;
     piece->fd = file->fd;
-    piece->well = file->cut.reader;
+    piece->lazy = file->cut.reader;
     piece->header_bytes = file->header;
     piece->begin = file->base + body.begin;
     if (body.begin > file->edge)
@@ -307,7 +307,7 @@ static enum cleave_status fill_piece(struct cv_source *source, struct cv_range b
     if (mate == NULL)
         return CLEAVE_OK;
     piece->mate_fd = mate->fd;
-    piece->mate_well = mate->cut.reader;
+    piece->mate_lazy = mate->cut.reader;
     CV_TRY(find_mate(source, body.begin, &piece->mate.begin, err));
     CV_TRY(find_mate(source, body.end, &piece->mate.end, err));
     if (piece->mate.begin > mate->edge)
@@ -535,7 +535,7 @@ enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
     CV_TRY(cv_source_use(source, file, err));
     note_use(source, &(struct cv_piece){ .file = file, .end = 1 }, true);
     *out = (struct cv_part){
-        .fd = lent->fd, .well = lent->cut.reader, .end = lent->size, .name = lent->name
+        .fd = lent->fd, .lazy = lent->cut.reader, .end = lent->size, .name = lent->name
     };
     return CLEAVE_OK;
 }

@@ -45,7 +45,7 @@ static ssize_t keep_some(const struct cv_part *part, uint64_t at, int to)
 
     if (part->bytes != NULL)
         return write(to, (const char *)part->bytes + (at - part->begin), part->end - at);
-    if (part->well == NULL)
+    if (part->lazy == NULL)
         return sendfile(to, part->fd, &offset, part->end - at);
     got = cv_part_read(part, at, bytes, sizeof bytes);
     return got <= 0 ? got : write(to, bytes, (size_t)got);

@@ -78,7 +78,7 @@ static enum cleave_status attend_stream(struct engine *engine, struct cleave_err
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-static void real_close(void *instance)
+static void exec_close(void *instance)
 {
     struct engine *engine = instance;
     struct cv_exec_run *run;
@@ -126,7 +126,7 @@ static enum cleave_status open_workers(struct cv_exec_run *run, struct cleave_er
     return CLEAVE_OK;
 }
 
-static enum cleave_status real_open(const struct cleave_platform *platform,
+static enum cleave_status exec_open(const struct cleave_platform *platform,
                                     const void *source, void **out,
                                     struct cleave_error *err)
 {
@@ -144,14 +144,14 @@ static enum cleave_status real_open(const struct cleave_platform *platform,
     engine->run = run.out;
     status = open_workers(engine->run, err);
     if (status != CLEAVE_OK) {
-        real_close(engine);
+        exec_close(engine);
         return status;
     }
     *out = engine;
     return CLEAVE_OK;
 }
 
-static enum cleave_status real_begin(void *instance, const struct cv_run *number,
+static enum cleave_status exec_begin(void *instance, const struct cv_run *number,
                                      struct cleave_error *err)
 {
     struct engine *engine = instance;
@@ -199,7 +199,7 @@ static enum cleave_status wake_at(struct engine *engine, const struct cleave_ord
     return CLEAVE_OK;
 }
 
-static enum cleave_status real_submit(void *instance, const struct cleave_order *order,
+static enum cleave_status exec_submit(void *instance, const struct cleave_order *order,
                                       struct cleave_error *err)
 {
     struct engine *engine = instance;
@@ -276,7 +276,7 @@ static enum cleave_status check_open(const struct engine *engine,
                    cv_run_policy_name(&run->request->policy));
 }
 
-static enum cleave_status real_wait(void *instance, struct cleave_event *out,
+static enum cleave_status exec_wait(void *instance, struct cleave_event *out,
                                     bool *out_any, struct cleave_error *err)
 {
     struct engine *engine = instance;
@@ -311,7 +311,7 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
     }
 }
 
-static double real_left(const void *instance)
+static double exec_left(const void *instance)
 {
     const struct engine *engine = instance;
 
@@ -321,10 +321,10 @@ static double real_left(const void *instance)
 const struct cv_engine cv_engine_exec = {
     .name = "real",
     .summary = "runs commands on this machine and on others",
-    .open = real_open,
-    .begin = real_begin,
-    .submit = real_submit,
-    .wait = real_wait,
-    .left = real_left,
-    .close = real_close,
+    .open = exec_open,
+    .begin = exec_begin,
+    .submit = exec_submit,
+    .wait = exec_wait,
+    .left = exec_left,
+    .close = exec_close,
 };

@@ -38,9 +38,9 @@ struct cancelled {
 
 /* The last report of a worker that has to fold or send something. */
 struct progress {
-    double headway_s;  /* time of the last progress, or of the order */
-    uint64_t livelock; /* progress counter */
-    uint64_t awaits;   /* name of the partial it waits for; 0: none */
+    double headway_s; /* time of the last progress, or of the order */
+    uint64_t counter; /* it grows with every step */
+    uint64_t awaits;  /* name of the partial it waits for; 0: none */
 };
 
 struct cv_remote_fold {
@@ -233,14 +233,14 @@ static void watch(struct cv_remote_fold *kept, double when_s)
 
 /* The worker reports progress: what it has done, and what it waits for. A host without
  * progress for the host timeout is lost. */
-static void read_progress(struct cv_remote_fold *kept, uint32_t worker, uint64_t livelock,
+static void read_progress(struct cv_remote_fold *kept, uint32_t worker, uint64_t counter,
                           uint64_t awaits)
 {
     struct progress *progress = &kept->progress[worker];
 
-    if (livelock != progress->livelock)
+    if (counter != progress->counter)
         note_progress(kept, worker);
-    progress->livelock = livelock;
+    progress->counter = counter;
     progress->awaits = awaits;
 }
 

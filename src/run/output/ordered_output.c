@@ -37,19 +37,19 @@ enum {
 
 /* --- headers ------------------------------------------------------------------------- */
 
-#define LONG(option) "--" option /* of another program: cleave's own are fields here */
-
 /* Lines that a program writes differently each time, and the remedy. */
+/* clang-format off */
 static const struct {
     const char *begin, *has, *what;
 } fickle[] = {
     { "##bcftools_", "Date=",
-      "; bcftools writes the time into it: type 'bcftools COMMAND " LONG(
-          "no-version") "'" },
+      "; bcftools writes the time into it: type 'bcftools COMMAND "
+      CV_LONG_OPTION("no-version") "'" },
     { "@PG\t", "PN:samtools",
-      "; samtools writes its command into it: type 'samtools COMMAND " LONG(
-          "no-PG") "'" },
+      "; samtools writes its command into it: type 'samtools COMMAND "
+      CV_LONG_OPTION("no-PG") "'" },
 };
+/* clang-format on */
 
 /* Without the newline. */
 static size_t line_length(const char *bytes, size_t length)

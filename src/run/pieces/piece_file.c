@@ -568,9 +568,9 @@ static enum cleave_status copy_from_thread(struct cv_piece_writer *writer,
     enum cleave_status status;
 
     CV_TRY(
-        part->well->threaded(part->well, part->begin, part->end, NULL, &threaded, err));
+        part->lazy->threaded(part->lazy, part->begin, part->end, NULL, &threaded, err));
     status = write_from_thread(writer, part, threaded, err);
-    part->well->stop(threaded);
+    part->lazy->stop(threaded);
     return status;
 }
 
@@ -580,7 +580,7 @@ enum cleave_status cv_piece_writer_add(struct cv_piece_writer *writer,
 {
     if (part->end <= part->begin)
         return CLEAVE_OK;
-    if (part->bytes == NULL && part->well != NULL)
+    if (part->bytes == NULL && part->lazy != NULL)
         return copy_from_thread(writer, part, err);
     if (writer->format != NULL)
         return compress(writer, part, err);

@@ -158,7 +158,7 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
                                     .end = piece->header.end,
                                     .name = piece->name };
     const struct cv_part body = { .fd = piece->fd,
-                                  .well = piece->well,
+                                  .lazy = piece->lazy,
                                   .begin = piece->body.begin,
                                   .end = piece->body.end,
                                   .name = piece->name };

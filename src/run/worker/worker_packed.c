@@ -225,7 +225,7 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     else if (packed->arriving != NULL)
         cv_arriving_input_place(packed->arriving, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
-    task->piece.well = packed->arriving != NULL
+    task->piece.lazy = packed->arriving != NULL
                            ? cv_arriving_input_reader(packed->arriving)
                            : &packed->fetched->reader;
     task->piece.header_bytes = packed->header;
