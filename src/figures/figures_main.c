@@ -95,7 +95,9 @@ static void add_table(FILE *file, const struct cv_figure_result *result)
     fprintf(file, "\"%s\"", result->label);
     for (size_t i = 0; i < result->ncolumns; i++)
         fprintf(file, ",\"%s\"", result->columns[i]);
-    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
+    for (size_t r = 0; r < result->nrows; r++) {
+        const struct cv_figure_row *row = &result->rows[r];
+
         fprintf(file, "\n\"%s\"", row->label);
         for (size_t i = 0; i < result->ncolumns; i++)
             if (isnan(row->values[i]))
@@ -202,7 +204,9 @@ static int figure_text(const struct named *figure, const struct cv_figure_result
         columns[i + 1] = (struct cv_column){ result->columns[i], CV_COLUMN_NUMBER };
     cv_text_add(&text, "%s: %s\n\n", figure->name, figure->facts->title);
     cv_table_init(&table, columns, nshown + 1);
-    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
+    for (size_t r = 0; r < result->nrows; r++) {
+        const struct cv_figure_row *row = &result->rows[r];
+
         if (row->file_only)
             continue;
         cv_table_text(&table, row->label);
@@ -229,11 +233,11 @@ static void figure_json(struct cv_json *json, const struct named *figure,
     cv_field_text(json, "title", figure->facts->title);
     cv_field_text(json, "source", figure->facts->source);
     cv_field_list(json, "rows");
-    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
+    for (size_t r = 0; r < result->nrows; r++) {
         cv_field_line(json, NULL);
-        cv_field_text(json, result->label, row->label);
+        cv_field_text(json, result->label, result->rows[r].label);
         for (size_t i = 0; i < result->ncolumns; i++)
-            cv_field_number(json, result->columns[i], row->values[i]);
+            cv_field_number(json, result->columns[i], result->rows[r].values[i]);
         cv_json_end(json);
     }
     cv_json_end(json);

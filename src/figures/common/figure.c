@@ -14,7 +14,6 @@ void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *
     memset(result, 0, sizeof *result);
     cv_arena_init(&result->arena);
     result->job = job;
-    result->last_row = &result->rows;
     result->last_claim = &result->claims;
     result->last_plot = &result->plots;
     figure->make(result);
@@ -104,25 +103,49 @@ void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size
     return memory;
 }
 
-static const char *copy_text(struct cv_figure_result *result, const char *text)
+static char *copy_text(struct cv_figure_result *result, const char *text)
 {
     const size_t size = strlen(text) + 1;
 
     return memcpy(cv_figure_alloc(result, size, 1), text, size);
 }
 
+/* The parts of a text with '|' between. */
+static const char **split(struct cv_figure_result *result, const char *text,
+                          size_t *count)
+{
+    char *rest = copy_text(result, text);
+    const char **parts = cv_figure_alloc(result, strlen(text) / 2 + 1, sizeof *parts);
+
+    for (*count = 0; rest != NULL;)
+        parts[(*count)++] = strsep(&rest, "|");
+    return parts;
+}
+
 void cv_figure_table(struct cv_figure_result *result, const char *label,
-                     const char *const *columns, size_t ncolumns, const char *note)
+                     const char *columns, const char *note)
 {
     result->label = label;
-    result->columns = columns;
-    result->ncolumns = ncolumns;
+    result->columns = split(result, columns, &result->ncolumns);
     result->note = note;
+}
+
+static struct cv_figure_row *add_row(struct cv_figure_result *result)
+{
+    struct cv_figure_row *rows = result->rows;
+
+    if (result->nrows == result->room) {
+        result->room = result->room > 0 ? 2 * result->room : 16;
+        result->rows = cv_figure_alloc(result, result->room, sizeof *rows);
+        if (rows != NULL)
+            memcpy(result->rows, rows, result->nrows * sizeof *rows);
+    }
+    return &result->rows[result->nrows++];
 }
 
 double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
 {
-    struct cv_figure_row *row = cv_figure_alloc(result, 1, sizeof *row);
+    struct cv_figure_row *row = add_row(result);
     char text[128];
     va_list arguments;
 
@@ -134,9 +157,6 @@ double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
     for (size_t i = 0; i < result->ncolumns; i++)
         row->values[i] = NAN;
     row->file_only = result->file_only;
-    *result->last_row = row;
-    result->last_row = &row->next;
-    result->nrows++;
     return row->values;
 }
 
@@ -172,47 +192,54 @@ struct cv_figure_series *cv_plot_series(struct cv_figure_plot *plot, const char 
     return series;
 }
 
-struct cv_figure_series *cv_plot_column(struct cv_figure_plot *plot, const char *name,
-                                        size_t column, enum cv_line line, double shift)
+/* A column as a curve. Rows without a number at the start of their label are skipped, unless
+ * the panel has x or shows labels. */
+static void add_curve(struct cv_figure_plot *plot, const struct cv_curve *curve)
 {
     struct cv_figure_series *series =
-        cv_plot_series(plot, name, plot->result->nrows, false);
+        cv_plot_series(plot, curve->name, plot->nrows, false);
 
-    series->line = line;
+    series->line = curve->line;
     series->n = 0;
-    for (const struct cv_figure_row *row = plot->result->rows; row != NULL;
-         row = row->next) {
+    for (size_t i = 0; i < plot->nrows; i++) {
+        const struct cv_figure_row *row = &plot->result->rows[plot->first_row + i];
         char *end;
-        const double number = strtod(row->label, &end);
+        double x = strtod(row->label, &end);
 
-        if (!plot->labels && end == row->label)
+        if (plot->labels || plot->x != NULL)
+            x = plot->labels ? (double)i : plot->x[i];
+        else if (end == row->label)
             continue;
-        series->x[series->n] = plot->labels ? (double)series->n + shift : number;
-        series->y[series->n++] = row->values[column];
+        series->x[series->n] = x + curve->shift;
+        series->y[series->n++] = row->values[curve->column];
     }
-    return series;
 }
 
-/* Cells and names of rows of a map. */
-static void fill_map(struct cv_figure_plot *plot)
+/* Tics are named by labels of rows, headings of columns or rows of bars. */
+static void find_names(struct cv_figure_plot *plot)
 {
-    const size_t count = plot->ncolumns;
-    const char **names = cv_figure_alloc(plot->result, plot->nrows, sizeof *names);
-    double *cells = cv_figure_alloc(plot->result, plot->nrows * count, sizeof *cells);
-    const struct cv_figure_row *row = plot->result->rows;
-    size_t at = 0;
+    struct cv_figure_result *result = plot->result;
+    const char **labels = cv_figure_alloc(result, plot->nrows, sizeof *labels);
 
-    for (size_t i = 0; i < plot->first_row && row != NULL; i++)
-        row = row->next;
-    for (; at < plot->nrows && row != NULL; at++, row = row->next) {
-        names[at] = strlen(row->label) > plot->cut ? row->label + plot->cut : row->label;
-        memcpy(cells + at * count, row->values, count * sizeof *cells);
+    if (plot->kinds != NULL)
+        plot->kind_names = split(result, plot->kinds, &plot->nkinds);
+    if (plot->kind == CV_PLOT_BARS) {
+        plot->y_names = split(result, plot->bar_rows, &plot->nrows);
+        return;
     }
-    plot->row_names = names;
-    plot->nrows = at;
-    plot->cells = cells;
-    if (plot->column_names == NULL)
-        plot->column_names = plot->result->columns;
+    for (size_t i = 0; i < plot->nrows; i++)
+        labels[i] = result->rows[plot->first_row + i].label + plot->cut;
+    if (plot->labels)
+        plot->x_names = labels;
+    if (plot->kind != CV_PLOT_MAP)
+        return;
+    plot->y_names = labels;
+    plot->x_names = cv_figure_alloc(result, plot->ncolumns, sizeof *plot->x_names);
+    for (size_t i = 0; i < plot->ncolumns; i++) {
+        const char *space = strchr(result->columns[i], ' ');
+
+        plot->x_names[i] = space != NULL ? space + 1 : result->columns[i];
+    }
 }
 
 struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
@@ -220,7 +247,6 @@ struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
 {
     const enum cv_line line = result->nrows > 100 ? CV_LINE_STEPS : CV_LINE_MARKED;
     struct cv_figure_plot *added = cv_figure_alloc(result, 1, sizeof *added);
-    const char **names;
 
     *added = *plot;
     added->result = result;
@@ -228,17 +254,17 @@ struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
     added->last_bar = &added->bars;
     *result->last_plot = added;
     result->last_plot = &added->next;
-    if (plot->labels) {
-        added->column_names = names =
-            cv_figure_alloc(result, result->nrows, sizeof *names);
-        added->ncolumns = result->nrows;
-        for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next)
-            *names++ = row->label;
+    if (plot->nrows == 0)
+        added->nrows = result->nrows;
+    find_names(added);
+    for (size_t i = 0; i < plot->ncurves; i++) {
+        const size_t column = plot->first_curve + i;
+
+        add_curve(added,
+                  plot->curves != NULL
+                      ? &plot->curves[i]
+                      : &(struct cv_curve){ result->columns[column], column, line, 0 });
     }
-    if (plot->kind == CV_PLOT_MAP)
-        fill_map(added);
-    for (size_t i = plot->first_curve; i < plot->first_curve + plot->ncurves; i++)
-        cv_plot_column(added, result->columns[i], i, line, 0);
     return added;
 }
 

@@ -27,7 +27,6 @@ struct cv_figure_row {
     const char *label;
     double *values; /* one per column; NAN: none */
     bool file_only; /* for files: there are too many to show */
-    struct cv_figure_row *next;
 };
 
 struct cv_claim {
@@ -41,12 +40,12 @@ struct cv_figure_result {
     struct cv_arena arena;           /* owns all below                    */
     const struct cv_figure_job *job; /* borrowed                     */
     const char *label;               /* heading of the first column       */
-    const char *const *columns;      /* static                            */
+    const char **columns;
     size_t ncolumns;
     size_t nshown; /* columns in text, the rest is for files; 0: all */
-    struct cv_figure_row *rows, **last_row;
-    size_t nrows;
-    bool file_only; /* rows that are added now are */
+    struct cv_figure_row *rows;
+    size_t nrows, room; /* `room`: for how many rows there is memory */
+    bool file_only;     /* rows that are added now are */
     struct cv_claim *claims, **last_claim;
     struct cv_figure_plot *plots, **last_plot; /* panels, see figure.h  */
     const char *note;                          /* static: how it was made; or NULL  */
@@ -91,9 +90,9 @@ void cv_figure_must(enum cleave_status status, const struct cleave_error *err);
 void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total);
 /* Zeroed memory. */
 void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size);
-/* Headings of the table; columns and note are static. */
+/* Headings of the table, those of the columns with '|' between; the note is static. */
 void cv_figure_table(struct cv_figure_result *result, const char *label,
-                     const char *const *columns, size_t ncolumns, const char *note);
+                     const char *columns, const char *note);
 /* A row of values, all NAN, to fill. */
 double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
@@ -122,6 +121,14 @@ struct cv_figure_series {
     struct cv_figure_series *next;
 };
 
+/* A column of the table that is a curve. */
+struct cv_curve {
+    const char *name; /* in the legend; NULL: none */
+    size_t column;
+    enum cv_line line;
+    double shift; /* added to x, so that marks do not cover each other */
+};
+
 struct cv_bar {
     uint32_t row;
     unsigned kind;    /* index into the panel's kinds          */
@@ -136,30 +143,38 @@ struct cv_figure_plot {
     enum cv_plot_kind kind;
     const char *title; /* over the panel; NULL: none */
     const char *x_label, *y_label;
-    /* Curves. */
+    size_t first_row, nrows; /* the rows of the table that are shown; nrows 0: all */
+    /* Curves. x is the number at the start of a label; rows without one are skipped. */
     bool log_x, log_y;
     double y_from, y_to; /* both 0: the range of the curves            */
     double x_from, x_to;
-    bool labels;                 /* x is the number of a row, shown as its label */
-    size_t first_curve, ncurves; /* columns of the table that are curves */
+    bool labels;     /* x is the number of a row, shown as its label */
+    const double *x; /* x of the rows; NULL: see above */
+    const struct cv_curve *curves;
+    size_t ncurves;
+    size_t first_curve; /* without `curves`: columns from here, with their headings */
     struct cv_figure_series *series, **last_series;
-    /* A map of the first `ncolumns` columns of at most `nrows` rows. Names of rows are
-     * their labels without the first `cut` characters. */
-    size_t first_row, cut;
-    const char *const *row_names; /* also of bars: row 0 is at the top          */
-    size_t nrows;
-    const char *const *column_names; /* NULL: those of the table */
-    size_t ncolumns;
-    const double *cells;        /* row by row; NAN: an empty cell             */
-    int decimals;               /* for the values of cells                    */
-    const char *const *letters; /* instead: value 0, 1, .. is shown as these  */
-    const char *const *kinds;   /* legend of letters or of bars; ends in NULL */
-    /* Bars. */
+    /* A map of the first `ncolumns` columns. Names of rows are their labels without the
+     * first `cut` characters, names of columns their headings without the first word. */
+    size_t ncolumns, cut;
+    int decimals; /* for the values of cells */
+    /* The legend of bars or cells, with '|' between. A cell of value 0, 1, .. shows the first
+     * letter of its kind instead of a number. */
+    const char *kinds;
+    const char *bar_rows; /* names of rows of bars from the top, with '|' between */
     struct cv_bar *bars, **last_bar;
+    const char **x_names, **y_names; /* of tics; NULL: numbers */
+    const char **kind_names;
+    size_t nkinds;
     struct cv_figure_result *result; /* borrowed: its table and arena */
     struct cv_figure_plot *next;
 };
 
+/* Curves of columns for CV_PLOT_ADD. */
+#define CV_CURVES(...)                                  \
+    .curves = (const struct cv_curve[]){ __VA_ARGS__ }, \
+    .ncurves =                                          \
+        sizeof((const struct cv_curve[]){ __VA_ARGS__ }) / sizeof(struct cv_curve)
 /* Add a panel with the given members, after the rows: CV_PLOT_ADD(result, .x_label = "R"). */
 #define CV_PLOT_ADD(result, ...) \
     cv_plot_add(result, &(struct cv_figure_plot){ __VA_ARGS__ })
@@ -169,11 +184,6 @@ struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
 /* A curve of n points to fill; with `ribbon` also low and high. */
 struct cv_figure_series *cv_plot_series(struct cv_figure_plot *plot, const char *name,
                                         size_t n, bool ribbon);
-
-/* A column of the table as a curve. x is the number at the start of a label; rows without
- * one are skipped. If the panel shows labels, x is the number of a row plus `shift`. */
-struct cv_figure_series *cv_plot_column(struct cv_figure_plot *plot, const char *name,
-                                        size_t column, enum cv_line line, double shift);
 
 /* One row of the table as a curve over the given x. The name is copied. */
 void cv_plot_row(struct cv_figure_plot *plot, const char *name, const double *row,

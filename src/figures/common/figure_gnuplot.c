@@ -30,7 +30,7 @@ static const unsigned shades[CV_BAR_KINDS] = { 0x3b6ea5, 0xf2b56b, 0xd9d9d9, 0xa
 static void quote(struct cv_text *out, const char *text)
 {
     cv_text_add(out, "\"");
-    for (; text != NULL && *text != '\0'; text++)
+    for (; *text != '\0'; text++)
         cv_text_add(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
     cv_text_add(out, "\"");
 }
@@ -46,7 +46,7 @@ static void set_text(struct cv_text *out, const char *what, const char *text)
     cv_text_add(out, "\n");
 }
 
-static void name_tics(struct cv_text *out, char axis, const char *const *names, size_t n)
+static void name_tics(struct cv_text *out, char axis, const char **names, size_t n)
 {
     size_t length = 0;
     bool rotate;
@@ -119,8 +119,8 @@ static void add_curves(struct cv_text *out, const struct cv_figure_plot *plot, i
     set_range(out, 'x', plot->x_from, plot->x_to, plot->log_x);
     set_range(out, 'y', plot->y_from, plot->y_to, plot->log_y);
     if (plot->labels) {
-        name_tics(out, 'x', plot->column_names, plot->ncolumns);
-        cv_text_add(out, "set xrange [-0.5:%zu.5]\n", plot->ncolumns - 1);
+        name_tics(out, 'x', plot->x_names, plot->nrows);
+        cv_text_add(out, "set xrange [-0.5:%zu.5]\n", plot->nrows - 1);
     }
     cv_text_add(out, "set grid back linecolor rgb '#d0d0d0' linetype 1 linewidth 0.5\n");
     for (const struct cv_figure_series *s = plot->series; s != NULL; s = s->next, k++)
@@ -162,29 +162,36 @@ static unsigned tint(double part)
     return mixed;
 }
 
+static double cell_value(const struct cv_figure_plot *plot, size_t row, size_t column)
+{
+    return plot->result->rows[plot->first_row + row].values[column];
+}
+
 static void find_range(const struct cv_figure_plot *plot, double *min, double *max)
 {
     *min = INFINITY;
     *max = -INFINITY;
-    for (size_t i = 0; i < plot->nrows * plot->ncolumns; i++)
-        if (isfinite(plot->cells[i])) {
-            *min = fmin(*min, plot->cells[i]);
-            *max = fmax(*max, plot->cells[i]);
+    for (size_t row = 0; row < plot->nrows; row++)
+        for (size_t column = 0; column < plot->ncolumns; column++) {
+            const double value = cell_value(plot, row, column);
+
+            if (isfinite(value)) {
+                *min = fmin(*min, value);
+                *max = fmax(*max, value);
+            }
         }
 }
 
 static void add_cell(struct cv_text *out, const struct cv_figure_plot *plot, size_t row,
                      size_t column, double min, double max)
 {
-    const double value = plot->cells[row * plot->ncolumns + column];
+    const double value = cell_value(plot, row, column);
     char text[64] = "-";
     unsigned shade = 0xffffff;
 
-    if (plot->letters != NULL && isfinite(value)) {
-        const unsigned which = (unsigned)value;
-
-        shade = shades[which % CV_BAR_KINDS];
-        snprintf(text, sizeof text, "%s", plot->letters[which]);
+    if (plot->kinds != NULL && isfinite(value)) {
+        shade = shades[(unsigned)value % CV_BAR_KINDS];
+        snprintf(text, sizeof text, "%.1s", plot->kind_names[(unsigned)value]);
     } else if (isfinite(value)) {
         shade = tint(max > min ? (value - min) / (max - min) : 0);
         snprintf(text, sizeof text, "%.*f", plot->decimals, value);
@@ -192,19 +199,18 @@ static void add_cell(struct cv_text *out, const struct cv_figure_plot *plot, siz
         snprintf(text, sizeof text, "inf");
     cv_text_add(out, "%zu %zu %u ", column, row, shade);
     quote(out, text);
-    cv_text_add(out, " %u\n",
-                plot->letters != NULL && shade == shades[0] ? 0xffffffu : 0u);
+    cv_text_add(out, " %u\n", plot->kinds != NULL && shade == shades[0] ? 0xffffffu : 0u);
 }
 
 /* Squares in the legend for what letters and bars stand for. */
 static void add_legend(struct cv_text *out, const struct cv_figure_plot *plot)
 {
-    for (int i = 0; plot->kinds != NULL && plot->kinds[i] != NULL; i++) {
+    for (size_t i = 0; i < plot->nkinds; i++) {
         cv_text_add(out,
                     ", keyentry with boxes fillstyle solid 1 border linecolor rgb "
                     "'black' fillcolor rgb %u title ",
                     shades[i % CV_BAR_KINDS]);
-        quote(out, plot->kinds[i]);
+        quote(out, plot->kind_names[i]);
     }
     cv_text_add(out, "\n");
 }
@@ -219,8 +225,8 @@ static void add_map(struct cv_text *out, const struct cv_figure_plot *plot, int 
         for (size_t column = 0; column < plot->ncolumns; column++)
             add_cell(out, plot, row, column, min, max);
     cv_text_add(out, "END\n");
-    name_tics(out, 'x', plot->column_names, plot->ncolumns);
-    name_tics(out, 'y', plot->row_names, plot->nrows);
+    name_tics(out, 'x', plot->x_names, plot->ncolumns);
+    name_tics(out, 'y', plot->y_names, plot->nrows);
     cv_text_add(out,
                 "set xrange [-0.5:%zu.5]\nset yrange [-0.5:%zu.5]\nunset grid\n"
                 "plot $p%d using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):3 with "
@@ -249,7 +255,7 @@ static void add_bars(struct cv_text *out, const struct cv_figure_plot *plot, int
         last = fmax(last, bar->to);
     }
     cv_text_add(out, "END\n");
-    name_tics(out, 'y', plot->row_names, plot->nrows);
+    name_tics(out, 'y', plot->y_names, plot->nrows);
     cv_text_add(out, "set xtics auto\n");
     if (plot->x_to == 0)
         cv_text_add(out, "set xrange [0:%.9g]\n", 1.02 * last);

@@ -191,21 +191,15 @@ static void fill_cv(const struct curve *curve, struct cv_figure_result *result)
 static void make_cv(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
-    static const char *const more[] = { "se", "10%", "90%" };
-    const char **columns = cv_figure_alloc(result, (size_t)4 * POLICIES, sizeof *columns);
     const uint64_t runs = job->quick ? 2000 : 1000000;
     uint64_t done = 0;
     struct curve *curve = cv_figure_alloc(result, 1, sizeof *curve);
 
-    for (int i = 0; i < 3 * POLICIES; i++) {
-        char *name = cv_figure_alloc(result, 32, 1);
-
-        snprintf(name, 32, "%s %s", policies[i / 3], more[i % 3]);
-        columns[i / 3] = policies[i / 3];
-        columns[POLICIES + i] = name;
-    }
     cv_figure_table(
-        result, "cv", columns, (size_t)4 * POLICIES,
+        result, "cv",
+        "tree-dyn|binomial|fibonacci|ordered-tree-dyn|tree-dyn se|tree-dyn 10%|"
+        "tree-dyn 90%|binomial se|binomial 10%|binomial 90%|fibonacci se|fibonacci 10%|"
+        "fibonacci 90%|ordered-tree-dyn se|ordered-tree-dyn 10%|ordered-tree-dyn 90%",
         "Mean length of 64 nodes' reductions; standard errors and deciles are in "
         "the CSV file.");
     result->nshown = POLICIES;
@@ -243,10 +237,6 @@ static const double spreads[BERNOULLI_POINTS] = { 0.03, 0.1, 0.3, 0.6, 1, 3, 10 
 /* Lengths that differ by less count as equal. */
 static const double ALIKE = 0.02;
 
-struct means {
-    double of[LAWS][BERNOULLI_POINTS][POLICIES];
-};
-
 /* -1, 0 or 1: the first is shorter, alike, longer. */
 static int compare(const double *of, int a, int b)
 {
@@ -256,33 +246,34 @@ static int compare(const double *of, int a, int b)
 }
 
 /* Pairs of policies, at all points, whose order differs between the two distributions. */
-static int count_reversed(const struct means *means)
+static int count_reversed(const struct cv_figure_result *result)
 {
     int reversed = 0;
 
     for (int i = 0; i < BERNOULLI_POINTS; i++)
         for (int a = 0; a < POLICIES; a++)
             for (int b = a + 1; b < POLICIES; b++)
-                reversed += compare(means->of[GAMMA][i], a, b) *
-                                compare(means->of[BERNOULLI][i], a, b) <
+                reversed += compare(result->rows[i].values, a, b) *
+                                compare(result->rows[i].values + POLICIES, a, b) <
                             0;
     return reversed;
 }
 
-static void judge_bernoulli(const struct means *means, struct cv_figure_result *result)
+static void judge_bernoulli(struct cv_figure_result *result)
 {
-    const double(*of)[POLICIES] = means->of[BERNOULLI];
-    const int reversed = count_reversed(means);
+    const int reversed = count_reversed(result);
     double behind = 0, ahead = 0, last = 0;
 
-    for (int i = 0; i < BERNOULLI_POINTS; i++)
+    for (int i = 0; i < BERNOULLI_POINTS; i++) {
+        const double *of = result->rows[i].values + POLICIES;
+
+        last = 0;
         for (int p = 1; p < POLICIES; p++) {
-            behind = fmax(behind, of[i][TREE_DYN] / of[i][p] - 1);
-            ahead = fmax(ahead, of[i][p] / of[i][FIBONACCI] - 1);
+            behind = fmax(behind, of[TREE_DYN] / of[p] - 1);
+            ahead = fmax(ahead, of[p] / of[FIBONACCI] - 1);
+            last = fmax(last, of[p] / of[TREE_DYN] - 1);
         }
-    for (int p = 1; p < POLICIES; p++)
-        last = fmax(last,
-                    of[BERNOULLI_POINTS - 1][p] / of[BERNOULLI_POINTS - 1][TREE_DYN] - 1);
+    }
     cv_figure_claim(result, behind < ALIKE,
                     "tree-dyn is the best for every spread, or alike",
                     "%.1f %% behind another at most", 100 * behind);
@@ -297,60 +288,38 @@ static void judge_bernoulli(const struct means *means, struct cv_figure_result *
                     "within %.1f %%", 100 * last);
 }
 
-static void draw_bernoulli(struct cv_figure_result *result)
+static void make_bernoulli(struct cv_figure_result *result)
 {
     static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
+    const struct cv_figure_job *job = result->job;
+    const uint64_t runs = job->quick ? 2000 : 100000,
+                   all = (uint64_t)LAWS * BERNOULLI_POINTS * POLICIES;
+    uint64_t done = 0;
 
-    for (size_t distribution = 0; distribution < LAWS; distribution++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .title = titles[distribution],
-                        .x_label = "coefficient of variation of the transfers",
-                        .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
-                        .log_y = true, .y_from = 5, .y_to = 60);
-
-        for (size_t p = 0; p < POLICIES; p++)
-            cv_plot_column(plot, policies[p], distribution * POLICIES + p, CV_LINE_MARKED,
-                           0);
-    }
-}
-
-static void fill_bernoulli(const struct means *means, struct cv_figure_result *result)
-{
+    cv_figure_table(result, "cv",
+                    "gamma tree-dyn|gamma binomial|gamma fibonacci|gamma ordered|"
+                    "bernoulli tree-dyn|bernoulli binomial|bernoulli fibonacci|"
+                    "bernoulli ordered",
+                    "Mean length of 64 nodes' reductions, by both laws.");
     for (int i = 0; i < BERNOULLI_POINTS; i++) {
         double *values = cv_figure_row(result, "%.4g", spreads[i]);
 
-        for (int distribution = 0; distribution < LAWS; distribution++)
-            memcpy(values + (size_t)distribution * POLICIES, means->of[distribution][i],
-                   sizeof means->of[distribution][i]);
-    }
-    draw_bernoulli(result);
-    judge_bernoulli(means, result);
-}
-
-static void make_bernoulli(struct cv_figure_result *result)
-{
-    const struct cv_figure_job *job = result->job;
-    static const char *const columns[] = {
-        "gamma tree-dyn",      "gamma binomial",     "gamma fibonacci",
-        "gamma ordered",       "bernoulli tree-dyn", "bernoulli binomial",
-        "bernoulli fibonacci", "bernoulli ordered",
-    };
-    const uint64_t runs = job->quick ? 2000 : 100000,
-                   all = (uint64_t)LAWS * BERNOULLI_POINTS * POLICIES;
-    struct means *means = cv_figure_alloc(result, 1, sizeof *means);
-    uint64_t done = 0;
-
-    cv_figure_table(result, "cv", columns,
-                    result->nshown = sizeof columns / sizeof *columns,
-                    "Mean length of 64 nodes' reductions, by both laws.");
-    for (int distribution = 0; distribution < LAWS; distribution++)
-        for (int i = 0; i < BERNOULLI_POINTS; i++)
+        for (int law = 0; law < LAWS; law++)
             for (int p = 0; p < POLICIES; p++) {
-                means->of[distribution][i][p] =
-                    simulate_law(job, runs, distribution, spreads[i], policies[p]).mean_s;
+                *values++ = simulate_law(job, runs, law, spreads[i], policies[p]).mean_s;
                 cv_figure_progress(job, ++done, all);
             }
-    fill_bernoulli(means, result);
+    }
+    for (size_t law = 0; law < LAWS; law++)
+        CV_PLOT_ADD(result, .title = titles[law],
+                    .x_label = "coefficient of variation of the transfers",
+                    .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
+                    .log_y = true, .y_from = 5, .y_to = 60,
+                    CV_CURVES({ .name = policies[0], .column = law * POLICIES },
+                              { .name = policies[1], .column = law * POLICIES + 1 },
+                              { .name = policies[2], .column = law * POLICIES + 2 },
+                              { .name = policies[3], .column = law * POLICIES + 3 }));
+    judge_bernoulli(result);
 }
 
 const struct cv_figure cv_figure_reduce_bernoulli = {
@@ -369,7 +338,7 @@ const struct cv_figure cv_figure_reduce_bernoulli = {
  * rate 1 and combinations that are free or have rate 2. */
 
 enum { SIZES = 10 };
-enum { MEAN, SIMULATED, ERROR, PRINTED, VARIANCE, SIM_VAR, BOTH, FRESH, FIXED, COLUMNS };
+enum { MEAN, SIMULATED, ERROR, PRINTED, VARIANCE, SIM_VAR, BOTH, FRESH, FIXED };
 
 static const uint32_t sizes[SIZES] = { 2, 3, 4, 5, 8, 16, 32, 33, 64, 65 };
 
@@ -450,38 +419,13 @@ static void judge_markov(const struct summary *sum, bool quick,
                     100 * sum->fresh_off, 100 * sum->fixed_over);
 }
 
-static void draw_markov(struct cv_figure_result *result)
-{
-    static const struct {
-        const char *name;
-        size_t column;
-        enum cv_line line;
-    } curves[] = {
-        { "free combinations, chain", MEAN, CV_LINE_PLAIN },
-        { "simulated", SIMULATED, CV_LINE_MARKS },
-        { "formula as printed", PRINTED, CV_LINE_MARKED },
-        { "combinations of rate 2, chain", BOTH, CV_LINE_PLAIN },
-        { "drawn anew, simulated", FRESH, CV_LINE_MARKS },
-        { "fixed per node, simulated", FIXED, CV_LINE_MARKED },
-    };
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "nodes",
-                    .y_label = "mean length (mean transfer = 1)", .log_x = true,
-                    .x_from = 1.9, .x_to = 70);
-
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        cv_plot_column(plot, curves[i].name, curves[i].column, curves[i].line, 0);
-}
-
 static void make_markov(struct cv_figure_result *result)
 {
-    static const char *const columns[COLUMNS] = {
-        "mean, chain",   "simulated",  "se",       "printed",  "variance",
-        "simulated var", "both costs", "sim anew", "sim fixed"
-    };
     struct summary sum = { 0 };
 
-    cv_figure_table(result, "nodes", columns, COLUMNS,
+    cv_figure_table(result, "nodes",
+                    "mean, chain|simulated|se|printed|variance|simulated var|both costs|"
+                    "sim anew|sim fixed",
                     "Transfers are exponential with rate 1; combinations are free in the "
                     "first six columns and have rate 2 in the last three.");
     for (int i = 0; i < SIZES; i++) {
@@ -491,7 +435,14 @@ static void make_markov(struct cv_figure_result *result)
         cv_figure_progress(result->job, (uint64_t)i + 1, SIZES);
     }
     judge_markov(&sum, result->job->quick, result);
-    draw_markov(result);
+    CV_PLOT_ADD(result, .x_label = "nodes", .y_label = "mean length (mean transfer = 1)",
+                .log_x = true, .x_from = 1.9, .x_to = 70,
+                CV_CURVES({ "free combinations, chain", MEAN, CV_LINE_PLAIN, 0 },
+                          { "simulated", SIMULATED, CV_LINE_MARKS, 0 },
+                          { "formula as printed", PRINTED, CV_LINE_MARKED, 0 },
+                          { "combinations of rate 2, chain", BOTH, CV_LINE_PLAIN, 0 },
+                          { "drawn anew, simulated", FRESH, CV_LINE_MARKS, 0 },
+                          { "fixed per node, simulated", FIXED, CV_LINE_MARKED, 0 }));
 }
 
 const struct cv_figure cv_figure_reduce_markov = {
@@ -515,13 +466,8 @@ static const double cell_spreads[SPREADS] = { 0.01, 0.05, 0.1, 0.2, 0.3, 0.5,
                                               0.7,  1,    2,   5,   10 };
 static const double ratios[RATIOS] = { 0.1,  0.2,       0.3, 0.4, 0.5,       0.6, 0.8, 1,
                                        1.25, 1.0 / 0.6, 2,   2.5, 1.0 / 0.3, 5,   10 };
-/* The ratios as headings; in panels. */
-static const char *const columns[RATIOS] = { "c/d 0.1", "0.2", "0.3",  "0.4",  "0.5",
-                                             "0.6",     "0.8", "1",    "1.25", "1.67",
-                                             "2",       "2.5", "3.33", "5",    "10" };
-static const char *const names[RATIOS] = { "0.1", "0.2", "0.3",  "0.4",  "0.5",
-                                           "0.6", "0.8", "1",    "1.25", "1.67",
-                                           "2",   "2.5", "3.33", "5",    "10" };
+/* The ratios as headings. */
+#define RATIO_COLUMNS "c/d 0.1|0.2|0.3|0.4|0.5|0.6|0.8|1|1.25|1.67|2|2.5|3.33|5|10"
 
 /* Lengths of a policy in one cell: 10,000 runs, 500 if quick. */
 static struct cleave_stats cell_run(const struct cv_figure_job *job, int spread,
@@ -562,22 +508,25 @@ static double passes_one(const double *row)
     return NAN;
 }
 
-static void judge_overlap(double table[SPREADS][RATIOS], struct cv_figure_result *result)
+static void judge_overlap(struct cv_figure_result *result)
 {
+    const struct cv_figure_row *rows = result->rows;
     double asymmetry = 0, last = 0;
 
     for (int i = 0; i < SPREADS; i++) {
-        if (cell_spreads[i] <= 1 && !isnan(passes_one(table[i])))
+        const double *row = rows[i].values;
+
+        if (cell_spreads[i] <= 1 && !isnan(passes_one(row)))
             last = cell_spreads[i];
         for (int j = 0; j < RATIOS && cell_spreads[i] <= 1; j++)
-            asymmetry = fmax(asymmetry, fabs(table[i][j] / table[i][RATIOS - 1 - j] - 1));
+            asymmetry = fmax(asymmetry, fabs(row[j] / row[RATIOS - 1 - j] - 1));
     }
-    cv_figure_claim(result, fabs(passes_one(table[2]) - 0.5) < 0.1 && last < 1,
+    cv_figure_claim(result, fabs(passes_one(rows[2].values) - 0.5) < 0.1 && last < 1,
                     "fibonacci wins from about half the transfer cost on, while "
                     "the spread is limited",
                     "from %.2f (CV 0.01), %.2f (0.1), %.2f (0.3); up to CV %g",
-                    passes_one(table[0]), passes_one(table[2]), passes_one(table[4]),
-                    last);
+                    passes_one(rows[0].values), passes_one(rows[2].values),
+                    passes_one(rows[4].values), last);
     cv_figure_claim(result, asymmetry < 0.05,
                     "exchanging the costs of transfer and combination changes "
                     "nothing",
@@ -588,10 +537,8 @@ static void judge_overlap(double table[SPREADS][RATIOS], struct cv_figure_result
 
 static void make_overlap(struct cv_figure_result *result)
 {
-    double table[SPREADS][RATIOS];
-
     cv_figure_table(
-        result, "cv", columns, RATIOS,
+        result, "cv", RATIO_COLUMNS,
         "Mean length of fibonacci over tree-dyn; ratios above 1 are in the CSV "
         "file.");
     result->nshown = 8;
@@ -599,18 +546,18 @@ static void make_overlap(struct cv_figure_result *result)
         double *values = cv_figure_row(result, "%g", cell_spreads[i]);
 
         for (int j = 0; j < RATIOS; j++) {
-            values[j] = table[i][j] = cell_run(result->job, i, j, "fibonacci").mean_s /
-                                      cell_run(result->job, i, j, "tree-dyn").mean_s;
+            values[j] = cell_run(result->job, i, j, "fibonacci").mean_s /
+                        cell_run(result->job, i, j, "tree-dyn").mean_s;
             cell_progress(result->job, i, j);
         }
     }
-    judge_overlap(table, result);
+    judge_overlap(result);
     CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
                 .title = "Mean length of fibonacci over that of tree-dyn, 64 nodes; "
                          "below 1 fibonacci wins",
                 .x_label = "mean combination over mean transfer",
-                .y_label = "coefficient of variation of the costs", .column_names = names,
-                .ncolumns = RATIOS, .nrows = SPREADS, .decimals = 2);
+                .y_label = "coefficient of variation of the costs", .ncolumns = RATIOS,
+                .decimals = 2);
 }
 
 const struct cv_figure cv_figure_reduce_overlap = {
@@ -707,33 +654,15 @@ static void judge_best(struct cell table[SPREADS][RATIOS],
                     "%u cells surely differ from their mirror image", mirrored);
 }
 
-static void draw_best(struct cv_figure_result *result)
-{
-    static const char *const letters[] = { "B", "F", "O" };
-    static const char *const kinds[] = { "B: binomial", "F: fibonacci",
-                                         "O: ordered-tree-dyn", NULL };
-
-    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
-                .title = "The best mean length of those that keep the order, "
-                         "64 nodes",
-                .x_label = "mean combination over mean transfer",
-                .y_label = "coefficient of variation of the costs", .column_names = names,
-                .ncolumns = RATIOS, .nrows = SPREADS, .letters = letters, .kinds = kinds);
-}
-
 static void make_best(struct cv_figure_result *result)
 {
-    const char **headings = cv_figure_alloc(result, (size_t)2 * RATIOS, sizeof *headings);
     struct cell table[SPREADS][RATIOS];
 
-    for (int j = 0; j < RATIOS; j++) {
-        char *lead = cv_figure_alloc(result, 32, 1);
-
-        snprintf(lead, 32, "lead %s", names[j]);
-        headings[j] = columns[j];
-        headings[RATIOS + j] = lead;
-    }
-    cv_figure_table(result, "cv", headings, (size_t)2 * RATIOS,
+    cv_figure_table(result, "cv",
+                    RATIO_COLUMNS
+                    "|lead 0.1|lead 0.2|lead 0.3|lead 0.4|lead 0.5|lead 0.6|"
+                    "lead 0.8|lead 1|lead 1.25|lead 1.67|lead 2|lead 2.5|"
+                    "lead 3.33|lead 5|lead 10",
                     "0: binomial is the best, 1: fibonacci, 2: ordered-tree-dyn. By how "
                     "many percent: in the CSV file.");
     result->nshown = RATIOS;
@@ -748,7 +677,11 @@ static void make_best(struct cv_figure_result *result)
         }
     }
     judge_best(table, result);
-    draw_best(result);
+    CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                .title = "The best mean length of those that keep the order, 64 nodes",
+                .x_label = "mean combination over mean transfer",
+                .y_label = "coefficient of variation of the costs", .ncolumns = RATIOS,
+                .kinds = "B: binomial|F: fibonacci|O: ordered-tree-dyn");
 }
 
 const struct cv_figure cv_figure_reduce_best = {

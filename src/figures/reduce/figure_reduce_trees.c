@@ -14,7 +14,7 @@
  * s. */
 
 enum { MOST_NODES = 8 };
-enum { TO, START, ARRIVES, COMBINED, COLUMNS };
+enum { TO, START, ARRIVES, COMBINED };
 
 /* For each node its receiver (-1: none), the start of its transfer and the end of the
  * combination. */
@@ -73,10 +73,7 @@ static void plan(const char *policy, const char *compute, uint32_t n,
 static void fill_schedules(const struct schedule *s, const char *before,
                            struct cv_figure_result *result)
 {
-    static const char *const columns[COLUMNS] = { "sends to", "begins, s", "arrives, s",
-                                                  "combined, s" };
-
-    cv_figure_table(result, "node", columns, COLUMNS,
+    cv_figure_table(result, "node", "sends to|begins, s|arrives, s|combined, s",
                     "Transfers and combinations take 1 s each.");
     for (uint32_t i = 0; i < s->n; i++) {
         double *values = cv_figure_row(result, "%s%u", before, i);
@@ -94,39 +91,35 @@ static void fill_schedules(const struct schedule *s, const char *before,
 static void draw_schedules(const struct schedule *s, const char *title,
                            struct cv_figure_result *result)
 {
-    static const char *const kinds[] = { "transfer", "combination", NULL };
-    const char **names = cv_figure_alloc(result, (size_t)2 * s->n, sizeof *names);
+    char rows[MOST_NODES * sizeof "0 receives|0 combines|"] = "";
     struct cv_figure_plot *plot;
     uint32_t row = 0;
+    size_t used = 0;
 
-    plot = CV_PLOT_ADD(result, .kind = CV_PLOT_BARS, .title = title,
-                       .x_label = "time (s)", .row_names = names, .kinds = kinds);
+    for (uint32_t node = 0; node < s->n; node++)
+        if (next_sender(s, node, -1) >= 0)
+            used += (size_t)snprintf(rows + used, sizeof rows - used,
+                                     "%s%u receives|%u combines", used > 0 ? "|" : "",
+                                     node, node);
+    plot =
+        CV_PLOT_ADD(result, .kind = CV_PLOT_BARS, .title = title, .x_label = "time (s)",
+                    .bar_rows = rows, .kinds = "transfer|combination");
     for (uint32_t node = 0; node < s->n; node++) {
-        double after_s = -1;
-        char text[32];
-        int i = next_sender(s, node, after_s);
+        int i = next_sender(s, node, -1);
+        const uint32_t next_row = i < 0 ? row : row + 2;
 
-        if (i < 0)
-            continue;
-        snprintf(text, sizeof text, "%u receives", node);
-        names[row] = cv_arena_text(&result->arena, text);
-        snprintf(text, sizeof text, "%u combines", node);
-        names[row + 1] = cv_arena_text(&result->arena, text);
-        if (names[row] == NULL || names[row + 1] == NULL)
-            cv_figure_no_memory("a figure");
-        for (; i >= 0; i = next_sender(s, node, after_s)) {
-            const double end_s = s->combined_s[i];
+        for (; i >= 0; i = next_sender(s, node, s->start_s[i])) {
+            const double start_s = s->start_s[i], end_s = s->combined_s[i];
+            char text[32];
 
-            after_s = s->start_s[i];
             snprintf(text, sizeof text, "from %d", i);
             cv_plot_bar(plot,
-                        &(struct cv_bar){ row, 0, after_s, after_s + 1, text, NULL });
+                        &(struct cv_bar){ row, 0, start_s, start_s + 1, text, NULL });
             cv_plot_bar(plot,
                         &(struct cv_bar){ row + 1, 1, end_s - 1, end_s, NULL, NULL });
         }
-        row += 2;
+        row = next_row;
     }
-    plot->nrows = row;
 }
 
 /* --- four elements, optimal --------------------------------------------------------- */
@@ -273,14 +266,9 @@ static const struct {
 static const uint32_t shown[SHOWN] = { 3,   4,   5,    8,    16,   32,   64,
                                        128, 256, 1024, 4096, 8192, 10000 };
 
-struct ratios {
-    double (*of)[CURVES]; /* per number of elements, from 0 */
-    uint32_t max;
-};
-
 static void one_number(void *context, const struct cv_turn *turn)
 {
-    struct ratios *ratios = context;
+    const struct cv_figure_result *result = context;
     const uint64_t n = turn->number + 2;
 
     for (int i = 0; i < CURVES; i++) {
@@ -288,18 +276,19 @@ static void one_number(void *context, const struct cv_turn *turn)
 
         CV_MUST(cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
                                    curves[i].d, curves[i].c, turn->arena, &length, err));
-        ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
+        result->rows[turn->number].values[i] =
+            length / cv_reduce_length(n, curves[i].d, curves[i].c);
     }
 }
 
-static void judge(const struct ratios *ratios, struct cv_figure_result *result)
+static void judge(struct cv_figure_result *result)
 {
     double max[CURVES] = { 0 }, mean[CURVES] = { 0 };
 
-    for (uint32_t n = 2; n <= ratios->max; n++)
+    for (size_t n = 0; n < result->nrows; n++)
         for (int i = 0; i < CURVES; i++) {
-            max[i] = fmax(max[i], ratios->of[n][i]);
-            mean[i] += ratios->of[n][i] / (ratios->max - 1);
+            max[i] = fmax(max[i], result->rows[n].values[i]);
+            mean[i] += result->rows[n].values[i] / (double)result->nrows;
         }
     cv_figure_claim(result, max[0] <= 2 && max[1] <= 2,
                     "the binomial tree takes at most twice the optimum",
@@ -315,49 +304,30 @@ static void judge(const struct ratios *ratios, struct cv_figure_result *result)
                     cv_strategy_ratio_limit(CV_STRATEGY_FIBONACCI, 1, 0));
 }
 
-/* All numbers of elements are in the file, some are shown. */
-static void fill_strategy(const struct ratios *ratios, struct cv_figure_result *result)
-{
-    int next = 0;
-
-    for (uint32_t n = 2; n <= ratios->max; n++) {
-        double *values;
-
-        result->file_only = next == SHOWN || n != shown[next];
-        next += !result->file_only;
-        values = cv_figure_row(result, "%u", n);
-        for (int k = 0; k < CURVES; k++)
-            values[k] = ratios->of[n][k];
-    }
-}
-
-/* Thousands of numbers zigzag: one panel a tree. */
-static void draw_strategy(struct cv_figure_result *result)
+/* All numbers of elements are in the file, some are shown. Thousands of them zigzag: one panel
+ * a tree. */
+static void make(struct cv_figure_result *result)
 {
     static const char *const titles[2] = { "Binomial tree, d = c",
                                            "Fibonacci tree, c = 0" };
+    const uint32_t max = result->job->quick ? 1024 : 10000;
+    int next = 0;
 
+    cv_figure_table(
+        result, "elements", "binomial, low|binomial, high|fibonacci, low|fibonacci, high",
+        "Length over the optimum; of equal nodes the lowest or the highest goes "
+        "first. All numbers of elements are in the CSV file.");
+    for (uint32_t n = 2; n <= max; n++) {
+        result->file_only = next == SHOWN || n != shown[next];
+        next += !result->file_only;
+        cv_figure_row(result, "%u", n);
+    }
+    cv_figure_parallel(result->job, max - 1, 16, one_number, result);
     for (size_t p = 0; p < 2; p++)
         CV_PLOT_ADD(result, .title = titles[p], .x_label = "elements",
                     .y_label = "length over the optimum", .log_x = true, .y_from = 0.98,
                     .y_to = 1.55, .first_curve = 2 * p, .ncurves = 2);
-}
-
-static void make(struct cv_figure_result *result)
-{
-    static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
-                                                 "fibonacci, low", "fibonacci, high" };
-    struct ratios ratios = { NULL, result->job->quick ? 1024 : 10000 };
-
-    ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
-    cv_figure_parallel(result->job, ratios.max - 1, 16, one_number, &ratios);
-    cv_figure_table(
-        result, "elements", columns, CURVES,
-        "Length over the optimum; of equal nodes the lowest or the highest goes "
-        "first. All numbers of elements are in the CSV file.");
-    fill_strategy(&ratios, result);
-    draw_strategy(result);
-    judge(&ratios, result);
+    judge(result);
 }
 
 const struct cv_figure cv_figure_reduce_strategy = {

@@ -14,7 +14,7 @@
  * with one slow link, served first, which reach the bound. */
 
 enum { SPREADS = 7, MOST_NODES = 4 };
-enum { BOUND, ANY_ORDER, BUILT, SORTED, RATIO_COLUMNS };
+enum { BOUND, ANY_ORDER, BUILT, SORTED };
 
 static const double spreads[SPREADS] = { 1, 2, 5, 10, 20, 50, 100 };
 
@@ -96,26 +96,24 @@ static void build(double spread, double *out)
 
 static void draw_ratio(struct cv_figure_result *result)
 {
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "slowest over fastest link",
-                    .y_label = "work of FIFO over the optimum", .log_x = true,
-                    .log_y = true, .ncurves = RATIO_COLUMNS);
-
-    plot->series->line = CV_LINE_PLAIN; /* two curves coincide with the bound */
-    plot->series->next->line = CV_LINE_MARKS;
-    plot->series->next->next->line = CV_LINE_MARKS;
+    CV_PLOT_ADD(result, .x_label = "slowest over fastest link",
+                .y_label = "work of FIFO over the optimum", .log_x = true, .log_y = true,
+                /* two curves coincide with the bound */
+                CV_CURVES({ "tau min / tau max", BOUND, CV_LINE_PLAIN, 0 },
+                          { "worst, any order", ANY_ORDER, CV_LINE_MARKS, 0 },
+                          { "slow link first", BUILT, CV_LINE_MARKS, 0 },
+                          { "worst, best order", SORTED, CV_LINE_MARKED, 0 }));
 }
 
 static void make_ratio(struct cv_figure_result *result)
 {
-    static const char *const columns[RATIO_COLUMNS] = {
-        "tau min / tau max", "worst, any order", "slow link first", "worst, best order"
-    };
     struct tally tally = { 0 };
     double min = 1, last = 1;
 
-    cv_figure_table(result, "links", columns, RATIO_COLUMNS,
-                    "2 to 4 workers, nodes too differ; one message each way at a time.");
+    cv_figure_table(
+        result, "links",
+        "tau min / tau max|worst, any order|slow link first|worst, best order",
+        "2 to 4 workers, nodes too differ; one message each way at a time.");
     for (int i = 0; i < SPREADS; i++) {
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
@@ -220,10 +218,13 @@ static void near_links(struct cv_figure_result *result)
         fifo.work, lifo.work);
 }
 
-static void judge(const double first[COMPUTING_COLUMNS],
-                  const double last[COMPUTING_COLUMNS], unsigned down,
-                  struct cv_figure_result *result)
+static void judge(struct cv_figure_result *result)
 {
+    const double *first = result->rows[0].values, *last = result->rows[RATES - 1].values;
+    unsigned down = 0;
+
+    for (int i = 1; i < RATES; i++)
+        down += result->rows[i].values[LIFO_BEST] < result->rows[i - 1].values[LIFO_BEST];
     cv_figure_claim(
         result, down == 0 && last[LIFO_BEST] > 95,
         "the more computing rules, the more often LIFO is optimal",
@@ -239,32 +240,19 @@ static void judge(const double first[COMPUTING_COLUMNS],
 
 static void make_computing(struct cv_figure_result *result)
 {
-    static const char *const columns[COMPUTING_COLUMNS] = {
-        "LIFO optimal %", "LIFO proved %", "FIFO optimal %", "LIFO loses %",
-        "FIFO loses %"
-    };
-    double first[COMPUTING_COLUMNS], last[COMPUTING_COLUMNS], before = 0;
-    unsigned down = 0;
-
     cv_figure_table(
-        result, "R", columns, COMPUTING_COLUMNS,
+        result, "R",
+        "LIFO optimal %|LIFO proved %|FIFO optimal %|LIFO loses %|FIFO loses %",
         "Four workers, delta 0.1, 0.5 and 1 by turns, one message each way at a "
         "time; losses are the largest.");
     for (int i = 0; i < RATES; i++) {
         const double rate = pow(10, 0.5 * i);
-        double *values = cv_figure_row(result, "%.4g", rate);
 
-        one_rate(rate, result->job->quick ? 60 : 1000, values);
-        down += values[LIFO_BEST] < before;
-        before = values[LIFO_BEST];
-        for (int c = 0; c < COMPUTING_COLUMNS; c++) {
-            last[c] = values[c];
-            if (i == 0)
-                first[c] = values[c];
-        }
+        one_rate(rate, result->job->quick ? 60 : 1000,
+                 cv_figure_row(result, "%.4g", rate));
         cv_figure_progress(result->job, (uint64_t)i + 1, RATES);
     }
-    judge(first, last, down, result);
+    judge(result);
     CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
                 .y_label = "clusters in which it is optimal (%)", .log_x = true,
                 .y_from = -2, .y_to = 102, .first_curve = LIFO_BEST,
@@ -287,7 +275,7 @@ const struct cv_figure cv_figure_returns_computing = {
  * it is nonincreasing: with equal links the printed order is LIFO, where FIFO is
  * optimal. Both, against the optimum of random clusters of four workers. */
 
-enum { SMALL_DELTAS = 7 };
+enum { SMALL_DELTAS = 7, TENTH = 3 };
 enum { RIGHT, RIGHT_MEAN, RIGHT_MAX, PRINTED, PRINTED_MEAN, PRINTED_MAX, SMALL_COLUMNS };
 
 static const double deltas_small[SMALL_DELTAS] = { 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 1 };
@@ -345,50 +333,39 @@ static void one_delta(double delta, uint32_t count, double *values)
     cv_arena_done(&arena);
 }
 
+/* Losses of nearly nothing are not drawn on a log scale. */
 static void draw_small(struct cv_figure_result *result)
 {
-    static const struct {
-        const char *name;
-        size_t column;
-    } curves[] = { { "nonincreasing, mean", RIGHT_MEAN },
-                   { "nonincreasing, worst", RIGHT_MAX },
-                   { "increasing as printed, mean", PRINTED_MEAN },
-                   { "increasing as printed, worst", PRINTED_MAX } };
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "δ, result per unit of load",
-                    .y_label = "less than the optimum (%)", .log_x = true, .log_y = true);
+    struct cv_figure_plot *plot = CV_PLOT_ADD(
+        result, .x_label = "δ, result per unit of load",
+        .y_label = "less than the optimum (%)", .log_x = true, .log_y = true,
+        CV_CURVES({ .name = "nonincreasing, mean", .column = RIGHT_MEAN },
+                  { .name = "nonincreasing, worst", .column = RIGHT_MAX },
+                  { .name = "increasing as printed, mean", .column = PRINTED_MEAN },
+                  { .name = "increasing as printed, worst", .column = PRINTED_MAX }));
 
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        struct cv_figure_series *series =
-            cv_plot_column(plot, curves[i].name, curves[i].column, CV_LINE_MARKED, 0);
-
+    for (struct cv_figure_series *s = plot->series; s != NULL; s = s->next)
         for (int k = 0; k < SMALL_DELTAS; k++)
-            if (!(series->y[k] > 1e-8))
-                series->y[k] = NAN; /* nothing, on a log scale */
-    }
+            if (!(s->y[k] > 1e-8))
+                s->y[k] = NAN;
 }
 
 static void make_small(struct cv_figure_result *result)
 {
-    static const char *const columns[SMALL_COLUMNS] = {
-        "optimal %",          "loses %",          "at most %",
-        "printed: optimal %", "printed: loses %", "printed: at most %"
-    };
-    const double *smallest = NULL, *tenth = NULL;
+    const double *smallest, *tenth;
 
-    cv_figure_table(result, "delta", columns, SMALL_COLUMNS,
+    cv_figure_table(result, "delta",
+                    "optimal %|loses %|at most %|printed: optimal %|printed: loses %|"
+                    "printed: at most %",
                     "Returns by nonincreasing tau y / u, then by increasing as printed; "
                     "losses against the optimum over all orders and sets, proved.");
     for (int i = 0; i < SMALL_DELTAS; i++) {
-        double *values = cv_figure_row(result, "%g", deltas_small[i]);
-
-        one_delta(deltas_small[i], result->job->quick ? 60 : 600, values);
-        if (i == 0)
-            smallest = tenth = values;
-        if (deltas_small[i] == 0.1)
-            tenth = values;
+        one_delta(deltas_small[i], result->job->quick ? 60 : 600,
+                  cv_figure_row(result, "%g", deltas_small[i]));
         cv_figure_progress(result->job, (uint64_t)i + 1, SMALL_DELTAS);
     }
+    smallest = result->rows[0].values;
+    tenth = result->rows[TENTH].values;
     cv_figure_claim(result, smallest[PRINTED] > 95,
                     "results should return by increasing tau y / u",
                     "optimal in %.0f %% of the clusters at delta 1e-5; by "

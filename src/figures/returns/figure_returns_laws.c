@@ -1,5 +1,6 @@
 /* figure_returns_laws.c -- theorems about LIFO and FIFO. SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <string.h>
 #include "figures/common/figure.h"
 #include "figures/returns/figure_returns_cluster.h"
 
@@ -10,7 +11,7 @@
  * many break it. Theorems 4 and 5 and section V-B have separate figures. */
 
 enum { MOST = CV_STAR_MOST };
-enum { CHECKED, BROKEN, LAWS_COLUMNS };
+enum { CHECKED, BROKEN };
 
 /* One random cluster, its workers in a random order, and a lifespan. */
 struct trial {
@@ -268,24 +269,22 @@ static void check_law(int distribution, uint32_t count, double *values)
 
 static void draw_laws(struct cv_figure_result *result)
 {
-    const struct cv_figure_row *row = result->rows;
-    struct cv_figure_series *series;
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result, .y_label = "clusters that break it (%)", .labels = true,
-                    .y_from = -2, .y_to = 100);
+                    .y_from = -2, .y_to = 100,
+                    CV_CURVES({ NULL, BROKEN, CV_LINE_MARKS, 0 }));
 
-    series = cv_plot_column(plot, NULL, BROKEN, CV_LINE_MARKS, 0);
-    for (int i = 0; i < LAWS; i++, row = row->next)
-        series->y[i] = 100 * row->values[BROKEN] / row->values[CHECKED];
+    for (int i = 0; i < LAWS; i++)
+        plot->series->y[i] =
+            100 * result->rows[i].values[BROKEN] / result->rows[i].values[CHECKED];
 }
 
 static void make(struct cv_figure_result *result)
 {
-    static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
     const uint32_t count = result->job->quick ? 400 : 10000;
 
     cv_figure_table(
-        result, "statement", columns, LAWS_COLUMNS,
+        result, "statement", "clusters|break it",
         "Random clusters of 2 to 8 workers with equal nodes, one message each "
         "way at a time.");
     for (int i = 0; i < LAWS; i++) {
@@ -376,17 +375,16 @@ static double off_theorem(bool fifo, const double *units, double rate)
 static void draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS], const char *title,
                            struct cv_figure_result *result)
 {
-    static const char *const rows[] = { "C0 sends", "C0 receives", "C1", "C2", "C3" };
-    static const char *const kinds[] = { "work", "processing", "results", NULL };
     struct cv_figure_plot *plot =
         CV_PLOT_ADD(result, .kind = CV_PLOT_BARS, .title = title, .x_label = "time (s)",
-                    .row_names = rows, .nrows = WORKERS + 2, .kinds = kinds);
+                    .bar_rows = "C0 sends|C0 receives|C1|C2|C3",
+                    .kinds = "work|processing|results");
 
     for (uint32_t i = 0; i < WORKERS; i++) {
         const double *own = when[i];
         const struct cv_bar bars[] = {
-            { 0, 0, own[SEND], own[SENT], rows[i + 2], NULL },
-            { 1, 2, own[RETURNS], own[RETURNED], rows[i + 2], NULL },
+            { 0, 0, own[SEND], own[SENT], plot->y_names[i + 2], NULL },
+            { 1, 2, own[RETURNS], own[RETURNED], plot->y_names[i + 2], NULL },
             { i + 2, 0, own[SEND], own[SENT], NULL, NULL },
             { i + 2, 1, own[SENT], own[COMPUTED], NULL, NULL },
             { i + 2, 2, own[RETURNS], own[RETURNED], NULL, NULL },
@@ -399,19 +397,11 @@ static void draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS], const char *
 
 static void fill(double when[WORKERS][PROTOCOLS_COLUMNS], struct cv_figure_result *result)
 {
-    static const char *const columns[PROTOCOLS_COLUMNS] = { "units",  "send from",
-                                                            "sent",   "computed",
-                                                            "return", "returned" };
-
     cv_figure_table(
-        result, "worker", columns, PROTOCOLS_COLUMNS,
+        result, "worker", "units|send from|sent|computed|return|returned",
         "tau 1, 2 and 3 s per unit, rho 3 s, pi 1 s, delta 0.5, lifespan 20 s.");
-    for (int i = 0; i < WORKERS; i++) {
-        double *values = cv_figure_row(result, "C%d", i + 1);
-
-        for (int c = 0; c < PROTOCOLS_COLUMNS; c++)
-            values[c] = when[i][c];
-    }
+    for (int i = 0; i < WORKERS; i++)
+        memcpy(cv_figure_row(result, "C%d", i + 1), when[i], sizeof when[i]);
 }
 
 static void make_protocol(bool fifo, struct cv_figure_result *result)

@@ -78,11 +78,6 @@ static void fill(bool single, const struct cv_figure_job *job,
 
 static void draw_regions(struct cv_figure_result *result)
 {
-    static const char *const letters[KINDS] = { "L", "F", "-" };
-    static const char *const kinds[KINDS + 1] = { "L: LIFO is best", "F: FIFO is best",
-                                                  "-: other orders", NULL };
-    static const char *const names[LINKS] = { "1",   "1.01", "1.03", "1.1", "1.2",
-                                              "1.4", "1.7",  "2",    "3",   "10" };
     static const struct {
         const char *title;
         size_t cut; /* length of the common prefix of labels */
@@ -91,44 +86,43 @@ static void draw_regions(struct cv_figure_result *result)
 
     for (size_t p = 0; p < 2; p++)
         CV_PLOT_ADD(result, .kind = CV_PLOT_MAP, .title = panels[p].title,
-                    .x_label = "link over the next faster one", .column_names = names,
-                    .letters = letters, .kinds = kinds, .ncolumns = LINKS,
+                    .x_label = "link over the next faster one",
+                    .kinds = "L: LIFO is best|F: FIFO is best|-: other orders",
+                    .ncolumns = LINKS, .cut = panels[p].cut,
                     .first_row = p * REGIONS_RATIOS * REGIONS_COMPUTES,
-                    .nrows = (size_t)REGIONS_RATIOS * REGIONS_COMPUTES,
-                    .cut = panels[p].cut);
+                    .nrows = (size_t)REGIONS_RATIOS * REGIONS_COMPUTES);
 }
 
-static bool none_rules(const struct tally *tally)
+static void judge_regions(const struct tally *tally, const char *claim,
+                          struct cv_figure_result *result)
 {
-    return tally->kinds[IS_LIFO] > 0 && tally->kinds[IS_FIFO] > 0 &&
-           tally->kinds[IS_OTHER] > 0;
+    const unsigned *kinds = tally->kinds;
+
+    cv_figure_claim(result,
+                    kinds[IS_LIFO] > 0 && kinds[IS_FIFO] > 0 && kinds[IS_OTHER] > 0,
+                    claim,
+                    "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
+                    "them loses up to %.2f %%",
+                    kinds[IS_LIFO], kinds[IS_FIFO], kinds[IS_OTHER], tally->cells,
+                    100 * tally->worst);
 }
 
 static void make_regions(struct cv_figure_result *result)
 {
-    static const char *const columns[LINKS] = { "links 1", "1.01", "1.03", "1.1", "1.2",
-                                                "1.4",     "1.7",  "2",    "3",   "10" };
     struct tally duplex = { 0 }, single = { 0 };
 
     cv_figure_table(
-        result, "master", columns, LINKS,
+        result, "master", "links 1|1.01|1.03|1.1|1.2|1.4|1.7|2|3|10",
         "0: LIFO is best, 1: FIFO is best, 2: neither. Four workers, each link "
         "slower than the one before by the factor of the column.");
     fill(false, result->job, result, &duplex);
     fill(true, result->job, result, &single);
     draw_regions(result);
-    cv_figure_claim(result, none_rules(&duplex),
-                    "neither LIFO nor FIFO is always optimal or dominates the other, "
-                    "with one message each way at a time",
-                    "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
-                    "them loses up to %.2f %%",
-                    duplex.kinds[IS_LIFO], duplex.kinds[IS_FIFO], duplex.kinds[IS_OTHER],
-                    duplex.cells, 100 * duplex.worst);
-    cv_figure_claim(result, none_rules(&single), "the same with one message at a time",
-                    "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
-                    "them loses up to %.2f %%",
-                    single.kinds[IS_LIFO], single.kinds[IS_FIFO], single.kinds[IS_OTHER],
-                    single.cells, 100 * single.worst);
+    judge_regions(&duplex,
+                  "neither LIFO nor FIFO is always optimal or dominates the other, with "
+                  "one message each way at a time",
+                  result);
+    judge_regions(&single, "the same with one message at a time", result);
 }
 
 const struct cv_figure cv_figure_returns_regions = {
@@ -186,14 +180,11 @@ static void check_cell(double compute, double ratio, double crossing, unsigned *
 
 static void make_crossover(struct cv_figure_result *result)
 {
-    static const char *const columns[CROSSOVER_RATIOS] = { "delta 0.01", "0.1", "0.3",
-                                                           "0.5",        "0.7", "0.9",
-                                                           "1" };
     double min = 1, max = 0;
     unsigned wrong = 0;
 
     cv_figure_table(
-        result, "R/tau", columns, CROSSOVER_RATIOS,
+        result, "R/tau", "delta 0.01|0.1|0.3|0.5|0.7|0.9|1",
         "LIFO does more work than FIFO when the faster link's time per unit is "
         "below this part of the slower link's; FIFO does more above it.");
     for (int i = 0; i < CROSSOVER_COMPUTES; i++) {

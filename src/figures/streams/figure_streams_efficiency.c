@@ -51,108 +51,83 @@ static const double reference_fig5[FIG5_CURVES][2 * FIG5_PERIODS] = {
       0.9945, 0.9927, 0.9965, 0.9950, 0.9975, 0.9961, 0.9981, 0.9967 }
 };
 
-/* One curve: a horizon, a way to start and a latency. */
-struct curve {
-    int horizon, start, latency;
-    struct cv_scene_run runs[FIG5_PERIODS];
-};
-
-/* The period with the best efficiency, to the last result or not. */
-static double best_period_fig5(const struct curve *curve, bool to_end, int first)
+/* Curves are by horizon, way to start and latency. */
+static double latency_of(size_t curve)
 {
-    int best = first;
+    return latencies_s_fig5[curve % FIG5_LATENCIES];
+}
 
-    for (int p = first; p < FIG5_PERIODS; p++) {
-        const struct cv_scene_run *a = &curve->runs[p], *b = &curve->runs[best];
+static bool starts_close(size_t curve)
+{
+    return curve / FIG5_LATENCIES % STARTS == 1;
+}
 
-        if (to_end ? a->to_end > b->to_end : a->in_stream > b->in_stream)
+/* The period with the best efficiency; the first values may be missing. */
+static double best_period(const double *values, const double *periods_s, int n)
+{
+    int best = 0;
+
+    for (int p = 1; p < n; p++)
+        if (!(values[p] <= values[best]))
             best = p;
-    }
-    return periods_s_fig5[best];
+    return periods_s[best];
 }
 
-static double most_off(const struct curve *curves, size_t n, int first)
+/* How far the values are from the reference, and how far 2 f / tau + tau / (2 T) is from the
+ * loss of spread starts, in a stream. */
+static void measure_fig5(const struct cv_figure_result *result, double *off,
+                         double *formula_off)
 {
-    double off = 0;
-
-    for (size_t i = 0; i < n; i++)
-        for (int p = first; p < FIG5_PERIODS; p++) {
+    *off = *formula_off = 0;
+    for (size_t i = 0; i < result->nrows; i++)
+        for (int p = 0; p < FIG5_PERIODS; p++) {
             const double *expected = &reference_fig5[i][2 * (size_t)p];
+            const double to_end = result->rows[i].values[p];
+            const double in_stream = result->rows[i].values[FIG5_PERIODS + p];
+            const double loss = 2 * latency_of(i) / periods_s_fig5[p] +
+                                periods_s_fig5[p] / (2 * horizons_s[i / QUICK_CURVES]);
 
-            off = fmax(off, fabs(curves[i].runs[p].in_stream - expected[0]));
-            off = fmax(off, fabs(curves[i].runs[p].to_end - expected[1]));
+            *off = fmax(*off, fabs(in_stream - expected[0])); /* not NAN */
+            *off = fmax(*off, fabs(to_end - expected[1]));
+            if (!starts_close(i))
+                *formula_off = fmax(*formula_off, fabs(1 - in_stream - loss));
         }
-    return off;
 }
 
-/* How far 2 f / tau + tau / (2 T) is from the loss of spread starts, in a stream. */
-static double formula_off(const struct curve *curves, size_t n, int first)
+static void judge_fig5(int first, struct cv_figure_result *result)
 {
-    double off = 0;
+    const double *spread = result->rows[2].values;
+    const double *close = result->rows[FIG5_LATENCIES + 2].values;
+    const double spread_end_s = best_period(spread, periods_s_fig5, FIG5_PERIODS);
+    const double spread_s =
+        best_period(spread + FIG5_PERIODS, periods_s_fig5, FIG5_PERIODS);
+    const double close_s =
+        best_period(close + FIG5_PERIODS, periods_s_fig5, FIG5_PERIODS);
+    double off, formula_off;
 
-    for (size_t i = 0; i < n; i++)
-        for (int p = first; p < FIG5_PERIODS && curves[i].start == 0; p++) {
-            const double loss =
-                2 * latencies_s_fig5[curves[i].latency] / periods_s_fig5[p] +
-                periods_s_fig5[p] / (2 * horizons_s[curves[i].horizon]);
-
-            off = fmax(off, fabs(1 - curves[i].runs[p].in_stream - loss));
-        }
-    return off;
-}
-
-static void judge_fig5(const struct curve *curves, size_t n, int first,
-                       struct cv_figure_result *result)
-{
-    const double off = most_off(curves, n, first);
-    const struct curve *spread = &curves[2], *close = &curves[FIG5_LATENCIES + 2];
-
+    measure_fig5(result, &off, &formula_off);
     cv_figure_claim(result, off <= 6e-4,
                     "efficiencies are those of an independent simulation",
                     "at most %.1e apart over %u values", off,
-                    (unsigned)n * 2 * (unsigned)(FIG5_PERIODS - first));
+                    (unsigned)result->nrows * 2 * (unsigned)(FIG5_PERIODS - first));
     cv_figure_claim(
-        result,
-        best_period_fig5(spread, false, first) == 20 &&
-            best_period_fig5(spread, true, first) == 20,
-        "a best period exists",
+        result, spread_s == 20 && spread_end_s == 20, "a best period exists",
         "T = 1000 s, f = 0.1 s, posts spread over a round: %g s in the stream, %g s to "
         "the end; 2 sqrt(f T) = 20 s and sqrt(2 f T) = 14.1 s",
-        best_period_fig5(spread, false, first), best_period_fig5(spread, true, first));
+        spread_s, spread_end_s);
     cv_figure_claim(
-        result, best_period_fig5(close, false, first) == periods_s_fig5[FIG5_PERIODS - 1],
+        result, close_s == periods_s_fig5[FIG5_PERIODS - 1],
         "beyond the paper: with first posts as close as ports allow, the start costs the "
         "same for every period, and there is no best one",
-        "the longest, %g s, is best in the stream",
-        best_period_fig5(close, false, first));
+        "the longest, %g s, is best in the stream", close_s);
     cv_figure_claim(
-        result, formula_off(curves, n, first) < 6e-3,
+        result, formula_off < 6e-3,
         "posts spread over a round lose 2 f / tau + tau / (2 T) in the stream",
-        "at most %.1e apart", formula_off(curves, n, first));
-}
-
-static void set_up_fig5(struct curve *curve, size_t place)
-{
-    curve->horizon = (int)(place / QUICK_CURVES);
-    curve->start = (int)(place / FIG5_LATENCIES % STARTS);
-    curve->latency = (int)(place % FIG5_LATENCIES);
-    for (int p = 0; p < FIG5_PERIODS; p++)
-        curve->runs[p] = (struct cv_scene_run){
-            .workers = WORKERS,
-            .kind = -1,
-            .latency_s = latencies_s_fig5[curve->latency],
-            .port = CLEAVE_PORT_MULTI, /* no contention */
-            .tau_s = periods_s_fig5[p],
-            .horizon_s = horizons_s[curve->horizon],
-            .spacing_s = curve->start == 1 ? SPACING_S : 0,
-            .start = "spread",
-            .end = "none",
-        };
+        "at most %.1e apart", formula_off);
 }
 
 /* A panel per horizon and start, which the paper does not give. */
-static void draw_fig5(const struct curve *curves, size_t n, int first,
-                      struct cv_figure_result *result)
+static void draw_fig5(struct cv_figure_result *result)
 {
     static const char *const titles[HORIZONS * STARTS] = {
         "T = 1000 s, first posts spread over a round",
@@ -160,10 +135,9 @@ static void draw_fig5(const struct curve *curves, size_t n, int first,
         "T = 10,000 s, first posts spread over a round",
         "T = 10,000 s, first posts as close as published weights ask for"
     };
-    const struct cv_figure_row *row = result->rows;
     struct cv_figure_plot *plot = NULL;
 
-    for (size_t i = 0; i < n; i++, row = row->next) {
+    for (size_t i = 0; i < result->nrows; i++) {
         char name[32];
 
         if (i % FIG5_LATENCIES == 0)
@@ -171,60 +145,49 @@ static void draw_fig5(const struct curve *curves, size_t n, int first,
                                .x_label = "τ, wanted length of rounds (s)",
                                .y_label = "CPU efficiency, to the last result",
                                .log_x = true);
-        snprintf(name, sizeof name, "f = %g s", latencies_s_fig5[curves[i].latency]);
-        cv_plot_row(plot, name, row->values + first, (size_t)(FIG5_PERIODS - first),
-                    periods_s_fig5 + first);
+        snprintf(name, sizeof name, "f = %g s", latency_of(i));
+        cv_plot_row(plot, name, result->rows[i].values, FIG5_PERIODS, periods_s_fig5);
     }
-}
-
-static void fill_fig5(const struct curve *curves, size_t n, int first,
-                      struct cv_figure_result *result)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct curve *curve = &curves[i];
-        double *values =
-            cv_figure_row(result, "T %g, f %g, %s", horizons_s[curve->horizon],
-                          latencies_s_fig5[curve->latency],
-                          curve->start == 0 ? "spread" : "close");
-
-        for (int p = first; p < FIG5_PERIODS; p++) {
-            values[p] = curve->runs[p].to_end;
-            values[FIG5_PERIODS + p] = curve->runs[p].in_stream;
-        }
-    }
-    draw_fig5(curves, n, first, result);
-    judge_fig5(curves, n, first, result);
 }
 
 static void make_fig5(struct cv_figure_result *result)
 {
-    static const char *const columns[2 * FIG5_PERIODS] = {
-        "tau 1",     "2",         "5",         "10",         "20",         "50",
-        "100",       "200",       "500",       "stream 1",   "stream 2",   "stream 5",
-        "stream 10", "stream 20", "stream 50", "stream 100", "stream 200", "stream 500",
-    };
     const size_t n = result->job->quick ? QUICK_CURVES : FIG5_CURVES;
     const int first = result->job->quick ? FIG5_FIRST_QUICK : 0;
-    struct curve *curves = cv_figure_alloc(result, n, sizeof *curves);
-    struct cv_scene_run *runs =
-        cv_figure_alloc(result, n * (size_t)(FIG5_PERIODS - first), sizeof *runs);
-    size_t count = 0;
+    struct cv_scene_run(*runs)[FIG5_PERIODS] = cv_figure_alloc(result, n, sizeof *runs);
 
-    cv_figure_table(result, "stream", columns, sizeof columns / sizeof *columns,
+    cv_figure_table(result, "stream",
+                    "tau 1|2|5|10|20|50|100|200|500|stream 1|stream 2|stream 5|stream 10|"
+                    "stream 20|stream 50|stream 100|stream 200|stream 500",
                     "Part of the time up to the last result that CPUs compute, by the "
                     "period in seconds; during the stream alone: in the CSV file.");
     result->nshown = FIG5_PERIODS;
-    for (size_t i = 0; i < n; i++) {
-        set_up_fig5(&curves[i], i);
-        for (int p = first; p < FIG5_PERIODS; p++)
-            runs[count++] = curves[i].runs[p];
-    }
-    cv_scene_runs(result->job, runs, count);
-    count = 0;
     for (size_t i = 0; i < n; i++)
         for (int p = first; p < FIG5_PERIODS; p++)
-            curves[i].runs[p] = runs[count++];
-    fill_fig5(curves, n, first, result);
+            runs[i][p] = (struct cv_scene_run){
+                .workers = WORKERS,
+                .kind = -1,
+                .latency_s = latency_of(i),
+                .port = CLEAVE_PORT_MULTI, /* no contention */
+                .tau_s = periods_s_fig5[p],
+                .horizon_s = horizons_s[i / QUICK_CURVES],
+                .spacing_s = starts_close(i) ? SPACING_S : 0,
+                .start = "spread",
+                .end = "none",
+            };
+    cv_scene_runs(result->job, &runs[0][0], n * FIG5_PERIODS);
+    for (size_t i = 0; i < n; i++) {
+        double *values =
+            cv_figure_row(result, "T %g, f %g, %s", horizons_s[i / QUICK_CURVES],
+                          latency_of(i), starts_close(i) ? "close" : "spread");
+
+        for (int p = first; p < FIG5_PERIODS; p++) {
+            values[p] = runs[i][p].to_end;
+            values[FIG5_PERIODS + p] = runs[i][p].in_stream;
+        }
+    }
+    draw_fig5(result);
+    judge_fig5(first, result);
 }
 
 const struct cv_figure cv_figure_streams_period = {
@@ -289,93 +252,67 @@ static const double in_turn[TURNS][FIG6_PERIODS] = {
     { 0.7802, 0.6260, 0.4239, 0.4206, 0.4549, 0.4627, 0.5040 },
 };
 
-struct scene {
-    struct cv_scene_run curves[FIG6_CURVES][FIG6_PERIODS], turns[TURNS][FIG6_PERIODS];
-    int first_curve, first_period; /* what is made */
-};
-
-static void set_up_fig6(struct scene *scene, bool quick)
+/* Curves and then those in turn; `first` is the first period that is made. */
+static void set_up_fig6(struct cv_scene_run runs[][FIG6_PERIODS], bool quick, int first)
 {
-    scene->first_curve = quick ? DROPS : 0;
-    scene->first_period = quick ? FIG6_FIRST_QUICK : 0;
-    for (int c = 0; c < FIG6_CURVES; c++)
-        for (int p = 0; p < FIG6_PERIODS; p++)
-            scene->curves[c][p] = (struct cv_scene_run){
-                .workers = quick ? 100 : 1000,
-                .kind = -1,
-                .latency_s = latencies_s_fig6[c / DROPS],
-                .drop = drops[c % DROPS],
-                .port = CLEAVE_PORT_MULTI, /* no contention */
-                .tau_s = periods_s_fig6[p + 1],
-                .horizon_s = 10000,
-                .start = "spread",
-                .end = "none",
-            };
-    for (int c = 0; c < TURNS; c++)
-        for (int p = 0; p < FIG6_PERIODS; p++)
-            scene->turns[c][p] = (struct cv_scene_run){
-                .workers = TURN_WORKERS,
-                .kind = BEST_KIND,
-                .latency_s = 0.01,
-                .drop = drops[c],
-                .port = CLEAVE_PORT_DUPLEX,
-                .tau_s = periods_s_fig6[p],
-                .horizon_s = 3000,
-                .start = "spread",
-                .end = "none",
-                .service = "rr",
-            };
+    for (int c = quick ? DROPS : 0; c < FIG6_CURVES + TURNS; c++)
+        for (int p = first; p < FIG6_PERIODS; p++)
+            runs[c][p] =
+                c < FIG6_CURVES
+                    ? (struct cv_scene_run){ .workers = quick ? 100 : 1000,
+                                             .kind = -1,
+                                             .latency_s = latencies_s_fig6[c / DROPS],
+                                             .drop = drops[c % DROPS],
+                                             /* no contention */
+                                             .port = CLEAVE_PORT_MULTI,
+                                             .tau_s = periods_s_fig6[p + 1],
+                                             .horizon_s = 10000,
+                                             .start = "spread",
+                                             .end = "none" }
+                    : (struct cv_scene_run){ .workers = TURN_WORKERS,
+                                             .kind = BEST_KIND,
+                                             .latency_s = 0.01,
+                                             .drop = drops[c % DROPS],
+                                             .port = CLEAVE_PORT_DUPLEX,
+                                             .tau_s = periods_s_fig6[p],
+                                             .horizon_s = 3000,
+                                             .start = "spread",
+                                             .end = "none",
+                                             .service = "rr" };
 }
 
-/* Put the runs that are made one after the other, or back. */
-static size_t gather(struct scene *scene, struct cv_scene_run *list, bool back)
+static void fill_fig6(struct cv_scene_run runs[][FIG6_PERIODS], int first_curve,
+                      int first, struct cv_figure_result *result)
 {
-    size_t n = 0;
-
-    for (int c = scene->first_curve; c < FIG6_CURVES + TURNS; c++)
-        for (int p = scene->first_period; p < FIG6_PERIODS; p++) {
-            struct cv_scene_run *run = c < FIG6_CURVES
-                                           ? &scene->curves[c][p]
-                                           : &scene->turns[c - FIG6_CURVES][p];
-
-            if (back)
-                *run = list[n++];
-            else
-                list[n++] = *run;
-        }
-    return n;
-}
-
-static void fill_fig6(const struct scene *scene, struct cv_figure_result *result)
-{
-    for (int c = scene->first_curve; c < FIG6_CURVES + TURNS; c++) {
+    for (int c = first_curve; c < FIG6_CURVES + TURNS; c++) {
         const bool turn = c >= FIG6_CURVES;
         double *values =
             cv_figure_row(result, "%sf %g, drop %g", turn ? "in turn, " : "",
                           turn ? 0.01 : latencies_s_fig6[c / DROPS], drops[c % DROPS]);
 
-        for (int p = scene->first_period; p < FIG6_PERIODS; p++) {
-            const struct cv_scene_run *run =
-                turn ? &scene->turns[c % FIG6_CURVES][p] : &scene->curves[c][p];
-
-            values[turn ? p : p + 1] = turn ? run->in_stream : run->to_end;
-            values[ALL_PERIODS + (turn ? p : p + 1)] = run->in_stream;
+        for (int p = first; p < FIG6_PERIODS; p++) {
+            values[turn ? p : p + 1] = turn ? runs[c][p].in_stream : runs[c][p].to_end;
+            values[ALL_PERIODS + (turn ? p : p + 1)] = runs[c][p].in_stream;
         }
     }
 }
 
-static void draw_fig6(const struct scene *scene, struct cv_figure_result *result)
+/* The first curves may not be made. */
+static const double *curve_values(const struct cv_figure_result *result, int curve)
+{
+    return result->rows[result->nrows + (size_t)curve - (FIG6_CURVES + TURNS)].values;
+}
+
+static void draw_fig6(int first_curve, struct cv_figure_result *result)
 {
     static const char *const titles[FIG6_LATENCIES + 1] = {
         "f = 0, served as they come, to the last result",
         "f = 0.01 s, served as they come, to the last result",
         "f = 0.01 s, served strictly in turn, during the stream",
     };
-    const struct cv_figure_row *row = result->rows;
     struct cv_figure_plot *plot = NULL;
 
-    for (int c = scene->first_curve; c < FIG6_CURVES + TURNS; c++, row = row->next) {
-        const int first = scene->first_period + (c < FIG6_CURVES ? 1 : 0);
+    for (int c = first_curve; c < FIG6_CURVES + TURNS; c++) {
         char name[32];
 
         if (c % DROPS == 0)
@@ -383,61 +320,50 @@ static void draw_fig6(const struct scene *scene, struct cv_figure_result *result
                                .x_label = "τ, wanted length of rounds (s)",
                                .y_label = "CPU efficiency", .log_x = true);
         snprintf(name, sizeof name, "drop %g", drops[c % DROPS]);
-        cv_plot_row(plot, name, row->values + first,
-                    (size_t)(FIG6_PERIODS - scene->first_period), periods_s_fig6 + first);
+        cv_plot_row(plot, name, curve_values(result, c), ALL_PERIODS, periods_s_fig6);
     }
-}
-
-/* The period with the best efficiency to the last result. */
-static double best_period_fig6(const struct scene *scene, int curve)
-{
-    int best = scene->first_period;
-
-    for (int p = best; p < FIG6_PERIODS; p++)
-        if (scene->curves[curve][p].to_end > scene->curves[curve][best].to_end)
-            best = p;
-    return periods_s_fig6[best + 1];
 }
 
 struct distances {
     double stream, end, turn, spread;
 };
 
-static struct distances measure(const struct scene *scene)
+/* Missing values are NAN, which fmax() ignores. */
+static struct distances measure_fig6(const struct cv_figure_result *result, int first)
 {
     struct distances far = { 0, 0, 0, 0 };
 
-    for (int c = scene->first_curve; c < FIG6_CURVES; c++)
-        for (int p = scene->first_period; p < FIG6_PERIODS; p++) {
+    for (int c = first; c < FIG6_CURVES; c++)
+        for (int p = 0; p < FIG6_PERIODS; p++) {
             const double *expected = &reference_fig6[c][2 * (size_t)p];
-            const struct cv_scene_run *run = &scene->curves[c][p];
-            const struct cv_scene_run *steady = &scene->curves[c - c % DROPS][p];
+            const double *own = curve_values(result, c) + p + 1;
+            const double *steady = curve_values(result, c - c % DROPS) + p + 1;
 
-            far.stream = fmax(far.stream, fabs(run->in_stream - expected[0]));
-            far.end = fmax(far.end, fabs(run->to_end - expected[1]));
-            far.spread = fmax(far.spread, fabs(run->in_stream - steady->in_stream));
+            far.end = fmax(far.end, fabs(own[0] - expected[1]));
+            far.stream = fmax(far.stream, fabs(own[ALL_PERIODS] - expected[0]));
+            far.spread = fmax(far.spread, fabs(own[ALL_PERIODS] - steady[ALL_PERIODS]));
         }
     for (int c = 0; c < TURNS; c++)
-        for (int p = scene->first_period; p < FIG6_PERIODS; p++)
-            far.turn = fmax(far.turn, fabs(scene->turns[c][p].in_stream - in_turn[c][p]));
+        for (int p = 0; p < FIG6_PERIODS; p++)
+            far.turn = fmax(far.turn, fabs(curve_values(result, FIG6_CURVES + c)[p] -
+                                           in_turn[c][p]));
     return far;
 }
 
-static void judge_fig6(const struct scene *scene, bool quick,
-                       struct cv_figure_result *result)
+static void judge_fig6(int first_curve, struct cv_figure_result *result)
 {
-    const struct distances far = measure(scene);
-    const int steady = FIG6_CURVES - DROPS, worst = FIG6_CURVES - 1;
+    const struct distances far = measure_fig6(result, first_curve);
+    const bool quick = result->job->quick;
+    double best_s[DROPS];
 
-    cv_figure_claim(result,
-                    best_period_fig6(scene, worst) <= best_period_fig6(scene, steady),
+    for (int d = 0; d < DROPS; d++)
+        best_s[d] = best_period(curve_values(result, FIG6_CURVES - DROPS + d),
+                                periods_s_fig6, ALL_PERIODS);
+    cv_figure_claim(result, best_s[DROPS - 1] <= best_s[0],
                     "rounds should be shorter for the highest dynamicity than for none",
                     "f = 0.01 s: best to the end %g s when steady, %g, %g, %g, %g "
                     "and %g s for drops of 0.1 to 0.9",
-                    best_period_fig6(scene, steady), best_period_fig6(scene, steady + 1),
-                    best_period_fig6(scene, steady + 2),
-                    best_period_fig6(scene, steady + 3),
-                    best_period_fig6(scene, steady + 4), best_period_fig6(scene, worst));
+                    best_s[0], best_s[1], best_s[2], best_s[3], best_s[4], best_s[5]);
     cv_figure_claim(result, far.spread < 1e-3,
                     "while the stream lasts dynamicity costs nothing: the next "
                     "data is there half a round ahead",
@@ -453,32 +379,28 @@ static void judge_fig6(const struct scene *scene, bool quick,
         result, far.turn <= 0.05, "served strictly in turn one slow worker blocks all",
         "drop 0.9, rounds of 5 s: %.3f instead of %.3f; at most %.3f from an independent "
         "simulation",
-        scene->turns[TURNS - 1][2].in_stream, 0.9957, far.turn);
+        curve_values(result, FIG6_CURVES + TURNS - 1)[2], 0.9957, far.turn);
 }
 
 static void make_fig6(struct cv_figure_result *result)
 {
-    static const char *const columns[2 * ALL_PERIODS] = {
-        "tau 1",     "2",         "5",          "10",         "20",       "50",
-        "100",       "200",       "stream 1",   "stream 2",   "stream 5", "stream 10",
-        "stream 20", "stream 50", "stream 100", "stream 200",
-    };
-    struct scene *scene = cv_figure_alloc(result, 1, sizeof *scene);
-    struct cv_scene_run *list =
-        cv_figure_alloc(result, (size_t)(FIG6_CURVES + TURNS) * FIG6_PERIODS,
-                        sizeof *list);
+    const bool quick = result->job->quick;
+    const int first = quick ? FIG6_FIRST_QUICK : 0, first_curve = quick ? DROPS : 0;
+    struct cv_scene_run(*runs)[FIG6_PERIODS] =
+        cv_figure_alloc(result, (size_t)FIG6_CURVES + TURNS, sizeof *runs);
 
-    cv_figure_table(result, "stream", columns, sizeof columns / sizeof *columns,
+    cv_figure_table(result, "stream",
+                    "tau 1|2|5|10|20|50|100|200|stream 1|stream 2|stream 5|stream 10|"
+                    "stream 20|stream 50|stream 100|stream 200",
                     "Part of the time up to the last result that CPUs compute, by the "
                     "period in seconds; for rows in turn, and in the CSV file for all, "
                     "during the stream.");
     result->nshown = ALL_PERIODS;
-    set_up_fig6(scene, result->job->quick);
-    cv_scene_runs(result->job, list, gather(scene, list, false));
-    gather(scene, list, true);
-    fill_fig6(scene, result);
-    draw_fig6(scene, result);
-    judge_fig6(scene, result->job->quick, result);
+    set_up_fig6(runs, quick, first);
+    cv_scene_runs(result->job, &runs[0][0], (size_t)(FIG6_CURVES + TURNS) * FIG6_PERIODS);
+    fill_fig6(runs, first_curve, first, result);
+    draw_fig6(first_curve, result);
+    judge_fig6(first_curve, result);
 }
 
 const struct cv_figure cv_figure_streams_dynamicity = {

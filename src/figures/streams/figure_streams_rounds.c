@@ -15,7 +15,7 @@
  * data. */
 
 enum { WORKERS = 4, MOST_POSTS = 32 };
-enum { POSTS, EARLY, STEADY, UNITS, IDLE, SCHEDULE_COLUMNS };
+enum { POSTS, EARLY, STEADY, UNITS, IDLE };
 
 static const double SCHEDULE_TAU_S = 10, SCHEDULE_HORIZON_S = 100, FROM_S = 60, TO_S = 82;
 static const double speeds[WORKERS] = { 10, 20, 30, 15 };
@@ -168,12 +168,8 @@ static void judge_schedule(double off, double idle, uint64_t waits, uint64_t chu
 static void fill(const struct posts *posts, const struct cleave_streams_result *run,
                  double *off, double *idle, struct cv_figure_result *result)
 {
-    static const char *const columns[SCHEDULE_COLUMNS] = { "rounds", "2nd round after s",
-                                                           "last round after s", "units",
-                                                           "idle s" };
-
     cv_figure_table(
-        result, "worker", columns, SCHEDULE_COLUMNS,
+        result, "worker", "rounds|2nd round after s|last round after s|units|idle s",
         "Speeds 10, 20, 30 and 15 units/s, 0.1 s of latency in computing and "
         "links, 200 units/s each way; delays 10 % longer than equation 3 says.");
     for (uint32_t w = 0; w < WORKERS; w++) {
@@ -196,9 +192,6 @@ static void fill(const struct posts *posts, const struct cleave_streams_result *
 
 static void make_from(struct cleave_trace *trace, struct cv_figure_result *result)
 {
-    static const char *const rows[] = { "master sends", "master receives", "worker 0",
-                                        "worker 1",     "worker 2",        "worker 3" };
-    static const char *const kinds[] = { "data", "computes", "results", NULL };
     struct posts posts = { .count = { 0 } };
     struct cleave_streams_result *run;
     double off = 0, idle = 0;
@@ -207,7 +200,9 @@ static void make_from(struct cleave_trace *trace, struct cv_figure_result *resul
         CV_PLOT_ADD(result, .kind = CV_PLOT_BARS,
                     .title = "Two steady rounds of 10 s on four workers",
                     .x_label = "time (s)", .x_from = FROM_S, .x_to = TO_S,
-                    .row_names = rows, .nrows = WORKERS + 2, .kinds = kinds);
+                    .bar_rows = "master sends|master receives|worker 0|worker 1|"
+                                "worker 2|worker 3",
+                    .kinds = "data|computes|results");
 
     simulate("0.1", trace, &run);
     waits = run->contentions;
@@ -311,12 +306,11 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
 
 static void make_convergence(struct cv_figure_result *result)
 {
-    static const char *const columns[] = { "f 0.1: after s", "f 0.1: length s",
-                                           "f 0.5: after s", "f 0.5: length s",
-                                           "f 0.9: after s", "f 0.9: length s" };
     struct cv_scene_run runs[LATENCIES];
 
-    cv_figure_table(result, "round", columns, sizeof columns / sizeof *columns,
+    cv_figure_table(result, "round",
+                    "f 0.1: after s|f 0.1: length s|f 0.5: after s|f 0.5: length s|"
+                    "f 0.9: after s|f 0.9: length s",
                     "Mean time at which the master knows the length, and mean length; "
                     "rounds of 100 s are wanted, first loads are a fifth of that.");
     for (int i = 0; i < LATENCIES; i++)
@@ -356,7 +350,7 @@ const struct cv_figure cv_figure_streams_convergence = {
  * without shorter rounds at the end. */
 
 enum { HORIZONS = 2, DROPS = 4, ROWS = HORIZONS * DROPS };
-enum { PUBLISHED, CLOSE, AUTO, TAPER, WAYS, GAIN = WAYS, AUTO_COLUMNS };
+enum { PUBLISHED, CLOSE, AUTO, TAPER, WAYS, GAIN = WAYS };
 
 static const double horizons_s[HORIZONS] = { 500, 2000 };
 static const double drops[DROPS] = { 0, 0.3, 0.6, 0.9 };
@@ -409,42 +403,13 @@ static void judge_auto(struct cv_scene_run runs[ROWS][WAYS],
                     "at most %.2f points below it", 100 * below);
 }
 
-static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
-                      struct cv_figure_result *result)
-{
-    static const char *const titles[HORIZONS] = { "T = 500 s", "T = 2000 s" };
-    static const char *const names[WAYS] = { "rounds of 100 s, posts spread",
-                                             "rounds of 100 s, posts close", "automatic",
-                                             "automatic, tapered end" };
-
-    for (int h = 0; h < HORIZONS; h++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .title = titles[h],
-                        .x_label = "dynamicity: speeds drop by",
-                        .y_label = "CPU efficiency, to the last "
-                                   "result",
-                        .y_from = 0.6, .y_to = 1);
-
-        for (int way = 0; way < WAYS; way++) {
-            struct cv_figure_series *series =
-                cv_plot_series(plot, names[way], DROPS, false);
-
-            for (int d = 0; d < DROPS; d++) {
-                series->x[d] = drops[d];
-                series->y[d] = runs[h * DROPS + d][way].to_end;
-            }
-        }
-    }
-}
-
 static void make_auto(struct cv_figure_result *result)
 {
-    static const char *const columns[AUTO_COLUMNS] = { "tau 100", "tau 100, close",
-                                                       "auto", "auto, taper",
-                                                       "gain, points" };
+    static const char *const titles[HORIZONS] = { "T = 500 s", "T = 2000 s" };
     struct cv_scene_run runs[ROWS][WAYS];
 
-    cv_figure_table(result, "stream", columns, AUTO_COLUMNS,
+    cv_figure_table(result, "stream",
+                    "tau 100|tau 100, close|auto|auto, taper|gain, points",
                     "Part of the time up to the last result that CPUs compute. tau 100: "
                     "first posts spread over a round; close: as soon as ports allow.");
     set_up(runs);
@@ -457,7 +422,14 @@ static void make_auto(struct cv_figure_result *result)
             values[way] = runs[i][way].to_end;
         values[GAIN] = 100 * (values[TAPER] - values[PUBLISHED]);
     }
-    draw_auto(runs, result);
+    for (size_t h = 0; h < HORIZONS; h++)
+        CV_PLOT_ADD(result, .title = titles[h], .x_label = "dynamicity: speeds drop by",
+                    .y_label = "CPU efficiency, to the last result", .y_from = 0.6,
+                    .y_to = 1, .first_row = h * DROPS, .nrows = DROPS, .x = drops,
+                    CV_CURVES({ .name = "rounds of 100 s, posts spread" },
+                              { .name = "rounds of 100 s, posts close", .column = CLOSE },
+                              { .name = "automatic", .column = AUTO },
+                              { .name = "automatic, tapered end", .column = TAPER }));
     judge_auto(runs, result);
 }
 

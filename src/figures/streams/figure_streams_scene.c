@@ -131,6 +131,8 @@ static void one_run(void *context, const struct cv_turn *turn)
     struct settings settings;
     struct cv_stream_run stream;
 
+    if (run->workers == 0)
+        return;
     make_platform(run, arena, &platform);
     make_settings(run, &settings);
     stream = (struct cv_stream_run){ .platform = platform,

@@ -9,7 +9,7 @@
 
 /* One run of one stream; results are as large as data. */
 struct cv_scene_run {
-    uint32_t workers;
+    uint32_t workers; /* 0: the run is left out                                      */
     int kind;         /* all of this kind; -1: all kinds in turn                     */
     double latency_s; /* compute latency of all; negative: that of their kind        */
     double drop;      /* by which part speeds fall                                   */

@@ -1,6 +1,8 @@
 /* figure_streams_selection.c -- selection of workers for several streams.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <cleave/stream_plan.h>
 #include "figures/common/figure.h"
 #include "model/platform/generate.h"
@@ -14,16 +16,8 @@
  * large margins, as here. */
 
 enum { WORKERS = 1000 };
-enum {
-    RING_USED,
-    RING_UNITS,
-    RING_BOUND,
-    OWN_USED,
-    OWN_UNITS,
-    OWN_BOUND,
-    GAIN,
-    FIG3_COLUMNS
-};
+enum { USED, UNITS, BOUND, PLANNED }; /* of a plan */
+enum { RING_USED, RING_UNITS, OWN_USED = PLANNED, OWN_UNITS, OWN_BOUND, GAIN };
 
 /* A point of the figure, and what an independent solver found for it: the optimum of the
  * published weights, throughput of a good order of service, a bound for any order. */
@@ -94,9 +88,9 @@ struct summary {
     double ring_before, own_before;
 };
 
-static void plan(const struct cleave_platform *platform, const struct point *point,
-                 enum cleave_stream_weights weights, double *used, double *ups,
-                 double *bound, bool *optimal)
+/* Fill the columns of a plan; returns whether it is proved to be optimal. */
+static bool plan(const struct cleave_platform *platform, const struct point *point,
+                 enum cleave_stream_weights weights, double values[PLANNED])
 {
     const struct cleave_stream_task task = { .platform = platform,
                                              .nstreams = point->streams,
@@ -106,13 +100,15 @@ static void plan(const struct cleave_platform *platform, const struct point *poi
                                              .weights = weights,
                                              .shares = CLEAVE_SHARES_ANY };
     struct cleave_stream_plan *made;
+    bool optimal;
 
     CV_MUST(cleave_plan_streams(&task, &made, err));
-    *used = made->selected;
-    *ups = made->throughput_ups;
-    *bound = made->upper_bound_ups;
-    *optimal = made->optimal;
+    values[USED] = made->selected;
+    values[UNITS] = made->throughput_ups;
+    values[BOUND] = made->upper_bound_ups;
+    optimal = made->optimal;
     cleave_stream_plan_free(made);
+    return optimal;
 }
 
 static void note_all(const struct point *point, double used, uint32_t out[2])
@@ -123,8 +119,8 @@ static void note_all(const struct point *point, double used, uint32_t out[2])
         out[place] = point->streams;
 }
 
-static void sum_up(const struct point *point, const double values[FIG3_COLUMNS],
-                   bool ring_optimal, struct summary *sum)
+static void sum_up(const struct point *point, const double *values, bool ring_optimal,
+                   struct summary *sum)
 {
     if (point->streams == 1) {
         sum->ring_before = sum->own_before = 0;
@@ -186,46 +182,37 @@ static void judge_selection(const struct summary *sum, struct cv_figure_result *
                     sum->all_own[0], sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
 }
 
-/* A curve per period and weights; the points of a period follow each other. */
-static void draw_selection(const struct cv_figure_job *job,
-                           struct cv_figure_result *result)
+/* A panel per period, whose points follow each other. */
+static void draw_selection(struct cv_figure_result *result)
 {
     static const struct {
-        const char *title;
-        double tau_s, max;
-    } panels[] = { { "Rounds of 1 s", 1, 33 },
-                   { "Rounds of 2 s", 2, 17 },
-                   { "Rounds of 5 s", 5, 8 },
-                   { "Rounds of 10 s", 10, 5 } };
-    static const int columns[3] = { RING_UNITS, OWN_UNITS, OWN_BOUND };
-    static const char *const names[3] = { "published weights", "own weights and order",
-                                          "no order can exceed" };
+        const char *title, *label; /* how labels of its rows begin */
+        double max;
+    } panels[] = { { "Rounds of 1 s", "1 s, ", 33 },
+                   { "Rounds of 2 s", "2 s, ", 17 },
+                   { "Rounds of 5 s", "5 s, ", 8 },
+                   { "Rounds of 10 s", "10 s, ", 5 } };
+    double *streams = cv_figure_alloc(result, POINTS, sizeof *streams);
 
     for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "streams",
-                        .y_label = "throughput (units/s)", .x_to = panels[p].max,
-                        .y_from = 0, .y_to = 250000);
+        const size_t length = strlen(panels[p].label);
+        size_t first = 0, n = 0;
 
-        for (int c = 0; c < 3; c++) {
-            const struct cv_figure_row *row = result->rows;
-            struct cv_figure_series *series;
-            size_t n = 0;
+        while (strncmp(result->rows[first].label, panels[p].label, length) != 0)
+            first++;
+        for (; first + n < result->nrows; n++) {
+            const char *label = result->rows[first + n].label;
 
-            series = cv_plot_series(plot, names[c], POINTS, false);
-            if (columns[c] == OWN_BOUND)
-                series->line = CV_LINE_PLAIN;
-            for (size_t i = 0; i < POINTS; i++) {
-                if (job->quick && !points[i].quick)
-                    continue;
-                if (points[i].tau_s == panels[p].tau_s) {
-                    series->x[n] = points[i].streams;
-                    series->y[n++] = row->values[columns[c]];
-                }
-                row = row->next;
-            }
-            series->n = n;
+            if (strncmp(label, panels[p].label, length) != 0)
+                break;
+            streams[n] = strtod(label + length, NULL);
         }
+        CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "streams",
+                    .y_label = "throughput (units/s)", .x_to = panels[p].max, .y_from = 0,
+                    .y_to = 250000, .first_row = first, .nrows = n, .x = streams,
+                    CV_CURVES({ .name = "published weights", .column = RING_UNITS },
+                              { .name = "own weights and order", .column = OWN_UNITS },
+                              { "no order can exceed", OWN_BOUND, CV_LINE_PLAIN, 0 }));
     }
 }
 
@@ -236,7 +223,7 @@ static void fill(const struct cv_figure_job *job, const struct cleave_platform *
 
     for (size_t i = 0; i < POINTS; i++) {
         const struct point *point = &points[i];
-        bool ring_optimal, own_optimal;
+        bool ring_optimal;
         double *values;
 
         if (job->quick && !point->quick)
@@ -245,31 +232,27 @@ static void fill(const struct cv_figure_job *job, const struct cleave_platform *
                      ? cv_figure_row(result, "%g s, margin %g, %u", point->tau_s,
                                      point->margin, point->streams)
                      : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
-        plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
-             &values[RING_UNITS], &values[RING_BOUND], &ring_optimal);
-        plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED], &values[OWN_UNITS],
-             &values[OWN_BOUND], &own_optimal);
+        ring_optimal = plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED]);
+        plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED]);
         values[GAIN] = 100 * (values[OWN_UNITS] / values[RING_UNITS] - 1);
         if (fabs(values[GAIN]) < 1e-9)
             values[GAIN] = 0;
         sum_up(point, values, ring_optimal, &sum);
         cv_figure_progress(job, i + 1, POINTS);
     }
-    draw_selection(job, result);
+    draw_selection(result);
     judge_selection(&sum, result);
 }
 
 static void make_selection(struct cv_figure_result *result)
 {
-    static const char *const columns[FIG3_COLUMNS] = { "ring: workers", "ring: units/s",
-                                                       "ring: bound",   "own: workers",
-                                                       "own: units/s",  "own: bound",
-                                                       "gain %" };
     struct cleave_worker workers[WORKERS];
     struct cleave_platform *platform;
 
     cv_figure_table(
-        result, "round, streams", columns, FIG3_COLUMNS,
+        result, "round, streams",
+        "ring: workers|ring: units/s|ring: bound|own: workers|own: units/s|own: bound|"
+        "gain %",
         "100 workers of each of ten kinds, results as large as data. ring: the "
         "published weights; own: own weights and the best order of service.");
     for (unsigned i = 0; i < WORKERS; i++)
@@ -294,7 +277,7 @@ const struct cv_figure cv_figure_streams_selection = {
  * which reckon with the worst worker before it, and by its own messages. */
 
 enum { KINDS = CV_PUBLISHED_KINDS };
-enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN, TABLE1_COLUMNS };
+enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN };
 
 static const double TAU_S = 100;
 
@@ -339,38 +322,8 @@ static void judge_table1(const struct cleave_worker workers[KINDS],
         all_ring, all_own);
 }
 
-static void draw_table1(struct cv_figure_result *result)
-{
-    static const struct {
-        const char *title, *y_label;
-        size_t first, count;
-    } panels[2] = {
-        { "What a worker gives", "throughput (units/s)", GIVES, 1 },
-        { "What it takes of its master in a round of 100 s", "time of the ports (s)",
-          RING, 2 },
-    };
-
-    for (int p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot =
-            CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "kind of worker",
-                        .y_label = panels[p].y_label, .labels = true, .log_y = p == 0,
-                        .y_from = p == 0 ? 0.5 : 0, .y_to = p == 0 ? 2000 : 0.035);
-
-        for (size_t c = 0; c < panels[p].count; c++)
-            cv_plot_column(plot,
-                           p == 0   ? NULL
-                           : c == 0 ? "published weight"
-                                    : "own messages",
-                           panels[p].first + c, CV_LINE_MARKS, 0);
-    }
-}
-
 static void make_table1(struct cv_figure_result *result)
 {
-    static const char *const columns[TABLE1_COLUMNS] = {
-        "units/s",         "latency s",     "bandwidth",     "link s",
-        "load of a round", "gives units/s", "ring weight s", "own weight s"
-    };
     struct cleave_worker workers[KINDS];
     const struct cv_stream_ring ring = {
         .workers = workers, .n = KINDS, .tau_s = TAU_S, .result_ratio = 1
@@ -386,7 +339,9 @@ static void make_table1(struct cv_figure_result *result)
     cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
     cv_ring_own_weights(&ring, times, own);
     cv_figure_table(
-        result, "kind", columns, TABLE1_COLUMNS,
+        result, "kind",
+        "units/s|latency s|bandwidth|link s|load of a round|gives units/s|ring weight s|"
+        "own weight s",
         "The first four columns are the table, the others follow for rounds of "
         "100 s, results as large as data.");
     for (int i = 0; i < KINDS; i++) {
@@ -402,7 +357,15 @@ static void make_table1(struct cv_figure_result *result)
         values[OWN] = own[i];
     }
     judge_table1(workers, weights, own, result);
-    draw_table1(result);
+    CV_PLOT_ADD(result, .title = "What a worker gives", .x_label = "kind of worker",
+                .y_label = "throughput (units/s)", .labels = true, .log_y = true,
+                .y_from = 0.5, .y_to = 2000,
+                CV_CURVES({ NULL, GIVES, CV_LINE_MARKS, 0 }));
+    CV_PLOT_ADD(result, .title = "What it takes of its master in a round of 100 s",
+                .x_label = "kind of worker", .y_label = "time of the ports (s)",
+                .labels = true, .y_from = 0, .y_to = 0.035,
+                CV_CURVES({ "published weight", RING, CV_LINE_MARKS, 0 },
+                          { "own messages", OWN, CV_LINE_MARKS, 0 }));
 }
 
 const struct cv_figure cv_figure_streams_table1 = {

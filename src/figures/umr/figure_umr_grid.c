@@ -198,7 +198,7 @@ static void grid_no_latency(struct cv_arena *arena, struct grid_penalty *out)
  * zigzag. */
 
 enum { FIG4_XMIS = 4, PAIRS = (MOST_R - LEAST_R + 1) / 2 };
-enum { SETTINGS = FIG4_XMIS, COLUMNS };
+enum { SETTINGS = FIG4_XMIS };
 
 struct curves {
     double over[PAIRS][FIG4_XMIS]; /* mean makespan over UMR's */
@@ -302,33 +302,13 @@ static void judge(const struct curves *curves, bool quick,
         penalty->mean, penalty->max, penalty->of[1], penalty->of[7]);
 }
 
-static void draw_fig4(const struct curves *curves, struct cv_figure_result *result)
-{
-    static const char *const names[FIG4_XMIS] = { "XMI, 1 round", "XMI, 2 rounds",
-                                                  "XMI, 3 rounds", "XMI, 4 rounds" };
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
-                    .y_label = "mean makespan over UMR's");
-
-    for (int x = 0; x < FIG4_XMIS; x++) {
-        struct cv_figure_series *series = cv_plot_series(plot, names[x], PAIRS, false);
-
-        for (int p = 0; p < PAIRS; p++) {
-            series->x[p] = LEAST_R + 2 * p + 0.5;
-            series->y[p] = curves->over[p][x];
-        }
-    }
-}
-
 static void make_fig4(struct cv_figure_result *result)
 {
-    static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
-                                                  "4 rounds", "settings" };
     struct grid grid = { .xmis = FIG4_XMIS };
     struct curves curves = { .settings = { 0 } };
     struct grid_penalty penalty;
 
-    cv_figure_table(result, "R", columns, COLUMNS,
+    cv_figure_table(result, "R", "xmi, 1 round|2 rounds|3 rounds|4 rounds|settings",
                     "Mean makespan over that of UMR, by pairs of R: odd R have odd N.");
     grid_run(result->job, &grid, result);
     grid_no_latency(&result->arena, &penalty);
@@ -344,7 +324,12 @@ static void make_fig4(struct cv_figure_result *result)
         values[SETTINGS] = curves.settings[p];
     }
     judge(&curves, result->job->quick, &penalty, result);
-    draw_fig4(&curves, result);
+    CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
+                .y_label = "mean makespan over UMR's",
+                CV_CURVES({ "XMI, 1 round", 0, CV_LINE_MARKED, 0.5 },
+                          { "XMI, 2 rounds", 1, CV_LINE_MARKED, 0.5 },
+                          { "XMI, 3 rounds", 2, CV_LINE_MARKED, 0.5 },
+                          { "XMI, 4 rounds", 3, CV_LINE_MARKED, 0.5 }));
 }
 
 const struct cv_figure cv_figure_umr_fig4 = {
@@ -452,41 +437,29 @@ static void fill(const struct summary *sum, struct cv_figure_result *result)
 /* Rows 1 to 8: as printed, and as made. */
 static void draw_table3(struct cv_figure_result *result)
 {
+    static const double rounds[XMIS] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     static const struct {
         const char *title, *y_label;
-        size_t printed, made;
     } panels[2] = {
-        { "Mean makespan over that of UMR", "makespan over UMR's", 0, 1 },
-        { "Mean degradation from the best", "% longer than the best", 2, 3 },
+        { "Mean makespan over that of UMR", "makespan over UMR's" },
+        { "Mean degradation from the best", "% longer than the best" },
     };
 
-    for (int p = 0; p < 2; p++) {
-        struct cv_figure_series *printed, *made;
-        struct cv_figure_plot *plot;
-        const struct cv_figure_row *row = result->rows->next; /* not umr itself */
-
-        plot = CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "rounds of XMI",
-                           .y_label = panels[p].y_label);
-
-        printed = cv_plot_series(plot, "paper", XMIS, false);
-        made = cv_plot_series(plot, "here", XMIS, false);
-        for (int x = 0; x < XMIS; x++, row = row->next) {
-            printed->x[x] = made->x[x] = x + 1;
-            printed->y[x] = row->values[panels[p].printed];
-            made->y[x] = row->values[panels[p].made];
-        }
-    }
+    for (size_t p = 0; p < 2; p++)
+        CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "rounds of XMI",
+                    .y_label = panels[p].y_label, .first_row = 1, .nrows = XMIS,
+                    .x = rounds,
+                    CV_CURVES({ .name = "paper", .column = 2 * p },
+                              { .name = "here", .column = 2 * p + 1 }));
 }
 
 static void make_table3(struct cv_figure_result *result)
 {
-    static const char *const columns[] = { "paper, over umr", "over umr",
-                                           "paper, % from best", "% from best" };
     struct grid grid = { .xmis = XMIS, .xmi_k = true };
     struct summary sum;
 
     cv_figure_table(
-        result, "policy", columns, sizeof columns / sizeof *columns,
+        result, "policy", "paper, over umr|over umr|paper, % from best|% from best",
         "119,070 settings of Table 2 (the table's heading names 9,529,110, which "
         "no such grid has); workers are dropped where chunks would be negative, "
         "down to two, for which the formula's length stands. Without latencies "

@@ -19,7 +19,7 @@ enum { FEW = 5, WORKERS = 10, MOST_ROUNDS = 60 };
  * and times are printed; the rate that they were divided by can be checked. */
 
 enum { APPLICATIONS = 4 };
-enum { SIZE, TIME, PRINTED, TEN, TWELVE, TABLE1_COLUMNS };
+enum { SIZE, TIME, PRINTED, TEN, TWELVE };
 
 static const struct {
     const char *name;
@@ -31,30 +31,12 @@ static const struct {
     { "Data Mining", 400, 3150, 78 },
 };
 
-static void draw_table1(struct cv_figure_result *result)
-{
-    static const struct {
-        const char *name;
-        size_t column;
-    } curves[] = { { "as printed", PRINTED },
-                   { "10 MB/s", TEN },
-                   { "12.5 MB/s", TWELVE } };
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "application",
-                    .y_label = "R: compute time over send time", .labels = true);
-
-    for (int i = 0; i < 3; i++) /* side by side */
-        cv_plot_column(plot, curves[i].name, curves[i].column, CV_LINE_MARKS,
-                       0.12 * (i - 1));
-}
-
 static void make_table1(struct cv_figure_result *result)
 {
-    static const char *const columns[TABLE1_COLUMNS] = { "input MB", "time s", "R, paper",
-                                                         "R, 10 MB/s", "R, 12.5 MB/s" };
     double off = 0, min = INFINITY;
 
-    cv_figure_table(result, "application", columns, TABLE1_COLUMNS, NULL);
+    cv_figure_table(result, "application",
+                    "input MB|time s|R, paper|R, 10 MB/s|R, 12.5 MB/s", NULL);
     for (int i = 0; i < APPLICATIONS; i++) {
         double *values = cv_figure_row(result, "%s", applications[i].name);
 
@@ -72,7 +54,11 @@ static void make_table1(struct cv_figure_result *result)
                     "100 Mbit/s are 12.5 MB/s, for which R would be %.0f %% "
                     "larger; the table is for 10 MB/s",
                     100 * (min - 1));
-    draw_table1(result);
+    CV_PLOT_ADD(result, .x_label = "application",
+                .y_label = "R: compute time over send time", .labels = true,
+                CV_CURVES({ "as printed", PRINTED, CV_LINE_MARKS, -0.12 },
+                          { "10 MB/s", TEN, CV_LINE_MARKS, 0 },
+                          { "12.5 MB/s", TWELVE, CV_LINE_MARKS, 0.12 }));
 }
 
 const struct cv_figure cv_figure_umr_table1 = {
@@ -158,16 +144,10 @@ static void judge_fig5(struct cv_figure_result *result)
 
 static void make_fig5(struct cv_figure_result *result)
 {
-    static const char *const columns[2 * BETAS] = {
-        "beta 0", "1",      "2",      "3",      "4",      "5",      "6",      "7",
-        "8",      "9",      "10",     "real 0", "real 1", "real 2", "real 3", "real 4",
-        "real 5", "real 6", "real 7", "real 8", "real 9", "real 10"
-    };
-    static const char *const betas[BETAS] = { "0", "1", "2", "3", "4", "5",
-                                              "6", "7", "8", "9", "10" };
-
     cv_figure_table(
-        result, "alpha", columns, sizeof columns / sizeof *columns,
+        result, "alpha",
+        "beta 0|1|2|3|4|5|6|7|8|9|10|real 0|real 1|real 2|real 3|real 4|real 5|real 6|"
+        "real 7|real 8|real 9|real 10",
         "Rounds, rounded up, by the latency of computing (rows) and that of a "
         "message (columns), in seconds; before rounding: in the CSV file.");
     result->nshown = BETAS;
@@ -184,8 +164,7 @@ static void make_fig5(struct cv_figure_result *result)
     CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
                 .title = "Rounds of UMR (N = R = 5, 2000 units)",
                 .x_label = "β, latency of a message (s)",
-                .y_label = "α, latency of computing (s)", .column_names = betas,
-                .ncolumns = BETAS, .nrows = BETAS);
+                .y_label = "α, latency of computing (s)", .ncolumns = BETAS);
     judge_fig5(result);
 }
 
@@ -203,15 +182,11 @@ const struct cv_figure cv_figure_umr_fig5 = {
  * have, a first chunk of at least Delta, as the text of section 6.2.2 asks for. */
 
 enum { CURVES = 3, LEAST = 6, FIG6_MOST = 80 };
-enum { COMPUTE, LINK, BOTH, EQUATION, NCOLUMNS };
+enum { COMPUTE, LINK, BOTH, EQUATION };
 
 static const struct {
     double alpha, beta;
 } latencies[CURVES] = { { 5, 0 }, { 0, 5 }, { 5, 5 } };
-
-struct curves {
-    double rounds[FIG6_MOST + 1][NCOLUMNS];
-};
 
 static double rounds_at(double ratio, int curve, struct cv_arena *arena)
 {
@@ -227,82 +202,71 @@ static double rounds_at(double ratio, int curve, struct cv_arena *arena)
     return plan.rounds;
 }
 
-static void judge_fig6(const struct curves *curves, struct cv_figure_result *result)
+static void judge_fig6(struct cv_figure_result *result)
 {
-    const double *first = curves->rounds[LEAST], *last = curves->rounds[FIG6_MOST];
+    const struct cv_figure_row *rows = result->rows; /* from R = 6 */
+    const int count = FIG6_MOST - LEAST + 1;
+    const double *first = rows[0].values, *last = rows[count - 1].values;
+    const double *but_one = rows[count - 2].values;
     unsigned wrong[CURVES] = { 0 };
-    int top = LEAST, at = 0;
+    int top = 0, at = 0;
 
-    for (int r = LEAST + 1; r <= FIG6_MOST; r++) {
-        const double *now = curves->rounds[r], *before = curves->rounds[r - 1];
+    for (int r = 1; r < count; r++) {
+        const double *now = rows[r].values, *before = rows[r - 1].values;
 
         wrong[COMPUTE] += now[COMPUTE] > before[COMPUTE];
         wrong[LINK] += now[LINK] < before[LINK];
-        if (now[BOTH] > curves->rounds[top][BOTH])
+        if (now[BOTH] > rows[top].values[BOTH])
             top = r;
-        if (now[BOTH] == curves->rounds[top][BOTH])
+        if (now[BOTH] == rows[top].values[BOTH])
             at = r;
     }
-    for (int r = LEAST + 1; r <= FIG6_MOST; r++)
-        wrong[BOTH] += r <= top ? curves->rounds[r][BOTH] < curves->rounds[r - 1][BOTH]
-                                : curves->rounds[r][BOTH] > curves->rounds[r - 1][BOTH];
+    for (int r = 1; r < count; r++)
+        wrong[BOTH] += r <= top ? rows[r].values[BOTH] < rows[r - 1].values[BOTH]
+                                : rows[r].values[BOTH] > rows[r - 1].values[BOTH];
     cv_figure_claim(result,
                     wrong[COMPUTE] == 0 && first[COMPUTE] == 6 && last[COMPUTE] == 2,
                     "alpha 5, beta 0: from 6 rounds down to 2 as R grows",
                     "from %.0f at R = 6 to %.0f at R = 80, %u steps up", first[COMPUTE],
                     last[COMPUTE], wrong[COMPUTE]);
     cv_figure_claim(
-        result,
-        wrong[LINK] == 0 && first[LINK] == 2 && curves->rounds[FIG6_MOST - 1][LINK] == 14,
+        result, wrong[LINK] == 0 && first[LINK] == 2 && but_one[LINK] == 14,
         "alpha 0, beta 5: from 2 rounds up to 14 as R grows",
         "from %.0f at R = 6 to %.0f at R = 79 (%.0f at R = 80), %u steps down",
-        first[LINK], curves->rounds[FIG6_MOST - 1][LINK], last[LINK], wrong[LINK]);
+        first[LINK], but_one[LINK], last[LINK], wrong[LINK]);
     cv_figure_claim(
         result, fabs(first[EQUATION] - first[LINK]) < 1,
         "equation 9 gives the number of rounds",
         "alone it would ask for %.1f rounds at R = 6 with alpha 0, beta 5, where a first "
         "chunk of at least Delta, as section 6.2.2 wants it, allows %.0f; %.1f at R = 80",
         first[EQUATION], first[LINK], last[EQUATION]);
-    cv_figure_claim(result, wrong[BOTH] == 0 && top > LEAST && fabs(at - 10.0) <= 2,
+    cv_figure_claim(result, wrong[BOTH] == 0 && top > 0 && fabs(LEAST + at - 10.0) <= 2,
                     "alpha 5, beta 5: first more rounds, then fewer from R = 10 on",
                     "%.0f at R = 6, %.0f from R = %d to %d, then down to %.0f",
-                    first[BOTH], curves->rounds[top][BOTH], top, at, last[BOTH]);
-}
-
-static void draw_fig6(struct cv_figure_result *result)
-{
-    static const char *const names[CURVES] = { "α = 5 s, β = 0", "α = 0, β = 5 s",
-                                               "α = β = 5 s" };
-    struct cv_figure_plot *plot =
-        CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
-                    .y_label = "rounds of UMR", .y_from = 0, .y_to = 16);
-
-    for (size_t c = 0; c < CURVES; c++)
-        cv_plot_column(plot, names[c], c, CV_LINE_STEPS, 0);
+                    first[BOTH], rows[top].values[BOTH], LEAST + top, LEAST + at,
+                    last[BOTH]);
 }
 
 static void make_fig6(struct cv_figure_result *result)
 {
-    static const char *const columns[NCOLUMNS] = { "alpha 5, beta 0", "alpha 0, beta 5",
-                                                   "alpha 5, beta 5",
-                                                   "0, 5: equation 9" };
-    struct curves *curves = cv_figure_alloc(result, 1, sizeof *curves);
-
-    cv_figure_table(result, "R", columns, NCOLUMNS,
+    cv_figure_table(result, "R",
+                    "alpha 5, beta 0|alpha 0, beta 5|alpha 5, beta 5|0, 5: equation 9",
                     "Rounds of UMR on 5 workers, 2000 units, latencies in seconds.");
     for (int r = LEAST; r <= FIG6_MOST; r++) {
         double *values;
 
-        for (int c = 0; c < CURVES; c++)
-            curves->rounds[r][c] = rounds_at(r, c, &result->arena);
-        curves->rounds[r][EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
         result->file_only = r > 12 && r % 10 != 0;
         values = cv_figure_row(result, "%d", r);
-        for (int c = 0; c < NCOLUMNS; c++)
-            values[c] = curves->rounds[r][c];
+        for (int c = 0; c < CURVES; c++)
+            values[c] = rounds_at(r, c, &result->arena);
+        values[EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
     }
-    judge_fig6(curves, result);
-    draw_fig6(result);
+    judge_fig6(result);
+    CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed", .y_label = "rounds of UMR",
+                .y_from = 0, .y_to = 16,
+                CV_CURVES({ "α = 5 s, β = 0", COMPUTE, CV_LINE_STEPS, 0 },
+                          { "α = 0, β = 5 s", LINK, CV_LINE_STEPS, 0 },
+                          { "α = β = 5 s", BOTH, CV_LINE_STEPS, 0 }));
 }
 
 const struct cv_figure cv_figure_umr_fig6 = {
@@ -379,13 +343,15 @@ static void judge_fig7(struct cv_figure_result *result)
 {
     double max = 0, single = 0, least_gain = INFINITY, plus = 0, last_gain = 0;
 
-    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
-        max = fmax(max, row->values[SELECTED]);
-        single = fmax(single, row->values[WORST]);
-        last_gain = row->values[SORTED] / row->values[SELECTED] - 1;
-        if (row != result->rows)
+    for (int h = 0; h < HETS; h++) {
+        const double *values = result->rows[h].values;
+
+        max = fmax(max, values[SELECTED]);
+        single = fmax(single, values[WORST]);
+        last_gain = values[SORTED] / values[SELECTED] - 1;
+        if (h > 0)
             least_gain = fmin(least_gain, last_gain);
-        plus = fmax(plus, row->values[SELECTED] / row->values[PLUS] - 1);
+        plus = fmax(plus, values[SELECTED] / values[PLUS] - 1);
     }
     cv_figure_claim(result, max < 1.3,
                     "with selection within 30 % of the ideal up to a factor of 1000",
@@ -402,16 +368,14 @@ static void judge_fig7(struct cv_figure_result *result)
 
 static void make_fig7(struct cv_figure_result *result)
 {
-    static const char *const columns[FIG7_COLUMNS] = { "with selection",
-                                                       "without, by bandwidth",
-                                                       "without, as listed", "umr-plus",
-                                                       "worst with selection" };
     struct samples samples = { .each = result->job->quick ? 10 : 400 };
     const uint64_t count = HETS * samples.each;
 
     samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
     cv_figure_parallel(result->job, count, 4, one_sample, &samples);
-    cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
+    cv_figure_table(result, "heterogeneity",
+                    "with selection|without, by bandwidth|without, as listed|umr-plus|"
+                    "worst with selection",
                     "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                     "quick) of 10 workers.");
     for (int h = 0; h < HETS; h++) {
