@@ -166,12 +166,8 @@ static int figures_list_json(void)
     for (size_t i = 0; i < FIGURES; i++) {
         const struct named *figure = &named[i];
 
-        cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", figure->name);
-        cv_field_text(&json, "title", figure->facts->title);
-        cv_field_text(&json, "source", figure->facts->source);
-        cv_field_text(&json, "says", figure->facts->says);
-        cv_json_end(&json);
+        cv_fields(&json, "{name %s, title %s, source %s, says %s}", figure->name,
+                  figure->facts->title, figure->facts->source, figure->facts->says);
     }
     cv_json_end(&json);
     return cv_result_close(&json);
@@ -229,9 +225,8 @@ static void figure_json(struct cv_json *json, const struct named *figure,
                         const struct cv_figure_result *result)
 {
     cv_field_object(json, NULL);
-    cv_field_text(json, "name", figure->name);
-    cv_field_text(json, "title", figure->facts->title);
-    cv_field_text(json, "source", figure->facts->source);
+    cv_fields(json, "name %s, title %s, source %s", figure->name, figure->facts->title,
+              figure->facts->source);
     cv_field_list(json, "rows");
     for (size_t r = 0; r < result->nrows; r++) {
         cv_field_line(json, NULL);
@@ -243,13 +238,9 @@ static void figure_json(struct cv_json *json, const struct named *figure,
     cv_json_end(json);
     cv_field_list(json, "claims");
     for (const struct cv_claim *claim = result->claims; claim != NULL;
-         claim = claim->next) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "claim", claim->claim);
-        cv_field_bool(json, "holds", claim->holds);
-        cv_field_text(json, "numbers", claim->numbers);
-        cv_json_end(json);
-    }
+         claim = claim->next)
+        cv_fields(json, "{claim %s, holds %d, numbers %s}", claim->claim, claim->holds,
+                  claim->numbers);
     cv_json_end(json);
     cv_json_end(json);
 }

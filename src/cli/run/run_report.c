@@ -418,10 +418,8 @@ static const double SHORT_S = 0.1;
 /* Begin an object with the members of a range. */
 static void begin_range(struct cv_json *json, const struct cleave_input_range *range)
 {
-    cv_field_line(json, NULL);
-    cv_field_text(json, "input", range->input);
-    cv_field_count(json, "begin", range->begin);
-    cv_field_count(json, "end", range->end);
+    cv_fields(json, "{input %s, begin %llu, end %llu", range->input,
+              (unsigned long long)range->begin, (unsigned long long)range->end);
 }
 
 static void put_ranges(struct cv_json *json, const char *name,
@@ -447,41 +445,29 @@ static void put_texts(struct cv_json *json, const char *name, const char *const 
 static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
                       double predicted_s)
 {
-    cv_field_number(json, "elapsed_s", result->seconds);
-    cv_field_number(json, "connecting_s", result->connect_s);
-    cv_field_number(json, "makespan_s", run_makespan(result));
-    cv_field_number(json, "predicted_s", predicted_s);
-    cv_field_number(json, "bound_s", result->bound_s);
-    cv_field_number(json, "input_s", result->input_s);
-    cv_field_number(json, "input_first_s", result->input_first_s);
-    cv_field_number(json, "blocked_s", result->blocked_s);
-    cv_field_number(json, "alone_s", result->alone_s);
-    cv_field_number(json, "work_s", result->work_s);
-    cv_field_number(json, "starts_s", result->starts_s);
-    cv_field_number(json, "folds_s", result->folds_s);
-    cv_field_number(json, "waiting_s", result->waiting_s);
-    cv_field_number(json, "master_s", result->master_s);
-    cv_field_number(json, "port_s", result->port_s);
+    cv_fields(json,
+              "elapsed_s %g, connecting_s %g, makespan_s %g, predicted_s %g, bound_s %g, "
+              "input_s %g, input_first_s %g, blocked_s %g, alone_s %g, work_s %g, "
+              "starts_s %g, folds_s %g, waiting_s %g, master_s %g, port_s %g",
+              result->seconds, result->connect_s, run_makespan(result), predicted_s,
+              result->bound_s, result->input_s, result->input_first_s, result->blocked_s,
+              result->alone_s, result->work_s, result->starts_s, result->folds_s,
+              result->waiting_s, result->master_s, result->port_s);
 }
 
 static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
                        const struct cleave_worker_result *worker)
 {
-    cv_field_line(json, NULL);
-    cv_field_text(json, "name", worker->name);
-    cv_field_count(json, "chunks", worker->chunks);
-    cv_field_number(json, "units", worker->units);
-    cv_field_count(json, "failed", worker->failures);
-    cv_field_count(json, "rests", worker->rests);
-    cv_field_number(json, "busy_s", worker->busy_s);
-    cv_field_number(json, "idle_s", fmax(0, run_makespan(result) - worker->busy_s));
-    cv_field_number(json, "starts_s", worker->starts_s);
-    cv_field_number(json, "speed", worker->speed_ups);
-    cv_field_number(json, "compute_latency", worker->latency_s);
-    cv_field_number(json, "bandwidth",
-                    worker->bandwidth_ups > 0 ? worker->bandwidth_ups : NAN);
-    cv_field_number(json, "latency", worker->link_latency_s);
-    cv_json_end(json);
+    cv_fields(json,
+              "{name %s, chunks %llu, units %g, failed %llu, rests %llu, busy_s %g, "
+              "idle_s %g, starts_s %g, speed %g, compute_latency %g, bandwidth %g, "
+              "latency %g}",
+              worker->name, (unsigned long long)worker->chunks, worker->units,
+              (unsigned long long)worker->failures, (unsigned long long)worker->rests,
+              worker->busy_s, fmax(0, run_makespan(result) - worker->busy_s),
+              worker->starts_s, worker->speed_ups, worker->latency_s,
+              worker->bandwidth_ups > 0 ? worker->bandwidth_ups : NAN,
+              worker->link_latency_s);
 }
 
 static void put_leaders(struct cv_json *json, const struct cv_worker_list *workers)
@@ -496,8 +482,7 @@ static void put_leaders(struct cv_json *json, const struct cv_worker_list *worke
     for (size_t i = 0; i < workers->nhosts; i++) {
         if (!workers->hosts[i].leads)
             continue;
-        cv_field_line(json, NULL);
-        cv_field_text(json, "host", workers->hosts[i].name);
+        cv_fields(json, "{host %s", workers->hosts[i].name);
         put_texts(json, "leads", workers->behind[i], SIZE_MAX);
         cv_json_end(json);
     }
@@ -535,30 +520,24 @@ static void summary_json(const struct cleave_execution_result *result,
     put_texts(&json, "inputs", inputs->items, inputs->count);
     if (report->items != NULL)
         cv_field_count(&json, "items", report->items->count);
-    cv_field_number(&json, "input_bytes",
-                    report->items == NULL ? result->input_bytes : NAN);
-    cv_field_number(&json, "output_bytes", result->output_bytes);
-    cv_field_number(&json, "sent_bytes", result->sent_bytes);
-    cv_field_count(&json, "chunks", result->chunks);
+    cv_fields(&json, "input_bytes %g, output_bytes %g, sent_bytes %g, chunks %llu",
+              report->items == NULL ? result->input_bytes : NAN, result->output_bytes,
+              result->sent_bytes, (unsigned long long)result->chunks);
     put_times(&json, result, report->predicted_s);
-    cv_field_count(&json, "retries", result->retries);
-    cv_field_count(&json, "failed_chunks", result->failed);
-    cv_field_count(&json, "parted", result->parted);
-    cv_field_count(&json, "resumed", result->resumed);
-    cv_field_number(&json, "resumed_bytes",
-                    report->items == NULL ? result->resumed_bytes : NAN);
-    cv_field_count(&json, "folds", result->folds);
-    cv_field_count(&json, "lost", result->lost);
+    cv_fields(&json,
+              "retries %llu, failed_chunks %llu, parted %llu, resumed %llu, "
+              "resumed_bytes %g, folds %llu, lost %llu",
+              (unsigned long long)result->retries, (unsigned long long)result->failed,
+              (unsigned long long)result->parted, (unsigned long long)result->resumed,
+              report->items == NULL ? result->resumed_bytes : NAN,
+              (unsigned long long)result->folds, (unsigned long long)result->lost);
     put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
         struct cv_text reason = { NULL, 0, 0, false };
 
         cv_fields_translate(result->absent[i].reason, &reason);
-        cv_field_line(&json, NULL);
-        cv_field_text(&json, "host", result->absent[i].name);
-        cv_field_text(&json, "reason", reason.bytes);
-        cv_json_end(&json);
+        cv_fields(&json, "{host %s, reason %s}", result->absent[i].name, reason.bytes);
         cv_text_done(&reason);
     }
     cv_json_end(&json);
@@ -566,9 +545,9 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_field_list(&json, "bad_records");
     for (size_t i = 0; i < result->nbad_records; i++) {
         begin_range(&json, &result->bad_records[i].at);
-        cv_field_count(&json, "first", result->bad_records[i].first);
-        cv_field_count(&json, "records", result->bad_records[i].count);
-        cv_json_end(&json);
+        cv_fields(&json, "first %llu, records %llu}",
+                  (unsigned long long)result->bad_records[i].first,
+                  (unsigned long long)result->bad_records[i].count);
     }
     cv_json_end(&json);
     put_ranges(&json, "left", result->left_ranges, result->nleft_ranges);

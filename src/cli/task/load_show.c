@@ -90,22 +90,15 @@ static void price_json(struct cv_json *json, const struct cleave_schedule *sched
 
         cv_field_number(json, deadline ? "deadline" : "budget",
                         deadline ? price->terms.deadline_s : price->terms.budget);
-        cv_field_line(json, "cost_bound");
-        cv_field_text(json, "name", deadline ? "deadline" : "any deadline");
-        cv_field_number(json, "value", price->rental->least_cost);
-        cv_json_end(json);
+        cv_fields(json, "cost_bound {name %s, value %g}",
+                  deadline ? "deadline" : "any deadline", price->rental->least_cost);
     }
     cv_field_list(json, "costs");
-    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++) {
-        if (!(schedule->paid_s[w] > 0))
-            continue;
-        cv_field_line(json, NULL);
-        cv_field_text(json, "worker", cleave_platform_worker_name(platform, w));
-        cv_field_number(json, "paid_s", schedule->paid_s[w]);
-        cv_field_number(json, "cost",
-                        schedule->paid_s[w] * cleave_platform_cost(platform, w));
-        cv_json_end(json);
-    }
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        if (schedule->paid_s[w] > 0)
+            cv_fields(json, "{worker %s, paid_s %g, cost %g}",
+                      cleave_platform_worker_name(platform, w), schedule->paid_s[w],
+                      schedule->paid_s[w] * cleave_platform_cost(platform, w));
     cv_json_end(json);
 }
 
@@ -361,15 +354,13 @@ static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
                   cleave_platform_worker_name(load->job.platform, chunk->worker));
     if (!items)
         cv_field_count(json, "round", chunk->round);
-    cv_field_number(json, "units", chunk->units);
-    cv_field_number(json, "send_start", chunk->send_start_s);
-    cv_field_number(json, "send_end", chunk->send_end_s);
-    cv_field_number(json, "compute_start", chunk->compute_start_s);
-    cv_field_number(json, "compute_end", chunk->compute_end_s);
-    if (!items) {
-        cv_field_number(json, "return_start", chunk->return_start_s);
-        cv_field_number(json, "return_end", chunk->return_end_s);
-    }
+    cv_fields(json,
+              "units %g, send_start %g, send_end %g, compute_start %g, compute_end %g",
+              chunk->units, chunk->send_start_s, chunk->send_end_s,
+              chunk->compute_start_s, chunk->compute_end_s);
+    if (!items)
+        cv_fields(json, "return_start %g, return_end %g", chunk->return_start_s,
+                  chunk->return_end_s);
     cv_json_end(json);
 }
 
@@ -381,13 +372,11 @@ static void json_items(struct cv_json *json, const struct cv_load_job *load)
                                               : load->list_order_s);
     cv_field_list(json, "workers");
     for (uint32_t w = 0; w < cleave_platform_nworkers(load->platform); w++) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "worker", cleave_platform_worker_name(load->platform, w));
-        cv_field_count(json, "items", load->sums[w].chunks);
-        cv_field_number(json, "units", load->sums[w].units);
-        cv_field_number(json, "busy", load->sums[w].busy_s);
-        cv_field_number(json, "end", load->sums[w].last_s);
-        cv_json_end(json);
+        const struct cv_worker_sum *sum = &load->sums[w];
+
+        cv_fields(json, "{worker %s, items %llu, units %g, busy %g, end %g}",
+                  cleave_platform_worker_name(load->platform, w),
+                  (unsigned long long)sum->chunks, sum->units, sum->busy_s, sum->last_s);
     }
     cv_json_end(json);
 }
@@ -434,25 +423,23 @@ void cv_schedule_json(struct cv_task_call *task, struct cv_json *json)
         return;
     }
     cv_field_text(json, "policy", schedule->policy);
-    if (items) {
+    if (items)
         cv_field_count(json, "items", load->items.count);
-    } else {
-        cv_field_text(json, "picked", schedule->picked);
-        cv_field_text(json, "why", schedule->why);
-    }
+    else
+        cv_fields(json, "picked %s, why %s", schedule->picked, schedule->why);
     cv_field_number(json, schedule->lifespan_s > 0 ? "work" : "load", schedule->load);
     if (schedule->lifespan_s > 0)
         cv_field_number(json, "lifespan", schedule->lifespan_s);
     if (schedule->result_ratio > 0)
         cv_field_number(json, "result_ratio", schedule->result_ratio);
-    cv_field_count(json, "seed", task->options->seed);
-    cv_field_number(json, "makespan", schedule->makespan_s);
-    cv_field_number(json, "utilisation", schedule->utilisation);
+    cv_fields(json, "seed %llu, makespan %g, utilisation %g",
+              (unsigned long long)task->options->seed, schedule->makespan_s,
+              schedule->utilisation);
     if (!items)
         cv_field_count(json, "rounds", schedule->rounds);
     cv_field_bound(json, "bound", &schedule->bound);
-    cv_field_number(json, "over_bound", schedule_over(schedule));
-    cv_field_bool(json, "optimal", schedule->optimal);
+    cv_fields(json, "over_bound %g, optimal %d", schedule_over(schedule),
+              schedule->optimal);
     if (!items)
         cv_field_text(json, "proved_among", schedule->proved);
     cv_field_list(json, "bounds");

@@ -365,10 +365,9 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         cv_field_number(json, "lifespan", options->lifespan_s);
     if (options->result_ratio > 0)
         cv_field_number(json, "result_ratio", options->result_ratio);
-    cv_field_count(json, "runs", stats->runs);
-    cv_field_count(json, "seed", options->seed);
-    cv_field_text(json, "noise", task->noise);
-    cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
+    cv_fields(json, "runs %llu, seed %llu, noise %s, engine %s",
+              (unsigned long long)stats->runs, (unsigned long long)options->seed,
+              task->noise, cv_engine_used(options->engine, &options->where));
     if (options->where.file != NULL)
         cv_field_text(json, "topology", options->where.file);
     cv_field_times(json, "makespan", stats);
@@ -598,8 +597,8 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
         if (options->result_ratio > 0 && found->sweep.what != CV_SWEEP_RESULT_RATIO)
             cv_field_number(json, "result_ratio", options->result_ratio);
     }
-    cv_field_count(json, "runs", found->runs);
-    cv_field_count(json, "seed", options->seed);
+    cv_fields(json, "runs %llu, seed %llu", (unsigned long long)found->runs,
+              (unsigned long long)options->seed);
     if (found->sweep.what != CV_SWEEP_ERROR)
         cv_field_text(json, "noise", task->noise);
 }
@@ -629,8 +628,9 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
         cv_field_times(json, "makespan", stats);
     else
         cv_field_number(json, "makespan", stats->mean_s);
-    cv_field_number(json, "over_bound", cv_compare_over_bound(found, index, cell));
-    cv_field_number(json, "over_best", cv_compare_over_best(found, index, cell));
+    cv_fields(json, "over_bound %g, over_best %g",
+              cv_compare_over_bound(found, index, cell),
+              cv_compare_over_best(found, index, cell));
     if (found->sweep.what == CV_SWEEP_BUDGET)
         cv_field_number(json, "cost", cell->cost);
     cv_field_number(json, "utilisation", stats->utilisation);

@@ -307,12 +307,9 @@ void cv_tree_text(struct cv_task_call *task, bool drawn, const struct cv_screen 
 
 void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
 {
-    cv_field_number(json, "lower_bound", tree->lower_bound_s);
-    cv_field_number(json, "upper_bound", tree->upper_bound_s);
-    cv_field_number(json, "optimum", tree->optimum_s);
-    cv_field_number(json, "ratio",
-                    tree->length_s == tree->optimum_s ? 1
-                                                      : tree->length_s / tree->optimum_s);
+    cv_fields(json, "lower_bound %g, upper_bound %g, optimum %g, ratio %g",
+              tree->lower_bound_s, tree->upper_bound_s, tree->optimum_s,
+              tree->length_s == tree->optimum_s ? 1 : tree->length_s / tree->optimum_s);
 }
 
 /* Bounds by degree and depth hold if all transfers take d and all combinations c. */
@@ -327,11 +324,9 @@ void cv_field_extent(struct cv_json *json, const struct cv_reduce_job *reduce)
     if (find_shape(reduce->tree, &arena, &shape)) {
         const uint32_t depth = shape.deepest - 1;
 
-        cv_field_count(json, "degree", shape.max);
-        cv_field_count(json, "depth", depth);
-        cv_field_number(json, "degree_bound",
-                        shape.max > 0 ? d + (shape.max - 1) * fmax(d, c) + c : 0);
-        cv_field_number(json, "depth_bound", depth * (d + c));
+        cv_fields(json, "degree %u, depth %u, degree_bound %g, depth_bound %g", shape.max,
+                  depth, shape.max > 0 ? d + (shape.max - 1) * fmax(d, c) + c : 0,
+                  depth * (d + c));
     }
     cv_arena_done(&arena);
 }

@@ -377,19 +377,15 @@ static void plan_json(struct cv_task_call *task, struct cv_json *json)
     struct cv_text explanation = { NULL, 0, 0, false };
 
     if (task->options->length_only) {
-        cv_field_text(json, "policy", "greedy");
-        cv_field_count(json, "nodes", task->options->nodes);
-        cv_field_number(json, "length", reduce->length_s);
-        cv_field_number(json, "lower_bound", reduce->lower_s);
-        cv_field_number(json, "upper_bound", reduce->upper_s);
-        cv_field_number(json, "optimum", reduce->length_s);
-        cv_field_number(json, "ratio", 1);
+        cv_fields(json,
+                  "policy %s, nodes %llu, length %g, lower_bound %g, upper_bound %g, "
+                  "optimum %g, ratio %u",
+                  "greedy", (unsigned long long)task->options->nodes, reduce->length_s,
+                  reduce->lower_s, reduce->upper_s, reduce->length_s, 1u);
         return;
     }
-    cv_field_text(json, "policy", tree->policy);
-    cv_field_count(json, "nodes", tree->nodes);
-    cv_field_number(json, "length", tree->length_s);
-    cv_field_count(json, "root", tree->root);
+    cv_fields(json, "policy %s, nodes %u, length %g, root %u", tree->policy, tree->nodes,
+              tree->length_s, tree->root);
     cv_field_bounds(json, tree);
     cv_field_extent(json, reduce);
     cv_field_ready(json, reduce);
@@ -474,17 +470,16 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         tree != NULL ? stats_of_one(tree->length_s) : task->stats;
     struct cv_markov exact;
 
-    cv_field_text(json, "policy", tree != NULL ? tree->policy : reduce->job.policy);
-    cv_field_count(json, "nodes", cv_reduce_nodes(reduce));
-    cv_field_count(json, "runs", stats.runs);
-    cv_field_count(json, "seed", options->seed);
-    cv_field_text(json, "transfer", reduce->job.transfer);
-    cv_field_text(json, "compute", options->compute);
-    cv_field_text(json, "compute_model", options->costs != NULL ? NULL : options->model);
-    if (options->ready != NULL) {
-        cv_field_text(json, "ready", options->ready);
-        cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
-    }
+    cv_fields(json,
+              "policy %s, nodes %u, runs %llu, seed %llu, transfer %s, compute %s, "
+              "compute_model %s",
+              tree != NULL ? tree->policy : reduce->job.policy, cv_reduce_nodes(reduce),
+              (unsigned long long)stats.runs, (unsigned long long)options->seed,
+              reduce->job.transfer, options->compute,
+              options->costs != NULL ? NULL : options->model);
+    if (options->ready != NULL)
+        cv_fields(json, "ready %s, ready_model %s", options->ready,
+                  cv_ready_models[reduce->job.ready_model]);
     cv_field_text(json, "engine", cv_engine_used(options->engine, &options->where));
     if (options->where.file != NULL)
         cv_field_text(json, "topology", options->where.file);
@@ -497,12 +492,11 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
         return;
     }
     cv_field_stats(json, &stats);
-    cv_field_number(json, "lower_bound", reduce->bound_s);
-    cv_field_number(json, "over_bound", cv_over(stats.mean_s, reduce->bound_s));
-    if (cv_reduce_closed_form(&reduce->job, &exact)) {
-        cv_field_number(json, "closed_form_mean", exact.mean_s);
-        cv_field_number(json, "closed_form_stddev", sqrt(exact.variance));
-    }
+    cv_fields(json, "lower_bound %g, over_bound %g", reduce->bound_s,
+              cv_over(stats.mean_s, reduce->bound_s));
+    if (cv_reduce_closed_form(&reduce->job, &exact))
+        cv_fields(json, "closed_form_mean %g, closed_form_stddev %g", exact.mean_s,
+                  sqrt(exact.variance));
 }
 
 static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
@@ -589,15 +583,13 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
 
     if (task->found.sweep.what != CV_SWEEP_NODES)
         cv_field_count(json, "nodes", cv_reduce_nodes(reduce));
-    cv_field_text(json, "transfer", options->transfer);
-    cv_field_text(json, "compute", options->compute);
-    cv_field_text(json, "compute_model", reduce->costs != NULL ? NULL : options->model);
-    if (options->ready != NULL) {
-        cv_field_text(json, "ready", options->ready);
-        cv_field_text(json, "ready_model", cv_ready_models[reduce->job.ready_model]);
-    }
-    cv_field_count(json, "runs", task->found.runs);
-    cv_field_count(json, "seed", options->seed);
+    cv_fields(json, "transfer %s, compute %s, compute_model %s", options->transfer,
+              options->compute, reduce->costs != NULL ? NULL : options->model);
+    if (options->ready != NULL)
+        cv_fields(json, "ready %s, ready_model %s", options->ready,
+                  cv_ready_models[reduce->job.ready_model]);
+    cv_fields(json, "runs %llu, seed %llu", (unsigned long long)task->found.runs,
+              (unsigned long long)options->seed);
 }
 
 static void json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)
@@ -609,8 +601,9 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
                       const struct cv_compare_cell *cell)
 {
     cv_field_stats(json, &cell->stats);
-    cv_field_number(json, "over_bound", cv_compare_over_bound(&task->found, index, cell));
-    cv_field_number(json, "over_best", cv_compare_over_best(&task->found, index, cell));
+    cv_fields(json, "over_bound %g, over_best %g",
+              cv_compare_over_bound(&task->found, index, cell),
+              cv_compare_over_best(&task->found, index, cell));
 }
 
 static void headline(struct cv_task_call *task, struct cv_text *out)

@@ -32,13 +32,9 @@ static void put_shares(struct cv_json *json, const struct cv_streams_job *job)
         const struct cleave_plan_stream *stream = &plan->streams[m];
         const double *demands = job->task.demands;
 
-        cv_field_line(json, NULL);
-        cv_field_number(json, "demand", demands != NULL ? demands[m] : 1);
-        cv_field_number(json, "throughput", stream->throughput_ups);
-        cv_field_number(json, "wanted", stream->wanted_ups);
-        cv_field_count(json, "workers", plan->clusters[m].nworkers);
-        cv_field_number(json, "delay_sum", stream->delay_sum_s);
-        cv_json_end(json);
+        cv_fields(json, "{demand %g, throughput %g, wanted %g, workers %u, delay_sum %g}",
+                  demands != NULL ? demands[m] : 1, stream->throughput_ups,
+                  stream->wanted_ups, plan->clusters[m].nworkers, stream->delay_sum_s);
     }
     cv_json_end(json);
 }
@@ -49,12 +45,9 @@ static void put_workers(struct cv_json *json, const struct cv_streams_job *job)
     for (uint32_t w = 0; w < job->plan->nworkers; w++) {
         const struct cleave_plan_worker *worker = &job->plan->workers[w];
 
-        cv_field_line(json, NULL);
-        cv_field_text(json, "name", name_of(job, w));
-        cv_field_number(json, "delay", worker->delay_s);
-        cv_field_number(json, "start", worker->start_s);
-        cv_field_number(json, "throughput", worker->throughput_ups);
-        cv_field_number(json, "theta", worker->theta);
+        cv_fields(json, "{name %s, delay %g, start %g, throughput %g, theta %g",
+                  name_of(job, w), worker->delay_s, worker->start_s,
+                  worker->throughput_ups, worker->theta);
         if (job->task.margins != NULL)
             cv_field_number(json, "margin", job->task.margins[w]);
         cv_json_key(json, "cluster");
@@ -62,8 +55,7 @@ static void put_workers(struct cv_json *json, const struct cv_streams_job *job)
             cv_json_null(json);
         else
             cv_json_count(json, worker->stream);
-        cv_field_text(json, "reason", worker->reason);
-        cv_json_end(json);
+        cv_fields(json, "reason %s}", worker->reason);
     }
     cv_json_end(json);
 }
@@ -71,9 +63,8 @@ static void put_workers(struct cv_json *json, const struct cv_streams_job *job)
 /* The period and the number of streams, which both results begin with. */
 static void put_head(struct cv_json *json, const struct cleave_stream_plan *plan)
 {
-    cv_field_number(json, "period", plan->period_s);
-    cv_field_bool(json, "period_chosen", plan->period_chosen);
-    cv_field_count(json, "streams", plan->nstreams);
+    cv_fields(json, "period %g, period_chosen %d, streams %u", plan->period_s,
+              plan->period_chosen, plan->nstreams);
 }
 
 /* --cip: the shortest round for all workers of one master. */
@@ -81,17 +72,11 @@ static void cip_json(const struct cv_streams_job *job, struct cv_json *json)
 {
     const struct cv_cip *cip = &job->cip;
 
-    cv_field_number(json, "period", cip->tau_s);
-    cv_field_number(json, "least_period", cip->least_tau_s);
+    cv_fields(json, "period %g, least_period %g", cip->tau_s, cip->least_tau_s);
     cv_field_list(json, "workers");
-    for (uint32_t w = 0; w < cleave_platform_nworkers(job->platform); w++) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "name", name_of(job, w));
-        cv_field_number(json, "theta", cip->theta[w]);
-        cv_field_number(json, "first_load", cip->first_load[w]);
-        cv_field_number(json, "delay", cip->delay[w]);
-        cv_json_end(json);
-    }
+    for (uint32_t w = 0; w < cleave_platform_nworkers(job->platform); w++)
+        cv_fields(json, "{name %s, theta %g, first_load %g, delay %g}", name_of(job, w),
+                  cip->theta[w], cip->first_load[w], cip->delay[w]);
     cv_json_end(json);
 }
 
@@ -108,17 +93,13 @@ void cv_streams_plan_json(struct cv_task_call *task, struct cv_json *json)
     over =
         plan->throughput_ups > 0 ? plan->upper_bound_ups / plan->throughput_ups - 1 : 0;
     put_head(json, plan);
-    cv_field_number(json, "margin", job->task.margin);
-    cv_field_number(json, "theta", job->task.theta);
-    cv_field_number(json, "result_ratio", job->task.result_ratio);
-    cv_field_text(json, "weights",
-                  job->task.weights == CLEAVE_WEIGHTS_RING ? "ring" : "own");
-    cv_field_number(json, "throughput", plan->throughput_ups);
-    cv_field_number(json, "upper_bound", plan->upper_bound_ups);
-    cv_field_number(json, "over_bound", over > 0 ? over : 0);
-    cv_field_bool(json, "optimal", plan->optimal);
-    cv_field_count(json, "selected", plan->selected);
-    cv_field_number(json, "least_share", plan->least_share);
+    cv_fields(json,
+              "margin %g, theta %g, result_ratio %g, weights %s, throughput %g, "
+              "upper_bound %g, over_bound %g, optimal %d, selected %u, least_share %g",
+              job->task.margin, job->task.theta, job->task.result_ratio,
+              job->task.weights == CLEAVE_WEIGHTS_RING ? "ring" : "own",
+              plan->throughput_ups, plan->upper_bound_ups, over > 0 ? over : 0,
+              plan->optimal, plan->selected, plan->least_share);
     put_clusters(json, job);
     put_shares(json, job);
     put_workers(json, job);
@@ -126,18 +107,16 @@ void cv_streams_plan_json(struct cv_task_call *task, struct cv_json *json)
 
 static void put_use(struct cv_json *json, const struct cleave_stream_use *use)
 {
-    cv_field_number(json, "throughput", use->throughput_ups);
-    cv_field_number(json, "cpu_efficiency", use->useful);
-    cv_field_number(json, "busy", use->busy);
+    cv_fields(json, "throughput %g, cpu_efficiency %g, busy %g", use->throughput_ups,
+              use->useful, use->busy);
 }
 
 static void put_stream(struct cv_json *json, const struct cleave_stream_result *stream)
 {
-    cv_field_count(json, "workers", stream->nworkers);
+    cv_fields(json, "{workers %u", stream->nworkers);
     put_use(json, &stream->whole);
-    cv_field_number(json, "end", stream->end_s);
-    cv_field_number(json, "idle_s", stream->idle_s);
-    cv_field_count(json, "contentions", stream->contentions);
+    cv_fields(json, "end %g, idle_s %g, contentions %llu}", stream->end_s, stream->idle_s,
+              (unsigned long long)stream->contentions);
 }
 
 static void put_streams(struct cv_json *json, const struct cv_streams_job *job)
@@ -147,27 +126,19 @@ static void put_streams(struct cv_json *json, const struct cv_streams_job *job)
     uint32_t next = 0;
 
     cv_field_list(json, "per_stream");
-    for (uint32_t m = 0; m < job->plan->nstreams; m++) {
-        cv_field_line(json, NULL);
-        if (next < result->nstreams && job->of[next] == m)
-            put_stream(json, &result->streams[next++]);
-        else
-            put_stream(json, &none);
-        cv_json_end(json);
-    }
+    for (uint32_t m = 0; m < job->plan->nstreams; m++)
+        put_stream(json, next < result->nstreams && job->of[next] == m
+                             ? &result->streams[next++]
+                             : &none);
     cv_json_end(json);
 }
 
 static void put_rounds(struct cv_json *json, const struct cv_streams_job *job)
 {
     cv_field_list(json, "rounds");
-    for (size_t i = 0; i < job->nrounds; i++) {
-        cv_field_line(json, NULL);
-        cv_field_number(json, "time", job->rounds[i].time_s);
-        cv_field_number(json, "mean_sigma", job->rounds[i].sigma_s);
-        cv_field_count(json, "workers", job->rounds[i].workers);
-        cv_json_end(json);
-    }
+    for (size_t i = 0; i < job->nrounds; i++)
+        cv_fields(json, "{time %g, mean_sigma %g, workers %u}", job->rounds[i].time_s,
+                  job->rounds[i].sigma_s, job->rounds[i].workers);
     cv_json_end(json);
 }
 
@@ -177,17 +148,12 @@ static void put_members(struct cv_json *json, const struct cv_streams_job *job)
     for (uint32_t i = 0; i < job->result->nworkers; i++) {
         const struct cleave_stream_worker *worker = &job->result->workers[i];
 
-        cv_field_line(json, NULL);
-        cv_field_text(json, "name", name_of(job, worker->worker));
-        cv_field_count(json, "cluster", job->of[worker->stream]);
-        cv_field_count(json, "rounds", worker->rounds);
-        cv_field_number(json, "units", worker->units);
-        cv_field_number(json, "useful_s", worker->useful_s);
-        cv_field_number(json, "busy_s", worker->busy_s);
-        cv_field_number(json, "idle_s", worker->idle_s);
-        cv_field_number(json, "end", worker->end_s);
-        cv_field_text(json, "reason", worker->left_out);
-        cv_json_end(json);
+        cv_fields(json,
+                  "{name %s, cluster %u, rounds %u, units %g, useful_s %g, busy_s %g, "
+                  "idle_s %g, end %g, reason %s}",
+                  name_of(job, worker->worker), job->of[worker->stream], worker->rounds,
+                  worker->units, worker->useful_s, worker->busy_s, worker->idle_s,
+                  worker->end_s, worker->left_out);
     }
     cv_json_end(json);
 }
@@ -199,28 +165,23 @@ void cv_streams_result_json(struct cv_task_call *task, struct cv_json *json)
     const struct cleave_stream_plan *plan = job->plan;
 
     put_head(json, plan);
-    cv_field_number(json, "horizon", job->job.horizon_s);
-    cv_field_number(json, "rest_s", job->job.rest_s);
-    cv_field_number(json, "result_ratio", job->job.result_ratio);
-    cv_field_number(json, "declared_factor", job->job.declared_factor);
-    cv_field_number(json, "planned_throughput", plan->throughput_ups);
-    cv_field_count(json, "selected", job->members);
-    cv_field_number(json, "units", result->whole.units);
+    cv_fields(json,
+              "horizon %g, rest_s %g, result_ratio %g, declared_factor %g, "
+              "planned_throughput %g, selected %u, units %g",
+              job->job.horizon_s, job->job.rest_s, job->job.result_ratio,
+              job->job.declared_factor, plan->throughput_ups, job->members,
+              result->whole.units);
     put_use(json, &result->whole);
-    cv_field_number(json, "end", result->end_s);
-    cv_field_number(json, "throughput_in_time", result->throughput_ups);
-    cv_field_line(json, "window");
-    cv_field_number(json, "from", job->job.window_from_s);
-    cv_field_number(json, "to",
-                    job->job.window_to_s > 0 ? job->job.window_to_s : job->job.horizon_s);
+    cv_fields(json, "end %g, throughput_in_time %g, window {from %g, to %g",
+              result->end_s, result->throughput_ups, job->job.window_from_s,
+              job->job.window_to_s > 0 ? job->job.window_to_s : job->job.horizon_s);
     put_use(json, &result->window);
-    cv_json_end(json);
-    cv_field_count(json, "contentions", result->contentions);
-    cv_field_number(json, "wait_send_s", job->wait_send_s);
-    cv_field_number(json, "wait_return_s", job->wait_return_s);
-    cv_field_number(json, "idle_s", job->idle_s);
-    cv_field_count(json, "chunks", job->chunks);
-    cv_field_count(json, "events", job->events);
+    cv_fields(json,
+              "} contentions %llu, wait_send_s %g, wait_return_s %g, idle_s %g, "
+              "chunks %llu, events %llu",
+              (unsigned long long)result->contentions, job->wait_send_s,
+              job->wait_return_s, job->idle_s, (unsigned long long)job->chunks,
+              (unsigned long long)job->events);
     put_rounds(json, job);
     put_streams(json, job);
     put_members(json, job);

@@ -238,14 +238,10 @@ void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *scr
 
 void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
 {
-    cv_field_number(json, "mean", stats->mean_s);
-    cv_field_number(json, "stddev", stats->stddev_s);
-    cv_field_number(json, "stderr", stats->stderr_s);
-    cv_field_number(json, "q10", stats->q10_s);
-    cv_field_number(json, "median", stats->median_s);
-    cv_field_number(json, "q90", stats->q90_s);
-    cv_field_number(json, "min", stats->least_s);
-    cv_field_number(json, "max", stats->most_s);
+    cv_fields(json,
+              "mean %g, stddev %g, stderr %g, q10 %g, median %g, q90 %g, min %g, max %g",
+              stats->mean_s, stats->stddev_s, stats->stderr_s, stats->q10_s,
+              stats->median_s, stats->q90_s, stats->least_s, stats->most_s);
 }
 
 void cv_field_times(struct cv_json *json, const char *key,
@@ -260,9 +256,7 @@ void cv_field_bound(struct cv_json *json, const char *key,
                     const struct cleave_bound *bound)
 {
     cv_field_line(json, key);
-    cv_field_text(json, "name", bound->name);
-    cv_field_number(json, "value", bound->value_s);
-    cv_json_end(json);
+    cv_fields(json, "name %s, value %g}", bound->name, bound->value_s);
 }
 
 void cv_field_reason(struct cv_json *json, const char *key, const char *name,

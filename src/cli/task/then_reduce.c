@@ -182,37 +182,29 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
 
 void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
 {
-    cv_field_line(json, "then_reduce");
-    cv_field_number(json, "transfer", joint->job.costs.d);
-    cv_field_number(json, "compute", joint->job.costs.c);
-    cv_field_text(json, "at", joint->job.at_master ? "master" : "workers");
-    cv_field_text(json, "model",
-                  joint->job.at_master ? NULL : cv_ready_models[joint->job.costs.model]);
-    cv_json_end(json);
+    cv_fields(json, "then_reduce {transfer %g, compute %g, at %s, model %s}",
+              joint->job.costs.d, joint->job.costs.c,
+              joint->job.at_master ? "master" : "workers",
+              joint->job.at_master ? NULL : cv_ready_models[joint->job.costs.model]);
 }
 
 static void field_apart(struct cv_json *json, const struct cv_then_reduce *joint,
                         double makespan_s)
 {
-    cv_field_number(json, "apart", joint->apart_s);
-    cv_field_count(json, "apart_workers", joint->apart_used);
-    cv_field_number(json, "apart_all", joint->apart_all_s);
-    cv_field_number(json, "gain", joint->apart_s / makespan_s - 1);
+    cv_fields(json, "apart %g, apart_workers %u, apart_all %g, gain %g", joint->apart_s,
+              joint->apart_used, joint->apart_all_s, joint->apart_s / makespan_s - 1);
 }
 
 void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *joint,
                          const struct cv_task_options *options)
 {
-    const struct cleave_bound bound = { "one round and its reduction", joint->bound_s };
-
-    cv_field_text(json, "policy", "joint");
-    cv_field_number(json, "load", options->load.units);
+    cv_fields(json, "policy %s, load %g", "joint", options->load.units);
     cv_field_then_reduce(json, joint);
-    cv_field_number(json, "makespan", joint->plan.end_s);
-    cv_field_count(json, "rounds", 1);
-    cv_field_bound(json, "bound", &bound);
-    cv_field_number(json, "over_bound", joint->plan.end_s / joint->bound_s - 1);
-    cv_field_count(json, "workers_used", joint->plan.used);
+    cv_fields(json,
+              "makespan %g, rounds %u, bound {name %s, value %g}, over_bound %g, "
+              "workers_used %u",
+              joint->plan.end_s, 1u, "one round and its reduction", joint->bound_s,
+              joint->plan.end_s / joint->bound_s - 1, joint->plan.used);
     field_apart(json, joint, joint->plan.end_s);
 }
 
@@ -225,25 +217,19 @@ static void json_chunks(struct cv_json *json, const struct cv_then_reduce *joint
     for (uint32_t k = 0; k < plan->used; k++) {
         const struct cleave_worker *worker = &joint->job.load.workers[plan->order[k]];
         const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
-        const char *name = cleave_platform_worker_name(platform, plan->order[k]);
 
-        cv_field_line(json, NULL);
-        cv_field_text(json, "worker", name);
-        cv_field_count(json, "round", 0);
-        cv_field_number(json, "units", plan->sizes[k]);
-        cv_field_number(json, "send_start",
-                        fmax(0, joint->sent_s[k] - worker->latency_s -
-                                    plan->sizes[k] / worker->bandwidth_ups));
-        cv_field_number(json, "send_end", joint->sent_s[k]);
-        cv_field_number(json, "compute_start", joint->sent_s[k]);
-        cv_field_number(json, "compute_end", joint->ready_s[k]);
-        cv_field_number(json, "tail", plan->tails[k]);
-        cv_field_text(json, "sends_to",
-                      plan->parent == NULL ? "master"
-                      : to == CV_NO_NODE
-                          ? NULL
-                          : cleave_platform_worker_name(platform, plan->order[to]));
-        cv_json_end(json);
+        cv_fields(json,
+                  "{worker %s, round %u, units %g, send_start %g, send_end %g, "
+                  "compute_start %g, compute_end %g, tail %g, sends_to %s}",
+                  cleave_platform_worker_name(platform, plan->order[k]), 0u,
+                  plan->sizes[k],
+                  fmax(0, joint->sent_s[k] - worker->latency_s -
+                              plan->sizes[k] / worker->bandwidth_ups),
+                  joint->sent_s[k], joint->sent_s[k], joint->ready_s[k], plan->tails[k],
+                  plan->parent == NULL ? "master"
+                  : to == CV_NO_NODE
+                      ? NULL
+                      : cleave_platform_worker_name(platform, plan->order[to]));
     }
     cv_json_end(json);
 }
@@ -380,26 +366,24 @@ void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json)
     if (options->policy == NULL) {
         cv_then_reduce_json(json, joint, options);
     } else {
-        cv_field_text(json, "policy", options->policy);
-        cv_field_text(json, "picked", load->exact.picked);
-        cv_field_number(json, "load", options->load.units);
+        cv_fields(json, "policy %s, picked %s, load %g", options->policy,
+                  load->exact.picked, options->load.units);
         cv_field_then_reduce(json, joint);
-        cv_field_number(json, "makespan", makespan_s);
-        cv_field_bound(json, "bound", &load->exact.bound);
-        cv_field_number(json, "over_bound",
-                        cv_over(makespan_s, load->exact.bound.value_s));
-        cv_field_number(json, "joint", joint->plan.end_s);
-        cv_field_number(json, "over_joint", makespan_s / joint->plan.end_s - 1);
+        cv_fields(json,
+                  "makespan %g, bound {name %s, value %g}, over_bound %g, joint %g, "
+                  "over_joint %g",
+                  makespan_s, load->exact.bound.name, load->exact.bound.value_s,
+                  cv_over(makespan_s, load->exact.bound.value_s), joint->plan.end_s,
+                  makespan_s / joint->plan.end_s - 1);
         field_apart(json, joint, makespan_s);
     }
-    cv_field_count(json, "runs", task->stats.runs);
-    cv_field_count(json, "seed", options->seed);
-    cv_field_text(json, "noise", task->noise);
+    cv_fields(json, "runs %llu, seed %llu, noise %s",
+              (unsigned long long)task->stats.runs, (unsigned long long)options->seed,
+              task->noise);
     cv_field_times(json, "times", &task->stats);
-    if (options->policy == NULL)
-        return;
-    cv_field_number(json, "utilisation", task->stats.utilisation);
-    cv_field_number(json, "chunks", task->stats.chunks);
+    if (options->policy != NULL)
+        cv_fields(json, "utilisation %g, chunks %g", task->stats.utilisation,
+                  task->stats.chunks);
 }
 
 void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *screen,

@@ -45,9 +45,8 @@ static const char *task_name(enum cleave_task task)
 static void json_policy(struct cv_json *json, const struct cleave_policy *policy)
 {
     cv_field_object(json, NULL);
-    cv_field_text(json, "name", policy->name);
-    cv_field_text(json, "task", task_name(policy->task));
-    cv_field_text(json, "summary", policy->summary);
+    cv_fields(json, "name %s, task %s, summary %s", policy->name, task_name(policy->task),
+              policy->summary);
     cv_field_list(json, "needs");
     for (size_t i = 0; i < NEEDS; i++) {
         if (policy->needs & needs[i].bit)
@@ -55,17 +54,9 @@ static void json_policy(struct cv_json *json, const struct cleave_policy *policy
     }
     cv_json_end(json);
     cv_field_list(json, "parameters");
-    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
-         p++) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "name", p->name);
-        cv_field_text(json, "kind", kind_name(p->kind));
-        cv_field_number(json, "default", p->preset);
-        cv_field_number(json, "least", p->min);
-        cv_field_number(json, "most", p->max);
-        cv_field_text(json, "summary", p->summary);
-        cv_json_end(json);
-    }
+    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL; p++)
+        cv_fields(json, "{name %s, kind %s, default %g, least %g, most %g, summary %s}",
+                  p->name, kind_name(p->kind), p->preset, p->min, p->max, p->summary);
     cv_json_end(json);
     cv_field_text(json, "reference", policy->reference);
     cv_json_end(json);
@@ -239,13 +230,9 @@ static int engines_show_json(void)
 
     cv_result_open(&json);
     cv_field_list(&json, "engines");
-    for (size_t i = 0; i < CV_ENGINES; i++) {
-        cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", cv_engines[i].name);
-        cv_field_bool(&json, "built", cv_engine_is_here(&cv_engines[i]));
-        cv_field_text(&json, "summary", cv_engines[i].summary);
-        cv_json_end(&json);
-    }
+    for (size_t i = 0; i < CV_ENGINES; i++)
+        cv_fields(&json, "{name %s, built %d, summary %s}", cv_engines[i].name,
+                  cv_engine_is_here(&cv_engines[i]), cv_engines[i].summary);
     cv_json_end(&json);
     return cv_result_close(&json);
 }

@@ -102,12 +102,9 @@ static void written(void *context, const struct cv_piece_file *file)
     told->bytes += file->bytes;
     if (!told->as_json)
         return;
-    cv_field_line(&told->json, NULL);
-    cv_field_text(&told->json, "name", file->name);
-    cv_field_count(&told->json, "begin", file->begin);
-    cv_field_count(&told->json, "end", file->end);
-    cv_field_count(&told->json, "bytes", file->bytes);
-    cv_json_end(&told->json);
+    cv_fields(&told->json, "{name %s, begin %llu, end %llu, bytes %llu}", file->name,
+              (unsigned long long)file->begin, (unsigned long long)file->end,
+              (unsigned long long)file->bytes);
 }
 
 static enum cleave_status open_splitter(const struct split_options *values,
@@ -236,9 +233,9 @@ static int run(const struct cv_call *call)
     }
     if (told.as_json) {
         cv_json_end(&told.json);
-        cv_field_count(&told.json, "input_bytes", input_bytes);
-        cv_field_count(&told.json, "bytes", told.bytes);
-        cv_field_bool(&told.json, "done", status == CV_EXIT_DONE);
+        cv_fields(&told.json, "input_bytes %llu, bytes %llu, done %d",
+                  (unsigned long long)input_bytes, (unsigned long long)told.bytes,
+                  status == CV_EXIT_DONE);
         cv_json_end(&told.json);
         cv_json_close(&told.json);
     } else if (status == CV_EXIT_DONE && values->quiet == 0) {

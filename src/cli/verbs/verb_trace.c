@@ -267,18 +267,16 @@ static int print_json(const struct cv_trace_file *file,
     struct cv_json json;
 
     cv_result_open(&json);
-    cv_field_text(&json, "policy", file->header.policy);
-    cv_field_bool(&json, "same", found->same);
-    cv_field_count(&json, "orders", found->orders);
-    cv_field_number(&json, "unrecorded", outside);
+    cv_fields(&json, "policy %s, same %d, orders %llu, unrecorded %g",
+              file->header.policy, found->same, (unsigned long long)found->orders,
+              outside);
     cv_json_key(&json, "difference");
     if (found->same) {
         cv_json_null(&json);
     } else {
         cv_json_object(&json);
-        cv_field_count(&json, "order", found->orders + 1);
-        cv_field_count(&json, "line", found->entry + 2);
-        cv_field_number(&json, "time", found->time_s);
+        cv_fields(&json, "order %llu, line %zu, time %g",
+                  (unsigned long long)found->orders + 1, found->entry + 2, found->time_s);
         put_order(&json, "recorded", file, found->has_recorded, &found->recorded);
         put_order(&json, "now", file, found->has_now, &found->now);
         cv_json_end(&json);
