@@ -191,15 +191,16 @@ static void add_claims(struct cv_text *text, const struct cv_figure_result *resu
 static int figure_text(const struct named *figure, const struct cv_figure_result *result)
 {
     const struct cv_screen screen = cv_screen_facts();
-    struct cv_column columns[CV_TABLE_COLUMNS] = { { result->label, CV_COLUMN_TEXT } };
-    struct cv_text text = { NULL, 0, 0, false };
+    struct cv_text text = { NULL, 0, 0, false }, columns = text;
     const size_t nshown = result->nshown > 0 ? result->nshown : result->ncolumns;
     struct cv_table table;
 
+    cv_text_add(&columns, "%s", result->label);
     for (size_t i = 0; i < nshown; i++)
-        columns[i + 1] = (struct cv_column){ result->columns[i], CV_COLUMN_NUMBER };
+        cv_text_add(&columns, "|#%s", result->columns[i]);
     cv_text_add(&text, "%s: %s\n\n", figure->name, figure->facts->title);
-    cv_table_init(&table, columns, nshown + 1);
+    cv_table_init(&table, columns.failed ? "" : columns.bytes);
+    cv_text_end(&columns, &text);
     for (size_t r = 0; r < result->nrows; r++) {
         const struct cv_figure_row *row = &result->rows[r];
 

@@ -173,12 +173,6 @@ const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_
 #define CV_SHOW_NUMBER(value) cv_show_number(value, (char[CV_NUMBER_ROOM]){ 0 })
 #define CV_SHOW_UNITS(value) cv_show_units(value, (char[CV_NUMBER_ROOM]){ 0 })
 
-/* Begin a table with these columns, which live as long as the block. */
-#define CV_TABLE(table, ...)                                          \
-    cv_table_init(table, (const struct cv_column[]){ __VA_ARGS__ },   \
-                  sizeof((const struct cv_column[]){ __VA_ARGS__ }) / \
-                      sizeof(struct cv_column))
-
 /* Add cells of numbers, or of texts, to a table. */
 #define CV_CELLS(table, ...)                                 \
     cv_table_numbers(table, (const double[]){ __VA_ARGS__ }, \

@@ -742,18 +742,17 @@ static void workers_text(const struct cleave_execution_result *result, bool item
     enum { MANY = 32 };
     double unit;
     const char *speed = speed_unit(result, &unit);
+    char columns[80];
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
     bool remote = false;
 
     for (uint32_t w = 0; w < result->nworkers; w++)
         remote = remote || result->workers[w].remote;
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT },
-             { items ? "commands" : "chunks", CV_COLUMN_COUNT },
-             { items ? "failed" : "bytes", items ? CV_COLUMN_COUNT : CV_COLUMN_UNITS },
-             { "busy", CV_COLUMN_PERCENT }, { speed, CV_COLUMN_NUMBER },
-             { "start ms", CV_COLUMN_NUMBER }, { "link MB/s", CV_COLUMN_NUMBER },
-             { "link ms", CV_COLUMN_NUMBER });
+    snprintf(columns, sizeof columns,
+             "worker|+%s|%%busy|#%s|#start ms|#link MB/s|#link ms",
+             items ? "commands|+failed" : "chunks|~bytes", speed);
+    cv_table_init(&table, columns);
     table.ncolumns -= items ? 4 : remote ? 0 : 2;
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];

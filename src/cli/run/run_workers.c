@@ -410,9 +410,7 @@ static void add_chunks(const struct cleave_schedule *schedule,
     char to[CV_NUMBER_ROOM];
     struct cv_table table;
 
-    CV_TABLE(&table, { "chunk", CV_COLUMN_COUNT }, { "worker", CV_COLUMN_TEXT },
-             { "about bytes", CV_COLUMN_UNITS }, { "starts s", CV_COLUMN_NUMBER },
-             { "ends s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "+chunk|worker|~about bytes|#starts s|#ends s");
     for (size_t i = 0; i < schedule->nchunks; i++) {
         const struct cleave_chunk *chunk = &schedule->chunks[i];
 

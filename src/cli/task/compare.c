@@ -163,17 +163,18 @@ static int measure(struct cv_task_call *task)
 static void add_sweep(const struct cv_comparison *found, const struct cv_screen *screen,
                       struct cv_text *out)
 {
-    struct cv_column columns[CV_TABLE_COLUMNS];
     const size_t n =
         found->npolicies + 2 < CV_TABLE_COLUMNS ? found->npolicies : CV_TABLE_COLUMNS - 2;
+    struct cv_text columns = { NULL, 0, 0, false };
     char number[CV_NUMBER_SIZE];
     struct cv_table table;
 
-    columns[0] = (struct cv_column){ found->sweep.name, CV_COLUMN_TEXT };
+    cv_text_add(&columns, "%s", found->sweep.name);
     for (size_t p = 0; p < n; p++)
-        columns[p + 1] = (struct cv_column){ found->policies[p]->name, CV_COLUMN_NUMBER };
-    columns[n + 1] = (struct cv_column){ "best", CV_COLUMN_TEXT };
-    cv_table_init(&table, columns, n + 2);
+        cv_text_add(&columns, "|#%s", found->policies[p]->name);
+    cv_text_add(&columns, "|best");
+    cv_table_init(&table, columns.failed ? "" : columns.bytes);
+    cv_text_end(&columns, out);
     for (size_t i = 0; i < found->sweep.count; i++) {
         const struct cv_compare_cell *best = best_of(found, i);
 
@@ -195,27 +196,17 @@ static void add_rows(const struct cv_task_call *task, const struct cv_screen *sc
     const bool chunks = task->kind->kind == CLEAVE_TASK_LOAD;
     const bool utilisation = task->kind->kind != CLEAVE_TASK_REDUCE;
     const bool lives = found->lives;
-    struct cv_column columns[8] = {
-        { "policy", CV_COLUMN_TEXT },
-        { lives    ? "units"
-          : spread ? "mean s"
-                   : task->kind->compared->time,
-          CV_COLUMN_NUMBER },
-        { lives ? "to bound" : "over bound", CV_COLUMN_OVER },
-        { lives ? "to best" : "over best", CV_COLUMN_OVER },
-    };
     struct cv_table table;
-    size_t n = 4;
+    char columns[128];
 
-    if (chunks)
-        columns[n++] = (struct cv_column){ "chunks", CV_COLUMN_COUNT };
-    if (utilisation)
-        columns[n++] = (struct cv_column){ "utilisation", CV_COLUMN_PERCENT };
-    if (spread) {
-        columns[n++] = (struct cv_column){ "std error", CV_COLUMN_NUMBER };
-        columns[n++] = (struct cv_column){ "90% below", CV_COLUMN_NUMBER };
-    }
-    cv_table_init(&table, columns, n);
+    snprintf(columns, sizeof columns, "policy|#%s|^%s|^%s%s%s%s",
+             lives    ? "units"
+             : spread ? "mean s"
+                      : task->kind->compared->time,
+             lives ? "to bound" : "over bound", lives ? "to best" : "over best",
+             chunks ? "|+chunks" : "", utilisation ? "|%utilisation" : "",
+             spread ? "|#std error|#90% below" : "");
+    cv_table_init(&table, columns);
     for (size_t p = 0; p < found->npolicies; p++) {
         const struct cv_compare_cell *cell = &found->cells[p];
         const struct cleave_stats *stats = &cell->stats;
@@ -245,7 +236,7 @@ static void add_reasons(const struct cv_comparison *found, const struct cv_scree
 {
     struct cv_table table;
 
-    CV_TABLE(&table, { "does not apply", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
+    cv_table_init(&table, "does not apply|why");
     for (size_t p = 0; p < found->npolicies; p++) {
         if (found->cells[p].reason == NULL)
             continue;

@@ -136,10 +136,7 @@ static void add_workers(const struct cv_load_job *load, bool all,
     const uint32_t shown = all || nworkers < WORKERS_SHOWN ? nworkers : WORKERS_SHOWN;
     struct cv_table table;
 
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "items", CV_COLUMN_COUNT },
-             { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
-             { "largest", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
-             { "ends s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "worker|+items|~units|%share|~largest|%busy|#ends s");
     for (uint32_t w = 0; w < shown; w++) {
         const struct cv_worker_sum *sum = &load->sums[w];
 
@@ -156,15 +153,11 @@ static void add_workers(const struct cv_load_job *load, bool all,
 static void add_items(const struct cv_load_job *load, const struct cv_screen *screen,
                       struct cv_text *out)
 {
-    static const struct cv_column columns[] = {
-        { "item", CV_COLUMN_COUNT },    { "units", CV_COLUMN_UNITS },
-        { "worker", CV_COLUMN_TEXT },   { "starts s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER }, { "name", CV_COLUMN_TEXT },
-    };
     const char **names = load->items.names;
     struct cv_table table;
 
-    cv_table_init(&table, columns, names != NULL ? 6 : 5);
+    cv_table_init(&table, "+item|~units|worker|#starts s|#ends s|name");
+    table.ncolumns -= names != NULL ? 0 : 1;
     for (size_t k = 0; k < load->schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &load->schedule->chunks[k];
 
@@ -193,8 +186,7 @@ static void add_bounds(const struct cleave_schedule *schedule,
     };
     struct cv_table table;
 
-    CV_TABLE(&table, { "bound", CV_COLUMN_TEXT }, { "s", CV_COLUMN_NUMBER },
-             { "what it says", CV_COLUMN_TEXT });
+    cv_table_init(&table, "bound|#s|what it says");
     for (size_t b = 0; b < schedule->nbounds; b++) {
         const char *says = "";
 

@@ -195,10 +195,7 @@ static void add_workers(const struct cv_load_job *load, bool all,
     uint32_t shown = 0, hidden = 0;
     struct cv_table table;
 
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "units", CV_COLUMN_UNITS },
-             { "share", CV_COLUMN_PERCENT }, { "chunks", CV_COLUMN_COUNT },
-             { "busy", CV_COLUMN_PERCENT }, { "starts s", CV_COLUMN_NUMBER },
-             { "ends s", CV_COLUMN_NUMBER }, { "cost", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "worker|~units|%share|+chunks|%busy|#starts s|#ends s|#cost");
     table.ncolumns -= costs ? 0 : 1;
     for (uint32_t w = 0; w < nworkers; w++) {
         if (sums[w].chunks == 0)
@@ -230,9 +227,7 @@ static void add_rounds(const struct cleave_schedule *schedule,
         if (schedule->chunks[k].round < ROUNDS_SHOWN)
             cv_sum_add(&rounds[schedule->chunks[k].round], &schedule->chunks[k]);
     }
-    CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "chunks", CV_COLUMN_COUNT },
-             { "units", CV_COLUMN_UNITS }, { "share", CV_COLUMN_PERCENT },
-             { "first sent s", CV_COLUMN_NUMBER }, { "last ends s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "+round|+chunks|~units|%share|#first sent s|#last ends s");
     for (unsigned r = 0; r < ROUNDS_SHOWN && r < schedule->rounds; r++) {
         CV_CELLS(&table, r + 1, (double)rounds[r].chunks, rounds[r].units,
                  rounds[r].units / schedule->load, rounds[r].send_s, rounds[r].last_s);
@@ -250,11 +245,8 @@ static void add_chunks(const struct cleave_schedule *schedule,
     const bool returns = schedule->result_ratio > 0;
     struct cv_table table;
 
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "round", CV_COLUMN_COUNT },
-             { "units", CV_COLUMN_UNITS }, { "send s", CV_COLUMN_NUMBER },
-             { "sent s", CV_COLUMN_NUMBER }, { "compute s", CV_COLUMN_NUMBER },
-             { "computed s", CV_COLUMN_NUMBER }, { "return s", CV_COLUMN_NUMBER },
-             { "returned s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "worker|+round|~units|#send s|#sent s|#compute s|#computed "
+                          "s|#return s|#returned s");
     table.ncolumns -= returns ? 0 : 2;
     for (size_t k = 0; k < schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &schedule->chunks[k];
@@ -283,7 +275,7 @@ static void add_left_out(const struct cv_load_job *load, bool all,
 
     if (schedule->nleft_out + nunpaid == 0)
         return;
-    CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
+    cv_table_init(&table, "left out|why");
     for (size_t i = 0; i < shown; i++) {
         CV_TEXTS(&table,
                  cleave_platform_worker_name(load->job.platform,

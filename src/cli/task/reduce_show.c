@@ -241,8 +241,7 @@ static void add_receivers(const struct shape *shape, uint32_t n,
     struct cv_table table;
     uint32_t shown = 0, rows = 0;
 
-    CV_TABLE(&table, { "partials received", CV_COLUMN_COUNT },
-             { "nodes", CV_COLUMN_COUNT }, { "share", CV_COLUMN_PERCENT });
+    cv_table_init(&table, "+partials received|+nodes|%share");
     for (uint32_t k = 0; k <= shape->max && rows < SHOWN; k++) {
         if (shape->nodes[k] == 0)
             continue;

@@ -234,9 +234,8 @@ static void add_streams(const struct cv_streams_job *job, bool all,
         all || plan->nstreams < STREAMS_SHOWN ? plan->nstreams : STREAMS_SHOWN;
     struct cv_table table;
 
-    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
-             { "units/s", CV_COLUMN_UNITS }, { "of its share", CV_COLUMN_PERCENT },
-             { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT });
+    cv_table_init(&table,
+                  "+stream|+workers|~units/s|%of its share|#delays s|%of a round");
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_plan_stream *stream = &plan->streams[m];
 
@@ -258,9 +257,7 @@ static void add_workers(const struct cv_streams_job *job, bool all,
 
     if (plan->selected == 0)
         return;
-    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "served", CV_COLUMN_COUNT },
-             { "worker", CV_COLUMN_TEXT }, { "units/s", CV_COLUMN_UNITS },
-             { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "+stream|+served|worker|~units/s|#delay s|#first post s");
     for (uint32_t m = 0; m < plan->nstreams; m++)
         for (uint32_t i = 0; i < plan->clusters[m].nworkers; i++) {
             const uint32_t w = plan->clusters[m].workers[i];
@@ -287,7 +284,7 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
 
     if (left == 0)
         return;
-    CV_TABLE(&table, { "left out", CV_COLUMN_TEXT }, { "why", CV_COLUMN_TEXT });
+    cv_table_init(&table, "left out|why");
     for (uint32_t w = 0; w < plan->nworkers && (all || shown < LEFT_OUT_SHOWN); w++) {
         if (plan->workers[w].reason == NULL)
             continue;
@@ -309,8 +306,7 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
     cv_text_add(out, "period    %s s, the shortest in which nobody waits\n",
                 CV_SHOW_NUMBER(cip->tau_s));
     cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "sent first", CV_COLUMN_PERCENT },
-             { "first load", CV_COLUMN_UNITS }, { "delay s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "worker|%sent first|~first load|#delay s");
     for (uint32_t w = 0; w < n; w++) {
         cv_table_text(&table, name_of(job, w));
         CV_CELLS(&table, cip->theta[w], cip->first_load[w], cip->delay[w]);
@@ -370,10 +366,8 @@ static void add_results(const struct cv_streams_job *job, bool all,
         all || result->nstreams < STREAMS_SHOWN ? result->nstreams : STREAMS_SHOWN;
     struct cv_table table;
 
-    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
-             { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
-             { "busy", CV_COLUMN_PERCENT }, { "idle s", CV_COLUMN_NUMBER },
-             { "waited", CV_COLUMN_COUNT }, { "ends s", CV_COLUMN_NUMBER });
+    cv_table_init(&table,
+                  "+stream|+workers|~units/s|%computing|%busy|#idle s|+waited|#ends s");
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_stream_result *stream = &result->streams[m];
 
@@ -390,10 +384,7 @@ static void add_members(const struct cv_streams_job *job, const struct cv_screen
 {
     struct cv_table table;
 
-    CV_TABLE(&table, { "stream", CV_COLUMN_COUNT }, { "worker", CV_COLUMN_TEXT },
-             { "rounds", CV_COLUMN_COUNT }, { "units", CV_COLUMN_UNITS },
-             { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
-             { "ends s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "+stream|worker|+rounds|~units|#computing s|#idle s|#ends s");
     for (uint32_t i = 0; i < job->result->nworkers; i++) {
         const struct cleave_stream_worker *worker = &job->result->workers[i];
 
@@ -412,9 +403,7 @@ static void add_rounds(const struct cv_streams_job *job, const struct cv_screen 
 
     if (job->nrounds == 0)
         return;
-    CV_TABLE(&table, { "round", CV_COLUMN_COUNT }, { "workers", CV_COLUMN_COUNT },
-             { "known after s", CV_COLUMN_NUMBER },
-             { "mean length s", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "+round|+workers|#known after s|#mean length s");
     for (size_t i = 0; i < job->nrounds; i++) {
         if (i >= ROUNDS_SHOWN && i + 1 < job->nrounds)
             continue;

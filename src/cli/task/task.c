@@ -227,9 +227,7 @@ void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *scr
 {
     struct cv_table table;
 
-    CV_TABLE(&table, { "mean s", CV_COLUMN_NUMBER }, { "std dev", CV_COLUMN_NUMBER },
-             { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
-             { "median", CV_COLUMN_NUMBER }, { "90%", CV_COLUMN_NUMBER });
+    cv_table_init(&table, "#mean s|#std dev|#std error|#10%|#median|#90%");
     CV_CELLS(&table, stats->mean_s, stats->stddev_s, stats->stderr_s, stats->q10_s,
              stats->median_s, stats->q90_s);
     cv_add_table(&table, screen, out);

@@ -306,9 +306,7 @@ static void add_workers(const struct cv_then_reduce *joint,
     const struct cv_joint_plan *plan = &joint->plan;
     struct cv_table table;
 
-    CV_TABLE(&table, { "worker", CV_COLUMN_TEXT }, { "units", CV_COLUMN_UNITS },
-             { "ready s", CV_COLUMN_NUMBER }, { "before end s", CV_COLUMN_NUMBER },
-             { "sends to", CV_COLUMN_TEXT });
+    cv_table_init(&table, "worker|~units|#ready s|#before end s|sends to");
     for (uint32_t k = 0; k < plan->used; k++) {
         const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
 
@@ -434,9 +432,7 @@ void cv_then_reduce_plans(const struct cv_then_reduce *joint,
 
     cv_text_add(out, "bound     %s s (one round and its reduction)\n",
                 cv_show_number(joint->bound_s, number));
-    CV_TABLE(&table, { "plan", CV_COLUMN_TEXT }, { "makespan s", CV_COLUMN_NUMBER },
-             { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
-             { "workers", CV_COLUMN_COUNT });
+    cv_table_init(&table, "plan|#makespan s|^over bound|^over joint|+workers");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cv_table_text(&table, rows[i].name);
         CV_CELLS(&table, rows[i].end_s, rows[i].end_s / joint->bound_s - 1,

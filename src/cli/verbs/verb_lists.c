@@ -92,13 +92,12 @@ static void add_summary(const struct cleave_policy *policy, struct cv_table *tab
     cv_text_done(&text);
 }
 
-static void add_list(enum cleave_task task, const char *title,
+static void add_list(enum cleave_task task, const char *titles,
                      const struct cv_screen *screen, struct cv_text *out)
 {
     struct cv_table table;
 
-    CV_TABLE(&table, { title, CV_COLUMN_TEXT },
-             { "what it does [parameters]", CV_COLUMN_TEXT });
+    cv_table_init(&table, titles);
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         if (cleave_policy_at(i)->task != task)
             continue;
@@ -115,9 +114,10 @@ static int show_list(void)
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_screen screen = cv_screen_facts();
 
-    add_list(CLEAVE_TASK_LOAD, "for a load", &screen, &text);
-    add_list(CLEAVE_TASK_REDUCE, "for a reduction", &screen, &text);
-    add_list(CLEAVE_TASK_ITEMS, "for items", &screen, &text);
+    add_list(CLEAVE_TASK_LOAD, "for a load|what it does [parameters]", &screen, &text);
+    add_list(CLEAVE_TASK_REDUCE, "for a reduction|what it does [parameters]", &screen,
+             &text);
+    add_list(CLEAVE_TASK_ITEMS, "for items|what it does [parameters]", &screen, &text);
     cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
     return cv_print_take(&text);
 }
@@ -140,9 +140,7 @@ static void add_params(const struct cleave_param *param, struct cv_text *text)
     const struct cv_screen screen = cv_screen_facts();
     struct cv_table table;
 
-    CV_TABLE(&table, { "parameter", CV_COLUMN_TEXT }, { "default", CV_COLUMN_TEXT },
-             { "least", CV_COLUMN_TEXT }, { "most", CV_COLUMN_TEXT },
-             { "meaning", CV_COLUMN_TEXT });
+    cv_table_init(&table, "parameter|default|least|most|meaning");
     for (; param->name != NULL; param++) {
         CV_TEXTS(&table, param->name, limit(param, param->preset, preset),
                  limit(param, param->min, min), limit(param, param->max, max),
@@ -246,8 +244,7 @@ static int engines_run(const struct cv_call *call)
 
     if (values->json)
         return engines_show_json();
-    CV_TABLE(&table, { "engine", CV_COLUMN_TEXT }, { "state", CV_COLUMN_TEXT },
-             { "what it is", CV_COLUMN_TEXT });
+    cv_table_init(&table, "engine|state|what it is");
     for (size_t i = 0; i < CV_ENGINES; i++) {
         CV_TEXTS(&table, cv_engines[i].name,
                  cv_engine_is_here(&cv_engines[i]) ? "here" : "missing",

@@ -396,7 +396,7 @@ static int show_list(struct choice *choice)
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_table table;
 
-    CV_TABLE(&table, { "name", CV_COLUMN_TEXT }, { "what it is", CV_COLUMN_TEXT });
+    cv_table_init(&table, "name|what it is");
     for (size_t i = 0; i < choice->count; i++) {
         if (!choice->wanted[i])
             continue;

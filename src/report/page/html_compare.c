@@ -501,11 +501,12 @@ static void put_plot(const struct cv_compare_sheet *data, bool over, FILE *file)
 /* Runs of values with the same best policy. */
 static void put_best(const struct cv_compare_sheet *data, FILE *file)
 {
-    const char *const heads[] = { data->what, "Best", "#Over the bound", NULL };
+    char heads[120];
 
     if (data->what == NULL)
         return;
     cv_page_section(file, "best", "Which is best where");
+    snprintf(heads, sizeof heads, "%s|Best|#Over the bound", data->what);
     cv_page_table(file, NULL, heads);
     for (size_t i = 0; i < data->nvalues;) {
         const size_t best = best_at(data, i), first = i;
@@ -569,12 +570,10 @@ static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
 {
     const int decimals = decimals_of(data);
     const bool bands = data->napplicable > 0 && data->curves[0].low != NULL;
-    char measure[80];
-    const char *const heads[] = { "Policy",          measure,
-                                  "#Over the bound", bands ? "#10% below" : NULL,
-                                  "#90% below",      NULL };
+    char heads[160];
 
-    snprintf(measure, sizeof measure, "#%s", data->measure);
+    snprintf(heads, sizeof heads, "Policy|#%s|#Over the bound%s", data->measure,
+             bands ? "|#10% below|#90% below" : "");
     cv_page_table(file, "all numbers", heads);
     for (size_t c = 0; c < data->napplicable; c++) {
         const struct cv_compare_curve *curve = &data->curves[c];
@@ -594,12 +593,10 @@ static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
 
 static void put_reasons(const struct cv_compare_sheet *data, FILE *file)
 {
-    static const char *const heads[] = { "Policy", "Why", NULL };
-
     if (data->napplicable == data->ncurves)
         return;
     cv_page_section(file, "not", "Not compared");
-    cv_page_table(file, NULL, heads);
+    cv_page_table(file, NULL, "Policy|Why");
     for (size_t c = data->napplicable; c < data->ncurves; c++) {
         cv_page_element(file, "<tr><th scope=\"row\">", data->curves[c].name, "</th>");
         cv_page_element(file, "<td class=\"wrap\">", data->curves[c].reason,

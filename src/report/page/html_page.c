@@ -119,17 +119,21 @@ void cv_page_section(FILE *file, const char *id, const char *title)
             title);
 }
 
-void cv_page_table(FILE *file, const char *name, const char *const *heads)
+void cv_page_table(FILE *file, const char *name, const char *heads)
 {
     fputs("<div class=\"scroll\"", file);
     if (name != NULL)
         fprintf(file, " tabindex=\"0\" role=\"region\" aria-label=\"%s\"", name);
     fprintf(file, "><table%s>\n<thead><tr>", name != NULL ? " class=\"sort\"" : "");
-    for (; *heads != NULL; heads++) {
-        const bool number = (*heads)[0] == '#', plain = (*heads)[0] == '!';
+    while (*heads != '\0') {
+        const bool number = heads[0] == '#', plain = heads[0] == '!';
+        size_t length;
 
-        fprintf(file, "<th scope=\"col\"%s%s>%s</th>", number ? " class=\"n\"" : "",
-                plain ? " data-plain" : "", *heads + (number || plain ? 1 : 0));
+        heads += number || plain;
+        length = strcspn(heads, "|");
+        fprintf(file, "<th scope=\"col\"%s%s>%.*s</th>", number ? " class=\"n\"" : "",
+                plain ? " data-plain" : "", (int)length, heads);
+        heads += length + (heads[length] == '|');
     }
     fputs("</tr></thead>\n<tbody>\n", file);
 }

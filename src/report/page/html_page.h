@@ -34,9 +34,9 @@ double cv_page_step(double wish);
 /* Open a section with its heading. */
 void cv_page_section(FILE *file, const char *id, const char *title);
 
-/* Open and close a table in a box that scrolls sideways, which sorts if it has a name; NULL
- * ends the heads. '#' marks columns of numbers, '!' columns that do not sort. */
-void cv_page_table(FILE *file, const char *name, const char *const *heads);
+/* Open and close a table in a box that scrolls sideways, which sorts if it has a name. Heads
+ * have '|' between; '#' marks columns of numbers, '!' columns that do not sort. */
+void cv_page_table(FILE *file, const char *name, const char *heads);
 void cv_page_table_end(FILE *file);
 
 /* Open the section with the command that makes the page; NULL: it is not known. */

@@ -68,14 +68,6 @@ static void put_row(FILE *file, const struct cv_report_data *data, uint32_t i,
 
 static void put_nodes(const struct cv_report *report, FILE *file)
 {
-    static const char *const load_heads[] = {
-        "Worker",  "!Link and processor", "#Busy",   "#Units", "#Share",
-        "#Chunks", "#Starts s",           "#Ends s", NULL
-    };
-    static const char *const reduce_heads[] = { "Node",      "!Link and combining",
-                                                "#Busy",     "#Combined",
-                                                "#Sends to", "#Sends at s",
-                                                "#Ends s",   NULL };
     const struct cv_report_data *data = report->measured;
     const uint32_t shown = data->nnodes < MOST_NODES ? data->nnodes : MOST_NODES;
     const bool load = is_load(data);
@@ -85,7 +77,12 @@ static void put_nodes(const struct cv_report *report, FILE *file)
     if (shown < data->nnodes)
         fprintf(file, "<p class=\"note\">The first %u of %u; the trace holds all.</p>\n",
                 shown, data->nnodes);
-    cv_page_table(file, load ? "workers" : "nodes", load ? load_heads : reduce_heads);
+    cv_page_table(
+        file, load ? "workers" : "nodes",
+        load ? "Worker|!Link and processor|#Busy|#Units|#Share|#Chunks|#Starts s|"
+               "#Ends s"
+             : "Node|!Link and combining|#Busy|#Combined|#Sends to|#Sends at s|"
+               "#Ends s");
     for (uint32_t i = 0; i < shown; i++)
         put_row(file, data, i, decimals);
     cv_page_table_end(file);
@@ -156,14 +153,12 @@ static double busy_sum(const struct cv_report_data *data)
 
 static void put_totals(const struct cv_report *report, FILE *file)
 {
-    static const char *const heads[] = { "!", "#Predicted", "#Measured", "#Difference",
-                                         NULL };
     const struct cv_report_data *one = report->measured, *two = report->predicted;
     const bool load = is_load(one);
     const enum cv_span_kind work = load ? CV_SPAN_COMPUTE : CV_SPAN_COMBINE;
     const enum cv_span_kind way = load ? CV_SPAN_SEND : CV_SPAN_TRANSFER;
 
-    cv_page_table(file, "totals", heads);
+    cv_page_table(file, "totals", "!|#Predicted|#Measured|#Difference");
     put_total(file, load ? "Makespan, s" : "Length, s", two->makespan_s, one->makespan_s,
               true);
     put_total(file, "Utilisation, %", 100 * two->utilisation, 100 * one->utilisation,
@@ -200,19 +195,6 @@ static void put_rate_cell(FILE *file, double measured, double predicted)
 
 static void put_difference(const struct cv_report *report, FILE *file)
 {
-    static const char *const load_heads[] = {
-        "Worker",      "#Ends, predicted s",  "#measured s",
-        "#difference", "#Units, predicted",   "#measured",
-        "#difference", "#Computing per unit", NULL
-    };
-    static const char *const reduce_heads[] = { "Node",
-                                                "#Sends at, predicted s",
-                                                "#measured s",
-                                                "#difference",
-                                                "#Busy, predicted s",
-                                                "#measured s",
-                                                "#difference",
-                                                NULL };
     const struct cv_report_data *one = report->measured, *two = report->predicted;
     const uint32_t shown = one->nnodes < MOST_NODES ? one->nnodes : MOST_NODES;
     const bool load = is_load(one);
@@ -223,7 +205,11 @@ static void put_difference(const struct cv_report *report, FILE *file)
     fprintf(file, "<h3>By %s</h3>\n", load ? "worker" : "node");
     if (shown < one->nnodes)
         fprintf(file, "<p class=\"note\">The first %u of %u.</p>\n", shown, one->nnodes);
-    cv_page_table(file, "predicted and measured", load ? load_heads : reduce_heads);
+    cv_page_table(file, "predicted and measured",
+                  load ? "Worker|#Ends, predicted s|#measured s|#difference|"
+                         "#Units, predicted|#measured|#difference|#Computing per unit"
+                       : "Node|#Sends at, predicted s|#measured s|#difference|"
+                         "#Busy, predicted s|#measured s|#difference");
     for (uint32_t i = 0; i < shown; i++) {
         const struct cv_report_data_node *a = &one->nodes[i], *b = &two->nodes[i];
 
@@ -246,7 +232,6 @@ static void put_difference(const struct cv_report *report, FILE *file)
 
 static void put_left_out(const struct cv_report *report, FILE *file)
 {
-    static const char *const heads[] = { "Worker", "!Why", NULL };
     const struct cv_report_data *data = report->measured;
     uint32_t idle = 0, shown = 0;
 
@@ -261,7 +246,7 @@ static void put_left_out(const struct cv_report *report, FILE *file)
     }
     if (idle > MOST_NODES)
         fprintf(file, "<p class=\"note\">The first %d of %u.</p>\n", MOST_NODES, idle);
-    cv_page_table(file, "left out", heads);
+    cv_page_table(file, "left out", "Worker|!Why");
     for (uint32_t i = 0; i < data->nnodes && shown < MOST_NODES; i++) {
         const char *reason = data->nodes[i].reason;
 
@@ -283,11 +268,6 @@ static void put_left_out(const struct cv_report *report, FILE *file)
 
 static void put_spans(const struct cv_report *report, FILE *file)
 {
-    static const char *const load_heads[] = { "#Start s", "#End s", "#Takes s", "Worker",
-                                              "What",     "#Chunk", "#Units",   NULL };
-    static const char *const reduce_heads[] = { "#Start s", "#End s", "#Takes s",
-                                                "Node",     "What",   "#Partial of",
-                                                NULL };
     const struct cv_report_data *data = report->measured;
     const struct cleave_trace *trace = data->file->trace;
     const bool load = is_load(data);
@@ -301,7 +281,9 @@ static void put_spans(const struct cv_report *report, FILE *file)
             all > MOST_CHUNKS ? "The first things that happened, as a table"
                               : "All that happened, as a table",
             all < MOST_CHUNKS ? all : (size_t)MOST_CHUNKS);
-    cv_page_table(file, "what happened", load ? load_heads : reduce_heads);
+    cv_page_table(file, "what happened",
+                  load ? "#Start s|#End s|#Takes s|Worker|What|#Chunk|#Units"
+                       : "#Start s|#End s|#Takes s|Node|What|#Partial of");
     for (size_t i = 0; i < cleave_trace_count(trace) && shown < MOST_CHUNKS; i++) {
         char number[CV_SHEET_NAME_ROOM];
 

@@ -10,11 +10,19 @@
 
 enum { DIGITS = 5 };
 
-void cv_table_init(struct cv_table *table, const struct cv_column *columns,
-                   size_t ncolumns)
+void cv_table_init(struct cv_table *table, const char *columns)
 {
-    assert(ncolumns > 0 && ncolumns <= CV_TABLE_COLUMNS);
-    *table = (struct cv_table){ .columns = columns, .ncolumns = ncolumns };
+    char *rest = strdup(columns);
+
+    *table = (struct cv_table){ .titles = rest, .failed = rest == NULL };
+    while (rest != NULL) {
+        const char *title = strsep(&rest, "|");
+        const char mark = strchr("#+~%^", title[0]) != NULL ? title[0] : '\0';
+
+        assert(table->ncolumns < CV_TABLE_COLUMNS);
+        table->columns[table->ncolumns++] =
+            (struct cv_column){ title + (mark != '\0'), mark };
+    }
 }
 
 void cv_table_done(struct cv_table *table)
@@ -22,8 +30,8 @@ void cv_table_done(struct cv_table *table)
     for (size_t i = 0; i < table->ncells; i++)
         free(table->cells[i].text);
     free(table->cells);
-    table->cells = NULL;
-    table->ncells = table->capacity = 0;
+    free(table->titles);
+    *table = (struct cv_table){ .cells = NULL };
 }
 
 static struct cv_cell *add_cell(struct cv_table *table)
@@ -90,7 +98,7 @@ static int decimals_for(double max, int digits)
     return before >= digits ? 0 : digits - (before > 1 ? before : 1);
 }
 
-static struct format format_for(enum cv_column_kind kind, double max)
+static struct format format_for(char mark, double max)
 {
     static const struct {
         double from;
@@ -98,9 +106,9 @@ static struct format format_for(enum cv_column_kind kind, double max)
     } prefixes[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" } };
     struct format format = { 1, "", 0 };
 
-    if (kind == CV_COLUMN_PERCENT || kind == CV_COLUMN_OVER)
-        return (struct format){ 100, "%", kind == CV_COLUMN_OVER ? 2 : 1 };
-    for (size_t i = 0; kind == CV_COLUMN_UNITS && i < 3; i++) {
+    if (mark == '%' || mark == '^')
+        return (struct format){ 100, "%", mark == '^' ? 2 : 1 };
+    for (size_t i = 0; mark == '~' && i < 3; i++) {
         if (max >= prefixes[i].from && max < 1e15) {
             format.scale = 1 / prefixes[i].from;
             format.suffix = prefixes[i].suffix;
@@ -125,7 +133,7 @@ static void show(const struct format *format, double value, char *buffer, size_t
 
 const char *cv_show_number(double value, char buffer[CV_NUMBER_ROOM])
 {
-    const struct format format = format_for(CV_COLUMN_NUMBER, fabs(value));
+    const struct format format = format_for('#', fabs(value));
 
     show(&format, value, buffer, CV_NUMBER_ROOM);
     return buffer;
@@ -134,7 +142,7 @@ const char *cv_show_number(double value, char buffer[CV_NUMBER_ROOM])
 /* A number alone drops the zeros that a column needs for alignment: 2000, 2.5M. */
 const char *cv_show_units(double value, char buffer[CV_NUMBER_ROOM])
 {
-    const struct format format = format_for(CV_COLUMN_UNITS, fabs(value));
+    const struct format format = format_for('~', fabs(value));
     size_t length;
 
     show(&(struct format){ format.scale, "", format.decimals }, value, buffer,
@@ -165,10 +173,10 @@ static struct format column_format(const struct cv_table *table, size_t column)
         max = fmax(max, fabs(value));
         whole = whole && value == floor(value);
     }
-    format = format_for(table->columns[column].kind, max);
+    format = format_for(table->columns[column].mark, max);
     if (whole && format.scale == 1 && format.decimals > 0)
         format.decimals = 0;
-    else if (table->columns[column].kind == CV_COLUMN_COUNT && format.decimals > 1)
+    else if (table->columns[column].mark == '+' && format.decimals > 1)
         format.decimals = 1;
     return format;
 }
@@ -248,7 +256,7 @@ static void write_cell(const struct cv_table *table, const struct layout *layout
     const bool last = column + 1 == table->ncolumns;
 
     cv_text_add(out, "  ");
-    if (table->columns[column].kind != CV_COLUMN_TEXT)
+    if (table->columns[column].mark != '\0')
         cv_text_add(out, "%*s%s", pad, "", text);
     else if (!last)
         cv_text_add(out, "%s%*s", text, pad, "");

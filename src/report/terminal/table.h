@@ -8,21 +8,7 @@
 #include <stddef.h>
 #include "base/text.h"
 
-enum cv_column_kind {
-    CV_COLUMN_TEXT,    /* left                                              */
-    CV_COLUMN_NUMBER,  /* right, five digits                                */
-    CV_COLUMN_COUNT,   /* right; at most one decimal                        */
-    CV_COLUMN_UNITS,   /* right; in M, G or T if a value reaches a million  */
-    CV_COLUMN_PERCENT, /* right; 0.1234 is shown as 12.3%                   */
-    CV_COLUMN_OVER,    /* right; 0.1234 is shown as 12.34%                  */
-};
-
 enum { CV_TABLE_COLUMNS = 24 }; /* most a table may have */
-
-struct cv_column {
-    const char *title;
-    enum cv_column_kind kind;
-};
 
 struct cv_cell {
     char *text;   /* owned; NULL for numbers */
@@ -30,15 +16,24 @@ struct cv_cell {
 };
 
 struct cv_table {
-    const struct cv_column *columns; /* borrowed */
+    char *titles; /* owned */
+    struct cv_column {
+        const char *title;
+        char mark;
+    } columns[CV_TABLE_COLUMNS];
     size_t ncolumns;
     struct cv_cell *cells; /* owned, row by row */
     size_t ncells, capacity;
     bool failed; /* memory ran out: nothing is written and the output fails too */
 };
 
-void cv_table_init(struct cv_table *table, const struct cv_column *columns,
-                   size_t ncolumns);
+/* Titles of columns have '|' between, and a mark before them unless the column is text:
+ *     #time s   right, five digits
+ *     +chunks   right, at most one decimal
+ *     ~units    right, in M, G or T if a value reaches a million
+ *     %busy     right, 0.1234 is shown as 12.3%
+ *     ^over     right, 0.1234 is shown as 12.34% */
+void cv_table_init(struct cv_table *table, const char *columns);
 void cv_table_done(struct cv_table *table);
 /* Add the next cell; rows follow from the number of columns. Text is copied. */
 void cv_table_text(struct cv_table *table, const char *text);
