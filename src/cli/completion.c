@@ -12,7 +12,7 @@
 #include "cli/figures/figure_names.h"
 #include "cli/verbs.h"
 
-/* Kinds of completions. */
+/* Kinds of completions, which number the actions of each shell. */
 enum completes {
     COMPLETE_NOTHING, /* a number or any text */
     COMPLETE_FILES,
@@ -244,31 +244,21 @@ static const char head[] =
 static void add_option(struct cv_text *out, const struct cv_option *option,
                        const char *task)
 {
+    static const char *const actions[] = { "", "_cleave_files -f; ", "_cleave_files -d; ",
+                                           "_cleave_words '", "_cleave_list '" };
     struct cv_text words = { NULL, 0, 0, false };
+    enum completes kind;
 
     if (!cv_option_takes(option))
         return;
+    kind = find_completion(option, task, &words);
     cv_text_add(out, "        %s", option->name);
     if (option->letter != 0)
         cv_text_add(out, " | -%c", option->letter);
-    cv_text_add(out, ") ");
-    switch (find_completion(option, task, &words)) {
-    case COMPLETE_FILES:
-        cv_text_add(out, "_cleave_files -f; return ;;\n");
-        break;
-    case COMPLETE_FOLDERS:
-        cv_text_add(out, "_cleave_files -d; return ;;\n");
-        break;
-    case COMPLETE_WORDS:
-        cv_text_add(out, "_cleave_words '%s'; return ;;\n", words.bytes);
-        break;
-    case COMPLETE_LIST:
-        cv_text_add(out, "_cleave_list '%s'; return ;;\n", words.bytes);
-        break;
-    case COMPLETE_NOTHING:
-        cv_text_add(out, "return ;;\n");
-        break;
-    }
+    cv_text_add(out, ") %s", actions[kind]);
+    if (words.length > 0)
+        cv_text_add(out, "%s'; ", words.bytes);
+    cv_text_add(out, "return ;;\n");
     cv_text_end(&words, out);
 }
 
@@ -357,29 +347,19 @@ static void fish_describe(struct cv_text *out, const char *text, size_t length)
 static void fish_option(struct cv_text *out, const struct cv_verb *verb,
                         const struct cv_option *option, const char *task)
 {
-    struct cv_text words = { NULL, 0, 0, false }, help = { NULL, 0, 0, false };
+    static const char *const actions[] = { " -x", " -r -F",
+                                           " -x -a '(__fish_complete_directories)'",
+                                           " -x -a '", " -x -a '" };
+    struct cv_text words = { NULL, 0, 0, false }, help = words;
 
     fish_condition(out, verb->name);
     cv_text_add(out, " -l %s", option->name + 2);
     if (option->letter != 0)
         cv_text_add(out, " -s %c", option->letter);
-    if (cv_option_takes(option)) {
-        switch (find_completion(option, task, &words)) {
-        case COMPLETE_FILES:
-            cv_text_add(out, " -r -F");
-            break;
-        case COMPLETE_FOLDERS:
-            cv_text_add(out, " -x -a '(__fish_complete_directories)'");
-            break;
-        case COMPLETE_WORDS:
-        case COMPLETE_LIST:
-            cv_text_add(out, " -x -a '%s'", words.bytes);
-            break;
-        case COMPLETE_NOTHING:
-            cv_text_add(out, " -x");
-            break;
-        }
-    }
+    if (cv_option_takes(option))
+        cv_text_add(out, "%s", actions[find_completion(option, task, &words)]);
+    if (words.length > 0)
+        cv_text_add(out, "%s'", words.bytes);
     cv_option_help(option, &help);
     if (!help.failed)
         fish_describe(out, help.bytes, sentence_length(help.bytes));
@@ -464,23 +444,16 @@ static void add_quoted(struct cv_text *out, const char *text, size_t length,
 static void zsh_action(struct cv_text *out, const struct cv_option *option,
                        const char *task)
 {
+    static const char *const actions[] = { "", "_files", "_files -/", "(",
+                                           "_sequence compadd - " };
     struct cv_text words = { NULL, 0, 0, false };
     const enum completes kind = find_completion(option, task, &words);
 
     cv_text_add(out, ":");
     add_quoted(out, option->argument, strlen(option->argument), ":\\");
-    cv_text_add(out, ":");
-    if (kind == COMPLETE_FILES)
-        cv_text_add(out, "_files");
-    else if (kind == COMPLETE_FOLDERS)
-        cv_text_add(out, "_files -/");
-    else if (kind == COMPLETE_LIST)
-        cv_text_add(out, "_sequence compadd - %s", words.bytes);
-    else if (kind == COMPLETE_WORDS) {
-        cv_text_add(out, "(");
-        add_quoted(out, words.bytes, words.length, ":\\");
-        cv_text_add(out, ")");
-    }
+    cv_text_add(out, ":%s", actions[kind]);
+    add_quoted(out, words.bytes, words.length, ":\\");
+    cv_text_add(out, "%s", kind == COMPLETE_WORDS ? ")" : "");
     cv_text_end(&words, out);
 }
 
