@@ -248,12 +248,11 @@ static int walk_folder(struct names *names, FTS *tree, const char *folder)
             cv_echo(entry->fts_path, first);
     }
     if (left_out == 1)
-        cv_print_error(CV_EXIT_DONE, "%s: '%s' is a link or no file, and is not read",
-                       CV_ECHO(folder), first);
+        cv_print_note("%s: '%s' is a link or no file, and is not read", CV_ECHO(folder),
+                      first);
     else if (left_out > 1)
-        cv_print_error(CV_EXIT_DONE,
-                       "%s: '%s' and %zu more are links or no files, and are not read",
-                       CV_ECHO(folder), first, left_out - 1);
+        cv_print_note("%s: '%s' and %zu more are links or no files, and are not read",
+                      CV_ECHO(folder), first, left_out - 1);
     return CV_EXIT_DONE;
 }
 

@@ -110,7 +110,7 @@ int cv_platform_save(const struct cleave_platform *platform,
     failed = cv_platform_write(platform, hosts, comment, out.file, &err) != CLEAVE_OK;
     if (failed &&
         out.file != stdout) /* an error of stdout is printed when it is closed */
-        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
+        cv_print_note("--output: %s", err.text);
     return cv_output_close(&out, failed);
 }
 
@@ -253,7 +253,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
     measured.left_out_size = sizeof left_out;
     CV_CALL(cleave_simgrid_measure(&measured, (enum cleave_port)port, out, &err));
     while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
-        (void)cv_print_error(CV_EXIT_DONE, "left out %s", line);
+        cv_print_note("left out %s", line);
     return CV_EXIT_DONE;
 }
 
@@ -317,6 +317,6 @@ int cv_trace_write(const char *path, const struct cv_trace_context *context)
     failed =
         cv_trace_export(context, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
     if (failed)
-        cv_print_error(CV_EXIT_FAILED, "--trace: %s", err.text);
+        cv_print_note("--trace: %s", err.text);
     return cv_output_close(&out, failed);
 }

@@ -64,6 +64,8 @@ void cv_print_line(const char *text);
 int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
 /* Print why a command line or its files are refused; returns CV_EXIT_USAGE. */
 #define cv_refuse(...) cv_print_error(CV_EXIT_USAGE, __VA_ARGS__)
+/* Print a message that does not end anything. */
+#define cv_print_note(...) ((void)cv_print_error(CV_EXIT_DONE, __VA_ARGS__))
 /* Refuse a word that is none of those known, with the nearest, as cv_suggest; `what` is
  * "unknown policy". */
 int cv_refuse_unknown(const char *what, const char *word, size_t count,

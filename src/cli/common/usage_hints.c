@@ -165,16 +165,14 @@ void cv_usage_hint_form(const char *name, bool header)
 
     /* Compressed files are not looked into. */
     if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
-        cv_print_error(CV_EXIT_DONE,
-                       "%s is cut between lines, also inside of quotes, where it has "
-                       "ends of lines: --split csv",
-                       CV_ECHO(name));
+        cv_print_note("%s is cut between lines, also inside of quotes, where it has ends "
+                      "of lines: --split csv",
+                      CV_ECHO(name));
     if (form == NULL || (form->header && header))
         return;
-    cv_print_error(CV_EXIT_DONE,
-                   "%s is cut between lines; by its name it wants %s. --split lines, if "
-                   "that is right",
-                   CV_ECHO(name), form->option);
+    cv_print_note("%s is cut between lines; by its name it wants %s. --split lines, if "
+                  "that is right",
+                  CV_ECHO(name), form->option);
 }
 
 void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
@@ -182,19 +180,17 @@ void cv_usage_hint_seeming(const char *name, const char *what, const char *advic
 {
     if (what == NULL || done || find_form(name) != NULL)
         return;
-    cv_print_error(
-        CV_EXIT_DONE,
+    cv_print_note(
         "%s is cut between lines; it seems to be %s: %s. --split lines, if that is right",
         strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what, advice);
 }
 
 void cv_usage_hint_endless(const char *name, const char *what, const char *advice)
 {
-    cv_print_error(CV_EXIT_DONE,
-                   "%s: no line ends in its first MiB, and one worker had all of it; it "
-                   "seems to be %s: %s",
-                   strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what,
-                   advice);
+    cv_print_note("%s: no line ends in its first MiB, and one worker had all of it; it "
+                  "seems to be %s: %s",
+                  strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what,
+                  advice);
 }
 
 /* False: it is not text. */
@@ -217,11 +213,10 @@ void cv_usage_hint_separator(const char *name)
     if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
         strpbrk(line, ";\t") == NULL)
         return;
-    cv_print_error(CV_EXIT_DONE,
-                   "%s has no comma in its first line, but %s, and csv knows quotes only "
-                   "behind commas: --split '%s'",
-                   CV_ECHO(name), strchr(line, ';') != NULL ? "';'" : "tabs",
-                   strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
+    cv_print_note("%s has no comma in its first line, but %s, and csv knows quotes only "
+                  "behind commas: --split '%s'",
+                  CV_ECHO(name), strchr(line, ';') != NULL ? "';'" : "tabs",
+                  strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }
 
 enum { BEGINNING = 4096 };

@@ -188,16 +188,15 @@ static bool hint_carriage(const struct cv_run_options *values)
     fclose(file);
     if (strstr(line, "\r\n") == NULL)
         return false;
-    cv_print_error(CV_EXIT_FAILED,
-                   "lines of '%s' end in a carriage return, as on Windows, and so do the "
-                   "items: sed -i 's/\\r$//' %s",
-                   cv_echo(name, shown), shown);
+    cv_print_note("lines of '%s' end in a carriage return, as on Windows, and so do the "
+                  "items: sed -i 's/\\r$//' %s",
+                  cv_echo(name, shown), shown);
     return true;
 }
 
 /* Programs that never read standard input, though users of xargs and GNU parallel may
  * expect it. */
-static bool hint_deaf(const struct cv_call *call, int status)
+static bool hint_deaf(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
     const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
@@ -212,10 +211,9 @@ static bool hint_deaf(const struct cv_call *call, int status)
             strstr(call->operands[i], "/dev/stdin") != NULL ||
             strstr(call->operands[i], "=-") != NULL)
             return false;
-    cv_print_error(status,
-                   "%s does not read standard input, where chunks come; to run it for "
-                   "each record, with that as an argument: --each %s",
-                   program, program);
+    cv_print_note("%s does not read standard input, where chunks come; to run it for "
+                  "each record, with that as an argument: --each %s",
+                  program, program);
     return true;
 }
 
@@ -227,30 +225,27 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     const char *behind = find_option_behind(call);
 
     if (behind != NULL) {
-        cv_print_error(CV_EXIT_FAILED,
-                       "'%s' is behind the command, which got it: options of cleave "
-                       "stand before the command",
-                       behind);
+        cv_print_note("'%s' is behind the command, which got it: options of cleave stand "
+                      "before the command",
+                      behind);
         return true;
     }
     if (items && hint_carriage(values))
         return true;
-    if (!items && hint_deaf(call, CV_EXIT_FAILED))
+    if (!items && hint_deaf(call))
         return true;
     if (!hosts || values->work_directory != NULL)
         return false;
     if (strchr(program, '/') != NULL && is_here(program)) {
-        cv_print_error(CV_EXIT_FAILED,
-                       "'%s' is here; hosts look for it where ssh begins: copy it there, "
-                       "or say --workdir DIR where it is",
-                       CV_ECHO(program));
+        cv_print_note("'%s' is here; hosts look for it where ssh begins: copy it there, "
+                      "or say --workdir DIR where it is",
+                      CV_ECHO(program));
         return true;
     }
     if (items && values->transfers.count == 0 && !values->transfer && is_here(last)) {
-        cv_print_error(CV_EXIT_FAILED,
-                       "'%s' is here, and was not sent: --transferfile {} sends files of "
-                       "items to hosts; --workdir DIR, if they see them there",
-                       CV_ECHO(last));
+        cv_print_note("'%s' is here, and was not sent: --transferfile {} sends files of "
+                      "items to hosts; --workdir DIR, if they see them there",
+                      CV_ECHO(last));
         return true;
     }
     return false;
@@ -271,10 +266,9 @@ static bool hint_argument(const struct cv_call *call)
     }
     if (found == NULL)
         return false;
-    cv_print_error(CV_EXIT_DONE,
-                   "'%s' is an argument of the command, too, which has then read all of "
-                   "it for every chunk: chunks come on standard input, so leave it away",
-                   CV_ECHO(found));
+    cv_print_note("'%s' is an argument of the command, too, which has then read all of "
+                  "it for every chunk: chunks come on standard input, so leave it away",
+                  CV_ECHO(found));
     return true;
 }
 
@@ -319,17 +313,15 @@ static void run_mistakes_headers(const struct cv_call *call,
     if (values->quiet)
         return;
     if (result->header_goes_on != '\0')
-        cv_print_error(CV_EXIT_DONE,
-                       "behind the header that is written once, outputs go on with lines "
-                       "that begin with %c, too: --header-out '%c' takes all of them",
-                       result->header_goes_on, result->header_goes_on);
+        cv_print_note("behind the header that is written once, outputs go on with lines "
+                      "that begin with %c, too: --header-out '%c' takes all of them",
+                      result->header_goes_on, result->header_goes_on);
     if (!marked && (values->header == NULL || line[strcspn(line, ",;\t")] == '\0'))
         return;
     cv_shown(line, strcspn(line, "\t"), shown, sizeof shown);
-    cv_print_error(CV_EXIT_DONE,
-                   "every output begins with '%s': if that is a header, --header-out%s "
-                   "writes it once",
-                   shown, marked ? option : "");
+    cv_print_note("every output begins with '%s': if that is a header, --header-out%s "
+                  "writes it once",
+                  shown, marked ? option : "");
 }
 
 /* The outputs do not combine to the output of the whole input, or the command did not
@@ -345,11 +337,10 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
     if (chunks == 1 && bytes > LARGE && values->split != NULL &&
         strcmp(values->split, "json") == 0 && !(values->block > 0) &&
         values->records == 0)
-        cv_print_error(
-            CV_EXIT_DONE,
+        cv_print_note(
             "all of it is one JSON value, which one command has read; to share out an "
             "array inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
-    if (hint_deaf(call, CV_EXIT_DONE))
+    if (hint_deaf(call))
         return;
     if (call->noperands == 0 || values->cat || hint_argument(call) || chunks < 2 ||
         values->reduce != NULL || values->records > 0 || values->together != NULL ||
@@ -357,12 +348,11 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
         return;
     reduce = find_reduce(call, line);
     if (reduce != NULL)
-        cv_print_error(CV_EXIT_DONE,
-                       "%s has written one output for each of %" PRIu64 " chunks; %s%s",
-                       cv_file_name(call->operands[0]), chunks,
-                       reduce[0] != '\0' ? "for one of all: --reduce "
-                                         : "--reduce CMD makes one of them",
-                       reduce);
+        cv_print_note("%s has written one output for each of %" PRIu64 " chunks; %s%s",
+                      cv_file_name(call->operands[0]), chunks,
+                      reduce[0] != '\0' ? "for one of all: --reduce "
+                                        : "--reduce CMD makes one of them",
+                      reduce);
 }
 
 enum {
@@ -417,10 +407,9 @@ static void hint_names(const struct cv_call *call)
             return;
     listed = cv_lists_files(STDIN_FILENO, cv_hosts_asked(values) ? 0 : NAMES_WAIT_MS);
     if (listed != CV_LISTS_NO_FILES)
-        cv_print_error(CV_EXIT_DONE,
-                       "standard input is names of files, and %s gets the names; to run "
-                       "it for each of the files: cleave run %s-a - %s",
-                       program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
+        cv_print_note("standard input is names of files, and %s gets the names; to run "
+                      "it for each of the files: cleave run %s-a - %s",
+                      program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
 }
 
 bool cv_run_mistakes_form_early(const struct cv_call *call)
@@ -641,18 +630,15 @@ static void hint_all_failed(const struct cv_call *call, bool several)
     const char *decoder = find_decoder(call), *sign = find_sign(call);
 
     if (decoder != NULL)
-        cv_print_error(CV_EXIT_FAILED,
-                       "all chunks failed: compressed inputs are decoded, so leave %s "
-                       "away; --decode none gives the bytes as they are",
-                       decoder);
+        cv_print_note("all chunks failed: compressed inputs are decoded, so leave %s "
+                      "away; --decode none gives the bytes as they are",
+                      decoder);
     else if (sign != NULL)
-        cv_print_error(CV_EXIT_FAILED,
-                       "all chunks failed: '%s' was an argument of the command; a line "
-                       "for a shell is sh -c '... %s ...'",
-                       sign, sign);
+        cv_print_note("all chunks failed: '%s' was an argument of the command; a line "
+                      "for a shell is sh -c '... %s ...'",
+                      sign, sign);
     else if (several)
-        cv_print_error(CV_EXIT_FAILED,
-                       "all chunks failed: does the command read standard input?");
+        cv_print_note("all chunks failed: does the command read standard input?");
 }
 
 static void hint_empty(const struct cv_call *call)
@@ -663,7 +649,7 @@ static void hint_empty(const struct cv_call *call)
 
     if (values->inputs.count > 0 || values->fetch != NULL) {
         if (!values->quiet)
-            cv_print_error(CV_EXIT_DONE, "the input is empty, so no command was started");
+            cv_print_note("the input is empty, so no command was started");
         return;
     }
     while (at < call->noperands && !is_plain_file(call->operands[at]))
@@ -673,22 +659,19 @@ static void hint_empty(const struct cv_call *call)
     if (files > 0)
         cv_echo(call->operands[at], shown);
     if (files > 0 && CV_IS_ONE_OF(call->operands[at - 1], "-i", "--input"))
-        cv_print_error(CV_EXIT_DONE,
-                       "standard input was empty, and '%s %s' is behind the command, "
-                       "which got it: options of cleave stand before the command",
-                       call->operands[at - 1], shown);
+        cv_print_note("standard input was empty, and '%s %s' is behind the command, "
+                      "which got it: options of cleave stand before the command",
+                      call->operands[at - 1], shown);
     else if (files > 1)
-        cv_print_error(CV_EXIT_DONE,
-                       "standard input was empty, and %zu files are arguments of the "
-                       "command; to run it for each of them: ... ::: %s ...",
-                       files, shown);
+        cv_print_note("standard input was empty, and %zu files are arguments of the "
+                      "command; to run it for each of them: ... ::: %s ...",
+                      files, shown);
     else if (files > 0)
-        cv_print_error(CV_EXIT_DONE,
-                       "standard input was empty, and '%s' is an argument of the "
-                       "command; if it is the input: -i %s",
-                       shown, shown);
+        cv_print_note("standard input was empty, and '%s' is an argument of the command; "
+                      "if it is the input: -i %s",
+                      shown, shown);
     else if (!values->quiet)
-        cv_print_error(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
+        cv_print_note("standard input was empty; an input is -i FILE");
 }
 
 /* The program that sets the status of a line: the first word after the last pipe. */
@@ -725,20 +708,19 @@ void cv_run_command_hint(const struct cv_call *call,
                           CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg");
 
     if (searched)
-        cv_print_error(CV_EXIT_FAILED,
-                       "%s exits with status 1 where it finds nothing, and that counts "
-                       "as failed: %s'%s ... || [ $? = 1 ]' is content with it",
-                       program, how->items ? "" : "sh -c ", program);
+        cv_print_note("%s exits with status 1 where it finds nothing, and that counts as "
+                      "failed: %s'%s ... || [ $? = 1 ]' is content with it",
+                      program, how->items ? "" : "sh -c ", program);
     if (failed > 0 && how->all && !searched &&
         cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
     if (how->items && chunks == 0 && !values->quiet)
-        cv_print_error(CV_EXIT_DONE, "there are no items, so no command was started");
+        cv_print_note("there are no items, so no command was started");
     if (how->items)
         return; /* each failure was printed */
     if (only_first_succeeded(result) && values->header == NULL && !searched)
-        cv_print_error(CV_EXIT_FAILED, "all chunks but the first failed: has the input a "
-                                       "header? --header gives it to every command");
+        cv_print_note("all chunks but the first failed: has the input a header? --header "
+                      "gives it to every command");
     if (failed > 0 && how->all && !searched)
         hint_all_failed(call, failed > 1 && !how->halted);
     if (chunks > 1 && !how->form_told)

@@ -231,10 +231,10 @@ static int tell_why(const struct flavour *flavour, int rank,
                     const struct cleave_error *err)
 {
     if (rank == 0) {
-        cv_print_error(CV_EXIT_ENGINE, "--mpi: %s", err->text);
+        cv_print_note("--mpi: %s", err->text);
     } else {
         (void)poll(NULL, 0, ALONE_MS);
-        cv_print_error(CV_EXIT_ENGINE, "--mpi: rank %d: %s", rank, err->text);
+        cv_print_note("--mpi: rank %d: %s", rank, err->text);
     }
     end_all(flavour, CV_EXIT_ENGINE);
     return CV_EXIT_ENGINE;
@@ -252,9 +252,8 @@ static struct cv_guard *make_guard(int rank)
     if (status == CLEAVE_OK)
         return guard;
     cv_guard_free(guard);
-    cv_print_error(CV_EXIT_FAILED,
-                   "--mpi: commands of rank %d will go on if it is killed: %s", rank,
-                   err.text);
+    cv_print_note("--mpi: commands of rank %d will go on if it is killed: %s", rank,
+                  err.text);
     return NULL;
 }
 

@@ -289,8 +289,8 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     struct cv_text line = { NULL, 0, 0, false };
 
     if (result->platform == NULL) {
-        cv_print_error(CV_EXIT_FAILED, "stopped by %s before anything was begun",
-                       cv_signal_name(result->stopped_by, name));
+        cv_print_note("stopped by %s before anything was begun",
+                      cv_signal_name(result->stopped_by, name));
         return;
     }
     cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
@@ -312,7 +312,7 @@ void cv_run_stopped(const struct cleave_execution_result *result,
             &line,
             "None of it is kept for another run; --journal FILE would have done so");
     if (!line.failed)
-        cv_print_error(CV_EXIT_FAILED, "%s", line.bytes);
+        cv_print_note("%s", line.bytes);
     cv_text_done(&line);
 }
 

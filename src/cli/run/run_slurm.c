@@ -267,10 +267,9 @@ static void note_idle_nodes(const struct cv_run_options *values)
     if (nodes > 1 && !values->slurm && !values->mpi && !cv_hosts_asked(values) &&
         values->workers == NULL && getenv("SLURM_STEP_ID") == NULL && !values->quiet &&
         !values->json)
-        (void)cv_print_error(CV_EXIT_DONE,
-                             "this Slurm job has %lu nodes, and only this machine works: "
-                             "--slurm lets all of them; -j N says that it is meant so",
-                             nodes);
+        cv_print_note("this Slurm job has %lu nodes, and only this machine works: "
+                      "--slurm lets all of them; -j N says that it is meant so",
+                      nodes);
 }
 
 int cv_run_slurm_check(const struct cv_run_options *values)

@@ -99,10 +99,10 @@ static int sink_close(struct sink *sink, bool whole, int status)
             cv_new_file_drop(&sink->file);
             return status;
         }
-        cv_print_error(CV_EXIT_FAILED, "'%s' %s: %s", CV_ECHO(sink->path),
-                       sink->file.replaces ? "is as it was; the new one is not whole"
-                                           : "was not made; what there is of it",
-                       sink->file.beside);
+        cv_print_note("'%s' %s: %s", CV_ECHO(sink->path),
+                      sink->file.replaces ? "is as it was; the new one is not whole"
+                                          : "was not made; what there is of it",
+                      sink->file.beside);
     }
     if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
         status = cannot_write(sink, CV_EXIT_FAILED, &err);
@@ -709,8 +709,7 @@ static int open_sink(struct whole_run *run)
 
     if (!run->has_items && values->inputs.count == 0 && values->fetch == NULL &&
         isatty(STDIN_FILENO) && !values->quiet)
-        cv_print_error(
-            CV_EXIT_DONE,
+        cv_print_note(
             "the input is what you type, to its end (Ctrl-D); of a file: -i FILE");
     if (run->items.rows_file != NULL)
         output->name = run->items.rows_file;

@@ -186,8 +186,7 @@ static void check_units(const struct cv_task_options *options,
     for (uint32_t i = 0; i < cleave_platform_nworkers(platform); i++)
         fastest = fmax(fastest, workers[i].speed_ups);
     if (options->load.in_bytes && options->platform != NULL && fastest < slowest_Bps)
-        cv_print_error(
-            CV_EXIT_DONE,
+        cv_print_note(
             "--load is in bytes, and no worker of %s computes more than %s of them a "
             "second: what has no unit there is units a second. If a unit is a megabyte, "
             "say so there, as in 'speed: %sMB/s', or give the load in units",

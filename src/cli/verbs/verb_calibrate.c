@@ -109,8 +109,7 @@ static void spread_tell(const struct cv_spread *spread, const char *const *names
             quantile(parts, count, 0.5));
         parallel = quantile(parts, count, 0.9) / quantile(parts, count, 0.1);
         if (count > FEW && parallel > WIDE)
-            cv_print_error(
-                CV_EXIT_DONE,
+            cv_print_note(
                 "%s: measurements differ by a factor of %.1f, 8 of 10 of them: was the "
                 "machine busy? Measure again when it is not, or take a larger sample",
                 names[0], parallel);
@@ -372,7 +371,7 @@ static int write_measured(const struct cv_call *call,
         for (uint32_t i = 0; i < group->count; i++)
             seen = seen || result->workers[group->first + i].chunks > 0;
         if (!seen) {
-            cv_print_error(CV_EXIT_DONE, "%s: left out, it did nothing", group->name);
+            cv_print_note("%s: left out, it did nothing", group->name);
             continue;
         }
         groups[n] = *group;
@@ -478,10 +477,9 @@ static int run(const struct cv_call *call)
     spread_done(&spread);
     spread_done(&pipe);
     if (status == CV_EXIT_DONE && load > cores)
-        cv_print_error(CV_EXIT_DONE,
-                       "this machine was busy: load average %.1f on %u core%s. What was "
-                       "measured may be too slow",
-                       load, cores, cores == 1 ? "" : "s");
+        cv_print_note("this machine was busy: load average %.1f on %u core%s. What was "
+                      "measured may be too slow",
+                      load, cores, cores == 1 ? "" : "s");
     return status;
 }
 

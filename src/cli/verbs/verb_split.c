@@ -142,7 +142,7 @@ static enum cleave_status open_source(const struct split_options *values,
     CV_TRY(
         cv_source_open(values->inputs.items, values->inputs.count, &options, out, err));
     if (cv_source_unended(*out, &note))
-        cv_print_error(0, "%s", note.text);
+        cv_print_note("%s", note.text);
     return cv_source_validate(*out, err);
 }
 

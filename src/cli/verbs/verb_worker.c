@@ -107,8 +107,7 @@ static bool take_call(struct cv_worker_options *serve)
     struct cleave_error err;
 
     if (cv_call_back(&serve->in, &err) != CLEAVE_OK)
-        cv_print_error(CV_EXIT_FAILED,
-                       "worker: %s; bytes go through srun, which is slower", err.text);
+        cv_print_note("worker: %s; bytes go through srun, which is slower", err.text);
     if (serve->in >= 0 && nothing >= 0) {
         serve->out = serve->in;
         (void)dup2(nothing, STDIN_FILENO);
