@@ -311,13 +311,13 @@ static int refuse_absent(struct names *names, const char *name)
     enum { LOOKED_AT = 4096 };
     const size_t length = cv_folder_length(name);
     struct cv_words near = { .arena = names->list.arena };
-    char *folder = cv_arena_text(near.arena, length > 0 ? name : "."), hint[512];
+    char *folder =
+             cv_need_text(near.arena, length > 0 ? name : ".", "the names of inputs"),
+         hint[512];
     const char *base = CV_ECHO(name + length), *longer;
     struct dirent *entry;
     DIR *open;
 
-    if (folder == NULL)
-        return cv_no_memory("the names of inputs");
     if (length > 0)
         folder[length] = '\0';
     open = opendir(folder);

@@ -35,17 +35,13 @@ int cv_settings_number(struct cv_settings *settings, const char *key, double val
 int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
                      size_t more, struct cv_arena *arena)
 {
-    *settings = (struct cv_settings){
-        cv_array(arena, params->count + more, sizeof *settings->items), 0, arena
-    };
-    if (settings->items == NULL)
-        return cv_no_memory("the parameters");
+    *settings = (struct cv_settings){ cv_need(arena, params->count + more,
+                                              sizeof *settings->items, "the parameters"),
+                                      0, arena };
     for (size_t i = 0; i < params->count; i++) {
-        char *key = cv_arena_text(arena, params->items[i]);
+        char *key = cv_need_text(arena, params->items[i], "the parameters");
         char *equals = key != NULL ? strchr(key, '=') : NULL;
 
-        if (key == NULL)
-            return cv_no_memory("the parameters");
         if (equals == NULL || equals == key || equals[1] == '\0')
             return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(key));
         *equals = '\0';
@@ -75,14 +71,13 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
                        size_t *out_count)
 {
     const size_t all = cleave_policy_count();
-    const struct cleave_policy **policies = cv_array(arena, all + 1, sizeof(void *));
-    char *copy = cv_arena_text(arena, list != NULL ? list : "");
+    const struct cleave_policy **policies =
+        cv_need(arena, all + 1, sizeof(void *), "the policies");
+    char *copy = cv_need_text(arena, list != NULL ? list : "", "the policies");
     char *rest, *name;
     size_t count = 0;
     int status = CV_EXIT_DONE;
 
-    if (policies == NULL || copy == NULL)
-        return cv_no_memory("the policies");
     for (size_t i = 0; list == NULL && i < all; i++) {
         if (cleave_policy_at(i)->task == task)
             policies[count++] = cleave_policy_at(i);
@@ -171,15 +166,13 @@ void cv_engine_line(const char *engine, const struct cv_topology_options *option
 static int read_hosts(const char *text, struct cv_arena *arena,
                       struct cleave_simgrid *out)
 {
-    char *copy = cv_arena_text(arena, text), *at = copy;
+    char *copy = cv_need_text(arena, text, "the hosts"), *at = copy;
     const char **names;
     uint32_t count = 1;
 
     for (const char *c = text; *c != '\0'; c++)
         count += *c == ',';
-    names = cv_array(arena, count, sizeof(const char *));
-    if (copy == NULL || names == NULL)
-        return cv_no_memory("the hosts");
+    names = cv_need(arena, count, sizeof(const char *), "the hosts");
     for (uint32_t i = 0; i < count; i++) {
         names[i] = at;
         at += strcspn(at, ",");
@@ -226,9 +219,7 @@ int cv_topology_open(const char *engine, const struct cv_topology_options *optio
     CV_DO(cv_engine_check(engine));
     if (strcmp(engine, "simgrid") != 0)
         return CV_EXIT_DONE;
-    simgrid = cv_array(arena, 1, sizeof *simgrid);
-    if (simgrid == NULL)
-        return cv_no_memory("the topology");
+    simgrid = cv_need(arena, 1, sizeof *simgrid, "the topology");
     *out = simgrid;
     return options->file == NULL ? CV_EXIT_DONE : fill(options, arena, simgrid);
 }

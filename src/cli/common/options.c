@@ -178,9 +178,8 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
 static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
 {
     if (list->items == NULL) /* there are at most as many texts as words */
-        list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
-    if (list->items == NULL)
-        return cv_no_memory("the arguments");
+        list->items = cv_need(reader->arena, (size_t)reader->count, sizeof *list->items,
+                              "the arguments");
     list->items[list->count++] = text;
     return CV_EXIT_DONE;
 }
@@ -399,9 +398,7 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
     *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };
     if (out->help)
         return CV_EXIT_DONE;
-    out->operands = cv_array(arena, (size_t)count, sizeof *out->operands);
-    if (out->operands == NULL)
-        return cv_no_memory("the arguments");
+    out->operands = cv_need(arena, (size_t)count, sizeof *out->operands, "the arguments");
     while (reader.next < count) {
         const char *word = typed->words[reader.next++];
         int status = CV_EXIT_DONE;

@@ -81,6 +81,22 @@ int cv_no_memory(const char *what)
     return cv_print_error(CV_EXIT_FAILED, "out of memory for %s", what);
 }
 
+void *cv_need(struct cv_arena *arena, size_t count, size_t size, const char *what)
+{
+    void *memory = cv_array(arena, count, size);
+
+    if (memory == NULL)
+        exit(cv_no_memory(what));
+    return memory;
+}
+
+char *cv_need_text(struct cv_arena *arena, const char *text, const char *what)
+{
+    const size_t size = strlen(text) + 1;
+
+    return memcpy(cv_need(arena, size, 1, what), text, size);
+}
+
 int cv_print_status(const struct cleave_error *err)
 {
     char line[sizeof *err + 64];

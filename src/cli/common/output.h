@@ -73,6 +73,10 @@ int cv_refuse_unknown(const char *what, const char *word, size_t count,
                       const void *context);
 /* Print "out of memory for WHAT"; returns CV_EXIT_FAILED. */
 int cv_no_memory(const char *what);
+/* Zeroed memory, and a copy of a text, in the arena, for what is needed before the work begins:
+ * without memory the program prints the message of cv_no_memory() and ends. */
+void *cv_need(struct cv_arena *arena, size_t count, size_t size, const char *what);
+char *cv_need_text(struct cv_arena *arena, const char *text, const char *what);
 /* Print an error of the library; returns its exit status. */
 int cv_print_status(const struct cleave_error *err);
 

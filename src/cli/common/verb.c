@@ -170,9 +170,9 @@ static bool takes(const struct cv_verb *verb, const char *name)
 
 const char **cv_call_words(const struct cv_call *call, size_t count)
 {
-    const char **words = cv_array(call->arena, count + 1, sizeof *words);
+    const char **words = cv_need(call->arena, count + 1, sizeof *words, "the command");
 
-    if (words != NULL && count > 0)
+    if (count > 0)
         memcpy(words, call->operands, count * sizeof *words);
     return words;
 }
@@ -206,11 +206,7 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
     int status;
 
     cv_arena_init(&arena);
-    values = cv_array(&arena, 1, verb->values_size);
-    if (values == NULL) {
-        cv_arena_done(&arena);
-        return cv_no_memory("the arguments");
-    }
+    values = cv_need(&arena, 1, verb->values_size, "the arguments");
     if (verb->presets != NULL && verb->values_size > 0)
         memcpy(values, verb->presets, verb->values_size);
     status =

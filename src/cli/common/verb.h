@@ -91,7 +91,7 @@ int cv_files_check(const struct cv_call *call, const struct cv_other_file *other
  * sorted. */
 int cv_inputs_expand(const struct cv_call *call, void *values);
 
-/* The first `count` operands and a NULL, in the arena of the call; NULL: no memory. */
+/* The first `count` operands and a NULL, in the arena of the call. */
 const char **cv_call_words(const struct cv_call *call, size_t count);
 
 /* Check the words after the name of a verb and call it, or print its help. */

@@ -46,11 +46,10 @@ static const struct cv_helper_program program = {
 static int run(const struct cv_call *call)
 {
     const size_t nwords = (size_t)call->nwords;
-    char **words = cv_array(call->arena, nwords + 2, sizeof *words), path[PATH_MAX];
+    char **words = cv_need(call->arena, nwords + 2, sizeof *words, "the arguments"),
+         path[PATH_MAX];
 
     CV_CALL(cv_helper_program_find(&program, path, sizeof path, &err));
-    if (words == NULL)
-        return cv_no_memory("the arguments");
     words[0] = path;
     memcpy(words + 1, call->words, nwords * sizeof *words); /* NULL ends them */
     execv(path, words);

@@ -68,12 +68,9 @@ int cv_item_lists_check_files(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
     struct cv_other_file *others =
-        cv_array(call->arena, call->noperands + 1, sizeof *others);
-    size_t count;
+        cv_need(call->arena, call->noperands + 1, sizeof *others, "the names of files");
+    size_t count = find_files(call, others);
 
-    if (others == NULL)
-        return cv_no_memory("the names of files");
-    count = find_files(call, others);
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE &&
         strncmp(values->results, "-.", 2) != 0)
         others[count++] = (struct cv_other_file){ "--results", values->results, true };
@@ -284,8 +281,6 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     enum cleave_status status;
 
     CV_DO(check_values(values));
-    if (words == NULL)
-        return cv_no_memory("the command");
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
@@ -660,9 +655,7 @@ static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *ar
     struct cost *costs;
 
     CV_CALL(cv_sizes_read_log(path, NULL, arena, &log, &err));
-    costs = cv_array(arena, (size_t)log.count, sizeof *costs);
-    if (costs == NULL)
-        return cv_no_memory("the job log");
+    costs = cv_need(arena, (size_t)log.count, sizeof *costs, "the job log");
     for (uint64_t i = 0; i < log.count; i++)
         costs[i] = (struct cost){ log.names[i], log.sizes[i] };
     qsort(costs, (size_t)log.count, sizeof *costs, by_command);
@@ -700,9 +693,8 @@ static int find_sizes(const struct cv_call *call, const struct cv_item_commands 
     if (values->weight == NULL && values->costs == NULL && values->policy == NULL &&
         (values->shuffle || workers < 2 || sizes.count < 2 || sizes.count > MANY))
         return CV_EXIT_DONE;
-    sizes.items = cv_array(call->arena, (size_t)sizes.count, sizeof *sizes.items);
-    if (sizes.items == NULL)
-        return cv_no_memory("the sizes of items");
+    sizes.items = cv_need(call->arena, (size_t)sizes.count, sizeof *sizes.items,
+                          "the sizes of items");
     if (values->weight != NULL)
         status = read_weight(&sizes, values->weight);
     else if (values->costs != NULL)
@@ -726,16 +718,15 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
 {
     const struct cv_run_options *values = call->values;
     const struct cv_item_commands *commands = &items->commands;
-    const char **words = cv_array(call->arena, 2, sizeof *words);
+    const char **words = cv_need(call->arena, 2, sizeof *words, "the command");
     char *program = commands->shell == NULL
                         ? cv_item_template_program(&commands->template)
                         : strdup(commands->shell);
 
-    if (words != NULL && program != NULL)
-        words[0] = cv_arena_text(call->arena, program);
-    free(program);
-    if (words == NULL || words[0] == NULL)
+    if (program == NULL)
         return cv_no_memory("the command");
+    words[0] = cv_need_text(call->arena, program, "the command");
+    free(program);
     out->command = words;
     out->items = (struct cleave_items){ .count = commands->count,
                                         .words = get_words,

@@ -455,10 +455,8 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
                              const char *text, struct cv_item_template *out)
 {
     struct cv_item_replacements replacements = items->commands.replacements;
-    const char **words = cv_array(call->arena, 2, sizeof *words);
+    const char **words = cv_need(call->arena, 2, sizeof *words, "the items");
 
-    if (words == NULL)
-        return cv_no_memory("the items");
     words[0] = text;
     replacements.optional = true;
     CV_CALL(cv_item_template_init(out, words, &replacements, &err));
@@ -488,10 +486,8 @@ static int open_files(const struct cv_call *call, struct cv_run_items *items)
 {
     const struct cv_run_options *values = call->values;
     const size_t count = values->transfers.count;
-    const char **sent = cv_array(call->arena, count + 1, sizeof *sent);
+    const char **sent = cv_need(call->arena, count + 1, sizeof *sent, "the items");
 
-    if (sent == NULL)
-        return cv_no_memory("the items");
     if (count > 0)
         memcpy(sent, values->transfers.items, count * sizeof *sent);
     if (values->transfer)
@@ -612,10 +608,9 @@ int cv_run_results_fill(const struct cv_call *call, const struct cv_run_items *i
                         struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
-    const char **base = cv_array(call->arena, values->basefiles.count + 1, sizeof *base);
+    const char **base =
+        cv_need(call->arena, values->basefiles.count + 1, sizeof *base, "the items");
 
-    if (base == NULL)
-        return cv_no_memory("the items");
     if (values->basefiles.count > 0)
         memcpy(base, values->basefiles.items, values->basefiles.count * sizeof *base);
     if (items->rows_file != NULL) {

@@ -221,13 +221,12 @@ static char *next_member(char **rest)
 
 static int members_read(const char *text, struct members *out)
 {
-    char *rest = cv_arena_text(out->arena, text), *member;
+    char *rest = cv_need_text(out->arena, text, "the workers"), *member;
     int status = CV_EXIT_DONE;
 
-    out->names = cv_array(out->arena, CV_MOST_WORKERS, sizeof *out->names);
-    out->prefixes = cv_array(out->arena, CV_MOST_WORKERS, sizeof *out->prefixes);
-    if (rest == NULL || out->names == NULL || out->prefixes == NULL)
-        return cv_no_memory("the workers");
+    out->names = cv_need(out->arena, CV_MOST_WORKERS, sizeof *out->names, "the workers");
+    out->prefixes =
+        cv_need(out->arena, CV_MOST_WORKERS, sizeof *out->prefixes, "the workers");
     while (status == CV_EXIT_DONE && (member = next_member(&rest)) != NULL)
         if (member[0] != '\0')
             status = add_member(out, member);

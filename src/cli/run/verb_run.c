@@ -384,23 +384,20 @@ static const char script[] =
  * command with its name for {}. */
 static int wrap_cat(const struct cv_call *call, const char *const **words)
 {
-    const char **made = cv_array(call->arena, 6, sizeof *made);
+    const char **made = cv_need(call->arena, 6, sizeof *made, "the command");
     struct cv_text line = { NULL, 0, 0, false };
 
     for (size_t i = 0; i < call->noperands; i++)
         cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
     if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
         cv_text_add(&line, " {}");
-    if (made != NULL && !line.failed && line.bytes != NULL) {
-        made[0] = "/bin/sh";
-        made[1] = "-c";
-        made[2] = script;
-        made[3] = "cleave-cat";
-        made[4] = cv_arena_text(call->arena, line.bytes);
-        *words = made;
-    }
-    cv_text_done(&line);
-    return made != NULL && made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
+    made[0] = "/bin/sh";
+    made[1] = "-c";
+    made[2] = script;
+    made[3] = "cleave-cat";
+    made[4] = cv_text_take(&line, call->arena);
+    *words = made;
+    return made[4] != NULL ? CV_EXIT_DONE : cv_no_memory("the command");
 }
 
 static int fill_command(struct whole_run *run)
@@ -410,8 +407,6 @@ static int fill_command(struct whole_run *run)
     struct cleave_execution *out = &run->request;
 
     out->command = cv_call_words(call, call->noperands);
-    if (out->command == NULL)
-        return cv_no_memory("the command");
     if (values->cat)
         CV_DO(wrap_cat(call, &out->command));
     /* The file of --cat is complete when its command begins. */
@@ -429,10 +424,9 @@ static int fill_command(struct whole_run *run)
 static int read_environment(const struct cv_call *call, const struct cv_strings *names,
                             const char *const **out)
 {
-    const char **texts = cv_array(call->arena, names->count + 1, sizeof *texts);
+    const char **texts =
+        cv_need(call->arena, names->count + 1, sizeof *texts, "the variables");
 
-    if (texts == NULL)
-        return cv_no_memory("the variables");
     for (size_t i = 0; i < names->count; i++) {
         const char *value = getenv(names->items[i]);
 

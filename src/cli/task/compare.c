@@ -86,13 +86,13 @@ static int open_table(struct cv_task_call *task)
     CV_DO(cv_policies_choose(task->kind->kind, task->options->policies,
                              task->kind->example, task->arena, &found->policies,
                              &found->npolicies));
-    found->cells = cv_array(task->arena, found->npolicies * found->sweep.count,
-                            sizeof *found->cells);
-    found->bounds = cv_array(task->arena, found->sweep.count, sizeof *found->bounds);
+    found->cells = cv_need(task->arena, found->npolicies * found->sweep.count,
+                           sizeof *found->cells, "the comparison");
+    found->bounds =
+        cv_need(task->arena, found->sweep.count, sizeof *found->bounds, "the comparison");
     found->runs = 1;
     found->lives = task->options->lifespan_s > 0;
-    return found->cells != NULL && found->bounds != NULL ? CV_EXIT_DONE
-                                                         : cv_no_memory("the comparison");
+    return CV_EXIT_DONE;
 }
 
 /* A policy that was named must apply, unless the budget of a sweep is too small. */
@@ -378,18 +378,14 @@ static bool applies(const struct cv_comparison *found, size_t policy)
     return false;
 }
 
-/* One policy over all values; false if memory is short. */
-static bool make_curve(const struct cv_comparison *found, size_t policy,
+/* One policy over all values. */
+static void make_curve(const struct cv_comparison *found, size_t policy,
                        struct cv_arena *arena, struct cv_compare_curve *out)
 {
     const size_t n = found->sweep.count;
-    double *value = cv_array(arena, n, sizeof *value);
-    double *low = cv_array(arena, n, sizeof *low);
-    double *high = cv_array(arena, n, sizeof *high);
-    double *part = cv_array(arena, n, sizeof *part);
+    double *value = cv_need(arena, 4 * n, sizeof *value, "the page");
+    double *low = value + n, *high = low + n, *part = high + n;
 
-    if (value == NULL || low == NULL || high == NULL || part == NULL)
-        return false;
     for (size_t i = 0; i < n; i++) {
         const struct cv_compare_cell *cell = &cells_of(found, i)[policy];
 
@@ -406,31 +402,27 @@ static bool make_curve(const struct cv_comparison *found, size_t policy,
     out->over = part;
     out->low = found->runs > 1 && !found->lives ? low : NULL;
     out->high = out->low != NULL ? high : NULL;
-    return true;
 }
 
-static bool make_curves(const struct cv_comparison *found, struct cv_arena *arena,
+static void make_curves(const struct cv_comparison *found, struct cv_arena *arena,
                         struct cv_compare_sheet *data)
 {
-    struct cv_compare_curve *curves = cv_array(arena, found->npolicies, sizeof *curves);
-    double *bound = cv_array(arena, found->sweep.count, sizeof *bound);
+    struct cv_compare_curve *curves =
+        cv_need(arena, found->npolicies, sizeof *curves, "the page");
+    double *bound = cv_need(arena, found->sweep.count, sizeof *bound, "the page");
 
-    if (curves == NULL || bound == NULL)
-        return false;
     for (size_t i = 0; i < found->sweep.count; i++)
         bound[i] = found->bounds[i].name != NULL ? found->bounds[i].value_s : NAN;
     for (int turn = 0; turn < 2; turn++) {
         for (size_t p = 0; p < found->npolicies; p++) {
             if (applies(found, p) != (turn == 0))
                 continue;
-            if (!make_curve(found, p, arena, &curves[data->ncurves++]))
-                return false;
+            make_curve(found, p, arena, &curves[data->ncurves++]);
             data->napplicable += turn == 0;
         }
     }
     data->curves = curves;
     data->bound = bound;
-    return true;
 }
 
 static int write_page(const struct cv_compare_sheet *data,
@@ -471,8 +463,8 @@ static int show_page(struct cv_task_call *task)
     data.title = title.bytes;
     data.facts = facts.bytes;
     data.command = command.bytes;
-    if (title.failed || facts.failed || command.failed ||
-        !make_curves(found, task->arena, &data))
+    make_curves(found, task->arena, &data);
+    if (title.failed || facts.failed || command.failed)
         status = cv_no_memory("the page");
     else
         status = write_page(&data, task->options);

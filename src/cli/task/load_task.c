@@ -249,10 +249,8 @@ static int open_job(struct cv_task_call *task)
 
 static int sum_up(struct cv_task_call *task, struct cv_load_job *load)
 {
-    load->sums = cv_array(task->arena, cleave_platform_nworkers(load->job.platform),
-                          sizeof *load->sums);
-    if (load->sums == NULL)
-        return cv_no_memory("the plan");
+    load->sums = cv_need(task->arena, cleave_platform_nworkers(load->job.platform),
+                         sizeof *load->sums, "the plan");
     for (size_t k = 0; k < load->schedule->nchunks; k++)
         cv_sum_add(&load->sums[load->schedule->chunks[k].worker],
                    &load->schedule->chunks[k]);

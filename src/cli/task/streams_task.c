@@ -138,12 +138,10 @@ static bool read_number(const char *text, size_t length, double *out)
 static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
                         const double **out)
 {
-    double *demands = cv_array(arena, n, sizeof *demands);
+    double *demands = cv_need(arena, n, sizeof *demands, "the demands");
     const char *at = text;
     uint32_t given = 0;
 
-    if (demands == NULL)
-        return cv_no_memory("the demands");
     for (;;) {
         const size_t length = strcspn(at, ",");
         double demand;
@@ -185,10 +183,8 @@ static int read_margins(const char *text, const struct cleave_platform *platform
                         struct cv_arena *arena, struct cleave_stream_task *task)
 {
     const uint32_t n = cleave_platform_nworkers(platform);
-    double *margins = cv_array(arena, n, sizeof *margins);
+    double *margins = cv_need(arena, n, sizeof *margins, "the margins");
 
-    if (margins == NULL)
-        return cv_no_memory("the margins");
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
         const char *equals = memchr(at, '=', length);
@@ -295,8 +291,9 @@ static int plan(struct cv_task_call *task)
     struct cv_streams_job *job = task->job;
     const enum cleave_port port = cleave_platform_port(job->platform);
     const uint32_t n = cleave_platform_nworkers(job->platform);
-    struct cleave_worker *workers = cv_array(task->arena, n, sizeof *workers);
-    double *theta = cv_array(task->arena, n, sizeof *theta);
+    struct cleave_worker *workers =
+        cv_need(task->arena, n, sizeof *workers, "the period");
+    double *theta = cv_need(task->arena, n, sizeof *theta, "the period");
     const struct cv_stream_ring ring = {
         .workers = workers,
         .n = n,
@@ -311,8 +308,6 @@ static int plan(struct cv_task_call *task)
     if (port == CLEAVE_PORT_MULTI)
         return cv_refuse("--cip: with port: multi links share no port, so that nobody "
                          "has to wait in any round");
-    if (workers == NULL || theta == NULL)
-        return cv_no_memory("the period");
     for (uint32_t w = 0; w < n; w++) {
         workers[w] = cv_stream_as_duplex(cleave_platform_workers(job->platform)[w], port,
                                          options->result_ratio);
@@ -346,11 +341,9 @@ static int find_used(struct cv_task_call *task)
     struct cv_streams_job *job = task->job;
     const struct cleave_stream_plan *found = job->plan;
     struct cleave_stream *streams =
-        cv_array(task->arena, found->nstreams, sizeof *streams);
-    uint32_t *of = cv_array(task->arena, found->nstreams, sizeof *of);
+        cv_need(task->arena, found->nstreams, sizeof *streams, "the streams");
+    uint32_t *of = cv_need(task->arena, found->nstreams, sizeof *of, "the streams");
 
-    if (streams == NULL || of == NULL)
-        return cv_no_memory("the streams");
     for (uint32_t m = 0; m < found->nstreams; m++) {
         if (found->clusters[m].nworkers == 0)
             continue;
@@ -399,9 +392,7 @@ static int sum_up(struct cv_task_call *task)
     for (uint32_t s = 0; s < result->nstreams; s++)
         if (result->streams[s].nrounds > job->nrounds)
             job->nrounds = result->streams[s].nrounds;
-    rounds = cv_array(task->arena, job->nrounds, sizeof *rounds);
-    if (rounds == NULL)
-        return cv_no_memory("the rounds");
+    rounds = cv_need(task->arena, job->nrounds, sizeof *rounds, "the rounds");
     for (uint32_t s = 0; s < result->nstreams; s++) {
         const struct cleave_stream_result *stream = &result->streams[s];
 

@@ -201,10 +201,8 @@ static int make_values(const struct steps *steps, struct cv_arena *arena,
         steps->step > 0
             ? (size_t)floor((steps->to - steps->from) / steps->step + 1e-9) + 1
             : steps->points;
-    double *values = cv_array(arena, max, sizeof *values);
+    double *values = cv_need(arena, max, sizeof *values, "the sweep");
 
-    if (values == NULL)
-        return cv_no_memory("the sweep");
     for (size_t i = 0; i < max; i++) {
         const double part =
             steps->points > 1 ? (double)i / (double)(steps->points - 1) : 0;
@@ -253,9 +251,7 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
     *out = (struct cv_sweep){ CV_SWEEP_NONE, NULL, "", &nothing, 1, false };
     if (text == NULL)
         return CV_EXIT_DONE;
-    copy = cv_arena_text(arena, text);
-    if (copy == NULL)
-        return cv_no_memory("the sweep");
+    copy = cv_need_text(arena, text, "the sweep");
     at = strchr(copy, '=');
     if (at == NULL)
         return expected_form(text, task);
@@ -377,10 +373,8 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
         return cv_refuse("--sweep: the platform has %u workers, got %.0f", n, value);
     if (sweep->what == CV_SWEEP_WORKERS)
         n = (uint32_t)value;
-    workers = cv_array(arena, n, sizeof *workers);
-    groups = cv_array(arena, n, sizeof *groups);
-    if (workers == NULL || groups == NULL)
-        return cv_no_memory("the sweep");
+    workers = cv_need(arena, n, sizeof *workers, "the sweep");
+    groups = cv_need(arena, n, sizeof *groups, "the sweep");
     for (uint32_t i = 0; i < n; i++) {
         workers[i] = cleave_platform_workers(declared)[i];
         change_worker(sweep, value, &workers[i]);

@@ -126,9 +126,7 @@ int cv_task_run(const struct cv_call *call, size_t offset,
     struct cleave_error err;
     int status;
 
-    task.job = cv_array(call->arena, 1, task.kind->job_size);
-    if (task.job == NULL)
-        return cv_no_memory("the job");
+    task.job = cv_need(call->arena, 1, task.kind->job_size, "the job");
     status =
         task.options->trace != NULL && cleave_trace_new(&task.trace, &err) != CLEAVE_OK
             ? cv_print_status(&err)

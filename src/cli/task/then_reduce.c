@@ -53,11 +53,9 @@ static int read_part(char *part, struct cv_joint_job *job)
 
 static int read_option(const char *text, struct cv_arena *arena, struct cv_joint_job *job)
 {
-    char *copy = cv_arena_text(arena, text), *next = copy;
+    char *copy = cv_need_text(arena, text, "the costs"), *next = copy;
     int status = CV_EXIT_DONE;
 
-    if (copy == NULL)
-        return cv_no_memory("the costs");
     job->costs.d = job->costs.c = NAN;
     while (next != NULL && status == CV_EXIT_DONE) {
         char *part = next;
@@ -108,9 +106,9 @@ static int check_workers(const struct cleave_platform *platform)
 static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
                             struct cv_arena *arena)
 {
-    uint32_t *order = cv_array(arena, n, sizeof *order);
+    uint32_t *order = cv_need(arena, n, sizeof *order, "a plan");
 
-    for (uint32_t i = 0; order != NULL && i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t at = i;
 
         for (; at > 0 && workers[order[at - 1]].bandwidth_ups < workers[i].bandwidth_ups;
@@ -174,8 +172,6 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
                                         options->load.units, port == CLEAVE_PORT_MULTI };
     job->duplex = port == CLEAVE_PORT_DUPLEX;
     job->order = make_order(job->load.workers, job->nworkers, task->arena);
-    if (job->order == NULL)
-        return cv_no_memory("a plan");
     CV_CALL(make_plans(load, task->arena, &err));
     return CV_EXIT_DONE;
 }

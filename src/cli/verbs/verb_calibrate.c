@@ -353,17 +353,19 @@ static int write_measured(const struct cv_call *call,
                           const struct cv_spread *spread)
 {
     const struct cleave_platform *was = workers->platform;
-    struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
-    struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
-    struct cv_host_fields *hosts = cv_array(call->arena, was->ngroups, sizeof *hosts);
-    const char **names = cv_array(call->arena, result->nworkers + 1, sizeof *names);
+    struct cleave_worker *kinds =
+        cv_need(call->arena, was->ngroups, sizeof *kinds, "the workers");
+    struct cv_group *groups =
+        cv_need(call->arena, was->ngroups, sizeof *groups, "the workers");
+    struct cv_host_fields *hosts =
+        cv_need(call->arena, was->ngroups, sizeof *hosts, "the workers");
+    const char **names =
+        cv_need(call->arena, result->nworkers + 1, sizeof *names, "the workers");
     struct cv_text text = { NULL, 0, 0, false };
     struct cleave_platform *platform;
     struct cleave_error err;
     uint32_t n = 0;
 
-    if (kinds == NULL || groups == NULL || hosts == NULL || names == NULL)
-        return cv_no_memory("the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
         bool seen = false;
@@ -467,8 +469,6 @@ static int run(const struct cv_call *call)
 
     if (values->where.file != NULL)
         return calibrate_topology(values, call->arena);
-    if (command == NULL)
-        return cv_no_memory("the command");
     CV_DO(cv_run_command_check(call, true, false));
     if (getloadavg(&load, 1) != 1)
         load = 0;

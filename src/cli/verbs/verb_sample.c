@@ -409,14 +409,16 @@ static int show_list(struct choice *choice)
     return cv_print_take(&text);
 }
 
-/* In the arena; NULL: no memory. */
+/* In the arena. */
 static char *path_of(const struct choice *choice, size_t index)
 {
     const char *folder = choice->values->output, *name = sample_at(index).name;
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = cv_need(choice->arena, size, 1, "the samples");
+    const bool here = strcmp(folder, ".") == 0;
 
-    return strcmp(folder, ".") == 0
-               ? cv_arena_text(choice->arena, name)
-               : cv_arena_print(choice->arena, "%s/%s", folder, name);
+    snprintf(path, size, "%s%s%s", here ? "" : folder, here ? "" : "/", name);
+    return path;
 }
 
 /* Nothing is written unless all files can be. */
@@ -426,8 +428,6 @@ static int check_files(const struct choice *choice)
         struct stat facts;
         const char *path = choice->wanted[i] ? path_of(choice, i) : "";
 
-        if (path == NULL)
-            return cv_no_memory("the samples");
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
             return cv_refuse("--output: '%s' exists; use --force to replace it, or -o "
                              "DIR to write elsewhere",
@@ -446,8 +446,6 @@ static int write_file(struct choice *choice, size_t index)
     bool failed = false;
     int status;
 
-    if (path == NULL)
-        return cv_no_memory("the samples");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
         return cv_refuse("--output: %s", err.text);
     CV_DO(cv_output_open(&out, "--output", path,
@@ -498,9 +496,8 @@ static int run(const struct cv_call *call)
 
     while (sample_at(choice.count).name != NULL)
         choice.count++;
-    choice.wanted = cv_array(call->arena, choice.count, sizeof *choice.wanted);
-    if (choice.wanted == NULL)
-        return cv_no_memory("the samples");
+    choice.wanted =
+        cv_need(call->arena, choice.count, sizeof *choice.wanted, "the samples");
     CV_DO(choose(call, &choice));
     if (choice.values->json) {
         cv_result_open(&choice.json);

@@ -355,10 +355,8 @@ static int join_run(const struct cv_call *call)
     if (where[0] == '\0')
         return cv_refuse("expected the socket of a run: [HOST:]PATH");
     if (colon != NULL && (slash == NULL || colon < slash) && !join_values->pump) {
-        char *host = cv_arena_text(call->arena, where);
+        char *host = cv_need_text(call->arena, where, "the host");
 
-        if (host == NULL)
-            return cv_no_memory("the host");
         host[colon - where] = '\0';
         return serve_by_ssh(call, host, colon + 1);
     }
