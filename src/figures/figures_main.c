@@ -45,15 +45,13 @@ static bool path_of(const struct figure_files *files, const struct named *figure
 static int see_free(const struct figure_files *files, const struct named *figure,
                     const char *ending)
 {
-    char path[PATH_ROOM], shown[CV_ECHO_ROOM];
+    char path[PATH_ROOM];
     struct stat info;
 
     if (!path_of(files, figure, ending, path))
-        return cv_print_error(CV_EXIT_USAGE, "--out: the path is too long");
+        return cv_refuse("--out: the path is too long");
     if (!files->force && stat(path, &info) == 0 && S_ISREG(info.st_mode))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--out: '%s' exists; use --force to replace it",
-                              cv_echo(path, shown));
+        return cv_refuse("--out: '%s' exists; use --force to replace it", CV_ECHO(path));
     return CV_EXIT_DONE;
 }
 
@@ -62,7 +60,7 @@ static int see_free(const struct figure_files *files, const struct named *figure
 static int figure_files_begin(const struct figure_files *files,
                               const struct named *const *figures, size_t count)
 {
-    char shown[CV_ECHO_ROOM];
+    const char *shown = CV_ECHO(files->folder);
     struct cleave_error err;
     struct stat info;
     int status = CV_EXIT_DONE;
@@ -74,13 +72,12 @@ static int figure_files_begin(const struct figure_files *files,
                               err.text);
     if (mkdir(files->folder, 0777) != 0 && errno != EEXIST)
         return cv_print_error(CV_EXIT_FAILED, "--out: cannot make the folder '%s': %s",
-                              cv_echo(files->folder, shown), strerror(errno));
+                              shown, strerror(errno));
     if (stat(files->folder, &info) == 0 && !S_ISDIR(info.st_mode))
-        return cv_print_error(CV_EXIT_USAGE, "--out: '%s' is not a folder",
-                              cv_echo(files->folder, shown));
+        return cv_refuse("--out: '%s' is not a folder", shown);
     if (access(files->folder, W_OK | X_OK) != 0)
-        return cv_print_error(CV_EXIT_FAILED, "--out: cannot write into '%s': %s",
-                              cv_echo(files->folder, shown), strerror(errno));
+        return cv_print_error(CV_EXIT_FAILED, "--out: cannot write into '%s': %s", shown,
+                              strerror(errno));
     for (size_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
         status = see_free(files, figures[i], "csv");
         if (status == CV_EXIT_DONE && files->svg)
@@ -339,9 +336,9 @@ static int choose(const struct cv_call *call, const struct named **out, size_t *
 static int check_options(const struct cv_figures_options *values)
 {
     if (values->out == NULL && values->csv_only)
-        return cv_print_error(CV_EXIT_USAGE, "--csv-only: needs --out");
+        return cv_refuse("--csv-only: needs --out");
     if (values->out == NULL && values->force)
-        return cv_print_error(CV_EXIT_USAGE, "--force: needs --out");
+        return cv_refuse("--force: needs --out");
     return CV_EXIT_DONE;
 }
 

@@ -322,14 +322,13 @@ static int check_required(const struct reader *reader)
 
     for (size_t i = 0; (option = cv_option_at(reader->groups, i)) != NULL; i++) {
         const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
-        char shown[CV_ECHO_ROOM];
 
         if (!option->required || reader->seen == option)
             continue;
         if (word != NULL && option->file == CV_FILE_NONE &&
             strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
             return cv_refuse("%s FILE is required; if '%s' is it: %s %s", option->name,
-                             cv_echo(word, shown), option->name, shown);
+                             CV_ECHO(word), option->name, CV_ECHO(word));
         return cv_refuse("%s %s is required", option->name, option->argument);
     }
     return CV_EXIT_DONE;

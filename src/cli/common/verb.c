@@ -180,9 +180,9 @@ const char **cv_call_words(const struct cv_call *call, size_t count)
 static int refuse_operand(const struct cv_verb *verb, const char *word, int count,
                           char *const *words)
 {
-    char shown[CV_ECHO_ROOM], one[CV_ECHO_ROOM];
+    const char *shown = CV_ECHO(word);
+    char one[CV_ECHO_ROOM];
 
-    cv_echo(word, shown);
     if (cv_usage_hint_unit(count, words, word, one, sizeof one))
         return cv_refuse(
             "unexpected argument '%s'; a number and its unit are one word: %s", shown,

@@ -98,17 +98,15 @@ static int find_column(const char *title, size_t length)
 /* The columns of an older log, by its first line. */
 static int read_columns(struct cv_job_log *log, const char *line)
 {
-    char shown[CV_ECHO_ROOM];
     bool found[NCOLUMNS] = { false };
 
-    cv_echo(log->out.path, shown);
     for (log->ncolumns = 0;; line++) {
         const size_t length = strcspn(line, "\t\n");
         const int column = find_column(line, length);
 
         if (log->ncolumns == CV_LOG_COLUMNS)
-            return cv_refuse("--joblog: '%s' has more than %d columns", shown,
-                             CV_LOG_COLUMNS);
+            return cv_refuse("--joblog: '%s' has more than %d columns",
+                             CV_ECHO(log->out.path), CV_LOG_COLUMNS);
         log->columns[log->ncolumns++] = column;
         if (column >= 0)
             found[column] = true;
@@ -120,7 +118,7 @@ static int read_columns(struct cv_job_log *log, const char *line)
         if (columns[i].needed && !found[i])
             return cv_refuse("--joblog: '%s' is not a job log that --resume could go on "
                              "with: its first line has no column '%s'",
-                             shown, columns[i].title);
+                             CV_ECHO(log->out.path), columns[i].title);
     return CV_EXIT_DONE;
 }
 

@@ -573,7 +573,7 @@ static FILE *start(const char *command, int input, pid_t *out)
 static int ask_command(struct sizes *sizes, const char *command)
 {
     FILE *items = write_items(sizes), *answers = NULL;
-    char shown[CV_ECHO_ROOM];
+    const char *shown = CV_ECHO(command);
     pid_t child = 0;
     int status, ended = 0;
 
@@ -582,9 +582,9 @@ static int ask_command(struct sizes *sizes, const char *command)
         fclose(items);
     }
     if (answers == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "--weight: cannot run '%s': %s",
-                              cv_echo(command, shown), strerror(errno));
-    status = read_answers(sizes, cv_echo(command, shown), answers);
+        return cv_print_error(CV_EXIT_FAILED, "--weight: cannot run '%s': %s", shown,
+                              strerror(errno));
+    status = read_answers(sizes, shown, answers);
     fclose(answers);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         continue;

@@ -177,7 +177,7 @@ static bool is_here(const char *name)
 
 static bool hint_carriage(const struct cv_run_options *values)
 {
-    char line[PATH_MAX] = "", shown[CV_ECHO_ROOM];
+    char line[PATH_MAX] = "";
     const char *name = values->item_files.count > 0 ? values->item_files.items[0] : "-";
     FILE *file = strcmp(name, "-") != 0 ? fopen(name, "re") : NULL;
 
@@ -190,7 +190,7 @@ static bool hint_carriage(const struct cv_run_options *values)
         return false;
     cv_print_note("lines of '%s' end in a carriage return, as on Windows, and so do the "
                   "items: sed -i 's/\\r$//' %s",
-                  cv_echo(name, shown), shown);
+                  CV_ECHO(name), CV_ECHO(name));
     return true;
 }
 
@@ -505,15 +505,14 @@ static bool is_plain_file(const char *name)
 /* "-i a b -- wc", or "-i *.txt -- wc": b is another input. */
 static int check_inputs(const struct cv_call *call)
 {
-    char shown[CV_ECHO_ROOM];
-    const char *several;
+    const char *shown, *several;
     size_t files = 0;
 
     while (files < call->noperands && is_plain_file(call->operands[files]))
         files++;
     if (files == 0)
         return CV_EXIT_DONE;
-    cv_echo(call->operands[0], shown);
+    shown = CV_ECHO(call->operands[0]);
     /* The shell has expanded a pattern. */
     several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
     if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
@@ -539,13 +538,11 @@ static bool needs_bash(const char *line)
 static int check_line(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    const char *line = call->operands[0];
-    char shown[CV_ECHO_ROOM];
+    const char *line = call->operands[0], *shown = CV_ECHO(line);
 
     if (values->cat || call->noperands != 1 || strpbrk(line, " |<>;&") == NULL ||
         cv_item_is_program(line))
         return CV_EXIT_DONE;
-    cv_echo(line, shown);
     if (strpbrk(line, "|<>;&") == NULL)
         return cv_refuse("'%s' is one word, and no program is called so: without quotes "
                          "around all of it, it is a command and its arguments: %s",
@@ -644,7 +641,7 @@ static void hint_all_failed(const struct cv_call *call, bool several)
 static void hint_empty(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    char shown[CV_ECHO_ROOM];
+    const char *shown;
     size_t at = 1, files = 0;
 
     if (values->inputs.count > 0 || values->fetch != NULL) {
@@ -656,8 +653,7 @@ static void hint_empty(const struct cv_call *call)
         at++;
     while (at + files < call->noperands && is_plain_file(call->operands[at + files]))
         files++;
-    if (files > 0)
-        cv_echo(call->operands[at], shown);
+    shown = files > 0 ? CV_ECHO(call->operands[at]) : "";
     if (files > 0 && CV_IS_ONE_OF(call->operands[at - 1], "-i", "--input"))
         cv_print_note("standard input was empty, and '%s %s' is behind the command, "
                       "which got it: options of cleave stand before the command",

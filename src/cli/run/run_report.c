@@ -285,7 +285,6 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     const double ended = result->input_bytes + result->resumed_bytes;
     const double total = ended + result->left_bytes;
     char name[CV_SIGNAL_ROOM];
-    char bytes[CV_NUMBER_ROOM];
     struct cv_text line = { NULL, 0, 0, false };
 
     if (result->platform == NULL) {
@@ -296,7 +295,7 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
                 CV_COUNTED(done, items ? "command" : "chunk"));
     if (!items)
-        cv_text_add(&line, ", %s", cv_show_units(ended - result->failed_bytes, bytes));
+        cv_text_add(&line, ", %s", CV_SHOW_UNITS(ended - result->failed_bytes));
     if (!result->left_unread)
         cv_text_add(&line, " of %s", CV_SHOW_UNITS(total));
     cv_text_add(&line, "%s. ", items ? "" : " bytes");

@@ -124,14 +124,13 @@ static int add_alike(struct members *out, const char *name, const char *count,
                      const char *words)
 {
     const char *rest = count;
-    char full[256], number[32], shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
+    char full[256], number[32];
     int digits, status = CV_EXIT_DONE;
     const long n = take_number(&rest, &digits);
 
     if (n < 1 || *rest != '\0')
         return cv_refuse("--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
-                         cv_echo(name, shown), CV_MOST_WORKERS, shown,
-                         cv_echo(count, got));
+                         CV_ECHO(name), CV_MOST_WORKERS, CV_ECHO(name), CV_ECHO(count));
     for (long i = 0; i < n && status == CV_EXIT_DONE; i++) {
         snprintf(number, sizeof number, "%ld", i);
         snprintf(full, sizeof full, n > 1 ? "%.200s.%s" : "%.200s", name, number);
@@ -145,7 +144,6 @@ static int add_range(struct members *out, const char *name, const char *range,
                      const char *words)
 {
     const char *rest = range;
-    char shown[CV_ECHO_ROOM];
     int status = CV_EXIT_DONE;
 
     while (status == CV_EXIT_DONE) {
@@ -160,7 +158,7 @@ static int add_range(struct members *out, const char *name, const char *range,
         if (first < 0 || last < first || (*rest != ',' && strcmp(rest, "]") != 0))
             return cv_refuse("--workers: expected numbers such as '%s[0-3]' or "
                              "'%s[0,2-3]', got '%s[%s'",
-                             cv_echo(name, shown), shown, shown, CV_ECHO(range));
+                             CV_ECHO(name), CV_ECHO(name), CV_ECHO(name), CV_ECHO(range));
         for (long i = first; i <= last && status == CV_EXIT_DONE; i++) {
             char full[256], number[32];
 
@@ -176,7 +174,7 @@ static int add_range(struct members *out, const char *name, const char *range,
 
 static int add_member(struct members *out, char *text)
 {
-    char *words = strchr(text, ':'), *many, kind, shown[CV_ECHO_ROOM];
+    char *words = strchr(text, ':'), *many, kind;
 
     if (words != NULL)
         *words++ = '\0';
@@ -194,7 +192,7 @@ static int add_member(struct members *out, char *text)
     if (words != NULL && strstr(words, "{i}") != NULL)
         return cv_refuse("--workers: {i} is the number of one of several workers, as in "
                          "'%s[0-3]:...' or '%s*4:...'",
-                         cv_echo(text, shown), shown);
+                         CV_ECHO(text), CV_ECHO(text));
     return add_one(out, text, words, NULL);
 }
 
@@ -406,7 +404,6 @@ static void add_chunks(const struct cleave_schedule *schedule,
 {
     enum { SHOWN = 6 };
     double min = INFINITY, max = 0;
-    char to[CV_NUMBER_ROOM];
     struct cv_table table;
 
     cv_table_init(&table, "+chunk|worker|~about bytes|#starts s|#ends s");
@@ -428,7 +425,7 @@ static void add_chunks(const struct cleave_schedule *schedule,
     if (schedule->nchunks > SHOWN)
         cv_text_add(out, "  and %zu more; all have %s to %s bytes\n",
                     schedule->nchunks - SHOWN, CV_SHOW_UNITS(round(min)),
-                    cv_show_units(round(max), to));
+                    CV_SHOW_UNITS(round(max)));
 }
 
 static bool is_measured(const char *path)

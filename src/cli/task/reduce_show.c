@@ -132,17 +132,14 @@ bool cv_reduce_closed_form(const struct cleave_reduction *job, struct cv_markov 
 
 void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out)
 {
-    char transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
-
     cv_text_add(out, "%s", CV_COUNTED(cv_reduce_nodes(reduce), "node"));
     if (reduce->costs != NULL)
         cv_text_add(out, ", costs from a file");
     else
-        cv_text_add(out, ", transfer %s, compute %s",
-                    cv_echo(reduce->job.transfer, transfer),
-                    cv_echo(reduce->job.compute, compute));
+        cv_text_add(out, ", transfer %s, compute %s", CV_ECHO(reduce->job.transfer),
+                    CV_ECHO(reduce->job.compute));
     if (reduce->job.ready != NULL)
-        cv_text_add(out, ", ready %s (%s)", cv_echo(reduce->job.ready, transfer),
+        cv_text_add(out, ", ready %s (%s)", CV_ECHO(reduce->job.ready),
                     cv_ready_models[reduce->job.ready_model]);
     else if (reduce->job.ready_s != NULL)
         cv_text_add(out, ", ready at times from a file (%s)",
@@ -487,7 +484,6 @@ static void explain_strategy(const char *name, const struct range *range,
                              struct cv_text *out)
 {
     const bool binomial = strcmp(name, "binomial") == 0;
-    char number[CV_NUMBER_ROOM];
 
     if (range->least_d != range->most_d || range->least_c != range->most_c) {
         cv_text_add(out,
@@ -500,10 +496,9 @@ static void explain_strategy(const char *name, const struct range *range,
                 "The %s strategy is the greedy tree for c = %s, whatever the costs are. "
                 "It takes at most %s times the optimum: %s, for any number of nodes.",
                 name, binomial ? "0" : "d",
-                cv_show_number(cv_strategy_ratio(binomial ? CV_STRATEGY_BINOMIAL
+                CV_SHOW_NUMBER(cv_strategy_ratio(binomial ? CV_STRATEGY_BINOMIAL
                                                           : CV_STRATEGY_FIBONACCI,
-                                                 range->least_d, range->least_c),
-                               number),
+                                                 range->least_d, range->least_c)),
                 binomial ? "1 + min(d, c) / max(d, c)" : "2");
 }
 
@@ -514,7 +509,6 @@ static void explain_greedy(const struct cleave_tree *tree,
     const uint64_t limit =
         options->max_transfers > 0 ? options->max_transfers : options->max_reducers;
     const double d = range->least_d, c = range->least_c;
-    char max[CV_NUMBER_ROOM];
 
     if (range->least_d != range->most_d || range->least_c != range->most_c) {
         cv_text_add(
@@ -538,15 +532,13 @@ static void explain_greedy(const struct cleave_tree *tree,
                     "%s s, where l = ceil(log2 K) and K counts as at most n / 2.",
                     (unsigned long long)limit,
                     options->max_transfers > 0 ? "transfers at a time" : "reducers",
-                    cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit),
-                                   max));
+                    CV_SHOW_NUMBER(cv_reduce_upper_limited(tree->nodes, d, c, limit)));
 }
 
 static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method method,
                            const struct range *range, struct cv_text *out)
 {
     struct cv_reduce_guarantee guarantee;
-    char from[CV_NUMBER_ROOM], to[CV_NUMBER_ROOM];
 
     if (tree->nodes < 2) {
         cv_text_add(out, "A single node has nothing to combine.");
@@ -556,8 +548,8 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
         cv_text_add(out,
                     "What is proved about '%s' is for combinations that all cost the "
                     "same; here they cost from %s s to %s s.",
-                    tree->policy, cv_show_number(range->least_c, from),
-                    cv_show_number(range->most_c, to));
+                    tree->policy, CV_SHOW_NUMBER(range->least_c),
+                    CV_SHOW_NUMBER(range->most_c));
         return;
     }
     if (!cv_reduce_guarantee(method, tree->nodes, range->least_d, range->most_d,
@@ -573,9 +565,9 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
                 "Without knowing the costs, '%s' takes at most %s times the optimum: %s, "
                 "for %s, where d = %s s is the cheapest transfer",
                 tree->policy, CV_SHOW_NUMBER(guarantee.ratio), guarantee.formula,
-                guarantee.when, cv_show_number(range->least_d, from));
+                guarantee.when, CV_SHOW_NUMBER(range->least_d));
     cv_text_add(out, " and Delta = %s how much dearer the dearest is.",
-                cv_show_number(range->most_d / range->least_d, to));
+                CV_SHOW_NUMBER(range->most_d / range->least_d));
     if (guarantee.theorem > 0)
         cv_text_add(out,
                     " This is theorem %u of Benoit, Canon and Marchal, Non-clairvoyant "

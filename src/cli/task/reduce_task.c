@@ -401,10 +401,9 @@ static void length_text(struct cv_task_call *task, struct cv_text *out)
 {
     const struct cv_task_options *options = task->options;
     const struct cv_reduce_job *reduce = task->job;
-    char transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
 
     cv_text_add(out, "%s, transfer %s, compute %s\n", CV_COUNTED(options->nodes, "node"),
-                cv_echo(options->transfer, transfer), cv_echo(options->compute, compute));
+                CV_ECHO(options->transfer), CV_ECHO(options->compute));
     cv_text_add(out, "length    %s s, which no tree can beat\n",
                 CV_SHOW_NUMBER(reduce->length_s));
     cv_text_add(out, "bounds    at least %s s, at most %s s\n",

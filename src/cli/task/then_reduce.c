@@ -256,12 +256,9 @@ void cv_then_reduce_plan_json(struct cv_task_call *task, struct cv_json *json)
 
 void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out)
 {
-    char transfer[CV_NUMBER_ROOM], compute[CV_NUMBER_ROOM];
-
     cv_text_add(out, ", then reduced %s, transfer %s s, compute %s s",
                 joint->job.at_master ? "at the master" : "from worker to worker",
-                cv_show_number(joint->job.costs.d, transfer),
-                cv_show_number(joint->job.costs.c, compute));
+                CV_SHOW_NUMBER(joint->job.costs.d), CV_SHOW_NUMBER(joint->job.costs.c));
 }
 
 /* Parts of what is shown: the first line, and of it ", then reduced at the master, ..."; the
@@ -286,10 +283,8 @@ static void add_apart(const struct cv_then_reduce *joint, struct cv_text *out)
 
 static void add_gain(const struct cv_then_reduce *joint, struct cv_text *out)
 {
-    char bound[CV_NUMBER_ROOM];
-
     cv_text_add(out, "bound     %s s (one round and its reduction), %.2f%% below\n",
-                cv_show_number(joint->bound_s, bound),
+                CV_SHOW_NUMBER(joint->bound_s),
                 100 * (1 - joint->bound_s / joint->plan.end_s));
     add_apart(joint, out);
     cv_text_add(out, ": %.2f%% longer\n", 100 * (joint->apart_s / joint->plan.end_s - 1));
@@ -423,11 +418,10 @@ void cv_then_reduce_plans(const struct cv_then_reduce *joint,
         { "apart, best number of workers", joint->apart_s, joint->apart_used },
         { "apart, all workers", joint->apart_all_s, joint->apart_all_used },
     };
-    char number[CV_NUMBER_ROOM];
     struct cv_table table;
 
     cv_text_add(out, "bound     %s s (one round and its reduction)\n",
-                cv_show_number(joint->bound_s, number));
+                CV_SHOW_NUMBER(joint->bound_s));
     cv_table_init(&table, "plan|#makespan s|^over bound|^over joint|+workers");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cv_table_text(&table, rows[i].name);
