@@ -315,10 +315,6 @@ void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
     const struct cv_load_job *load = task->job;
     const struct cleave_schedule *schedule = load->schedule;
 
-    if (load->reduced) {
-        cv_then_reduce_plan_text(task, screen, out);
-        return;
-    }
     cv_schedule_headline(load, screen, out);
     cv_text_add(out, "chunks    %zu in %s\n", schedule->nchunks,
                 CV_COUNTED(schedule->rounds, "round"));
@@ -410,10 +406,6 @@ void cv_schedule_json(struct cv_task_call *task, struct cv_json *json)
     const struct cleave_schedule *schedule = load->schedule;
     const bool items = load->items.count > 0;
 
-    if (load->reduced) {
-        cv_then_reduce_plan_json(task, json);
-        return;
-    }
     cv_field_text(json, "policy", schedule->policy);
     if (items)
         cv_field_count(json, "items", load->items.count);

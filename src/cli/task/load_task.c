@@ -294,8 +294,6 @@ static int plan(struct cv_task_call *task)
 {
     struct cv_load_job *load = task->job;
 
-    if (load->reduced)
-        return CV_EXIT_DONE;
     if (task->options->deadline_s >= 0 || task->options->budget >= 0) {
         CV_DO(cv_price_open(task->options, load, &load->price));
         load->job.platform = load->price.rental->platform;
@@ -324,8 +322,6 @@ static int simulate(struct cv_task_call *task)
     const struct cv_task_options *options = task->options;
     struct cv_load_job *load = task->job;
 
-    if (load->reduced)
-        return cv_then_reduce_simulate(task);
     CV_CALL(cleave_simulate_load(&load->job, &task->trial, &task->stats, &err));
     task->facts = (struct cleave_trace_facts){
         .engine = cv_engine_used(options->engine, &options->where),
@@ -348,10 +344,6 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
     const struct cv_load_job *load = task->job;
     const bool lives = options->lifespan_s > 0, items = load->items.count > 0;
 
-    if (load->reduced) {
-        cv_then_reduce_runs_json(task, json);
-        return;
-    }
     cv_field_text(json, "policy", policy_of(task));
     if (items)
         cv_field_count(json, "items", load->items.count);
@@ -385,10 +377,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     const struct cleave_stats *stats = &task->stats;
     const bool lives = options->lifespan_s > 0, items = load->items.count > 0;
 
-    if (load->reduced) {
-        cv_then_reduce_runs_text(task, screen, out);
-        return;
-    }
     cv_screen_narrow(screen, options->width);
     cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
     cv_load_words(load, stats->load, out);

@@ -77,16 +77,9 @@ int cv_price_open(const struct cv_task_options *options, const struct cv_load_jo
 void cv_schedule_chart(struct cv_task_call *task, const struct cv_screen *screen,
                        struct cv_text *out);
 
-/* --then-reduce: read it, check other options, and plan. Returns an exit status. */
+/* --then-reduce: read it, check other options, and plan; sets what is shown instead. Returns an
+ * exit status. */
 int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options);
-/* Many runs of the plan, or of the policy that is named. Returns an exit status. */
-int cv_then_reduce_simulate(struct cv_task_call *task);
-void cv_then_reduce_plan_json(struct cv_task_call *task, struct cv_json *json);
-void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *screen,
-                              struct cv_text *out);
-void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json);
-void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *screen,
-                              struct cv_text *out);
 /* ", then reduced at the master, ..."; a table of the plan and of plans made apart. */
 void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out);
 void cv_then_reduce_plans(const struct cv_then_reduce *joint,

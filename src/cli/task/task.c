@@ -91,10 +91,12 @@ static int carry_out(struct cv_task_call *task, const struct cv_task_part *part)
     CV_DO(cv_trace_call(task->trace, task->call));
     if (part == task->kind->simulated)
         CV_DO(cv_task_trial(task, task->options));
+    if (task->instead != NULL)
+        part = task->instead;
     cv_progress_init(&progress, "simulating", task->trial.runs);
     task->trial.progress = cv_progress_show;
     task->trial.context = &progress;
-    status = part->make(task);
+    status = part->make != NULL ? part->make(task) : CV_EXIT_DONE;
     cv_progress_done(&progress);
     if (status != CV_EXIT_DONE)
         return status;

@@ -147,6 +147,7 @@ struct cv_comparison {
 enum { CV_NOISE_ROOM = 48 };
 
 struct cv_task_kind;
+struct cv_task_part;
 
 /* One call of plan, simulate or compare. */
 struct cv_task_call {
@@ -154,7 +155,9 @@ struct cv_task_call {
     const struct cv_task_kind *kind;
     const struct cv_task_options *options;
     struct cv_arena *arena;
-    void *job;                  /* of the task, zeroed before it is opened              */
+    void *job; /* of the task, zeroed before it is opened              */
+    /* Set by `open`: the result to make and show instead of that of the verb; NULL. */
+    const struct cv_task_part *instead;
     struct cleave_trace *trace; /* owned; NULL: no trace is kept                        */
     struct cleave_trial trial;  /* runs, threads, noise and progress of a simulation    */
     char noise[CV_NOISE_ROOM];  /* of the trial, as it is spelt: "normal:0.2"           */
@@ -166,7 +169,7 @@ struct cv_task_call {
         traced; /* ... together with these; `trace` is set by the flow */
 };
 
-/* A result and the two ways to show it. `make` returns an exit status. */
+/* A result and the two ways to show it. `make` returns an exit status; NULL: it is made. */
 struct cv_task_part {
     int (*make)(struct cv_task_call *task);
     void (*json)(struct cv_task_call *task, struct cv_json *json);

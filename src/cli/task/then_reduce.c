@@ -157,25 +157,6 @@ static enum cleave_status make_plans(struct cv_load_job *load, struct cv_arena *
     return find_bound(load, room, err);
 }
 
-int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options)
-{
-    struct cv_load_job *load = task->job;
-    const enum cleave_port port = cleave_platform_port(load->platform);
-    struct cv_joint_job *job = &load->joint.job;
-
-    load->reduced = true;
-    CV_DO(check_policy(task->call, task->found.sweep.count > 0));
-    CV_DO(read_option(options->then_reduce, task->arena, job));
-    CV_DO(check_workers(load->platform));
-    job->nworkers = cleave_platform_nworkers(load->platform);
-    job->load = (struct cv_joint_load){ cleave_platform_workers(load->platform),
-                                        options->load.units, port == CLEAVE_PORT_MULTI };
-    job->duplex = port == CLEAVE_PORT_DUPLEX;
-    job->order = make_order(job->load.workers, job->nworkers, task->arena);
-    CV_CALL(make_plans(load, task->arena, &err));
-    return CV_EXIT_DONE;
-}
-
 void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
 {
     cv_fields(json, "then_reduce {transfer %g, compute %g, at %s, model %s}",
@@ -240,7 +221,7 @@ static bool is_used(const struct cv_joint_plan *plan, uint32_t worker)
 
 static const char reason[] = "the reduction would wait for it longer than it helps";
 
-void cv_then_reduce_plan_json(struct cv_task_call *task, struct cv_json *json)
+static void plan_json(struct cv_task_call *task, struct cv_json *json)
 {
     const struct cv_load_job *load = task->job;
 
@@ -316,8 +297,8 @@ static void add_workers(const struct cv_then_reduce *joint,
                         cleave_platform_worker_name(platform, i), reason);
 }
 
-void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *screen,
-                              struct cv_text *out)
+static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
+                      struct cv_text *out)
 {
     const struct cv_load_job *load = task->job;
     const struct cv_then_reduce *joint = &load->joint;
@@ -329,7 +310,7 @@ void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *scree
     add_workers(joint, load->platform, screen, out);
 }
 
-int cv_then_reduce_simulate(struct cv_task_call *task)
+static int simulate(struct cv_task_call *task)
 {
     static const struct cleave_trial once = { .runs = 1 };
     struct cv_load_job *load = task->job;
@@ -345,7 +326,7 @@ int cv_then_reduce_simulate(struct cv_task_call *task)
     return CV_EXIT_DONE;
 }
 
-void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json)
+static void runs_json(struct cv_task_call *task, struct cv_json *json)
 {
     const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
@@ -375,8 +356,8 @@ void cv_then_reduce_runs_json(struct cv_task_call *task, struct cv_json *json)
                   task->stats.chunks);
 }
 
-void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *screen,
-                              struct cv_text *out)
+static void runs_text(struct cv_task_call *task, struct cv_screen *screen,
+                      struct cv_text *out)
 {
     const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
@@ -429,4 +410,26 @@ void cv_then_reduce_plans(const struct cv_then_reduce *joint,
                  rows[i].end_s / joint->plan.end_s - 1, rows[i].used);
     }
     cv_add_table(&table, screen, out);
+}
+
+int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options *options)
+{
+    static const struct cv_task_part planned = { NULL, plan_json, plan_text };
+    static const struct cv_task_part simulated = { simulate, runs_json, runs_text };
+    struct cv_load_job *load = task->job;
+    const enum cleave_port port = cleave_platform_port(load->platform);
+    struct cv_joint_job *job = &load->joint.job;
+
+    load->reduced = true;
+    task->instead = task->call->verb->run == cv_task_plan ? &planned : &simulated;
+    CV_DO(check_policy(task->call, task->found.sweep.count > 0));
+    CV_DO(read_option(options->then_reduce, task->arena, job));
+    CV_DO(check_workers(load->platform));
+    job->nworkers = cleave_platform_nworkers(load->platform);
+    job->load = (struct cv_joint_load){ cleave_platform_workers(load->platform),
+                                        options->load.units, port == CLEAVE_PORT_MULTI };
+    job->duplex = port == CLEAVE_PORT_DUPLEX;
+    job->order = make_order(job->load.workers, job->nworkers, task->arena);
+    CV_CALL(make_plans(load, task->arena, &err));
+    return CV_EXIT_DONE;
 }
