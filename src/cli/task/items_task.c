@@ -209,10 +209,11 @@ static void add_last(const struct cv_load_job *load, struct cv_text *out)
     for (size_t k = 1; k < schedule->nchunks; k++)
         if (schedule->chunks[k].compute_end_s > last->compute_end_s)
             last = &schedule->chunks[k];
-    cv_text_add(out, "\nThe last to end is %s, with item %llu of %s units",
+    cv_text_add(out,
+                "\nThe last to end is %s, with item %llu of %s units, which it began "
+                "after %s s.\n",
                 cleave_platform_worker_name(load->platform, last->worker),
-                (unsigned long long)last->item + 1, CV_SHOW_UNITS(last->units));
-    cv_text_add(out, ", which it began after %s s.\n",
+                (unsigned long long)last->item + 1, CV_SHOW_UNITS(last->units),
                 CV_SHOW_NUMBER(last->compute_start_s));
 }
 

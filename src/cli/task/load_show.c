@@ -70,10 +70,8 @@ static void price_text(const struct cleave_schedule *schedule,
     if (price != NULL && price->terms.budget > 0)
         cv_text_add(out, " of %s", CV_SHOW_NUMBER(price->terms.budget));
     if (price != NULL && price->terms.deadline_s > 0)
-        cv_text_add(out, "; none that ends by %s s",
-                    CV_SHOW_NUMBER(price->terms.deadline_s));
-    if (price != NULL && price->terms.deadline_s > 0)
-        cv_text_add(out, " costs less than %s",
+        cv_text_add(out, "; none that ends by %s s costs less than %s",
+                    CV_SHOW_NUMBER(price->terms.deadline_s),
                     CV_SHOW_NUMBER(price->rental->least_cost));
     cv_text_add(out, "\n");
 }

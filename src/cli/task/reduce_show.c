@@ -262,9 +262,10 @@ static void add_shape(const struct cleave_tree *tree, bool table,
     if (find_shape(tree, &arena, &shape)) {
         cv_text_add(out, "root      node %u, which receives %s\n", tree->root,
                     CV_COUNTED(shape.received[tree->root], "partial"));
-        cv_text_add(out, "tree      %s, %s receive%s", CV_COUNTED(shape.deepest, "level"),
-                    CV_COUNTED(shape.receivers, "node"), shape.receivers == 1 ? "s" : "");
-        cv_text_add(out, "%s\n", tree->keeps_order ? ", order is kept" : "");
+        cv_text_add(out, "tree      %s, %s receive%s%s\n",
+                    CV_COUNTED(shape.deepest, "level"),
+                    CV_COUNTED(shape.receivers, "node"), shape.receivers == 1 ? "s" : "",
+                    tree->keeps_order ? ", order is kept" : "");
         if (table)
             add_receivers(&shape, tree->nodes, screen, out);
     } else {
@@ -563,10 +564,10 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
     }
     cv_text_add(out,
                 "Without knowing the costs, '%s' takes at most %s times the optimum: %s, "
-                "for %s, where d = %s s is the cheapest transfer",
+                "for %s, where d = %s s is the cheapest transfer and Delta = %s how much "
+                "dearer the dearest is.",
                 tree->policy, CV_SHOW_NUMBER(guarantee.ratio), guarantee.formula,
-                guarantee.when, CV_SHOW_NUMBER(range->least_d));
-    cv_text_add(out, " and Delta = %s how much dearer the dearest is.",
+                guarantee.when, CV_SHOW_NUMBER(range->least_d),
                 CV_SHOW_NUMBER(range->most_d / range->least_d));
     if (guarantee.theorem > 0)
         cv_text_add(out,

@@ -195,8 +195,8 @@ static void add_headline(const struct cv_streams_job *job, double horizon_s,
 {
     const struct cleave_stream_plan *plan = job->plan;
 
-    cv_text_add(out, "%s%s", CV_BOLD(screen), CV_COUNTED(plan->nstreams, "stream"));
-    cv_text_add(out, " on %s", CV_COUNTED(plan->nworkers, "worker"));
+    cv_text_add(out, "%s%s on %s", CV_BOLD(screen), CV_COUNTED(plan->nstreams, "stream"),
+                CV_COUNTED(plan->nworkers, "worker"));
     if (job->task.result_ratio > 0)
         cv_text_add(out, ", %.6g of result per unit", job->task.result_ratio);
     if (horizon_s > 0)
@@ -339,10 +339,9 @@ static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
     cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
                 plan->period_chosen ? " for the choice of workers, then as measured"
                                     : "");
-    cv_text_add(out, "throughput  %s units/s to the last result after %s s; planned ",
+    cv_text_add(out, "throughput  %s units/s to the last result after %s s; planned %s\n",
                 CV_SHOW_UNITS(result->whole.throughput_ups),
-                CV_SHOW_NUMBER(result->end_s));
-    cv_text_add(out, "%s\n", CV_SHOW_UNITS(plan->throughput_ups));
+                CV_SHOW_NUMBER(result->end_s), CV_SHOW_UNITS(plan->throughput_ups));
     cv_text_add(out, "CPU         %.2f%% computing, %.2f%% with latencies\n",
                 100 * result->whole.useful, 100 * result->whole.busy);
     cv_text_add(out, "window      %.6g to %.6g s: %s units/s, ", job->job.window_from_s,
@@ -350,10 +349,9 @@ static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
                 CV_SHOW_UNITS(result->window.throughput_ups));
     cv_text_add(out, "%.2f%% computing, %.2f%% with latencies\n",
                 100 * result->window.useful, 100 * result->window.busy);
-    cv_text_add(out, "waited      %llu requests, %s s to send",
-                (unsigned long long)result->contentions,
-                CV_SHOW_NUMBER(job->wait_send_s));
-    cv_text_add(out, " and %s s to return\n", CV_SHOW_NUMBER(job->wait_return_s));
+    cv_text_add(out, "waited      %llu requests, %s s to send and %s s to return\n",
+                (unsigned long long)result->contentions, CV_SHOW_NUMBER(job->wait_send_s),
+                CV_SHOW_NUMBER(job->wait_return_s));
     cv_text_add(out, "idle        %s s of all workers between computations\n",
                 CV_SHOW_NUMBER(job->idle_s));
 }

@@ -123,39 +123,25 @@ static int read_period(const char *text, double *out_s)
     return CV_EXIT_DONE;
 }
 
-/* The number in text[0 .. length - 1]; false when there is none. */
-static bool read_number(const char *text, size_t length, double *out)
+static bool read_number(const char *text, double *out)
 {
-    char copy[64];
-
-    if (length >= sizeof copy)
-        return false;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    return cv_quantity_parse(copy, CV_NUMBER, out) == NULL;
+    return cv_quantity_parse(text, CV_NUMBER, out) == NULL;
 }
 
 static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
                         const double **out)
 {
-    double *demands = cv_need(arena, n, sizeof *demands, "the demands");
-    const char *at = text;
+    double *demands = cv_need(arena, n, sizeof *demands, "the demands"), demand;
+    char *rest = cv_need_text(arena, text, "the demands");
     uint32_t given = 0;
 
-    for (;;) {
-        const size_t length = strcspn(at, ",");
-        double demand;
-
-        if (!read_number(at, length, &demand) || !(demand > 0))
+    for (; rest != NULL; given++) {
+        if (!read_number(strsep(&rest, ","), &demand) || !(demand > 0))
             return cv_refuse(
                 "--demand: expected positive numbers such as 3,1,1, or any, got '%s'",
                 CV_ECHO(text));
         if (given < n)
             demands[given] = demand;
-        given++;
-        if (at[length] == '\0')
-            break;
-        at += length + 1;
     }
     if (given != n)
         return cv_refuse("--demand: expected one number per stream, %u in all, got %u", n,
@@ -164,53 +150,34 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
     return CV_EXIT_DONE;
 }
 
-static uint32_t find_worker(const struct cleave_platform *platform, const char *name,
-                            size_t length)
-{
-    const uint32_t n = cleave_platform_nworkers(platform);
-
-    for (uint32_t w = 0; w < n; w++) {
-        const char *known = cleave_platform_worker_name(platform, w);
-
-        if (strncmp(known, name, length) == 0 && known[length] == '\0')
-            return w;
-    }
-    return UINT32_MAX;
-}
-
 /* LAMBDA[,WORKER=LAMBDA]... */
 static int read_margins(const char *text, const struct cleave_platform *platform,
                         struct cv_arena *arena, struct cleave_stream_task *task)
 {
     const uint32_t n = cleave_platform_nworkers(platform);
-    double *margins = cv_need(arena, n, sizeof *margins, "the margins");
+    double *margins = cv_need(arena, n, sizeof *margins, "the margins"), margin;
+    char *rest = cv_need_text(arena, text, "the margins");
 
-    for (const char *at = text;; at++) {
-        const size_t length = strcspn(at, ",");
-        const char *equals = memchr(at, '=', length);
-        const size_t from = equals != NULL ? (size_t)(equals - at) + 1 : 0;
-        double margin;
+    for (bool first = true; rest != NULL; first = false) {
+        char *name = strsep(&rest, ","), *value = strchr(name, '=');
+        bool found = first;
 
-        if (!read_number(at + from, length - from, &margin) ||
-            !(margin >= 0 && margin <= 1000) || (equals == NULL) != (at == text))
+        if (value != NULL)
+            *value++ = '\0';
+        if ((value == NULL) != first || !read_number(first ? name : value, &margin) ||
+            !(margin >= 0 && margin <= 1000))
             return cv_refuse("--margin: expected a number from 0 to 1000, and others for "
                              "some workers, such as 0.1,far=0.3, got '%s'",
                              CV_ECHO(text));
-        if (equals != NULL) {
-            const uint32_t w = find_worker(platform, at, from - 1);
-
-            if (w == UINT32_MAX)
-                return cv_refuse("--margin: no worker is called '%.*s'", (int)(from - 1),
-                                 at);
-            margins[w] = margin;
-        } else {
+        if (first)
             task->margin = margin;
-            for (uint32_t w = 0; w < n; w++)
+        for (uint32_t w = 0; w < n; w++)
+            if (first || strcmp(cleave_platform_worker_name(platform, w), name) == 0) {
                 margins[w] = margin;
-        }
-        at += length;
-        if (*at == '\0')
-            break;
+                found = true;
+            }
+        if (!found)
+            return cv_refuse("--margin: no worker is called '%s'", name);
     }
     task->margins = margins;
     return CV_EXIT_DONE;
@@ -234,12 +201,12 @@ static int read_choice(const struct cv_task_options *options, struct cv_arena *a
     return read_demands(options->demand, task->nstreams, arena, &task->demands);
 }
 
-static int read_window(const char *text, double *out_from_s, double *out_to_s)
+static int read_window(const char *text, struct cv_arena *arena, double *out_from_s,
+                       double *out_to_s)
 {
-    const size_t comma = strcspn(text, ",");
+    char *to = cv_need_text(arena, text, "the window"), *from = strsep(&to, ",");
 
-    if (text[comma] == '\0' || !read_number(text, comma, out_from_s) ||
-        !read_number(text + comma + 1, strlen(text + comma + 1), out_to_s) ||
+    if (to == NULL || !read_number(from, out_from_s) || !read_number(to, out_to_s) ||
         !(*out_from_s >= 0) || !(*out_to_s > *out_from_s))
         return cv_refuse("--window: expected two times in seconds, the second the later "
                          "one, such as 100,400, got '%s'",
@@ -374,8 +341,8 @@ static int make_job(struct cv_task_call *task)
                                            .trace = task->trace };
     CV_DO(read_settings(task));
     if (options->window != NULL)
-        CV_DO(
-            read_window(options->window, &job->job.window_from_s, &job->job.window_to_s));
+        CV_DO(read_window(options->window, task->arena, &job->job.window_from_s,
+                          &job->job.window_to_s));
     CV_DO(find_used(task));
     if (task->trace != NULL && job->plan->nstreams > 1)
         return cv_refuse("--trace: expected one stream, got %u", job->plan->nstreams);

@@ -271,28 +271,22 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
     return status;
 }
 
-static int write_platform(const struct values *values, const struct cleave_worker *worker,
+static int write_platform(const struct cv_call *call, const struct cleave_worker *worker,
                           double bytes, const struct cv_spread *spread)
 {
+    const struct values *values = call->values;
     /* One worker was measured for all. */
     static const char *const names[] = { "w0" };
     struct cv_text text = { NULL, 0, 0, false };
     const uint32_t n =
         values->workers > 0 ? (uint32_t)values->workers : (uint32_t)cv_usable_cores();
-    struct cleave_worker *workers = calloc(n, sizeof *workers);
-    struct cleave_platform *platform = NULL;
-    struct cleave_error err;
-    bool failed;
+    struct cleave_worker *workers =
+        cv_need(call->arena, n, sizeof *workers, "the workers");
+    struct cleave_platform *platform;
 
-    if (workers == NULL)
-        return cv_no_memory("the workers");
     for (uint32_t i = 0; i < n; i++)
         workers[i] = *worker;
-    failed =
-        cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &platform, &err) != CLEAVE_OK;
-    free(workers);
-    if (failed)
-        return cv_print_status(&err);
+    CV_CALL(cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &platform, &err));
     spread_tell(spread, names, 1, worker, &text);
     return save_take(values, platform, NULL, bytes, &text);
 }
@@ -455,7 +449,7 @@ static int measure_here(const struct cv_call *call, const char *const *command,
     worker.speed_ups = spread_fit(spread, &worker.compute_latency_s);
     worker.bandwidth_ups = fmax(spread_fit(pipe, &unused_s), worker.speed_ups);
     worker.return_bandwidth_ups = worker.bandwidth_ups;
-    return write_platform(call->values, &worker, whole, spread);
+    return write_platform(call, &worker, whole, spread);
 }
 
 static int run(const struct cv_call *call)

@@ -134,7 +134,6 @@ static int run(const struct cv_call *call)
         .latency = values->latency,
     };
     struct cleave_platform *platform;
-    struct cleave_error err;
     char comment[512];
     int status;
 
@@ -142,11 +141,10 @@ static int run(const struct cv_call *call)
     if (values->population != NULL && strcmp(values->population, "table1") != 0)
         return cv_refuse("--population: expected table1, got '%s'",
                          CV_ECHO(values->population));
-    if ((values->population != NULL
-             ? cv_literature_platform(wanted.workers, wanted.port, values->drop,
-                                      values->until_s, &platform, &err)
-             : cv_generate_platform(&wanted, &platform, &err)) != CLEAVE_OK)
-        return cv_print_status(&err);
+    CV_CALL(values->population != NULL
+                ? cv_literature_platform(wanted.workers, wanted.port, values->drop,
+                                         values->until_s, &platform, &err)
+                : cv_generate_platform(&wanted, &platform, &err));
     describe(values, comment, sizeof comment);
     status =
         cv_platform_save(platform, NULL, comment, values->output, values->force != 0);

@@ -150,47 +150,34 @@ static bool has_items(const struct cv_trace_file *file)
 static void add_order(struct cv_text *out, const struct cv_trace_file *file, bool there,
                       const struct cleave_order *order)
 {
-    const struct cv_trace_header *header = &file->header;
+    static const struct {
+        const char *before, *after; /* a number */
+    } words[] = {
+        [CLEAVE_SEND] = { "send ", " units to " },
+        [CLEAVE_RECALL] = { "recall ", " units from " },
+        [CLEAVE_OPEN] = { "open a chunk with ", " units for " },
+        [CLEAVE_EXTEND] = { "give ", " units more to " },
+        [CLEAVE_CLOSE] = { "close the chunk of ", NULL },
+        [CLEAVE_QUERY] = { "look at ", NULL },
+        [CLEAVE_RETURN] = { "return the result of chunk ", " from " },
+        [CLEAVE_COMBINE] = { "combine the partial of node ", " at " },
+        [CLEAVE_WAKE_AT] = { "wake at ", " s for " },
+    };
+    const double number = order->kind == CLEAVE_RETURN    ? (double)order->chunk
+                          : order->kind == CLEAVE_COMBINE ? order->peer
+                          : order->kind == CLEAVE_WAKE_AT ? order->time_s
+                                                          : order->units;
 
     if (!there) {
         cv_text_add(out, "no order");
         return;
     }
-    switch (order->kind) {
-    case CLEAVE_SEND:
-        if (has_items(file))
-            cv_text_add(out, "send item %llu of %.17g units to ",
-                        (unsigned long long)order->item, order->units);
-        else
-            cv_text_add(out, "send %.17g units to ", order->units);
-        break;
-    case CLEAVE_RECALL:
-        cv_text_add(out, "recall %.17g units from ", order->units);
-        break;
-    case CLEAVE_OPEN:
-        cv_text_add(out, "open a chunk with %.17g units for ", order->units);
-        break;
-    case CLEAVE_EXTEND:
-        cv_text_add(out, "give %.17g units more to ", order->units);
-        break;
-    case CLEAVE_CLOSE:
-        cv_text_add(out, "close the chunk of ");
-        break;
-    case CLEAVE_QUERY:
-        cv_text_add(out, "look at ");
-        break;
-    case CLEAVE_RETURN:
-        cv_text_add(out, "return the result of chunk %llu from ",
-                    (unsigned long long)order->chunk);
-        break;
-    case CLEAVE_COMBINE:
-        cv_text_add(out, "combine the partial of node %u at ", order->peer);
-        break;
-    case CLEAVE_WAKE_AT:
-        cv_text_add(out, "wake at %.17g s for ", order->time_s);
-        break;
-    }
-    add_worker(out, header, order->worker);
+    cv_text_add(out, "%s", words[order->kind].before);
+    if (order->kind == CLEAVE_SEND && has_items(file))
+        cv_text_add(out, "item %llu of ", (unsigned long long)order->item);
+    if (words[order->kind].after != NULL)
+        cv_text_add(out, "%.17g%s", number, words[order->kind].after);
+    add_worker(out, &file->header, order->worker);
 }
 
 /* Bytes of a run without an order: when hosts are lost, the run itself shares out the

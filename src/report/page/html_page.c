@@ -45,28 +45,22 @@ void cv_page_close(FILE *file, bool served)
 
 void cv_page_text(FILE *file, const char *text)
 {
-    size_t left = strlen(text);
+    static const char signs[] = "<>&\"";
+    static const char *const names[] = { "&lt;", "&gt;", "&amp;", "&quot;" };
 
-    while (left > 0) {
-        size_t length = cv_utf8(text, left, NULL);
+    for (size_t left = strlen(text), length; left > 0; text += length, left -= length) {
+        const char *sign = strchr(signs, *text);
 
+        length = cv_utf8(text, left, NULL);
         if (length == 0 ||
             (length == 1 && (unsigned char)*text < 0x20 && *text != '\n')) {
             fputs("\xef\xbf\xbd", file); /* the replacement character */
             length = 1;
-        } else if (*text == '<') {
-            fputs("&lt;", file);
-        } else if (*text == '>') {
-            fputs("&gt;", file);
-        } else if (*text == '&') {
-            fputs("&amp;", file);
-        } else if (*text == '"') {
-            fputs("&quot;", file);
+        } else if (sign != NULL) {
+            fputs(names[sign - signs], file);
         } else {
             fwrite(text, 1, length, file);
         }
-        text += length;
-        left -= length;
     }
 }
 
