@@ -151,12 +151,12 @@ void cv_help_list(int count, const char *const *words, struct cv_text *out)
 }
 
 /* As roff: hyphens that can be copied, no accidental requests. */
-static void add_roff(struct cv_text *out, const char *text, size_t length)
+static void add_text(struct cv_text *out, const char *text)
 {
     bool line_start = true;
 
-    for (size_t i = 0; i < length; i++) {
-        const char c = text[i];
+    for (; *text != '\0'; text++) {
+        const char c = *text;
 
         if (line_start && (c == '.' || c == '\''))
             cv_text_add(out, "\\&");
@@ -170,11 +170,6 @@ static void add_roff(struct cv_text *out, const char *text, size_t length)
             cv_text_add(out, "%c", c);
         line_start = c == '\n';
     }
-}
-
-static void add_text(struct cv_text *out, const char *text)
-{
-    add_roff(out, text, strlen(text));
 }
 
 /* "cleave-plan-load" for "plan load". */
@@ -248,14 +243,12 @@ static void add_examples(struct cv_text *out, const char *examples)
     cv_text_add(out, ".SH EXAMPLES\n.nf\n");
     while (*examples != '\0') {
         struct cv_text lines = { NULL, 0, 0, false };
+        char *rest, *line;
 
         examples = cv_help_example(examples, ROOM, &lines);
-        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
-            const size_t length = strcspn(line, "\n");
-
-            add_roff(out, line, length);
+        for (rest = lines.bytes; (line = strsep(&rest, "\n")) != NULL;) {
+            add_text(out, line);
             cv_text_add(out, "\n");
-            line += length + (line[length] == '\n');
         }
         cv_text_end(&lines, out);
     }
@@ -379,7 +372,7 @@ static const struct cv_verb cv_verb_help = {
 
 static const struct {
     const char *name;
-    void (*write)(const struct cv_verb_list *verbs, struct cv_text *out);
+    void (*write)(struct cv_text *out);
 } shells[] = {
     { "bash", cv_completion_bash },
     { "zsh", cv_completion_zsh },
@@ -402,7 +395,7 @@ static int run_completions(const struct cv_call *call)
         return cv_refuse("expected the name of a shell: bash, zsh or fish");
     for (size_t i = 0; i < SHELLS; i++) {
         if (strcmp(call->operands[0], shells[i].name) == 0) {
-            shells[i].write(&cv_verbs, &text);
+            shells[i].write(&text);
             return cv_print_take(&text);
         }
     }

@@ -245,14 +245,6 @@ static void figure_json(struct cv_json *json, const struct named *figure,
 
 /* --- the program cleave-figures ----------------------------------------------------- */
 
-static void show_progress(void *context, uint64_t done, uint64_t total)
-{
-    struct cv_progress *progress = context;
-
-    progress->total = total;
-    cv_progress_show(progress, done);
-}
-
 struct making {
     const struct cv_figures_options *values;
     struct figure_files files;
@@ -266,8 +258,7 @@ static int make_figure(const struct named *figure, size_t place, struct making *
     struct cv_progress progress;
     struct cv_figure_job job = { .threads = (unsigned)values->threads,
                                  .quick = values->quick != 0,
-                                 .progress = show_progress,
-                                 .context = &progress };
+                                 .progress = &progress };
     struct cv_figure_result result;
     int status = CV_EXIT_DONE;
     char what[80];

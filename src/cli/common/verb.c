@@ -124,14 +124,11 @@ static void list_examples(const char *examples, struct cv_text *out)
     cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
     while (*examples != '\0') {
         struct cv_text lines = { NULL, 0, 0, false };
+        char *rest, *line;
 
         examples = cv_help_example(examples, CV_HELP_WIDTH - 2, &lines);
-        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
-            const size_t length = strcspn(line, "\n");
-
-            cv_text_add(out, "  %.*s\n", (int)length, line);
-            line += length + (line[length] == '\n');
-        }
+        for (rest = lines.bytes; (line = strsep(&rest, "\n")) != NULL;)
+            cv_text_add(out, "  %s\n", line);
         cv_text_end(&lines, out);
     }
 }

@@ -43,8 +43,6 @@ static enum cleave_status make_command(const char *const *own,
                                        struct cv_arena *arena, const char ***out,
                                        struct cleave_error *err)
 {
-    static const char *const first[] = { "run",    "--framed",   "--quiet", "--literal",
-                                         "--halt", "now,fail=1", NULL };
     struct cv_words words = { .arena = arena };
     char self[4096];
 
@@ -52,8 +50,7 @@ static enum cleave_status make_command(const char *const *own,
         return cv_fail(err, CLEAVE_EENGINE,
                        "a worker that leads others does not find its own program");
     cv_words_add(&words, self);
-    for (size_t i = 0; first[i] != NULL; i++)
-        cv_words_add(&words, first[i]);
+    cv_words_split(&words, "run --framed --quiet --literal --halt now,fail=1");
     for (size_t i = 0; own[i] != NULL; i++)
         cv_words_add(&words, own[i]);
     add_terms(&words, job);

@@ -50,12 +50,9 @@ static void put_workers(struct cv_json *json, const struct cv_streams_job *job)
                   worker->throughput_ups, worker->theta);
         if (job->task.margins != NULL)
             cv_field_number(json, "margin", job->task.margins[w]);
-        cv_json_key(json, "cluster");
-        if (worker->stream == UINT32_MAX)
-            cv_json_null(json);
-        else
-            cv_json_count(json, worker->stream);
-        cv_fields(json, "reason %s}", worker->reason);
+        cv_fields(json, "cluster %g, reason %s}",
+                  worker->stream == UINT32_MAX ? NAN : (double)worker->stream,
+                  worker->reason);
     }
     cv_json_end(json);
 }

@@ -27,8 +27,8 @@ void cv_figure_done(struct cv_figure_result *result)
 
 void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total)
 {
-    if (job->progress != NULL)
-        job->progress(job->context, done, total);
+    job->progress->total = total;
+    cv_progress_show(job->progress, done);
 }
 
 void cv_figure_no_memory(const char *what)

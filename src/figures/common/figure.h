@@ -14,13 +14,13 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "cli/common/output.h"
 #include "cli/figures/figure_names.h"
 
 struct cv_figure_job {
     unsigned threads; /* 0: one per usable core                             */
     bool quick;       /* a rough version in seconds                         */
-    void (*progress)(void *context, uint64_t done, uint64_t total);
-    void *context;
+    struct cv_progress *progress;
 };
 
 struct cv_figure_row {
