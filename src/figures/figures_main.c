@@ -203,12 +203,11 @@ static int figure_text(const struct named *figure, const struct cv_figure_result
 
         if (row->file_only)
             continue;
-        cv_table_text(&table, row->label);
+        cv_table_add(&table, "%s", row->label);
         for (size_t i = 0; i < nshown; i++)
-            cv_table_number(&table, row->values[i]);
+            cv_table_add(&table, "%g", row->values[i]);
     }
-    cv_table_write(&table, screen.colour, screen.width, &text);
-    cv_table_done(&table);
+    cv_table_take(&table, screen.colour, screen.width, &text);
     cv_text_add(&text, "\n");
     add_claims(&text, result, screen.width);
     if (result->note != NULL) {

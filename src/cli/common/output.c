@@ -402,15 +402,3 @@ const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_
              count == 1 ? "" : "s");
     return buffer;
 }
-
-void cv_table_numbers(struct cv_table *table, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        cv_table_number(table, values[i]);
-}
-
-void cv_table_texts(struct cv_table *table, const char *const *texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        cv_table_text(table, texts[i]);
-}

@@ -179,14 +179,4 @@ const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_
 #define CV_SHOW_NUMBER(value) cv_show_number(value, (char[CV_NUMBER_ROOM]){ 0 })
 #define CV_SHOW_UNITS(value) cv_show_units(value, (char[CV_NUMBER_ROOM]){ 0 })
 
-/* Add cells of numbers, or of texts, to a table. */
-#define CV_CELLS(table, ...)                                 \
-    cv_table_numbers(table, (const double[]){ __VA_ARGS__ }, \
-                     sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
-#define CV_TEXTS(table, ...)                                    \
-    cv_table_texts(table, (const char *const[]){ __VA_ARGS__ }, \
-                   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
-void cv_table_numbers(struct cv_table *table, const double *values, size_t count);
-void cv_table_texts(struct cv_table *table, const char *const *texts, size_t count);
-
 #endif

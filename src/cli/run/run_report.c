@@ -758,20 +758,19 @@ static void workers_text(const struct cleave_execution_result *result, bool item
 
         if (result->nworkers > MANY && worker->chunks == 0)
             continue;
-        cv_table_text(&table, worker->name);
-        CV_CELLS(&table, (double)worker->chunks,
-                 items ? (double)worker->failures : worker->units,
-                 run_busy_part(result, worker));
+        cv_table_add(&table, "%s %g %g %g", worker->name, (double)worker->chunks,
+                     items ? (double)worker->failures : worker->units,
+                     run_busy_part(result, worker));
         if (!items)
-            CV_CELLS(&table, worker->speed_ups / unit,
-                     isnan(worker->starts_s) || worker->chunks == 0
-                         ? NAN
-                         : worker->starts_s / (double)worker->chunks * 1e3);
+            cv_table_add(&table, "%g %g", worker->speed_ups / unit,
+                         isnan(worker->starts_s) || worker->chunks == 0
+                             ? NAN
+                             : worker->starts_s / (double)worker->chunks * 1e3);
         if (!items && remote)
-            CV_CELLS(&table, worker->bandwidth_ups / 1e6, worker->link_latency_s * 1e3);
+            cv_table_add(&table, "%g %g", worker->bandwidth_ups / 1e6,
+                         worker->link_latency_s * 1e3);
     }
-    cv_table_write(&table, false, 80, &text);
-    cv_table_done(&table);
+    cv_table_take(&table, false, 80, &text);
     if (!text.failed && text.bytes != NULL)
         fputs(text.bytes, stderr);
     cv_text_done(&text);

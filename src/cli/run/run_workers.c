@@ -414,14 +414,12 @@ static void add_chunks(const struct cleave_schedule *schedule,
         max = fmax(max, chunk->units);
         if (i >= SHOWN)
             continue;
-        cv_table_number(&table, (double)i + 1);
-        cv_table_text(&table, cleave_platform_worker_name(platform, chunk->worker));
-        CV_CELLS(&table, round(chunk->units), chunk->compute_start_s,
-                 chunk->compute_end_s);
+        cv_table_add(&table, "%g %s %g %g %g", (double)i + 1,
+                     cleave_platform_worker_name(platform, chunk->worker),
+                     round(chunk->units), chunk->compute_start_s, chunk->compute_end_s);
     }
     cv_text_add(out, "\n");
-    cv_table_write(&table, false, width, out);
-    cv_table_done(&table);
+    cv_table_take(&table, false, width, out);
     if (schedule->nchunks > SHOWN)
         cv_text_add(out, "  and %zu more; all have %s to %s bytes\n",
                     schedule->nchunks - SHOWN, CV_SHOW_UNITS(round(min)),

@@ -179,10 +179,10 @@ static void add_sweep(const struct cv_comparison *found, const struct cv_screen 
         const struct cv_compare_cell *best = best_of(found, i);
 
         snprintf(number, sizeof number, "%.5g", found->sweep.values[i]);
-        cv_table_text(&table, number);
+        cv_table_add(&table, "%s", number);
         for (size_t p = 0; p < n; p++)
-            cv_table_number(&table, value_of(found, &cells_of(found, i)[p]));
-        cv_table_text(&table, best != NULL ? best->policy->name : "-");
+            cv_table_add(&table, "%g", value_of(found, &cells_of(found, i)[p]));
+        cv_table_add(&table, "%s", best != NULL ? best->policy->name : "-");
     }
     cv_add_table(&table, screen, out);
 }
@@ -217,15 +217,15 @@ static void add_rows(const struct cv_task_call *task, const struct cv_screen *sc
         snprintf(name, sizeof name, "%s%s%s", cell->policy->name,
                  stats->picked != NULL ? ": " : "",
                  stats->picked != NULL ? stats->picked : "");
-        cv_table_text(&table, name);
-        CV_CELLS(&table, value_of(found, cell), cv_compare_over_bound(found, 0, cell),
-                 cv_compare_over_best(found, 0, cell));
+        cv_table_add(&table, "%s %g %g %g", name, value_of(found, cell),
+                     cv_compare_over_bound(found, 0, cell),
+                     cv_compare_over_best(found, 0, cell));
         if (chunks)
-            cv_table_number(&table, stats->chunks);
+            cv_table_add(&table, "%g", stats->chunks);
         if (utilisation)
-            cv_table_number(&table, stats->utilisation);
+            cv_table_add(&table, "%g", stats->utilisation);
         if (spread)
-            CV_CELLS(&table, stats->stderr_s, stats->q90_s);
+            cv_table_add(&table, "%g %g", stats->stderr_s, stats->q90_s);
     }
     cv_add_table(&table, screen, out);
 }
@@ -237,11 +237,10 @@ static void add_reasons(const struct cv_comparison *found, const struct cv_scree
     struct cv_table table;
 
     cv_table_init(&table, "does not apply|why");
-    for (size_t p = 0; p < found->npolicies; p++) {
-        if (found->cells[p].reason == NULL)
-            continue;
-        CV_TEXTS(&table, found->cells[p].policy->name, found->cells[p].reason);
-    }
+    for (size_t p = 0; p < found->npolicies; p++)
+        if (found->cells[p].reason != NULL)
+            cv_table_add(&table, "%s %s", found->cells[p].policy->name,
+                         found->cells[p].reason);
     if (table.ncells > 0)
         cv_add_table(&table, screen, out);
     else

@@ -140,11 +140,12 @@ static void add_workers(const struct cv_load_job *load, bool all,
     for (uint32_t w = 0; w < shown; w++) {
         const struct cv_worker_sum *sum = &load->sums[w];
 
-        cv_table_text(&table, cleave_platform_worker_name(load->platform, w));
-        CV_CELLS(&table, (double)sum->chunks, sum->units,
-                 schedule->load > 0 ? sum->units / schedule->load : 0, sum->largest,
-                 schedule->makespan_s > 0 ? sum->busy_s / schedule->makespan_s : 0,
-                 sum->last_s);
+        cv_table_add(&table, "%s %g %g %g %g %g %g",
+                     cleave_platform_worker_name(load->platform, w), (double)sum->chunks,
+                     sum->units, schedule->load > 0 ? sum->units / schedule->load : 0,
+                     sum->largest,
+                     schedule->makespan_s > 0 ? sum->busy_s / schedule->makespan_s : 0,
+                     sum->last_s);
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(nworkers - shown, "more worker", out);
@@ -161,11 +162,12 @@ static void add_items(const struct cv_load_job *load, const struct cv_screen *sc
     for (size_t k = 0; k < load->schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &load->schedule->chunks[k];
 
-        CV_CELLS(&table, (double)chunk->item + 1, chunk->units);
-        cv_table_text(&table, cleave_platform_worker_name(load->platform, chunk->worker));
-        CV_CELLS(&table, chunk->compute_start_s, chunk->compute_end_s);
+        cv_table_add(&table, "%g %g %s %g %g", (double)chunk->item + 1, chunk->units,
+                     cleave_platform_worker_name(load->platform, chunk->worker),
+                     chunk->compute_start_s, chunk->compute_end_s);
         if (names != NULL)
-            cv_table_text(&table, names[chunk->item] != NULL ? names[chunk->item] : "");
+            cv_table_add(&table, "%s",
+                         names[chunk->item] != NULL ? names[chunk->item] : "");
     }
     cv_add_table(&table, screen, out);
 }
@@ -193,9 +195,8 @@ static void add_bounds(const struct cleave_schedule *schedule,
         for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
             if (strcmp(reasons[i].name, schedule->bounds[b].name) == 0)
                 says = reasons[i].says;
-        cv_table_text(&table, schedule->bounds[b].name);
-        cv_table_number(&table, schedule->bounds[b].value_s);
-        cv_table_text(&table, says);
+        cv_table_add(&table, "%s %g %s", schedule->bounds[b].name,
+                     schedule->bounds[b].value_s, says);
     }
     cv_add_table(&table, screen, out);
 }

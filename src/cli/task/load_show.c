@@ -203,13 +203,14 @@ static void add_workers(const struct cv_load_job *load, bool all,
             continue;
         }
         shown++;
-        cv_table_text(&table, cleave_platform_worker_name(platform, w));
-        CV_CELLS(&table, sums[w].units, sums[w].units / schedule->load,
-                 (double)sums[w].chunks, sums[w].busy_s / schedule->makespan_s,
-                 sums[w].first_s, sums[w].last_s);
+        cv_table_add(&table, "%s %g %g %g %g %g %g",
+                     cleave_platform_worker_name(platform, w), sums[w].units,
+                     sums[w].units / schedule->load, (double)sums[w].chunks,
+                     sums[w].busy_s / schedule->makespan_s, sums[w].first_s,
+                     sums[w].last_s);
         if (costs)
-            cv_table_number(&table,
-                            schedule->paid_s[w] * cleave_platform_cost(platform, w));
+            cv_table_add(&table, "%g",
+                         schedule->paid_s[w] * cleave_platform_cost(platform, w));
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(hidden, "more worker", out);
@@ -226,10 +227,10 @@ static void add_rounds(const struct cleave_schedule *schedule,
             cv_sum_add(&rounds[schedule->chunks[k].round], &schedule->chunks[k]);
     }
     cv_table_init(&table, "+round|+chunks|~units|%share|#first sent s|#last ends s");
-    for (unsigned r = 0; r < ROUNDS_SHOWN && r < schedule->rounds; r++) {
-        CV_CELLS(&table, r + 1, (double)rounds[r].chunks, rounds[r].units,
-                 rounds[r].units / schedule->load, rounds[r].send_s, rounds[r].last_s);
-    }
+    for (unsigned r = 0; r < ROUNDS_SHOWN && r < schedule->rounds; r++)
+        cv_table_add(&table, "%u %g %g %g %g %g", r + 1, (double)rounds[r].chunks,
+                     rounds[r].units, rounds[r].units / schedule->load, rounds[r].send_s,
+                     rounds[r].last_s);
     cv_add_table(&table, screen, out);
     if (schedule->rounds > ROUNDS_SHOWN)
         cv_text_add(out, "  and %s; --chunks lists every chunk\n",
@@ -249,12 +250,12 @@ static void add_chunks(const struct cleave_schedule *schedule,
     for (size_t k = 0; k < schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &schedule->chunks[k];
 
-        cv_table_text(&table, cleave_platform_worker_name(platform, chunk->worker));
-        CV_CELLS(&table, chunk->round + 1, chunk->units, chunk->send_start_s,
-                 chunk->send_end_s, chunk->compute_start_s, chunk->compute_end_s);
-        if (returns) {
-            CV_CELLS(&table, chunk->return_start_s, chunk->return_end_s);
-        }
+        cv_table_add(&table, "%s %u %g %g %g %g %g",
+                     cleave_platform_worker_name(platform, chunk->worker),
+                     chunk->round + 1, chunk->units, chunk->send_start_s,
+                     chunk->send_end_s, chunk->compute_start_s, chunk->compute_end_s);
+        if (returns)
+            cv_table_add(&table, "%g %g", chunk->return_start_s, chunk->return_end_s);
     }
     cv_add_table(&table, screen, out);
 }
@@ -274,15 +275,14 @@ static void add_left_out(const struct cv_load_job *load, bool all,
     if (schedule->nleft_out + nunpaid == 0)
         return;
     cv_table_init(&table, "left out|why");
-    for (size_t i = 0; i < shown; i++) {
-        CV_TEXTS(&table,
-                 cleave_platform_worker_name(load->job.platform,
-                                             schedule->left_out[i].worker),
-                 schedule->left_out[i].reason);
-    }
-    for (size_t i = 0; i < unpaid_shown; i++) {
-        CV_TEXTS(&table, price_unpaid_name(price, i), price_unpaid_reason(price));
-    }
+    for (size_t i = 0; i < shown; i++)
+        cv_table_add(&table, "%s %s",
+                     cleave_platform_worker_name(load->job.platform,
+                                                 schedule->left_out[i].worker),
+                     schedule->left_out[i].reason);
+    for (size_t i = 0; i < unpaid_shown; i++)
+        cv_table_add(&table, "%s %s", price_unpaid_name(price, i),
+                     price_unpaid_reason(price));
     cv_add_table(&table, screen, out);
     cv_add_hidden(schedule->nleft_out + nunpaid - shown - unpaid_shown, "more worker",
                   out);

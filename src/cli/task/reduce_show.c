@@ -242,7 +242,7 @@ static void add_receivers(const struct shape *shape, uint32_t n,
     for (uint32_t k = 0; k <= shape->max && rows < SHOWN; k++) {
         if (shape->nodes[k] == 0)
             continue;
-        CV_CELLS(&table, k, shape->nodes[k], (double)shape->nodes[k] / n);
+        cv_table_add(&table, "%u %u %g", k, shape->nodes[k], (double)shape->nodes[k] / n);
         shown += shape->nodes[k];
         rows++;
     }

@@ -236,10 +236,11 @@ static void add_streams(const struct cv_streams_job *job, bool all,
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_plan_stream *stream = &plan->streams[m];
 
-        CV_CELLS(&table, m, plan->clusters[m].nworkers, stream->throughput_ups,
-                 stream->wanted_ups > 0 ? stream->throughput_ups / stream->wanted_ups
-                                        : NAN,
-                 stream->delay_sum_s, stream->delay_sum_s / plan->period_s);
+        cv_table_add(&table, "%u %u %g %g %g %g", m, plan->clusters[m].nworkers,
+                     stream->throughput_ups,
+                     stream->wanted_ups > 0 ? stream->throughput_ups / stream->wanted_ups
+                                            : NAN,
+                     stream->delay_sum_s, stream->delay_sum_s / plan->period_s);
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(plan->nstreams - shown, "more stream", out);
@@ -262,10 +263,9 @@ static void add_workers(const struct cv_streams_job *job, bool all,
             if (!all && shown >= WORKERS_SHOWN)
                 break;
             shown++;
-            CV_CELLS(&table, m, i + 1);
-            cv_table_text(&table, name_of(job, w));
-            CV_CELLS(&table, plan->workers[w].throughput_ups, plan->workers[w].delay_s,
-                     plan->workers[w].start_s);
+            cv_table_add(&table, "%u %u %s %g %g %g", m, i + 1, name_of(job, w),
+                         plan->workers[w].throughput_ups, plan->workers[w].delay_s,
+                         plan->workers[w].start_s);
         }
     cv_add_table(&table, screen, out);
     cv_add_hidden(plan->selected - shown, "more worker", out);
@@ -286,7 +286,7 @@ static void add_left_out(const struct cv_streams_job *job, bool all,
         if (plan->workers[w].reason == NULL)
             continue;
         shown++;
-        CV_TEXTS(&table, name_of(job, w), plan->workers[w].reason);
+        cv_table_add(&table, "%s %s", name_of(job, w), plan->workers[w].reason);
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(left - shown, "more worker", out);
@@ -304,10 +304,9 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
                 CV_SHOW_NUMBER(cip->tau_s));
     cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
     cv_table_init(&table, "worker|%sent first|~first load|#delay s");
-    for (uint32_t w = 0; w < n; w++) {
-        cv_table_text(&table, name_of(job, w));
-        CV_CELLS(&table, cip->theta[w], cip->first_load[w], cip->delay[w]);
-    }
+    for (uint32_t w = 0; w < n; w++)
+        cv_table_add(&table, "%s %g %g %g", name_of(job, w), cip->theta[w],
+                     cip->first_load[w], cip->delay[w]);
     cv_add_table(&table, screen, out);
 }
 
@@ -366,9 +365,10 @@ static void add_results(const struct cv_streams_job *job, bool all,
     for (uint32_t m = 0; m < shown; m++) {
         const struct cleave_stream_result *stream = &result->streams[m];
 
-        CV_CELLS(&table, job->of[m], stream->nworkers, stream->whole.throughput_ups,
-                 stream->whole.useful, stream->whole.busy, stream->idle_s,
-                 (double)stream->contentions, stream->end_s);
+        cv_table_add(&table, "%u %u %g %g %g %g %g %g", job->of[m], stream->nworkers,
+                     stream->whole.throughput_ups, stream->whole.useful,
+                     stream->whole.busy, stream->idle_s, (double)stream->contentions,
+                     stream->end_s);
     }
     cv_add_table(&table, screen, out);
     cv_add_hidden(result->nstreams - shown, "more stream", out);
@@ -383,10 +383,9 @@ static void add_members(const struct cv_streams_job *job, const struct cv_screen
     for (uint32_t i = 0; i < job->result->nworkers; i++) {
         const struct cleave_stream_worker *worker = &job->result->workers[i];
 
-        cv_table_number(&table, job->of[worker->stream]);
-        cv_table_text(&table, name_of(job, worker->worker));
-        CV_CELLS(&table, worker->rounds, worker->units, worker->useful_s, worker->idle_s,
-                 worker->end_s);
+        cv_table_add(&table, "%u %s %u %g %g %g %g", job->of[worker->stream],
+                     name_of(job, worker->worker), worker->rounds, worker->units,
+                     worker->useful_s, worker->idle_s, worker->end_s);
     }
     cv_add_table(&table, screen, out);
 }
@@ -400,10 +399,11 @@ static void add_rounds(const struct cv_streams_job *job, const struct cv_screen 
         return;
     cv_table_init(&table, "+round|+workers|#known after s|#mean length s");
     for (size_t i = 0; i < job->nrounds; i++) {
-        if (i >= ROUNDS_SHOWN && i + 1 < job->nrounds)
-            continue;
-        CV_CELLS(&table, (double)i + 1, job->rounds[i].workers, job->rounds[i].time_s,
-                 job->rounds[i].sigma_s);
+        const struct cleave_stream_round *round = &job->rounds[i];
+
+        if (i < ROUNDS_SHOWN || i + 1 == job->nrounds)
+            cv_table_add(&table, "%g %u %g %g", (double)i + 1, round->workers,
+                         round->time_s, round->sigma_s);
     }
     cv_add_table(&table, screen, out);
 }

@@ -166,8 +166,7 @@ void cv_add_table(struct cv_table *table, const struct cv_screen *screen,
                   struct cv_text *out)
 {
     cv_text_add(out, "\n");
-    cv_table_write(table, screen->colour, screen->width, out);
-    cv_table_done(table);
+    cv_table_take(table, screen->colour, screen->width, out);
 }
 
 void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
@@ -228,8 +227,8 @@ void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *scr
     struct cv_table table;
 
     cv_table_init(&table, "#mean s|#std dev|#std error|#10%|#median|#90%");
-    CV_CELLS(&table, stats->mean_s, stats->stddev_s, stats->stderr_s, stats->q10_s,
-             stats->median_s, stats->q90_s);
+    cv_table_add(&table, "%g %g %g %g %g %g", stats->mean_s, stats->stddev_s,
+                 stats->stderr_s, stats->q10_s, stats->median_s, stats->q90_s);
     cv_add_table(&table, screen, out);
     add_spread(stats, screen, out);
 }

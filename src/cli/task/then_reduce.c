@@ -282,13 +282,13 @@ static void add_workers(const struct cv_then_reduce *joint,
     for (uint32_t k = 0; k < plan->used; k++) {
         const uint32_t to = plan->parent != NULL ? plan->parent[k] : CV_NO_NODE;
 
-        cv_table_text(&table, cleave_platform_worker_name(platform, plan->order[k]));
-        CV_CELLS(&table, plan->sizes[k], joint->ready_s[k], plan->tails[k]);
-        cv_table_text(&table,
-                      plan->parent == NULL ? "the master"
-                      : to == CV_NO_NODE
-                          ? "nobody: it has the result"
-                          : cleave_platform_worker_name(platform, plan->order[to]));
+        cv_table_add(&table, "%s %g %g %g %s",
+                     cleave_platform_worker_name(platform, plan->order[k]),
+                     plan->sizes[k], joint->ready_s[k], plan->tails[k],
+                     plan->parent == NULL ? "the master"
+                     : to == CV_NO_NODE
+                         ? "nobody: it has the result"
+                         : cleave_platform_worker_name(platform, plan->order[to]));
     }
     cv_add_table(&table, screen, out);
     for (uint32_t i = 0; i < joint->job.nworkers; i++)
@@ -404,11 +404,10 @@ void cv_then_reduce_plans(const struct cv_then_reduce *joint,
     cv_text_add(out, "bound     %s s (one round and its reduction)\n",
                 CV_SHOW_NUMBER(joint->bound_s));
     cv_table_init(&table, "plan|#makespan s|^over bound|^over joint|+workers");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cv_table_text(&table, rows[i].name);
-        CV_CELLS(&table, rows[i].end_s, rows[i].end_s / joint->bound_s - 1,
-                 rows[i].end_s / joint->plan.end_s - 1, rows[i].used);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cv_table_add(&table, "%s %g %g %g %u", rows[i].name, rows[i].end_s,
+                     rows[i].end_s / joint->bound_s - 1,
+                     rows[i].end_s / joint->plan.end_s - 1, rows[i].used);
     cv_add_table(&table, screen, out);
 }
 

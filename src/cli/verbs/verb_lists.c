@@ -76,7 +76,7 @@ static int show_json(const struct cleave_policy *only)
     return cv_result_close(&json);
 }
 
-/* "what it does; parameters: rounds, min_chunk". */
+/* The name, and "what it does [rounds, min_chunk]". */
 static void add_summary(const struct cleave_policy *policy, struct cv_table *table)
 {
     const struct cleave_param *p = policy->params;
@@ -88,7 +88,7 @@ static void add_summary(const struct cleave_policy *policy, struct cv_table *tab
     if (policy->params != NULL && policy->params->name != NULL)
         cv_text_add(&text, "]");
     table->failed = table->failed || text.failed;
-    cv_table_text(table, text.bytes != NULL ? text.bytes : "");
+    cv_table_add(table, "%s %s", policy->name, text.bytes != NULL ? text.bytes : "");
     cv_text_done(&text);
 }
 
@@ -98,14 +98,10 @@ static void add_list(enum cleave_task task, const char *titles,
     struct cv_table table;
 
     cv_table_init(&table, titles);
-    for (size_t i = 0; i < cleave_policy_count(); i++) {
-        if (cleave_policy_at(i)->task != task)
-            continue;
-        cv_table_text(&table, cleave_policy_at(i)->name);
-        add_summary(cleave_policy_at(i), &table);
-    }
-    cv_table_write(&table, screen->colour, screen->width, out);
-    cv_table_done(&table);
+    for (size_t i = 0; i < cleave_policy_count(); i++)
+        if (cleave_policy_at(i)->task == task)
+            add_summary(cleave_policy_at(i), &table);
+    cv_table_take(&table, screen->colour, screen->width, out);
     cv_text_add(out, "\n");
 }
 
@@ -141,14 +137,12 @@ static void add_params(const struct cleave_param *param, struct cv_text *text)
     struct cv_table table;
 
     cv_table_init(&table, "parameter|default|least|most|meaning");
-    for (; param->name != NULL; param++) {
-        CV_TEXTS(&table, param->name, limit(param, param->preset, preset),
-                 limit(param, param->min, min), limit(param, param->max, max),
-                 param->summary);
-    }
+    for (; param->name != NULL; param++)
+        cv_table_add(&table, "%s %s %s %s %s", param->name,
+                     limit(param, param->preset, preset), limit(param, param->min, min),
+                     limit(param, param->max, max), param->summary);
     cv_text_add(text, "\n");
-    cv_table_write(&table, screen.colour, screen.width, text);
-    cv_table_done(&table);
+    cv_table_take(&table, screen.colour, screen.width, text);
 }
 
 static int show_one(const struct cleave_policy *policy)
@@ -245,13 +239,11 @@ static int engines_run(const struct cv_call *call)
     if (values->json)
         return engines_show_json();
     cv_table_init(&table, "engine|state|what it is");
-    for (size_t i = 0; i < CV_ENGINES; i++) {
-        CV_TEXTS(&table, cv_engines[i].name,
-                 cv_engine_is_here(&cv_engines[i]) ? "here" : "missing",
-                 cv_engines[i].summary);
-    }
-    cv_table_write(&table, screen.colour, screen.width, &text);
-    cv_table_done(&table);
+    for (size_t i = 0; i < CV_ENGINES; i++)
+        cv_table_add(&table, "%s %s %s", cv_engines[i].name,
+                     cv_engine_is_here(&cv_engines[i]) ? "here" : "missing",
+                     cv_engines[i].summary);
+    cv_table_take(&table, screen.colour, screen.width, &text);
     return cv_print_take(&text);
 }
 

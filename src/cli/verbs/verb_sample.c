@@ -401,11 +401,12 @@ static int show_list(struct choice *choice)
         if (!choice->wanted[i])
             continue;
         tell(choice, i, NULL);
-        CV_TEXTS(&table, sample_at(i).name, sample_at(i).what);
+        cv_table_add(&table, "%s %s", sample_at(i).name, sample_at(i).what);
     }
-    if (!choice->values->json)
-        cv_table_write(&table, screen.colour, screen.width, &text);
-    cv_table_done(&table);
+    if (choice->values->json)
+        cv_table_done(&table);
+    else
+        cv_table_take(&table, screen.colour, screen.width, &text);
     return cv_print_take(&text);
 }
 

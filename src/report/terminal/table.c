@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +45,8 @@ static struct cv_cell *add_cell(struct cv_table *table)
     return &table->cells[table->ncells++];
 }
 
-void cv_table_text(struct cv_table *table, const char *text)
+static void set_text(struct cv_table *table, struct cv_cell *cell, const char *text)
 {
-    struct cv_cell *cell = add_cell(table);
-
-    if (cell == NULL)
-        return;
     cell->text = strdup(text);
     if (cell->text == NULL) {
         table->failed = true;
@@ -61,12 +58,21 @@ void cv_table_text(struct cv_table *table, const char *text)
     }
 }
 
-void cv_table_number(struct cv_table *table, double value)
+void cv_table_add(struct cv_table *table, const char *format, ...)
 {
-    struct cv_cell *cell = add_cell(table);
+    struct cv_cell *cell;
+    va_list values;
 
-    if (cell != NULL)
-        cell->value = value;
+    va_start(values, format);
+    while ((format = strchr(format, '%')) != NULL && (cell = add_cell(table)) != NULL) {
+        if (*++format == 's')
+            set_text(table, cell, va_arg(values, const char *));
+        else if (*format == 'u')
+            cell->value = va_arg(values, unsigned);
+        else
+            cell->value = va_arg(values, double);
+    }
+    va_end(values);
 }
 
 size_t cv_shown_width(const char *text)
@@ -266,8 +272,8 @@ static void write_cell(const struct cv_table *table, const struct layout *layout
         cv_text_add(out, "%s", text); /* too little room to wrap in */
 }
 
-void cv_table_write(const struct cv_table *table, bool bold, size_t width,
-                    struct cv_text *out)
+static void write_table(const struct cv_table *table, bool bold, size_t width,
+                        struct cv_text *out)
 {
     char buffer[CV_NUMBER_ROOM];
     struct layout layout;
@@ -288,4 +294,10 @@ void cv_table_write(const struct cv_table *table, bool bold, size_t width,
         if (c + 1 == table->ncolumns)
             cv_text_add(out, "\n");
     }
+}
+
+void cv_table_take(struct cv_table *table, bool bold, size_t width, struct cv_text *out)
+{
+    write_table(table, bold, width, out);
+    cv_table_done(table);
 }

@@ -35,13 +35,12 @@ struct cv_table {
  *     ^over     right, 0.1234 is shown as 12.34% */
 void cv_table_init(struct cv_table *table, const char *columns);
 void cv_table_done(struct cv_table *table);
-/* Add the next cell; rows follow from the number of columns. Text is copied. */
-void cv_table_text(struct cv_table *table, const char *text);
-void cv_table_number(struct cv_table *table, double value);
-/* Write the table with its heading, indented by two. `bold` marks the heading for a
- * terminal; a last column of text is wrapped at `width`. */
-void cv_table_write(const struct cv_table *table, bool bold, size_t width,
-                    struct cv_text *out);
+/* Add cells, %s for a text, which is copied, %g for a number and %u for a count; rows follow
+ * from the number of columns. */
+void cv_table_add(struct cv_table *table, const char *format, ...) CV_PRINTF(2, 3);
+/* Write the table with its heading, indented by two, and release it. `bold` marks the heading
+ * for a terminal; a last column of text is wrapped at `width`. */
+void cv_table_take(struct cv_table *table, bool bold, size_t width, struct cv_text *out);
 
 /* A number alone: five significant digits, units of a million and more with a prefix.
  * Returns `buffer`. */
