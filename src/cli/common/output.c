@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -25,6 +26,29 @@ void cv_guard_streams(void)
     signal(SIGXFSZ, SIG_IGN);
     /* The parent process may ignore it, and then no command has an exit status. */
     signal(SIGCHLD, SIG_DFL);
+}
+
+int cv_start_program(const char *program, const char *const *words, int in, int out,
+                     int errors, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    union {
+        const char *const *in;
+        char *const *out;
+    } argv = { words };
+    int failed = posix_spawn_file_actions_init(&actions);
+
+    if (failed != 0)
+        return failed;
+    failed = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    if (failed == 0)
+        failed = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (failed == 0 && errors >= 0)
+        failed = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+    if (failed == 0)
+        failed = posix_spawnp(pid, program, &actions, NULL, argv.out, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
 }
 
 void cv_print_line(const char *text)

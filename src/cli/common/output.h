@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/text.h"
@@ -45,6 +46,11 @@ struct cv_fact {
     const char *verb; /* the only verb it applies to; NULL: all */
 };
 extern const struct cv_fact cv_exit_facts[];
+
+/* Start a program, looked for in PATH, with these descriptors for standard input, output and,
+ * unless it is -1, error. Returns 0 or an errno. */
+int cv_start_program(const char *program, const char *const *words, int in, int out,
+                     int errors, pid_t *pid);
 
 /* Open descriptors 0, 1 and 2 if they are closed, so that no other file gets their
  * numbers; writing to them fails. A write past RLIMIT_FSIZE is an error, not a signal.

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -545,22 +544,13 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
 /* Run a shell command with `input` as standard input; NULL: errno. */
 static FILE *start(const char *command, int input, pid_t *out)
 {
-    char *const words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char *)command, NULL };
-    posix_spawn_file_actions_t actions;
+    const char *const words[] = { "sh", "-c", command, NULL };
     FILE *answers = NULL;
     int ends[2], why;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return NULL;
-    why = posix_spawn_file_actions_init(&actions);
-    if (why == 0) {
-        why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-        if (why == 0)
-            why = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        if (why == 0)
-            why = posix_spawn(out, "/bin/sh", &actions, NULL, words, environ);
-        posix_spawn_file_actions_destroy(&actions);
-    }
+    why = cv_start_program("/bin/sh", words, input, ends[1], -1, out);
     close(ends[1]);
     if (why == 0)
         answers = fdopen(ends[0], "r");

@@ -1,7 +1,6 @@
 /* verb_worker.c -- cleave worker and cleave join. SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -274,25 +273,10 @@ static const char *const *make_words(const struct join_values *join_values,
 static int start(const char *const *words, int *out, pid_t *pid)
 {
     int ends[2], failed;
-    posix_spawn_file_actions_t actions;
-    union {
-        const char *const *in;
-        char *const *out;
-    } argv = { words };
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return cv_print_error(CV_EXIT_FAILED, "cannot make a socket");
-    failed = posix_spawn_file_actions_init(&actions);
-    if (failed == 0) {
-        failed = posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-        failed = failed != 0
-                     ? failed
-                     : posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        failed = failed != 0
-                     ? failed
-                     : posix_spawnp(pid, words[0], &actions, NULL, argv.out, environ);
-        posix_spawn_file_actions_destroy(&actions);
-    }
+    failed = cv_start_program(words[0], words, ends[1], ends[1], -1, pid);
     close(ends[1]);
     if (failed == 0) {
         *out = ends[0];

@@ -7,15 +7,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "base/text.h"
-
-extern char **environ;
 
 enum { PANEL_WIDTH = 760, PANEL_HEIGHT = 520, COLOURS = 7 };
 
@@ -355,24 +352,12 @@ static int wait_for(pid_t child)
 
 static enum cleave_status spawn(int in, int out, FILE *messages, struct cleave_error *err)
 {
-    static char program[] = "gnuplot", defaults[] = "-d", standard_input[] = "-";
-    char *const words[] = { program, defaults, standard_input, NULL };
-    posix_spawn_file_actions_t actions;
+    static const char *const words[] = { "gnuplot", "-d", "-", NULL };
     char said[160];
     pid_t child;
     int failed, status;
 
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return cv_fail_memory(err, "starting gnuplot");
-    failed = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    if (failed == 0)
-        failed = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    if (failed == 0)
-        failed =
-            posix_spawn_file_actions_adddup2(&actions, fileno(messages), STDERR_FILENO);
-    if (failed == 0)
-        failed = posix_spawnp(&child, program, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    failed = cv_start_program(words[0], words, in, out, fileno(messages), &child);
     if (failed != 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot start gnuplot: %s", strerror(failed));
     status = wait_for(child);
