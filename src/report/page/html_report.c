@@ -2,6 +2,7 @@
 #include "report/page/html_report.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "report/page/html_chart.h"
@@ -388,53 +389,57 @@ static void put_head(const struct cv_report *report, const char *title, FILE *fi
     fputs(".</p>\n</header>\n<main>\n", file);
 }
 
-static void open_tile(FILE *file, const char *name)
+/* A tile: its name, a number, and text below, which are formatted together with "\n" between. */
+static void put_tile(FILE *file, const char *name, const char *format, ...)
+    CV_PRINTF(3, 4);
+static void put_tile(FILE *file, const char *name, const char *format, ...)
 {
-    fprintf(file, "<div><dt>%s</dt><dd class=\"big num\">", name);
+    char text[400], *below = text, *number;
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    number = strsep(&below, "\n");
+    fprintf(file, "<div><dt>%s</dt><dd class=\"big num\">%s</dd><dd class=\"sub\">", name,
+            number);
+    cv_page_element(file, "", below != NULL ? below : "", "</dd></div>\n");
 }
 
 /* The makespan relative to another time. */
-static void put_over(FILE *file, double value, double base, const char *than)
+static void show_over(double value, double base, const char *than, char *out, size_t size)
 {
     if (base > 0 && fabs(value / base - 1) < 1e-7)
-        fprintf(file, "equal to %s", than);
+        snprintf(out, size, "equal to %s", than);
     else if (base > 0)
-        fprintf(file, "%.2f%% %s %s", fabs(100 * (value / base - 1)),
-                value >= base ? "over" : "below", than);
+        snprintf(out, size, "%.2f%% %s %s", fabs(100 * (value / base - 1)),
+                 value >= base ? "over" : "below", than);
 }
 
 static void put_bound_tile(const struct cv_report *report, FILE *file)
 {
     const struct cleave_bound *bound = &facts_of(report)->bound;
     const bool lives = facts_of(report)->lifespan_s > 0;
+    const char *name = lives ? "Most units by then" : "Bound";
     char number[CV_NUMBER_ROOM];
 
-    open_tile(file, lives ? "Most units by then" : "Bound");
-    if (bound->name == NULL) {
-        fputs("\xe2\x80\x93</dd><dd class=\"sub\">not in the trace</dd></div>\n", file);
-        return;
-    }
-    fprintf(file, "%s%s", cv_show_number(bound->value_s, number), lives ? "" : " s");
-    /* A prediction may be shorter than the bound of another speed. */
-    cv_page_element(file, "</dd><dd class=\"sub\">", bound->name,
-                    is_real(report)
-                        ? " to the end, at the speeds that were measured</dd></div>\n"
-                        : "</dd></div>\n");
+    if (bound->name == NULL)
+        put_tile(file, name, "\xe2\x80\x93\nnot in the trace");
+    else /* a prediction may be shorter than the bound of another speed */
+        put_tile(file, name, "%s%s\n%s%s", cv_show_number(bound->value_s, number),
+                 lives ? "" : " s", bound->name,
+                 is_real(report) ? " to the end, at the speeds that were measured" : "");
 }
 
 static void put_port_tile(const struct cv_report_data *data, FILE *file)
 {
-    const struct cv_trace_header *header = &data->file->header;
-    double busy_s = data->send_s;
+    const bool one = data->file->header.port == CLEAVE_PORT_ONE;
+    const double busy_s = data->send_s + (one ? data->return_s : 0);
 
-    if (header->port == CLEAVE_PORT_MULTI || !(data->makespan_s > 0))
-        return;
-    if (header->port == CLEAVE_PORT_ONE)
-        busy_s += data->return_s;
-    open_tile(file, "Port busy");
-    fprintf(file, "%.1f%%</dd><dd class=\"sub\">%s</dd></div>\n",
-            100 * fmin(1, busy_s / data->makespan_s),
-            header->port == CLEAVE_PORT_ONE ? "one message at a time" : "sending");
+    if (data->file->header.port != CLEAVE_PORT_MULTI && data->makespan_s > 0)
+        put_tile(file, "Port busy", "%.1f%%\n%s",
+                 100 * fmin(1, busy_s / data->makespan_s),
+                 one ? "one message at a time" : "sending");
 }
 
 /* Load that failed or was not reached. The load of a run is the part that was started. */
@@ -442,87 +447,73 @@ static void put_undone_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cleave_trace_facts *facts = facts_of(report);
     const double load = report->measured->file->header.load;
-    char number[CV_NUMBER_ROOM];
+    char number[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
 
-    if (facts->failed > 0) {
-        open_tile(file, "Failed");
-        fprintf(file, "%s</dd><dd class=\"sub\">", cv_show_units(facts->failed, number));
-        fprintf(file, "of %s %s%s begun</dd></div>\n", cv_show_units(load, number),
-                unit_of(report), load == 1 ? "" : "s");
-    }
-    if (facts->left > 0) {
-        open_tile(file, "Left undone");
-        fprintf(file, "%s</dd><dd class=\"sub\">%s%s not begun</dd></div>\n",
-                cv_show_units(facts->left, number), unit_of(report),
-                facts->left == 1 ? "" : "s");
-    }
+    if (facts->failed > 0)
+        put_tile(file, "Failed", "%s\nof %s %s%s begun",
+                 cv_show_units(facts->failed, number), cv_show_units(load, all),
+                 unit_of(report), load == 1 ? "" : "s");
+    if (facts->left > 0)
+        put_tile(file, "Left undone", "%s\n%s%s not begun",
+                 cv_show_units(facts->left, number), unit_of(report),
+                 facts->left == 1 ? "" : "s");
 }
 
 static void put_load_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cv_report_data *data = report->measured;
+    const unsigned long long chunks = data->counts[CV_SPAN_COMPUTE];
+    const unsigned long long lost = data->counts[CV_SPAN_LOST];
+    const unsigned long long returned = data->counts[CV_SPAN_RETURN];
     const double spread_s = data->makespan_s - data->first_end_s;
+    char number[CV_NUMBER_ROOM];
 
-    open_tile(file, "Chunks");
-    fprintf(file, "%llu</dd><dd class=\"sub\">",
-            (unsigned long long)data->counts[CV_SPAN_COMPUTE]);
-    if (data->counts[CV_SPAN_LOST] > 0)
-        fprintf(file, "%llu lost", (unsigned long long)data->counts[CV_SPAN_LOST]);
-    else if (data->counts[CV_SPAN_RETURN] > 0)
-        fprintf(file, "%llu results back",
-                (unsigned long long)data->counts[CV_SPAN_RETURN]);
+    if (lost > 0 || returned > 0)
+        put_tile(file, "Chunks", "%llu\n%llu %s", chunks, lost > 0 ? lost : returned,
+                 lost > 0 ? "lost" : "results back");
     else
-        fputs(report->running ? "begun" : "computed", file);
-    fputs("</dd></div>\n", file);
+        put_tile(file, "Chunks", "%llu\n%s", chunks,
+                 report->running ? "begun" : "computed");
     put_undone_tiles(report, file);
     put_port_tile(data, file);
-    if (report->running)
-        return;
-    open_tile(file, "All end within");
-    /* Smaller values are rounding errors. */
-    cv_page_number(file, spread_s > 1e-9 * data->makespan_s ? spread_s : 0);
-    fputs(" s</dd><dd class=\"sub\">first to last worker</dd></div>\n", file);
+    if (!report->running) /* smaller values are rounding errors */
+        put_tile(file, "All end within", "%s s\nfirst to last worker",
+                 cv_show_number(spread_s > 1e-9 * data->makespan_s ? spread_s : 0,
+                                number));
 }
 
 static void put_tiles(const struct cv_report *report, FILE *file)
 {
-    const struct cv_report_data *data = report->measured;
+    const struct cv_report_data *data = report->measured, *predicted = report->predicted;
     const struct cleave_bound *bound = &facts_of(report)->bound;
-    const bool lives = facts_of(report)->lifespan_s > 0;
+    const bool lives = facts_of(report)->lifespan_s > 0, load = is_load(data);
+    char number[CV_NUMBER_ROOM], over[80] = "";
 
-    fputs("<dl class=\"tiles\">\n", file);
-    open_tile(file, report->running             ? "So far"
-                    : is_load(report->measured) ? "Makespan"
-                                                : "Length");
-    cv_page_number(file, data->makespan_s);
-    fputs(" s</dd><dd class=\"sub\">", file);
-    if (report->predicted != NULL)
-        put_over(file, data->makespan_s, report->predicted->makespan_s, "the prediction");
+    if (predicted != NULL)
+        show_over(data->makespan_s, predicted->makespan_s, "the prediction", over,
+                  sizeof over);
     else if (bound->name != NULL && !lives)
-        put_over(file, data->makespan_s, bound->value_s, "the bound");
-    fputs("</dd></div>\n", file);
-    if (report->predicted != NULL) {
-        open_tile(file, "Predicted");
-        cv_page_number(file, report->predicted->makespan_s);
-        cv_page_element(file, " s</dd><dd class=\"sub\">",
-                        report->predicted->file->header.policy,
-                        is_real(report)
-                            ? ", at the speeds that were declared</dd></div>\n"
-                            : "</dd></div>\n");
-    }
+        show_over(data->makespan_s, bound->value_s, "the bound", over, sizeof over);
+    fputs("<dl class=\"tiles\">\n", file);
+    put_tile(file,
+             report->running ? "So far"
+             : load          ? "Makespan"
+                             : "Length",
+             "%s s\n%s", cv_show_number(data->makespan_s, number), over);
+    if (predicted != NULL)
+        put_tile(file, "Predicted", "%s s\n%s%s",
+                 cv_show_number(predicted->makespan_s, number),
+                 predicted->file->header.policy,
+                 is_real(report) ? ", at the speeds that were declared" : "");
     if (!report->running)
         put_bound_tile(report, file);
-    open_tile(file, "Utilisation");
-    fprintf(file, "%.1f%%</dd><dd class=\"sub\">%u of %u %s used</dd></div>\n",
-            100 * data->utilisation, data->used, data->nnodes,
-            is_load(report->measured) ? "workers" : "nodes");
-    if (is_load(report->measured)) {
+    put_tile(file, "Utilisation", "%.1f%%\n%u of %u %s used", 100 * data->utilisation,
+             data->used, data->nnodes, load ? "workers" : "nodes");
+    if (load)
         put_load_tiles(report, file);
-    } else {
-        open_tile(file, "Root");
-        fprintf(file, "%u</dd><dd class=\"sub\">%llu combinations</dd></div>\n",
-                data->root, (unsigned long long)data->counts[CV_SPAN_COMBINE]);
-    }
+    else
+        put_tile(file, "Root", "%u\n%llu combinations", data->root,
+                 (unsigned long long)data->counts[CV_SPAN_COMBINE]);
     fputs("</dl>\n", file);
 }
 
