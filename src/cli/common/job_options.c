@@ -166,17 +166,13 @@ void cv_engine_line(const char *engine, const struct cv_topology_options *option
 static int read_hosts(const char *text, struct cv_arena *arena,
                       struct cleave_simgrid *out)
 {
-    char *copy = cv_need_text(arena, text, "the hosts"), *at = copy;
-    const char **names;
-    uint32_t count = 1;
+    char *rest = cv_need_text(arena, text, "the hosts");
+    const char **names =
+        cv_need(arena, strlen(text) / 2 + 1, sizeof(const char *), "the hosts");
+    uint32_t i = 0;
 
-    for (const char *c = text; *c != '\0'; c++)
-        count += *c == ',';
-    names = cv_need(arena, count, sizeof(const char *), "the hosts");
-    for (uint32_t i = 0; i < count; i++) {
-        names[i] = at;
-        at += strcspn(at, ",");
-        *at++ = '\0';
+    for (; rest != NULL; i++) {
+        names[i] = strsep(&rest, ",");
         if (names[i][0] == '\0')
             return cv_refuse("--worker-hosts: expected names such as a,b,c, got '%s'",
                              CV_ECHO(text));
@@ -186,7 +182,7 @@ static int read_hosts(const char *text, struct cv_arena *arena,
                                  CV_ECHO(names[i]));
     }
     out->workers = names;
-    out->nworkers = count;
+    out->nworkers = i;
     return CV_EXIT_DONE;
 }
 

@@ -257,12 +257,8 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
         return expected_form(text, task);
     *at++ = '\0';
     find_swept(copy, task, out);
-    while (at != NULL && count < FIELDS) {
-        fields[count++] = at;
-        at = strchr(at, ':');
-        if (at != NULL)
-            *at++ = '\0';
-    }
+    while (at != NULL && count < FIELDS)
+        fields[count++] = strsep(&at, ":");
     if (out->what == CV_SWEEP_NONE || count < 3 || at != NULL)
         return expected_form(text, task);
     status = read_steps(fields, count, values_of(out), &steps);

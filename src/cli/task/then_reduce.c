@@ -6,6 +6,7 @@
 #include "cli/task/load_task.h"
 #include "cli/task/reduce_task.h"
 #include "model/reduce/reduce_tree.h"
+#include "policy/common/setup.h"
 #include "sim/reduce/reduced_load.h"
 
 static int bad_part(const char *part)
@@ -53,18 +54,12 @@ static int read_part(char *part, struct cv_joint_job *job)
 
 static int read_option(const char *text, struct cv_arena *arena, struct cv_joint_job *job)
 {
-    char *copy = cv_need_text(arena, text, "the costs"), *next = copy;
+    char *next = cv_need_text(arena, text, "the costs");
     int status = CV_EXIT_DONE;
 
     job->costs.d = job->costs.c = NAN;
-    while (next != NULL && status == CV_EXIT_DONE) {
-        char *part = next;
-
-        next = strchr(part, ',');
-        if (next != NULL)
-            *next++ = '\0';
-        status = read_part(part, job);
-    }
+    while (next != NULL && status == CV_EXIT_DONE)
+        status = read_part(strsep(&next, ","), job);
     if (status == CV_EXIT_DONE && (isnan(job->costs.d) || isnan(job->costs.c)))
         status = bad_part(text);
     return status;
@@ -100,23 +95,6 @@ static int check_workers(const struct cleave_platform *platform)
                              changes ? "profile" : "memory");
     }
     return CV_EXIT_DONE;
-}
-
-/* Widest links first. */
-static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
-                            struct cv_arena *arena)
-{
-    uint32_t *order = cv_need(arena, n, sizeof *order, "a plan");
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = i;
-
-        for (; at > 0 && workers[order[at - 1]].bandwidth_ups < workers[i].bandwidth_ups;
-             at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-    return order;
 }
 
 /* The bound of one round and any tree, or of the load alone where that is larger; at the
@@ -428,7 +406,9 @@ int cv_then_reduce_open(struct cv_task_call *task, const struct cv_task_options 
     job->load = (struct cv_joint_load){ cleave_platform_workers(load->platform),
                                         options->load.units, port == CLEAVE_PORT_MULTI };
     job->duplex = port == CLEAVE_PORT_DUPLEX;
-    job->order = make_order(job->load.workers, job->nworkers, task->arena);
+    job->order = cv_bandwidth_order(job->load.workers, job->nworkers, task->arena);
+    if (job->order == NULL)
+        return cv_no_memory("a plan");
     CV_CALL(make_plans(load, task->arena, &err));
     return CV_EXIT_DONE;
 }
