@@ -20,6 +20,9 @@ enum {
     LARGE = 1 << 16, /* bytes of an input with several chunks */
 };
 
+/* Print a hint; true. */
+#define HINTED(...) (cv_print_note(__VA_ARGS__), true)
+
 /* Words with spaces between, up to `end` or the last one; cut if they are long. */
 static void join(const char *const *words, size_t count, const char *end,
                  char line[LINE_ROOM])
@@ -188,10 +191,9 @@ static bool hint_carriage(const struct cv_run_options *values)
     fclose(file);
     if (strstr(line, "\r\n") == NULL)
         return false;
-    cv_print_note("lines of '%s' end in a carriage return, as on Windows, and so do the "
+    return HINTED("lines of '%s' end in a carriage return, as on Windows, and so do the "
                   "items: sed -i 's/\\r$//' %s",
                   CV_ECHO(name), CV_ECHO(name));
-    return true;
 }
 
 /* Programs that never read standard input, though users of xargs and GNU parallel may
@@ -211,10 +213,9 @@ static bool hint_deaf(const struct cv_call *call)
             strstr(call->operands[i], "/dev/stdin") != NULL ||
             strstr(call->operands[i], "=-") != NULL)
             return false;
-    cv_print_note("%s does not read standard input, where chunks come; to run it for "
+    return HINTED("%s does not read standard input, where chunks come; to run it for "
                   "each record, with that as an argument: --each %s",
                   program, program);
-    return true;
 }
 
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
@@ -224,30 +225,24 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     const char *last = call->nwords > 0 ? call->words[call->nwords - 1] : "";
     const char *behind = find_option_behind(call);
 
-    if (behind != NULL) {
-        cv_print_note("'%s' is behind the command, which got it: options of cleave stand "
+    if (behind != NULL)
+        return HINTED("'%s' is behind the command, which got it: options of cleave stand "
                       "before the command",
                       behind);
-        return true;
-    }
     if (items && hint_carriage(values))
         return true;
     if (!items && hint_deaf(call))
         return true;
     if (!hosts || values->work_directory != NULL)
         return false;
-    if (strchr(program, '/') != NULL && is_here(program)) {
-        cv_print_note("'%s' is here; hosts look for it where ssh begins: copy it there, "
+    if (strchr(program, '/') != NULL && is_here(program))
+        return HINTED("'%s' is here; hosts look for it where ssh begins: copy it there, "
                       "or say --workdir DIR where it is",
                       CV_ECHO(program));
-        return true;
-    }
-    if (items && values->transfers.count == 0 && !values->transfer && is_here(last)) {
-        cv_print_note("'%s' is here, and was not sent: --transferfile {} sends files of "
+    if (items && values->transfers.count == 0 && !values->transfer && is_here(last))
+        return HINTED("'%s' is here, and was not sent: --transferfile {} sends files of "
                       "items to hosts; --workdir DIR, if they see them there",
                       CV_ECHO(last));
-        return true;
-    }
     return false;
 }
 
@@ -266,10 +261,9 @@ static bool hint_argument(const struct cv_call *call)
     }
     if (found == NULL)
         return false;
-    cv_print_note("'%s' is an argument of the command, too, which has then read all of "
+    return HINTED("'%s' is an argument of the command, too, which has then read all of "
                   "it for every chunk: chunks come on standard input, so leave it away",
                   CV_ECHO(found));
-    return true;
 }
 
 /* The command that combines the outputs of chunks; "": no simple one; NULL:

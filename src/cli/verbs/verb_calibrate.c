@@ -13,6 +13,7 @@
 #include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
 #include "run/common/machine.h"
+#include "run/common/time_fit.h"
 
 struct cv_measured {
     char *worker; /* owned */
@@ -61,22 +62,17 @@ static void spread_attempted(void *context, const struct cleave_attempt *attempt
 /* Fit a line by least squares: units per second, and the latency. */
 static double spread_fit(const struct cv_spread *spread, double *out_latency_s)
 {
-    double n = 0, units = 0, time_s = 0, units2 = 0, cross = 0, parallel, mean, slope;
+    struct cv_time_fit sums = { 0 };
+    double parallel, mean, slope;
 
-    for (size_t i = 0; i < spread->count; i++) {
-        const struct cv_measured *one = &spread->items[i];
-
-        n += 1;
-        units += one->units;
-        time_s += one->seconds;
-        units2 += one->units * one->units;
-        cross += one->units * one->seconds;
-    }
-    parallel = n * units2 - units * units;
-    mean = time_s / units;
-    slope = parallel > 0 ? (n * cross - units * time_s) / parallel : mean;
+    for (size_t i = 0; i < spread->count; i++)
+        cv_time_fit_add(&sums, spread->items[i].units, spread->items[i].seconds);
+    parallel = sums.n * sums.units2 - sums.units * sums.units;
+    mean = sums.time_s / sums.units;
+    slope =
+        parallel > 0 ? (sums.n * sums.cross - sums.units * sums.time_s) / parallel : mean;
     slope = fmin(mean, fmax(slope, mean / 1000));
-    *out_latency_s = fmax(0, (time_s - slope * units) / n);
+    *out_latency_s = fmax(0, (sums.time_s - slope * sums.units) / sums.n);
     return 1 / slope;
 }
 
