@@ -40,10 +40,8 @@ static int words_in(const char *name)
 {
     int count = 1;
 
-    while ((name = strchr(name, ' ')) != NULL) {
-        name++;
-        count++;
-    }
+    for (; *name != '\0'; name++)
+        count += *name == ' ';
     return count;
 }
 
@@ -86,13 +84,10 @@ static void offer_first_words(struct offer *offer)
 {
     for (size_t i = 0; i < cv_verbs.count; i++) {
         char *word = offer->first[offer->count];
-        bool known = false;
 
         snprintf(word, sizeof offer->first[0], "%.*s",
                  (int)strcspn(cv_verbs.items[i]->name, " "), cv_verbs.items[i]->name);
-        for (size_t k = 0; k < offer->count; k++)
-            known = known || strcmp(offer->names[k], word) == 0;
-        if (!known)
+        if (!cv_is_one_of(word, offer->names, offer->count))
             offer->names[offer->count++] = word;
     }
 }
@@ -418,52 +413,25 @@ static const struct cv_verb cv_verb_completions = {
     .run = run_completions,
 };
 
-/* Tasks, each with its verbs plan, simulate and, if COMPARED, compare. */
-#define CV_TASKS(X)     \
-    X(load, COMPARED)   \
-    X(reduce, COMPARED) \
-    X(streams, NOT)     \
-    X(items, COMPARED)
+extern const struct cv_task_kind cv_task_load, cv_task_reduce, cv_task_streams,
+    cv_task_items;
+extern const struct cv_verb cv_verb_run, cv_verb_slurm_script, cv_verb_split,
+    cv_verb_join, cv_verb_worker, cv_verb_calibrate, cv_verb_report, cv_verb_replay,
+    cv_verb_platform, cv_verb_sample, cv_verb_policies, cv_verb_engines, cv_verb_figures,
+    cv_verb_version;
 
-/* Other verbs in the order of the help. */
-#define CV_VERBS(X) \
-    X(run)          \
-    X(slurm_script) \
-    X(split)        \
-    X(join)         \
-    X(worker)       \
-    X(calibrate)    \
-    X(report)       \
-    X(replay)       \
-    X(platform)     \
-    X(sample)       \
-    X(policies)     \
-    X(engines)      \
-    X(figures)      \
-    X(version)
-
-#define TASK(name, compared) extern const struct cv_task_kind cv_task_##name;
-#define VERB(name) extern const struct cv_verb cv_verb_##name;
-CV_TASKS(TASK)
-CV_VERBS(VERB)
-#undef VERB
-
-#define PLAN(name, compared) &cv_task_##name.plan,
-#define SIMULATE(name, compared) &cv_task_##name.simulate,
-#define COMPARE(name, compared) COMPARE_##compared(name)
-#define COMPARE_COMPARED(name) &cv_task_##name.compare,
-#define COMPARE_NOT(name)
-#define VERB(name) &cv_verb_##name,
-/* clang-format off */
+/* In the order of the help. */
 static const struct cv_verb *const table[] = {
-    CV_TASKS(PLAN)
-    CV_TASKS(SIMULATE)
-    CV_TASKS(COMPARE)
-    CV_VERBS(VERB)
-    &cv_verb_completions,
-    &cv_verb_help,
+    &cv_task_load.plan,        &cv_task_reduce.plan,    &cv_task_streams.plan,
+    &cv_task_items.plan,       &cv_task_load.simulate,  &cv_task_reduce.simulate,
+    &cv_task_streams.simulate, &cv_task_items.simulate, &cv_task_load.compare,
+    &cv_task_reduce.compare,   &cv_task_items.compare,  &cv_verb_run,
+    &cv_verb_slurm_script,     &cv_verb_split,          &cv_verb_join,
+    &cv_verb_worker,           &cv_verb_calibrate,      &cv_verb_report,
+    &cv_verb_replay,           &cv_verb_platform,       &cv_verb_sample,
+    &cv_verb_policies,         &cv_verb_engines,        &cv_verb_figures,
+    &cv_verb_version,          &cv_verb_completions,    &cv_verb_help
 };
-/* clang-format on */
 _Static_assert(sizeof table / sizeof *table <= CV_VERBS_MAX, "raise CV_VERBS_MAX");
 
 const struct cv_verb_list cv_verbs = { table, sizeof table / sizeof *table };

@@ -1,9 +1,9 @@
 /* task.h -- plan, simulate and compare: three flows that every task goes through.
  * SPDX-License-Identifier: MIT
  *
- * A task (load, reduce, streams, items) is a file that defines a struct cv_task_kind, and a row of
- * CV_TASKS in cli/verbs.c. Its functions open a job, compute, and show results. The flows read
- * the options that tasks share, print text, JSON, CSV and pages, and write traces. */
+ * A task (load, reduce, streams, items) is a file that defines a struct cv_task_kind, whose verbs
+ * are in the table of cli/verbs.c. Its functions open a job, compute, and show results. The flows
+ * read the options that tasks share, print text, JSON, CSV and pages, and write traces. */
 #ifndef CV_TASK_H
 #define CV_TASK_H
 #include <cleave/policy.h>
