@@ -283,7 +283,7 @@ static int make_figure(const struct named *figure, size_t place, struct making *
     if (status == CV_EXIT_DONE && all->files.folder != NULL && all->files.svg &&
         result.plots != NULL)
         status = write_file(&all->files, figure, &result, true);
-    cv_figure_done(&result);
+    cv_arena_done(&result.arena);
     return status;
 }
 

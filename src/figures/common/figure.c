@@ -19,12 +19,6 @@ void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *
     figure->make(result);
 }
 
-void cv_figure_done(struct cv_figure_result *result)
-{
-    if (result != NULL)
-        cv_arena_done(&result->arena);
-}
-
 void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total)
 {
     job->progress->total = total;
@@ -33,19 +27,15 @@ void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t
 
 void cv_figure_no_memory(const char *what)
 {
-    fprintf(stderr, "cleave: out of memory for %s\n", what);
-    exit(1);
+    exit(cv_no_memory(what));
 }
 
 void cv_figure_must(enum cleave_status status, const struct cleave_error *err)
 {
-    char line[sizeof *err + 64];
-
     if (status == CLEAVE_OK)
         return;
-    cleave_error_format(err, line, sizeof line);
-    fprintf(stderr, "cleave: %s\n", line);
-    exit(status == CLEAVE_EENGINE ? 3 : 1);
+    (void)cv_print_status(err);
+    exit(status == CLEAVE_EENGINE ? CV_EXIT_ENGINE : CV_EXIT_FAILED);
 }
 
 struct loop {
@@ -96,18 +86,12 @@ void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_
 
 void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size)
 {
-    void *memory = cv_array(&result->arena, count, size);
-
-    if (memory == NULL)
-        cv_figure_no_memory("a figure");
-    return memory;
+    return cv_need(&result->arena, count, size, "a figure");
 }
 
 static char *copy_text(struct cv_figure_result *result, const char *text)
 {
-    const size_t size = strlen(text) + 1;
-
-    return memcpy(cv_figure_alloc(result, size, 1), text, size);
+    return cv_need_text(&result->arena, text, "a figure");
 }
 
 /* The parts of a text with '|' between. */

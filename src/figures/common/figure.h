@@ -62,10 +62,9 @@ struct cv_figure {
 CV_FIGURES(X)
 #undef X
 
-/* Release the result with cv_figure_done. */
+/* The arena of the result is the caller's. */
 void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *job,
                     struct cv_figure_result *result);
-void cv_figure_done(struct cv_figure_result *result);
 
 struct cv_turn {
     uint64_t number;

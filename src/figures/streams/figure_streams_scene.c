@@ -17,13 +17,12 @@ static void make_platform(const struct cv_scene_run *run, struct cv_arena *arena
                           struct cleave_platform **out)
 {
     enum { NAME_ROOM = 16 };
-    struct cleave_worker *workers = cv_array(arena, run->workers, sizeof *workers);
-    struct cv_group *groups = cv_array(arena, run->workers, sizeof *groups);
-    char *names = cv_array(arena, run->workers, NAME_ROOM);
+    static const char what[] = "the published platform";
+    struct cleave_worker *workers = cv_need(arena, run->workers, sizeof *workers, what);
+    struct cv_group *groups = cv_need(arena, run->workers, sizeof *groups, what);
+    char *names = cv_need(arena, run->workers, NAME_ROOM, what);
     struct cv_group profiles[CV_PUBLISHED_PROFILES];
 
-    if (workers == NULL || groups == NULL || names == NULL)
-        cv_figure_no_memory("the published platform");
     /* Slow workers may need long to finish when the stream ends. */
     CV_MUST(cv_literature_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
                                    err));
@@ -86,12 +85,9 @@ static struct cv_as4dr_given give_starts(const struct cv_scene_run *run,
 {
     const uint32_t n = run->workers, max = (uint32_t)(run->tau_s / run->spacing_s);
     const uint32_t clusters = max > 0 ? (n + max - 1) / max : n;
-    double *theta = cv_array(arena, n, sizeof *theta);
-    double *first = cv_array(arena, n, sizeof *first);
-    double *start = cv_array(arena, n, sizeof *start);
+    double *theta = cv_need(arena, 3 * (size_t)n, sizeof *theta, "the first posts");
+    double *first = theta + n, *start = first + n;
 
-    if (theta == NULL || first == NULL || start == NULL)
-        cv_figure_no_memory("the first posts");
     for (uint32_t w = 0; w < n; w++) {
         const uint32_t place = w / clusters; /* in its cluster */
 
