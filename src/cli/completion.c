@@ -120,28 +120,30 @@ static enum completes find_completion(const struct cv_option *option, const char
 }
 
 /* First words of all verbs, each once. */
-static void add_first_words(struct cv_text *out)
+static void add_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    for (size_t i = 0; i < cv_verbs.count; i++)
-        add_word(out, cv_verbs.items[i]->name, strcspn(cv_verbs.items[i]->name, " "), "");
+    for (size_t i = 0; i < verbs->count; i++)
+        add_word(out, verbs->items[i]->name, strcspn(verbs->items[i]->name, " "), "");
 }
 
 /* Second words of verbs with the first word of `name`; of all verbs if it is NULL. */
-static void add_second_words(const char *name, struct cv_text *out)
+static void add_second_words(const struct cv_verb_list *verbs, const char *name,
+                             struct cv_text *out)
 {
     const size_t length = name != NULL ? strcspn(name, " ") + 1 : 0;
 
-    for (size_t i = 0; i < cv_verbs.count; i++) {
-        const char *second = strchr(cv_verbs.items[i]->name, ' ');
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *second = strchr(verbs->items[i]->name, ' ');
 
         if (second != NULL &&
-            (name == NULL || strncmp(cv_verbs.items[i]->name, name, length) == 0))
+            (name == NULL || strncmp(verbs->items[i]->name, name, length) == 0))
             add_word(out, second + 1, SIZE_MAX, "");
     }
 }
 
 /* Words for the first operand; files for verbs that read one. */
-static enum completes operand_completes(const char *verb, struct cv_text *out_words)
+static enum completes operand_completes(const struct cv_verb_list *verbs,
+                                        const char *verb, struct cv_text *out_words)
 {
     if (strcmp(verb, "report") == 0 || strcmp(verb, "replay") == 0)
         return COMPLETE_FILES;
@@ -155,7 +157,7 @@ static enum completes operand_completes(const char *verb, struct cv_text *out_wo
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);
     if (strcmp(verb, "help") == 0)
-        add_first_words(out_words);
+        add_first_words(verbs, out_words);
     return out_words->length > 0 ? COMPLETE_WORDS : COMPLETE_NOTHING;
 }
 
@@ -177,11 +179,11 @@ static size_t sentence_length(const char *help)
 }
 
 /* Whether verb `index` is the first with its first word. */
-static bool verb_begins(size_t index)
+static bool verb_begins(const struct cv_verb_list *verbs, size_t index)
 {
-    const char *name = cv_verbs.items[index]->name;
+    const char *name = verbs->items[index]->name;
     const size_t length = strcspn(name, " ");
-    const char *before = index > 0 ? cv_verbs.items[index - 1]->name : "";
+    const char *before = index > 0 ? verbs->items[index - 1]->name : "";
 
     return strncmp(before, name, length) != 0 ||
            (before[length] != ' ' && before[length] != '\0');
@@ -260,11 +262,12 @@ static void add_option(struct cv_text *out, const struct cv_option *option,
     cv_text_end(&words, out);
 }
 
-static void add_verb(struct cv_text *out, const struct cv_verb *verb)
+static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
+                     const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum completes operands = operand_completes(verb->name, &words);
+    const enum completes operands = operand_completes(verbs, verb->name, &words);
     const struct cv_option *o;
 
     cv_text_add(out, "    '%s%s)\n        options='--help -h", verb->name,
@@ -283,31 +286,31 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
     cv_text_end(&words, out);
 }
 
-void cv_completion_bash(struct cv_text *out)
+void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     struct cv_text words = { NULL, 0, 0, false };
 
-    add_first_words(&words);
+    add_first_words(verbs, &words);
     cv_text_add(out,
                 "%s    if ((COMP_CWORD == 1)); then\n        _cleave_words ' %s --help "
                 "--version'\n        return\n    fi\n"
                 "    if ((COMP_CWORD == 2)); then\n        case ${COMP_WORDS[1]} in\n",
                 head, words.bytes != NULL ? words.bytes : "");
-    for (size_t i = 0; i < cv_verbs.count; i++) {
-        const char *name = cv_verbs.items[i]->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
 
-        if (strchr(name, ' ') == NULL || !verb_begins(i))
+        if (strchr(name, ' ') == NULL || !verb_begins(verbs, i))
             continue;
         cv_text_done(&words);
-        add_second_words(name, &words);
+        add_second_words(verbs, name, &words);
         cv_text_add(out, "        %.*s) _cleave_words ' %s'; return ;;\n",
                     (int)strcspn(name, " "), name, words.bytes);
     }
     cv_text_end(&words, out);
     cv_text_add(out, "        esac\n    fi\n"
                      "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
-    for (size_t i = 0; i < cv_verbs.count; i++)
-        add_verb(out, cv_verbs.items[i]);
+    for (size_t i = 0; i < verbs->count; i++)
+        add_verb(verbs, out, verbs->items[i]);
     cv_text_add(out, "    esac\n"
                      "    if [[ $cur == -* || -z $operands ]]; then\n"
                      "        _cleave_words \"$options\"\n"
@@ -364,11 +367,12 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     cv_text_end(&help, out);
 }
 
-static void fish_verb(struct cv_text *out, const struct cv_verb *verb)
+static void fish_verb(const struct cv_verb_list *verbs, struct cv_text *out,
+                      const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum completes operands = operand_completes(verb->name, &words);
+    const enum completes operands = operand_completes(verbs, verb->name, &words);
     const struct cv_option *o;
 
     for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
@@ -384,13 +388,13 @@ static void fish_verb(struct cv_text *out, const struct cv_verb *verb)
     cv_text_end(&words, out);
 }
 
-static void fish_words(struct cv_text *out, size_t i)
+static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, size_t i)
 {
-    const char *name = cv_verbs.items[i]->name, *summary = cv_verbs.items[i]->summary;
+    const char *name = verbs->items[i]->name, *summary = verbs->items[i]->summary;
     const size_t length = strcspn(name, " ");
     struct cv_text words = { NULL, 0, 0, false };
 
-    if (verb_begins(i)) {
+    if (verb_begins(verbs, i)) {
         const char *what = name[length] == ' ' ? "several commands" : summary;
 
         cv_text_add(out, "complete -c cleave -n __fish_use_subcommand -a %.*s",
@@ -398,7 +402,7 @@ static void fish_words(struct cv_text *out, size_t i)
         fish_describe(out, what, strlen(what));
     }
     if (name[length] == ' ') {
-        add_second_words(NULL, &words);
+        add_second_words(verbs, NULL, &words);
         cv_text_add(out,
                     "complete -c cleave -n '__fish_seen_subcommand_from %.*s; and not "
                     "__fish_seen_subcommand_from %s' -a %s",
@@ -409,16 +413,16 @@ static void fish_words(struct cv_text *out, size_t i)
     cv_text_end(&words, out);
 }
 
-void cv_completion_fish(struct cv_text *out)
+void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     cv_text_add(out,
                 "# Completion of cleave for fish. Made by 'cleave completions fish': "
                 "edit the option\n# tables instead. SPDX-License-Identifier: MIT\n"
                 "complete -c cleave -f\n");
-    for (size_t i = 0; i < cv_verbs.count; i++)
-        fish_words(out, i);
-    for (size_t i = 0; i < cv_verbs.count; i++)
-        fish_verb(out, cv_verbs.items[i]);
+    for (size_t i = 0; i < verbs->count; i++)
+        fish_words(verbs, out, i);
+    for (size_t i = 0; i < verbs->count; i++)
+        fish_verb(verbs, out, verbs->items[i]);
 }
 
 /* --- the completion script for zsh ------------------------------------------------- */
@@ -477,11 +481,12 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
     cv_text_end(&help, out);
 }
 
-static void zsh_verb(struct cv_text *out, const struct cv_verb *verb)
+static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
+                     const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum completes operands = operand_completes(verb->name, &words);
+    const enum completes operands = operand_completes(verbs, verb->name, &words);
     const struct cv_option *o;
 
     cv_text_add(out, "    ('%s%s)\n        _arguments -s -S \\\n", verb->name,
@@ -509,67 +514,67 @@ static void zsh_choice(struct cv_text *out, const char *name, size_t length,
     cv_text_add(out, "'\n");
 }
 
-static void zsh_first_words(struct cv_text *out)
+static void zsh_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    for (size_t i = 0; i < cv_verbs.count; i++) {
-        const char *name = cv_verbs.items[i]->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (verb_begins(i))
+        if (verb_begins(verbs, i))
             zsh_choice(out, name, length,
                        name[length] == ' ' ? "several commands"
-                                           : cv_verbs.items[i]->summary);
+                                           : verbs->items[i]->summary);
     }
 }
 
-static void zsh_second_words(struct cv_text *out)
+static void zsh_second_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    for (size_t i = 0; i < cv_verbs.count; i++) {
-        const char *name = cv_verbs.items[i]->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (!verb_begins(i) || name[length] == '\0')
+        if (!verb_begins(verbs, i) || name[length] == '\0')
             continue;
         cv_text_add(out, "        (%.*s) choices=(\n", (int)length, name);
-        for (size_t k = i; k < cv_verbs.count; k++)
-            if (strncmp(cv_verbs.items[k]->name, name, length + 1) == 0)
-                zsh_choice(out, cv_verbs.items[k]->name + length + 1,
-                           strlen(cv_verbs.items[k]->name + length + 1),
-                           cv_verbs.items[k]->summary);
+        for (size_t k = i; k < verbs->count; k++)
+            if (strncmp(verbs->items[k]->name, name, length + 1) == 0)
+                zsh_choice(out, verbs->items[k]->name + length + 1,
+                           strlen(verbs->items[k]->name + length + 1),
+                           verbs->items[k]->summary);
         cv_text_add(out, "        ) ;;\n");
     }
 }
 
-void cv_completion_zsh(struct cv_text *out)
+void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     cv_text_add(out, "#compdef cleave\n"
                      "# Completion of cleave for zsh. Made by 'cleave completions zsh': "
                      "edit the option\n# tables instead. SPDX-License-Identifier: MIT\n\n"
                      "_cleave() {\n    local -a choices\n"
                      "    if (( CURRENT == 2 )); then\n        choices=(\n");
-    zsh_first_words(out);
+    zsh_first_words(verbs, out);
     cv_text_add(out,
                 "        )\n        _describe command choices\n        return\n    fi\n"
                 "    if (( CURRENT == 3 )); then\n        choices=()\n"
                 "        case $words[2] in\n");
-    zsh_second_words(out);
+    zsh_second_words(verbs, out);
     cv_text_add(out,
                 "        esac\n        if (( $#choices )); then\n"
                 "            _describe command choices\n            return\n        fi\n"
                 "    fi\n    local verb=\"$words[2] $words[3]\"\n"
                 "    case $words[2] in\n");
-    for (size_t i = 0; i < cv_verbs.count; i++) {
-        const char *name = cv_verbs.items[i]->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (verb_begins(i) && name[length] == ' ')
+        if (verb_begins(verbs, i) && name[length] == ' ')
             cv_text_add(out, "    (%.*s) shift words; (( CURRENT-- )) ;;\n", (int)length,
                         name);
     }
     cv_text_add(out,
                 "    esac\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
-    for (size_t i = 0; i < cv_verbs.count; i++)
-        zsh_verb(out, cv_verbs.items[i]);
+    for (size_t i = 0; i < verbs->count; i++)
+        zsh_verb(verbs, out, verbs->items[i]);
     cv_text_add(out,
                 "    esac\n}\n\n"
                 "# Loaded from fpath this is the function itself; else it was sourced.\n"

@@ -367,7 +367,7 @@ static const struct cv_verb cv_verb_help = {
 
 static const struct {
     const char *name;
-    void (*write)(struct cv_text *out);
+    void (*write)(const struct cv_verb_list *verbs, struct cv_text *out);
 } shells[] = {
     { "bash", cv_completion_bash },
     { "zsh", cv_completion_zsh },
@@ -390,7 +390,7 @@ static int run_completions(const struct cv_call *call)
         return cv_refuse("expected the name of a shell: bash, zsh or fish");
     for (size_t i = 0; i < SHELLS; i++) {
         if (strcmp(call->operands[0], shells[i].name) == 0) {
-            shells[i].write(&text);
+            shells[i].write(&cv_verbs, &text);
             return cv_print_take(&text);
         }
     }

@@ -32,8 +32,8 @@ int cv_verb_unknown(int count, const char *const *words);
 void cv_help_list(int count, const char *const *words, struct cv_text *out);
 
 /* Scripts that complete command lines, made from the tables of the verbs (completion.c). */
-void cv_completion_bash(struct cv_text *out);
-void cv_completion_zsh(struct cv_text *out);
-void cv_completion_fish(struct cv_text *out);
+void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);
+void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out);
+void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out);
 
 #endif

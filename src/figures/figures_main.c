@@ -323,15 +323,6 @@ static int choose(const struct cv_call *call, const struct named **out, size_t *
     return CV_EXIT_DONE;
 }
 
-static int check_options(const struct cv_figures_options *values)
-{
-    if (values->out == NULL && values->csv_only)
-        return cv_refuse("--csv-only: needs --out");
-    if (values->out == NULL && values->force)
-        return cv_refuse("--force: needs --out");
-    return CV_EXIT_DONE;
-}
-
 static int make_figures(const struct cv_call *call)
 {
     const struct cv_figures_options *values = call->values;
@@ -344,9 +335,9 @@ static int make_figures(const struct cv_call *call)
 
     if (values->list)
         return values->json ? figures_list_json() : figures_list();
-    status = check_options(values);
-    if (status == CV_EXIT_DONE)
-        status = choose(call, chosen, &all.count);
+    if (values->out == NULL && (values->csv_only || values->force))
+        return cv_refuse("%s: needs --out", values->csv_only ? "--csv-only" : "--force");
+    status = choose(call, chosen, &all.count);
     if (status == CV_EXIT_DONE && values->out != NULL)
         status = figure_files_begin(&all.files, chosen, all.count);
     if (status != CV_EXIT_DONE)
