@@ -9,6 +9,8 @@ struct cv_place {
     unsigned line, column; /* from 1; 0 = unknown               */
     const char *field;     /* borrowed; "" or NULL when none    */
 };
+/* Somewhere in a file. */
+#define CV_FILE(name) (&(struct cv_place){ .file = (name) })
 
 #if defined(__GNUC__)
 #define CV_PRINTF(at, first) __attribute__((format(printf, at, first)))

@@ -31,10 +31,8 @@ enum {
 static enum cleave_status cannot_run(const char *name, const char *why,
                                      const char *advice, struct cleave_error *err)
 {
-    char shown[NAME_ROOM];
-
-    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s%s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why, advice);
+    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s%s", CV_SHOWN(name, NAME_ROOM),
+                   why, advice);
 }
 
 /* Swapped letters, which differ in two places, are the most likely mistake. */
@@ -148,13 +146,13 @@ bool cv_is_scarce(int error)
 static enum cleave_status cannot_start(const char *name, const char *path, int error,
                                        struct cleave_error *err)
 {
-    char advice[ADVICE_ROOM] = "", shown[NAME_ROOM];
+    char advice[ADVICE_ROOM] = "";
     struct utsname here;
     enum cleave_status status;
 
     if (error == EACCES)
         snprintf(advice, sizeof advice, "; if it is a script, chmod +x %s",
-                 cv_shown(name, strlen(name), shown, sizeof shown));
+                 CV_SHOWN(name, NAME_ROOM));
     else if (error == ENOENT && access(path, F_OK) == 0)
         explain_absent(name, path, advice);
     else if (error == ENOEXEC && uname(&here) == 0)

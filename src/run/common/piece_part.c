@@ -31,12 +31,10 @@ struct cv_part cv_closing_part(enum cv_closing closing)
 enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int error,
                                 struct cleave_error *err)
 {
-    const struct cv_place place = { part->name, 0, 0, NULL };
-
     if (error != 0)
-        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", offset,
-                          strerror(error));
-    return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(part->name), "cannot read at byte %" PRIu64 ": %s",
+                          offset, strerror(error));
+    return cv_fail_at(err, CV_FILE(part->name),
                       "expected bytes up to %" PRIu64 ", got only %" PRIu64
                       ": has the file been cut meanwhile?",
                       part->end, offset);

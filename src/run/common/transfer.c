@@ -195,10 +195,7 @@ bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *b
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    char shown[160];
-
-    return cv_fail(err, CLEAVE_EINPUT, "cannot send '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+    return cv_fail(err, CLEAVE_EINPUT, "cannot send '%s': %s", CV_SHOWN(name, 160), why);
 }
 
 enum cleave_status cv_item_transfer_name(const char *name, const char **out,

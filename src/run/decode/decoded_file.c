@@ -93,7 +93,6 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
                                      struct cleave_error *err)
 {
     const struct cv_blocks *blocks = &cursor->file->blocks;
-    const struct cv_place place = { cursor->file->name, 0, 0, NULL };
     const void *bytes;
     size_t length;
     uint64_t end;
@@ -104,7 +103,7 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
         CV_TRY(open_cursor(cursor, cv_blocks_at(blocks, cursor->out), err));
     CV_TRY(cv_decoder_next(cursor->decoder, &bytes, &length, err));
     if (length == 0)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(cursor->file->name),
                           "damaged: expected %" PRIu64 " decoded bytes, got %" PRIu64,
                           blocks->out_end, cursor->out);
     cursor->bytes = bytes;
@@ -114,7 +113,7 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
     if (cursor->out + length == end) {
         CV_TRY(cv_decoder_finish(cursor->decoder, err));
         if (!agrees_with_table(cursor, end))
-            return cv_fail_at(err, &place,
+            return cv_fail_at(err, CV_FILE(cursor->file->name),
                               "damaged: the table of its frames does not fit them, at "
                               "%" PRIu64 " of the bytes that are decoded",
                               end);
@@ -122,7 +121,7 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
     return cursor->out + length <= end ||
                    blocks->grain > 0 /* not all blocks are listed */
                ? CLEAVE_OK
-               : cv_fail_at(err, &place,
+               : cv_fail_at(err, CV_FILE(cursor->file->name),
                             "damaged: a block holds more bytes than it says, at %" PRIu64
                             " of those that are decoded",
                             end);

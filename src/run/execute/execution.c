@@ -159,8 +159,6 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                                       const struct cv_codec **codec,
                                       struct cleave_error *err)
 {
-    char shown[64];
-
     *raw = text != NULL && strcmp(text, "none") == 0;
     *codec = NULL;
     if (text == NULL || *raw || strcmp(text, "auto") == 0)
@@ -171,7 +169,7 @@ static enum cleave_status read_decode(const char *text, bool *raw,
     return cv_fail(err, CLEAVE_EINPUT,
                    "input.decode: expected auto, none" CV_CODEC_MAP(
                        CV_CODEC_WORD) ", got '%s'",
-                   cv_shown(text, strlen(text), shown, sizeof shown));
+                   CV_SHOWN(text, 64));
 }
 
 /* Open the input, or the items. */

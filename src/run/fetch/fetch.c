@@ -139,8 +139,6 @@ static bool end_command(struct command *command, bool *stopped, char *why, size_
 
 enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err)
 {
-    char shown[100];
-
     if (strstr(line, "{begin}") != NULL &&
         (strstr(line, "{end}") != NULL || strstr(line, "{length}") != NULL))
         return CLEAVE_OK;
@@ -148,7 +146,7 @@ enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err)
         err, CLEAVE_EINPUT,
         "input.fetch: expected a command with {begin} and {end} (or {length}), "
         "as 'curl -sfr {begin}-{end} URL', got '%s'",
-        cv_shown(line, strlen(line), shown, sizeof shown));
+        CV_SHOWN(line, 100));
 }
 
 /* The line with its placeholders replaced. */
@@ -258,15 +256,14 @@ static bool read_range(struct range *range, struct command *command, bool *stopp
 
 static enum cleave_status fail_length(const struct range *range, struct cleave_error *err)
 {
-    const struct cv_place place = { range->from->name, 0, 0, NULL };
     const uint64_t wanted = range->end - range->at;
 
     if (range->got > wanted)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(range->from->name),
                           "fetched from byte %" PRIu64 ": expected %" PRIu64
                           " bytes, got more: does who answers know ranges?",
                           range->at, wanted);
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, CV_FILE(range->from->name),
                       "fetched from byte %" PRIu64 ": expected %" PRIu64
                       " bytes, got %" PRIu64 ": is input.size right?",
                       range->at, wanted, range->got);
@@ -299,7 +296,7 @@ static enum cleave_status try_range(struct range *range, const struct command *b
     }
     if (!end_command(&command, stopped, why, sizeof why)) {
         *again = true;
-        return cv_fail_at(err, &(struct cv_place){ .file = range->from->name },
+        return cv_fail_at(err, CV_FILE(range->from->name),
                           "cannot be fetched from byte %" PRIu64 " on: the command ended "
                           "%s",
                           range->at, why);
@@ -406,7 +403,7 @@ static enum cleave_status read_answer(const char *line, const char *name,
     *again = !well;
     return well
                ? CLEAVE_OK
-               : cv_fail_at(err, &(struct cv_place){ .file = name },
+               : cv_fail_at(err, CV_FILE(name),
                             "its size cannot be told: the command of input.size ended %s",
                             why);
 }
@@ -441,7 +438,7 @@ enum cleave_status cv_fetch_size(const char *text, const char *name, uint64_t *o
         cv_shown(answer.bytes, strcspn(answer.bytes, "\r\n"), shown, sizeof shown);
     if (status == CLEAVE_OK &&
         (answer.failed || answer.bytes == NULL || !read_size(answer.bytes, out)))
-        status = cv_fail_at(err, &(struct cv_place){ .file = name },
+        status = cv_fail_at(err, CV_FILE(name),
                             "expected its size from the command of input.size, as a "
                             "number or a line Content-Length: N, got '%s'",
                             shown);

@@ -22,8 +22,6 @@ bool cv_fold_takes_files(const char *command)
 
 enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err)
 {
-    char shown[128];
-
     if (command[0] == '\0')
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces, got ''");
     if ((strstr(command, "{1}") == NULL) == (strstr(command, "{2}") == NULL))
@@ -31,7 +29,7 @@ enum cleave_status cv_fold_check_command(const char *command, struct cleave_erro
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected {1} and {2} or none of them in the command that reduces, "
                    "got '%s'",
-                   cv_shown(command, strlen(command), shown, sizeof shown));
+                   CV_SHOWN(command, 128));
 }
 
 /* Replace {1} and {2} by names of this process's descriptors, as the files have no other name. */

@@ -72,7 +72,7 @@ static enum cleave_status read_some(const struct cv_cut_file *file, uint64_t off
     while (some < 0 && errno == EINTR);
     *got = some > 0 ? (size_t)some : 0;
     return some >= 0 ? CLEAVE_OK
-                     : cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                     : cv_fail_at(err, CV_FILE(file->name),
                                   "cannot read at byte %" PRIu64 ": %s", offset,
                                   strerror(errno));
 }
@@ -92,7 +92,7 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
         CV_TRY(read_some(file, offset + file->held, file->block + file->held,
                          length - file->held, &got, err));
         if (got == 0)
-            return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+            return cv_fail_at(err, CV_FILE(file->name),
                               "expected %" PRIu64 " bytes, got %" PRIu64, file->size,
                               offset + file->held);
     }
@@ -253,7 +253,7 @@ static enum cleave_status find_fastq(struct cv_cut_file *file, uint64_t offset,
 enum cleave_status cv_cut_fail_long(const char *name, bool inside, uint64_t offset,
                                     uint64_t max, struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name },
+    return cv_fail_at(err, CV_FILE(name),
                       "the record %s byte %" PRIu64 " %s is longer than %" PRIu64
                       " bytes (is it split as it should be? input.max_record allows "
                       "more)",
@@ -378,7 +378,7 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
         size_t length, end = 0;
 
         if (cv_splitter_frames(file->splitter) && min > MAX_FRAME)
-            return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+            return cv_fail_at(err, CV_FILE(file->name),
                               "expected a record of %s in the first %d bytes, got none",
                               cv_splitter_text(file->splitter), MAX_FRAME);
         CV_TRY(cv_cut_file_read(file, 0, min, min, &bytes, &length, err));
@@ -710,16 +710,13 @@ static enum cleave_status fail_counts(struct cv_cut_pairs *pairs, struct cv_pair
                                       struct cleave_error *err)
 {
     struct cv_cut_file *first = pairs->first, *second = pairs->second;
-    char shown[100];
     uint64_t n, m;
 
     CV_TRY(cv_cut_file_count(first, from.first, first->size, &n, err));
     CV_TRY(cv_cut_file_count(second, from.second, second->size, &m, err));
-    return cv_fail_at(err, &(struct cv_place){ .file = second->name },
+    return cv_fail_at(err, CV_FILE(second->name),
                       "expected %" PRIu64 " records, as many as %s has, got %" PRIu64,
-                      from.records + n,
-                      cv_shown(first->name, strlen(first->name), shown, sizeof shown),
-                      from.records + m);
+                      from.records + n, CV_SHOWN(first->name, 100), from.records + m);
 }
 
 /* From a known cut to the first one at or after `offset` of the first file. */

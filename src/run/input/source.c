@@ -510,14 +510,13 @@ enum cleave_status cv_source_records(struct cv_source *source,
 
 enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name }, "cannot read: %s",
-                      strerror(errno));
+    return cv_fail_at(err, CV_FILE(name), "cannot read: %s", strerror(errno));
 }
 
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                                        struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name },
+    return cv_fail_at(err, CV_FILE(name),
                       "the last record, from byte %" PRIu64
                       " on, is cut short by the end",
                       offset);

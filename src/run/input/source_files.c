@@ -79,8 +79,7 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     if ((standard ? fstat(STDIN_FILENO, &now) : stat(path, &now)) != 0)
         return cv_source_cannot_read(standard ? "standard input" : path, err);
     if (S_ISDIR(now.st_mode))
-        return cv_fail_at(err, &(struct cv_place){ .file = path },
-                          "expected a file, got a directory");
+        return cv_fail_at(err, CV_FILE(path), "expected a file, got a directory");
     file->borrowed = standard;
     file->name = strdup(standard ? "standard input" : path);
     file->path = standard ? strdup(path) : realpath(path, NULL);
@@ -135,7 +134,6 @@ void cv_source_file_done(struct cv_source_file *file)
 static enum cleave_status check_unchanged(struct cv_source_file *file,
                                           struct cleave_error *err)
 {
-    const struct cv_place place = { file->name, 0, 0, NULL };
     const uint64_t size = file->decoded != NULL ? file->packed_size : file->size;
     struct stat now;
 
@@ -144,14 +142,16 @@ static enum cleave_status check_unchanged(struct cv_source_file *file,
     if (fstat(file->fd, &now) != 0)
         return cv_source_cannot_read(file->name, err);
     if ((uint64_t)now.st_size != size)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(file->name),
                           "changed while it was in use: %" PRIu64 " bytes at first, "
                           "now %" PRIu64,
                           size, (uint64_t)now.st_size);
     if ((uint64_t)now.st_dev != file->device || (uint64_t)now.st_ino != file->inode)
-        return cv_fail_at(err, &place, "changed while it was in use: now another file");
+        return cv_fail_at(err, CV_FILE(file->name),
+                          "changed while it was in use: now another file");
     if (nanoseconds(now.st_mtim) != file->mtime_ns)
-        return cv_fail_at(err, &place, "changed while it was in use: written to");
+        return cv_fail_at(err, CV_FILE(file->name),
+                          "changed while it was in use: written to");
     /* A link, a new name or new permissions change ctime, too. */
     file->touched = file->touched || nanoseconds(now.st_ctim) != file->ctime_ns;
     return CLEAVE_OK;

@@ -47,7 +47,7 @@ char *cv_source_index_name(const struct cv_source_file *file)
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name },
+    return cv_fail_at(err, CV_FILE(name),
                       "%s: make it again by cleave split with pieces.index and "
                       "pieces.replace, or remove it",
                       why);
@@ -173,7 +173,6 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
 {
     struct cv_new_file out;
     struct cleave_error why;
-    char shown[200];
     enum cleave_status status =
         cv_new_file_open(name, force ? 0 : CV_NEW_FILE_ONLY, &out, &why);
     const bool opened = status == CLEAVE_OK;
@@ -191,8 +190,7 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
     if (status == CLEAVE_OK)
         return CLEAVE_OK;
     return cv_fail(err, status == CLEAVE_EREFUSED ? CLEAVE_EINPUT : status,
-                   "cannot write '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown),
+                   "cannot write '%s': %s", CV_SHOWN(name, 200),
                    status == CLEAVE_EREFUSED
                        ? "it exists; use pieces.replace to replace it"
                        : why.text);

@@ -20,24 +20,24 @@ static enum cleave_status open_mate(struct cv_source *source,
 {
     const char *path = options->pairs;
     struct cv_source_file *first = source->files;
-    const struct cv_place place = { path, 0, 0, NULL };
     bool is_stream;
 
     if (source->stream != NULL || source->nfiles != 1)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "expected pairs of one regular file and another, got %s",
                           source->stream != NULL ? "a stream" : "several files");
     if (source->header)
-        return cv_fail_at(err, &place, "expected pairs or a header, got both");
+        return cv_fail_at(err, CV_FILE(path), "expected pairs or a header, got both");
     if (source->splitter->group != NULL)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "expected pairs or records that stay together, got both");
     source->mate = calloc(1, sizeof *source->mate);
     if (source->mate == NULL)
         return cv_fail_memory(err, "an input");
     CV_TRY(cv_source_file_init(source->mate, path, &is_stream, err));
     if (is_stream)
-        return cv_fail_at(err, &place, "expected a regular file for pairs, got a stream");
+        return cv_fail_at(err, CV_FILE(path),
+                          "expected a regular file for pairs, got a stream");
     CV_TRY(cv_source_file_unpack(source->mate, options, false, &is_stream, err));
     CV_TRY(cv_source_file_use(first, source->splitter, err));
     CV_TRY(cv_source_file_use(source->mate, source->splitter, err));
@@ -93,7 +93,7 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                                          nnames == 1 && options->pairs == NULL,
                                          &is_stream, err));
         if (is_stream && nnames > 1)
-            return cv_fail_at(err, &(struct cv_place){ .file = names[i] },
+            return cv_fail_at(err, CV_FILE(names[i]),
                               "expected regular files or one stream, got %zu inputs of "
                               "which this is no regular file: 'cat A B | cleave ...' "
                               "makes one stream of them",
@@ -248,7 +248,7 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
     cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
     cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
              sizeof shown[2]);
-    return cv_fail_at(err, &(struct cv_place){ .file = source->files[second].name },
+    return cv_fail_at(err, CV_FILE(source->files[second].name),
                       "expected the header '%s' of %s, got '%s'", shown[0], shown[2],
                       shown[1]);
 }
@@ -284,7 +284,7 @@ static enum cleave_status check_fixed(const struct cv_source_file *file, uint64_
 {
     if (file->size % record == 0)
         return CLEAVE_OK;
-    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+    return cv_fail_at(err, CV_FILE(file->name),
                       "expected records of %" PRIu64 " bytes, got %" PRIu64
                       " bytes, which end in a record cut short (fixed:1 cuts anywhere)",
                       record, file->size);
@@ -323,7 +323,7 @@ static enum cleave_status check_elements(struct cv_source *source, size_t index,
     if (header > 0 || (length > splitter->prefix_length && bytes[0] == '<' &&
                        memcmp(bytes + 1, splitter->prefix, splitter->prefix_length) == 0))
         return CLEAVE_OK;
-    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+    return cv_fail_at(err, CV_FILE(file->name),
                       "expected elements of the name '%s', got none", splitter->prefix);
 }
 
@@ -359,14 +359,14 @@ enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_er
 static enum cleave_status check_name(const struct cv_source *source, size_t index,
                                      struct cleave_error *err)
 {
-    char *name = cv_source_index_name(&source->files[index]), shown[200];
+    char *name = cv_source_index_name(&source->files[index]);
     enum cleave_status status = CLEAVE_OK;
 
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
     if (cv_source_has(source, name))
         status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
-                         cv_shown(name, strlen(name), shown, sizeof shown));
+                         CV_SHOWN(name, 200));
     free(name);
     return status;
 }

@@ -28,7 +28,7 @@ struct cv_item_regex {
 static enum cleave_status fail_pcre2(const struct cv_item_regex *regex, int code,
                                      const char *value, struct cleave_error *err)
 {
-    char why[SHOWN] = "", shown[SHOWN];
+    char why[SHOWN] = "";
 
     if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
         return cv_fail_memory(err, "an expression");
@@ -37,8 +37,7 @@ static enum cleave_status fail_pcre2(const struct cv_item_regex *regex, int code
         return cv_fail(err, CLEAVE_EINPUT, "%s: '%s': %s", regex->field, regex->shown,
                        why);
     return cv_fail(err, CLEAVE_EINPUT, "%s: '%s' failed on the item '%s': %s",
-                   regex->field, regex->shown,
-                   cv_shown(value, strlen(value), shown, sizeof shown), why);
+                   regex->field, regex->shown, CV_SHOWN(value, SHOWN), why);
 }
 
 void cv_item_regex_free(struct cv_item_regex *regex)
@@ -139,11 +138,8 @@ struct reader {
 
 static enum cleave_status refuse(const struct reader *reader, const char *why)
 {
-    char shown[SHOWN];
-
     return cv_fail(reader->err, CLEAVE_EINPUT, "%s: '%s': %s", reader->field,
-                   cv_shown(reader->shown, strlen(reader->shown), shown, sizeof shown),
-                   why);
+                   CV_SHOWN(reader->shown, SHOWN), why);
 }
 
 static char closing(char open)
@@ -710,13 +706,12 @@ enum cleave_status cv_item_replacements_check(const struct cv_item_replacements 
     for (size_t i = 0; i < from->ndefinitions; i++) {
         const char *text = from->definitions[i], *expression = expression_of(text);
         struct cv_item_expression *compiled = NULL;
-        char shown[128];
 
         if (*text == ' ' || *expression == '\0')
             return cv_fail(
                 err, CLEAVE_EINPUT,
                 "items.replacements: expected '{NAME} s/REGEX/TEXT/', got '%s'",
-                cv_shown(text, strlen(text), shown, sizeof shown));
+                CV_SHOWN(text, 128));
         if (memchr(text, '(', strcspn(text, " ")) != NULL)
             continue;
         CV_TRY(

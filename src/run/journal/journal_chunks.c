@@ -362,7 +362,6 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
                                       bool *same, struct cleave_error *note,
                                       struct cleave_error *err)
 {
-    const struct cv_place place = { piece->name, 0, 0, NULL };
     const struct cv_content_hash then = journal->rows[id].chunk.hash;
     const struct cv_range was = piece->body;
     struct cv_content_hash now;
@@ -371,14 +370,14 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
         CV_TRY(cv_source_hash(source, piece, &now, err));
         *same = cv_content_hash_equal(then, now);
         if (!*same)
-            cv_fail_at(note, &place,
+            cv_fail_at(note, CV_FILE(piece->name),
                        "bytes %" PRIu64 " to %" PRIu64 " have changed since they were "
                        "done: expected hash %016" PRIx64 "%016" PRIx64 ", got %016" PRIx64
                        "%016" PRIx64,
                        was.begin, was.end, then.high, then.low, now.high, now.low);
     } else {
         *same = false;
-        cv_fail_at(note, &place,
+        cv_fail_at(note, CV_FILE(piece->name),
                    "bytes %" PRIu64 " to %" PRIu64 " were done, but no longer begin and "
                    "end with a record: the file has changed or, after an incomplete "
                    "last record, grown",

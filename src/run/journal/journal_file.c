@@ -50,21 +50,19 @@ static const struct companion {
 static enum cleave_status trust_file(const char *path, const char *suffix,
                                      const struct stat *facts, struct cleave_error *err)
 {
-    const struct cv_place place = { path, 0, 0, NULL };
-
     if (!S_ISREG(facts->st_mode))
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "expected a journal or a new file, got one%s%s that is not "
                           "a regular file",
                           *suffix != '\0' ? " with " : "", suffix);
     if (facts->st_uid != geteuid())
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "the journal%s%s belongs to user %lu, not to you: if you trust "
                           "what it holds, copy it to your own file",
                           *suffix != '\0' ? "'s file " : "", suffix,
                           (unsigned long)facts->st_uid);
     if (facts->st_size > 0 && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "others may write to the journal%s%s (mode %03o): if you trust "
                           "what it holds, take that away with chmod go-w",
                           *suffix != '\0' ? "'s file " : "", suffix,
@@ -94,7 +92,6 @@ static enum cleave_status trust_companion(const char *path, char *beside,
                                           const struct companion *companion,
                                           struct cleave_error *err)
 {
-    const struct cv_place place = { path, 0, 0, NULL };
     struct stat facts;
 
     if (lstat(beside, &facts) != 0)
@@ -102,7 +99,7 @@ static enum cleave_status trust_companion(const char *path, char *beside,
     CV_TRY(trust_file(path, companion->suffix, &facts, err));
     if (is_companion(beside, companion))
         return CLEAVE_OK;
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, CV_FILE(path),
                       "a file with this name and the suffix %s exists, is not part of a "
                       "journal and would be lost: use another journal",
                       companion->suffix);

@@ -366,10 +366,8 @@ struct cv_piece_writer {
 static enum cleave_status cannot(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    char shown[200];
-
-    return cv_fail(err, CLEAVE_EENGINE, "cannot write '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot write '%s': %s", CV_SHOWN(name, 200),
+                   why);
 }
 
 /* The file cannot or must not be written. */
@@ -479,8 +477,7 @@ static enum cleave_status end_part(struct cv_piece_writer *writer,
 static enum cleave_status ended_early(const struct cv_part *part, uint64_t at,
                                       struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = part->name },
-                      "cannot read at byte %" PRIu64 ": %s", at,
+    return cv_fail_at(err, CV_FILE(part->name), "cannot read at byte %" PRIu64 ": %s", at,
                       errno != 0 ? strerror(errno) : "it has become shorter");
 }
 

@@ -164,7 +164,6 @@ static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *
                                       struct cleave_error *err)
 {
     const double max = 0x1p53; /* larger integers are not exact */
-    char shown[64];
     double size = 0;
 
     if (cv_quantity_parse(argument, CV_UNITS, &size) != NULL || !(size >= 1) ||
@@ -172,7 +171,7 @@ static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
                        "such as 4096 or 64Ki, got '%s'",
-                       cv_shown(argument, strlen(argument), shown, sizeof shown));
+                       CV_SHOWN(argument, 64));
     splitter->record_bytes = (uint64_t)size;
     return CLEAVE_OK;
 }
@@ -393,7 +392,7 @@ static size_t plain_start(const char *expression)
 static enum cleave_status compile(const char *expression, bool many_lines, regex_t **out,
                                   struct cleave_error *err)
 {
-    char shown[128], reason[128];
+    char reason[128];
     regex_t *regex = calloc(1, sizeof *regex);
     int failure;
 
@@ -410,7 +409,7 @@ static enum cleave_status compile(const char *expression, bool many_lines, regex
         return cv_fail_memory(err, "an expression");
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected an extended regular expression, got '%s': %s",
-                   cv_shown(expression, strlen(expression), shown, sizeof shown), reason);
+                   CV_SHOWN(expression, 128), reason);
 }
 
 /* The end of a bracket expression, given the byte after its first one. */
