@@ -28,6 +28,10 @@ enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *p
 enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what);
 /* Stopped by a signal. */
 enum cleave_status cv_fail_stopped(struct cleave_error *err);
+/* Report a failure again, and change the status of one that was reported. */
+enum cleave_status cv_fail_again(struct cleave_error *err,
+                                 const struct cleave_error *failure);
+enum cleave_status cv_fail_as(struct cleave_error *err, enum cleave_status status);
 
 #ifdef __clang_analyzer__
 /* The analyzer does not look into other files: tell it that these never return OK. */
@@ -44,5 +48,8 @@ enum cleave_status cv_fail_stopped(struct cleave_error *err);
         if (cv_try_status != CLEAVE_OK)            \
             return cv_try_status;                  \
     } while (0)
+
+/* The next step, unless a step before it has failed. */
+#define CV_THEN(status, call) ((status) = (status) == CLEAVE_OK ? (call) : (status))
 
 #endif

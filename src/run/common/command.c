@@ -166,11 +166,7 @@ static enum cleave_status cannot_start(const char *name, const char *path, int e
                         error == EAGAIN ? "too many processes (ulimit -u says how many)"
                                         : strerror(error),
                         advice, err);
-    if (!cv_is_scarce(error))
-        return status;
-    if (err != NULL)
-        err->status = CLEAVE_ERESOURCES;
-    return CLEAVE_ERESOURCES;
+    return cv_is_scarce(error) ? cv_fail_as(err, CLEAVE_ERESOURCES) : status;
 }
 
 enum cleave_status cv_command_fail_start(const struct cv_command *command, int error,
@@ -360,12 +356,9 @@ enum cleave_status cv_command_init(struct cv_command *command, const char *const
 
     *command = (struct cv_command){ 0 };
     status = copy_words(command, prefix, argv, err);
-    if (status == CLEAVE_OK)
-        status = find_program(command, err);
-    if (status == CLEAVE_OK)
-        status = make_script(command, err);
-    if (status == CLEAVE_OK)
-        status = copy_environment(command, err);
+    CV_THEN(status, find_program(command, err));
+    CV_THEN(status, make_script(command, err));
+    CV_THEN(status, copy_environment(command, err));
     if (status != CLEAVE_OK)
         cv_command_done(command);
     return status;

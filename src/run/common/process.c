@@ -401,12 +401,8 @@ enum cleave_status cv_process_start(struct cv_process *process,
     status = files->late ? CLEAVE_OK : cv_process_listen(process, err);
     if (status != CLEAVE_OK)
         cv_process_kill(process);
-    if (status != CLEAVE_ERESOURCES)
-        return status;
     /* The command has begun, so the caller must not try again. */
-    if (err != NULL)
-        err->status = CLEAVE_EENGINE;
-    return CLEAVE_EENGINE;
+    return status == CLEAVE_ERESOURCES ? cv_fail_as(err, CLEAVE_EENGINE) : status;
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)

@@ -228,9 +228,8 @@ enum cleave_status cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, void **job
         entry = at(pool, pool->first);
         *job = entry->job;
         *more = entry->more;
-        status = entry->status;
-        if (status != CLEAVE_OK && err != NULL)
-            *err = entry->err;
+        if (entry->status != CLEAVE_OK)
+            status = cv_fail_again(err, &entry->err);
         entry->state = LENT;
         if (!*more) {
             entry->job = NULL;

@@ -250,8 +250,7 @@ enum cleave_status cv_item_transfer_put(const char *path,
     if (file->overwrites && lstat(path, &older) == 0 && S_ISREG(older.st_mode))
         (void)chmod(path, (older.st_mode & 0777) | S_IWUSR);
     status = cv_new_file_open(path, 0, &made, &why);
-    if (status == CLEAVE_OK)
-        status = put(&made, file, &why);
+    CV_THEN(status, put(&made, file, &why));
     if (status == CLEAVE_OK)
         return CLEAVE_OK;
     cv_new_file_drop(&made);

@@ -247,13 +247,11 @@ enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options 
                                      : cv_pipe_open(&decoding->stop, err);
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(decoding->first, options->first, options->nfirst);
-    if (status == CLEAVE_OK)
-        status = cv_handoff_buffer_new(is_file ? FILE_STEP : 1, &decoding->buffer, err);
+    CV_THEN(status,
+            cv_handoff_buffer_new(is_file ? FILE_STEP : 1, &decoding->buffer, err));
     input.buffer = decoding->buffer;
-    if (status == CLEAVE_OK)
-        status = cv_ahead_open(options->codec, &input, &ahead, &decoding->ahead, err);
-    if (status == CLEAVE_OK)
-        status = start(decoding, err);
+    CV_THEN(status, cv_ahead_open(options->codec, &input, &ahead, &decoding->ahead, err));
+    CV_THEN(status, start(decoding, err));
     if (status == CLEAVE_OK)
         *out = decoding;
     else
@@ -285,10 +283,8 @@ enum cleave_status cv_decode_thread_end(struct cv_decode_thread *decoding, bool 
                                         struct cleave_error *err)
 {
     join(decoding);
-    if (decoding->status != CLEAVE_OK && err != NULL)
-        *err = decoding->err;
     *torn = decoding->status != CLEAVE_OK && decoding->ahead->inside(decoding->ahead);
-    return decoding->status;
+    return decoding->status == CLEAVE_OK ? CLEAVE_OK : cv_fail_again(err, &decoding->err);
 }
 
 void cv_decode_thread_free(struct cv_decode_thread *decoding)

@@ -176,9 +176,7 @@ static enum cleave_status seek(struct cv_decode_cursor *cursor, uint64_t offset,
         if (status != CLEAVE_OK) {
             note_damage(cursor, status, &why);
             close_cursor(cursor);
-            if (err != NULL)
-                *err = why;
-            return status;
+            return cv_fail_again(err, &why);
         }
     }
     return CLEAVE_OK;

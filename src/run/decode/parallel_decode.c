@@ -454,9 +454,7 @@ static enum cleave_status next(struct cv_ahead *ahead, const void **bytes, size_
         *length = parallel->current->length;
         return CLEAVE_OK;
     }
-    if (parallel->status != CLEAVE_OK && err != NULL)
-        *err = parallel->err;
-    return parallel->status;
+    return parallel->status == CLEAVE_OK ? CLEAVE_OK : cv_fail_again(err, &parallel->err);
 }
 
 static bool inside(const struct cv_ahead *ahead)

@@ -592,8 +592,7 @@ static enum cleave_status run_all(struct cv_execution *execution,
 
     CV_TRY(resume_known(run, err));
     status = drive_all(execution, err);
-    if (status == CLEAVE_OK)
-        status = cv_exec_run_settle(run, err);
+    CV_THEN(status, cv_exec_run_settle(run, err));
     if (status == CLEAVE_OK || run->halted) {
         struct cleave_error *told = status == CLEAVE_OK ? err : NULL;
         enum cleave_status written = pass_over_left(execution, told);
@@ -624,7 +623,5 @@ enum cleave_status cv_execution_run(struct cv_execution *execution,
         status = CLEAVE_ESTOPPED;
     else if (run->output_closed)
         status = CLEAVE_ECLOSED;
-    if (err != NULL)
-        err->status = status;
-    return status;
+    return cv_fail_as(err, status);
 }

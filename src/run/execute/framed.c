@@ -177,11 +177,8 @@ static enum cleave_status next_piece(struct framed *framed, struct cv_poller *po
             status = cv_fail_stopped(err);
     }
     cv_poller_remove(poller, &watch);
-    if (status == CLEAVE_OK && framed->err.status != CLEAVE_OK) {
-        status = framed->err.status;
-        if (err != NULL)
-            *err = framed->err;
-    }
+    if (status == CLEAVE_OK && framed->err.status != CLEAVE_OK)
+        status = cv_fail_again(err, &framed->err);
     if (status == CLEAVE_OK && !framed->ended) {
         *out = framed->piece_name;
         if (framed->in_parts)
@@ -242,8 +239,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
     enum cleave_status status =
         cv_execution_opened(run, cv_execution_open(execution, first, err), err);
 
-    if (status == CLEAVE_OK)
-        status = cv_execution_run(execution, err);
+    CV_THEN(status, cv_execution_run(execution, err));
     cv_note_failures_end(run);
     *out_failed = run->queue.failed > 0;
     /* Failed commands are reported in the answer; the run continues. */
@@ -286,11 +282,9 @@ static enum cleave_status serve_all(struct framed *framed,
         if (status != CLEAVE_OK || path[0] == NULL)
             break;
         status = run_one(&execution, first, &failed, err);
-        if (status == CLEAVE_OK)
-            status = give_answer(framed, failed, err);
+        CV_THEN(status, give_answer(framed, failed, err));
     }
-    if (status == CLEAVE_OK)
-        status = let_leave(run, err);
+    CV_THEN(status, let_leave(run, err));
     cv_execution_close(&execution);
     return status;
 }
@@ -315,10 +309,8 @@ enum cleave_status cv_framed_serve(const struct cleave_execution *request, int i
     framed.bytes = malloc(COPY);
     status = framed.bytes != NULL ? cv_ordered_output_new(&files, &outputs, err)
                                   : cv_fail_memory(err, "the pieces");
-    if (status == CLEAVE_OK)
-        status = cv_ordered_output_file(outputs, &framed.piece, err);
-    if (status == CLEAVE_OK)
-        status = cv_ordered_output_file(outputs, &framed.answer, err);
+    CV_THEN(status, cv_ordered_output_file(outputs, &framed.piece, err));
+    CV_THEN(status, cv_ordered_output_file(outputs, &framed.answer, err));
     if (status == CLEAVE_OK) {
         snprintf(framed.piece_name, sizeof framed.piece_name, "/proc/self/fd/%d",
                  framed.piece);

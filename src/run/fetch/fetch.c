@@ -82,8 +82,7 @@ static enum cleave_status start_command(struct command *command, const char *lin
     *command = (struct command){ .pipe = { -1, -1 }, .results = results };
     CV_TRY(cv_command_init(&command->command, NULL, words, err));
     status = cv_command_set(&command->command, "CLEAVE_INPUT", name, err);
-    if (status == CLEAVE_OK)
-        status = cv_pipe_open(&command->pipe, err);
+    CV_THEN(status, cv_pipe_open(&command->pipe, err));
     if (status == CLEAVE_OK)
         status = cv_process_start(&command->process, &command->command,
                                   &(struct cv_process_files){ .in = -1,

@@ -213,11 +213,8 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
                                   const struct cleave_error *why,
                                   struct cleave_error *err)
 {
-    if (!cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why)) {
-        if (err != NULL)
-            *err = *why;
-        return why->status;
-    }
+    if (!cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why))
+        return cv_fail_again(err, why);
     while (job->npartials > 0) {
         CV_TRY(cv_fold_set_add(&fold->set, &job->partials[job->npartials - 1], err));
         job->npartials--;
@@ -246,8 +243,7 @@ static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial pa
     enum cleave_status status = cv_ordered_output_take(partial.store, &taken, err);
 
     partial.bytes = cv_chunk_output_size(partial.store);
-    if (status == CLEAVE_OK)
-        status = cv_fold_set_add(&fold->set, &partial, err);
+    CV_THEN(status, cv_fold_set_add(&fold->set, &partial, err));
     if (status != CLEAVE_OK)
         cv_chunk_output_drop(partial.store);
     return status;
@@ -460,11 +456,7 @@ enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
 {
     if (out_command != NULL)
         *out_command = fold->by_command;
-    if (!fold->failed)
-        return CLEAVE_OK;
-    if (err != NULL)
-        *err = fold->err;
-    return fold->err.status;
+    return fold->failed ? cv_fail_again(err, &fold->err) : CLEAVE_OK;
 }
 
 enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_chunk_output **out,

@@ -529,9 +529,7 @@ enum cleave_status cv_source_check_end(struct cv_source *source, struct cleave_e
 
     if (!torn)
         CV_TRY(source->kind->find_torn(source, &torn, &note, err));
-    if (torn && err != NULL)
-        *err = note;
-    return torn ? note.status : CLEAVE_OK;
+    return torn ? cv_fail_again(err, &note) : CLEAVE_OK;
 }
 
 bool cv_source_is_short(const struct cv_source *source)

@@ -642,8 +642,7 @@ enum cleave_status cv_source_open_items(const struct cleave_items *items, uint64
     cv_range_set_init(&source->pending);
     status = make_item_file(source->files, items->count, err);
     cv_source_file_cut(source->files, splitter, items->count);
-    if (status == CLEAVE_OK)
-        status = cv_range_set_put(&source->pending, 0, items->count, err);
+    CV_THEN(status, cv_range_set_put(&source->pending, 0, items->count, err));
     if (status == CLEAVE_OK)
         *out = source;
     else

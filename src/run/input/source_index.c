@@ -183,8 +183,7 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
         if (error != 0)
             status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(error));
     }
-    if (status == CLEAVE_OK)
-        status = cv_new_file_place(&out, &why);
+    CV_THEN(status, cv_new_file_place(&out, &why));
     if (opened)
         cv_new_file_drop(&out);
     if (status == CLEAVE_OK)
@@ -221,8 +220,7 @@ enum cleave_status cv_source_file_make_index(struct cv_source_file *file, bool f
     *slots += file->cut.nslots;
     if (status == CLEAVE_OK && (name == NULL || text.failed))
         status = cv_fail_memory(err, "an index of the input");
-    if (status == CLEAVE_OK)
-        status = write_text(name, &text, force, err);
+    CV_THEN(status, write_text(name, &text, force, err));
     cv_text_done(&text);
     free(name);
     return status;

@@ -269,8 +269,8 @@ static enum cleave_status check_headers(struct cv_source *source,
         status = read_header(source, i, first.bytes == NULL ? &first : &other, err);
         if (other.bytes == NULL)
             of = i;
-        else if (status == CLEAVE_OK)
-            status = compare_headers(source, of, &first, i, &other, err);
+        else
+            CV_THEN(status, compare_headers(source, of, &first, i, &other, err));
         free(other.bytes);
     }
     free(first.bytes);

@@ -127,10 +127,10 @@ static enum cleave_status fill(const struct cv_item_commands *commands, uint64_t
                                            commands->base + index + 1, slot,
                                            commands->count };
 
-    if (status == CLEAVE_OK)
-        status = line != NULL
-                     ? cv_item_template_line(&commands->template, &values, line, err)
-                     : cv_item_template_words(&commands->template, &values, words, err);
+    CV_THEN(status,
+            line != NULL
+                ? cv_item_template_line(&commands->template, &values, line, err)
+                : cv_item_template_words(&commands->template, &values, words, err));
     cv_item_arguments_done(&arguments);
     return status;
 }

@@ -305,8 +305,7 @@ enum cleave_status cv_item_stream_new(const char *const *paths, size_t npaths,
     stream->splitter = splitter;
     with.splitter = splitter;
     status = cv_source_open(paths, npaths, &with, &stream->source, err);
-    if (status == CLEAVE_OK)
-        status = cv_source_validate(stream->source, err);
+    CV_THEN(status, cv_source_validate(stream->source, err));
     if (status == CLEAVE_OK)
         *out = stream;
     else

@@ -249,8 +249,8 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
                             : replacement ? "s/\\W/\\\\$&/g" /* no byte is special */
                                           : "",
                             NULL, reader->field, reader->shown, &expression, reader->err);
-    if (status == CLEAVE_OK)
-        status = cv_item_expression_apply(expression, group.bytes, &result, reader->err);
+    CV_THEN(status,
+            cv_item_expression_apply(expression, group.bytes, &result, reader->err));
     if (status == CLEAVE_OK)
         cv_text_add(out, "%s", result);
     cv_item_expression_free(expression);
@@ -330,13 +330,10 @@ static enum cleave_status read_change(struct reader *reader, struct change *out)
                                 "cleave does not run Perl code");
     if (status == CLEAVE_OK && (from.failed || to.failed))
         status = cv_fail_memory(reader->err, "an expression");
-    if (status == CLEAVE_OK)
-        status = expand(reader, from.bytes, false, &regex);
-    if (status == CLEAVE_OK)
-        status = expand(reader, to.bytes, true, &text);
-    if (status == CLEAVE_OK)
-        status = cv_item_regex_new(regex.bytes, flags, reader->field, reader->shown,
-                                   &out->regex, reader->err);
+    CV_THEN(status, expand(reader, from.bytes, false, &regex));
+    CV_THEN(status, expand(reader, to.bytes, true, &text));
+    CV_THEN(status, cv_item_regex_new(regex.bytes, flags, reader->field, reader->shown,
+                                      &out->regex, reader->err));
     if (status == CLEAVE_OK) {
         out->text = text.bytes;
         text.bytes = NULL;
@@ -578,8 +575,7 @@ static enum cleave_status match_name(const char *text, const char *definition,
     status = pattern.failed ? cv_fail_memory(err, "an expression")
                             : cv_item_regex_new(pattern.bytes, 0, out->field, definition,
                                                 &regex, err);
-    if (status == CLEAVE_OK)
-        status = cv_item_regex_find(regex, text + before, 0, &out->name, err);
+    CV_THEN(status, cv_item_regex_find(regex, text + before, 0, &out->name, err));
     out->placeholder.length =
         out->name.count > 0 ? before + out->name.groups[0].length : 0;
     cv_item_regex_free(regex);

@@ -323,8 +323,7 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
         status = part.bytes == NULL
                      ? cv_fail_memory(err, "a part of an output")
                      : cv_content_hasher_add_part(journal->hasher, &part, err);
-        if (status == CLEAVE_OK)
-            status = sink(context, part.bytes, (size_t)part.end, err);
+        CV_THEN(status, sink(context, part.bytes, (size_t)part.end, err));
     }
     if (status == CLEAVE_OK && *whole && step != SQLITE_DONE)
         status = cv_journal_fail(journal, "read the journal", err);

@@ -150,11 +150,8 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
         text = strerror(reason);
     (void)cv_fail_at(err, &journal->place, "cannot %s: %s", what, text);
     /* A full disk is not an error of the user. */
-    if (code != SQLITE_FULL && code != SQLITE_IOERR)
-        return CLEAVE_EINPUT;
-    if (err != NULL)
-        err->status = CLEAVE_EENGINE;
-    return CLEAVE_EENGINE;
+    return code == SQLITE_FULL || code == SQLITE_IOERR ? cv_fail_as(err, CLEAVE_EENGINE)
+                                                       : CLEAVE_EINPUT;
 }
 
 enum cleave_status cv_journal_fail_damaged(const struct cv_journal *journal,
@@ -228,8 +225,7 @@ static bool is_text(sqlite3_stmt *row, int column, const char *text)
 enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
                                   struct cleave_error *err)
 {
-    if (status == CLEAVE_OK)
-        status = cv_journal_execute(journal, "COMMIT", err);
+    CV_THEN(status, cv_journal_execute(journal, "COMMIT", err));
     if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
         sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
     return status;

@@ -88,8 +88,7 @@ enum cleave_status cv_item_keys_new(const struct cleave_items *items,
                                 : cv_fail_memory(err, "the journal");
     for (uint64_t i = 0; status == CLEAVE_OK && i < items->count; i++)
         status = hash_words(keys, i, &keys->keys[i], err);
-    if (status == CLEAVE_OK)
-        status = separate_equal(keys, err);
+    CV_THEN(status, separate_equal(keys, err));
     if (status == CLEAVE_OK)
         *out = keys;
     else
@@ -127,10 +126,9 @@ static enum cleave_status hash_file(struct cv_content_hasher *hasher, const char
     if (fd < 0 || fstat(fd, &now) != 0)
         status = cv_fail(err, CLEAVE_EENGINE, "%s: cannot read for the journal: %s", name,
                          strerror(errno));
-    if (status == CLEAVE_OK)
-        status = add_bytes(hasher, &now.st_size, sizeof now.st_size, err);
-    if (status == CLEAVE_OK)
-        status = cv_content_hasher_add(hasher, name, fd, 0, (uint64_t)now.st_size, err);
+    CV_THEN(status, add_bytes(hasher, &now.st_size, sizeof now.st_size, err));
+    CV_THEN(status,
+            cv_content_hasher_add(hasher, name, fd, 0, (uint64_t)now.st_size, err));
     if (fd >= 0)
         close(fd);
     return status;

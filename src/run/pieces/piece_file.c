@@ -378,9 +378,7 @@ static enum cleave_status refuse(const char *name, const struct cleave_error *wh
 
     (void)cannot(name, exists ? "it exists; use pieces.replace to replace it" : why->text,
                  err);
-    if (err != NULL)
-        err->status = CLEAVE_EINPUT;
-    return CLEAVE_EINPUT;
+    return cv_fail_as(err, CLEAVE_EINPUT);
 }
 
 /* Make the directories of a name, which must not be an input: that would be replaced before it was

@@ -329,8 +329,7 @@ enum cleave_status cv_call_relay(const char *const *words, int in, int out,
     enum cleave_status status = listen_for(&relay, err);
 
     (void)signal(SIGPIPE, SIG_IGN);
-    if (status == CLEAVE_OK)
-        status = start(&relay, words, err);
+    CV_THEN(status, start(&relay, words, err));
     cv_close(&relay.to.read);
     cv_close(&relay.from.write);
     if (status == CLEAVE_OK && wait_for_worker(&relay, in)) {

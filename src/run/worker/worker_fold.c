@@ -127,8 +127,8 @@ static void start_order(struct cv_worker_fold *fold)
 
     for (size_t i = 0; i < order->count; i++)
         taken[i] = order->held[i]->taken;
-    if (status == CLEAVE_OK)
-        status = cv_fold_call_start(&fold->call, &fold->slot, taken, order->count, &err);
+    CV_THEN(status,
+            cv_fold_call_start(&fold->call, &fold->slot, taken, order->count, &err));
     worker->folding = status == CLEAVE_OK;
     if (status == CLEAVE_OK)
         cv_start_limiter_begun(&worker->limiter);

@@ -218,8 +218,7 @@ static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
         status = cv_fail(&err, CLEAVE_EINPUT, "the job is too long");
     if (status == CLEAVE_OK && (head->flags & CV_FRAME_LAST) == 0)
         return;
-    if (status == CLEAVE_OK)
-        status = prepare(worker, &shared, why, sizeof why, &err);
+    CV_THEN(status, prepare(worker, &shared, why, sizeof why, &err));
     if (status == CLEAVE_OK && options->ready != NULL)
         status = options->ready(options->context, worker, &err);
     if (status != CLEAVE_OK) {
@@ -374,9 +373,7 @@ enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
     }
     if (status == CLEAVE_OK) {
         send_last_error(&worker);
-        status = worker.err.status;
-        if (status != CLEAVE_OK && err != NULL)
-            *err = worker.err;
+        status = cv_fail_again(err, &worker.err);
     }
     if (options->done != NULL)
         options->done(options->context, &worker);

@@ -583,8 +583,7 @@ static enum cleave_status feed(struct cv_worker *worker, struct cv_task *task, b
         task->piece.body =
             (struct cv_range){ header, header + task->bytes[CV_PART_BODY] };
     }
-    if (status == CLEAVE_OK)
-        status = pass_on(worker, task, last, err);
+    CV_THEN(status, pass_on(worker, task, last, err));
     if (status != CLEAVE_EINPUT || task->packed == NULL)
         return status;
     end_spoiled(worker, &worker->seats[task->seat], err);
