@@ -1,7 +1,6 @@
 /* blocks.c -- places where decoding of a compressed file can begin. SPDX-License-Identifier: MIT */
 #include "run/decode/blocks.h"
 
-#include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "run/common/machine.h"
+#include "run/common/piece_part.h"
 #include "run/decode/decode_ahead.h"
 #include "run/decode/formats.h"
 
@@ -65,20 +65,10 @@ struct file {
 /* All of `length` bytes, or false. */
 static bool read_at(const struct file *file, uint64_t at, uint8_t *to, size_t length)
 {
-    if (at > file->size || length > file->size - at)
-        return false;
-    while (length > 0) {
-        const ssize_t got = pread(file->fd, to, length, (off_t)at);
+    const struct cv_part part = { .fd = file->fd, .end = file->size };
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += (uint64_t)got;
-        to += got;
-        length -= (size_t)got;
-    }
-    return true;
+    return at <= file->size && length <= file->size - at &&
+           cv_part_read(&part, at, to, length) == (ssize_t)length;
 }
 
 /* At least `length` bytes, valid until the next call; NULL: the file does not have them. */

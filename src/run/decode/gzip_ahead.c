@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
+#include "run/common/piece_part.h"
 #include "run/common/threads.h"
 #include "run/decode/formats.h"
 #include "run/inflate/inflate.h"
@@ -249,8 +250,10 @@ static size_t max_cells(const struct gzip_file *file)
     return CV_INFLATE_WINDOW + MAX_RATIO * file->piece;
 }
 
-static void free_piece(struct piece *piece)
+static void free_piece(void *job)
 {
+    struct piece *piece = job;
+
     if (piece == NULL)
         return;
     free(piece->in);
@@ -278,19 +281,13 @@ static struct piece *new_piece(const struct gzip_file *file)
 /* Returns less than `max` at the end of the file or of the bytes that have arrived. */
 static size_t read_at(const struct gzip_file *file, uint64_t at, uint8_t *to, size_t max)
 {
-    size_t got = 0;
+    const struct cv_part part = { .fd = file->fd, .end = UINT64_MAX };
+    ssize_t got;
 
     if (file->reader != NULL)
         return stream_reader_look(file->reader, at, to, max);
-    while (got < max) {
-        const ssize_t some =
-            pread(file->fd, to + got, max - got, (off_t)(file->offset + at + got));
-
-        if (some == 0 || (some < 0 && errno != EINTR))
-            break;
-        got += some > 0 ? (size_t)some : 0;
-    }
-    return got;
+    got = cv_part_read(&part, file->offset + at, to, max);
+    return got > 0 ? (size_t)got : 0;
 }
 
 static bool read_more(struct progress *progress)
@@ -546,18 +543,13 @@ static enum cleave_status resolve_piece(void *context, unsigned thread, void *jo
     return CLEAVE_OK;
 }
 
-static void drop_piece(void *job)
-{
-    free_piece(job);
-}
-
 static bool start_threads(struct ahead *ahead)
 {
     struct cv_ordered_options options = { .threads = ahead->helpers,
                                           .max = 2 * (size_t)ahead->helpers,
                                           .work = decode_piece,
                                           .context = &ahead->file,
-                                          .drop = drop_piece,
+                                          .drop = free_piece,
                                           .what = "decodes" };
 
     if (cv_ordered_start(&options, &ahead->decoding, NULL) != CLEAVE_OK)

@@ -263,12 +263,6 @@ enum cleave_status cv_journal_load(struct cv_journal *journal, size_t *out_count
     return CLEAVE_OK;
 }
 
-const struct cv_journal_chunk *cv_journal_chunk_at(const struct cv_journal *journal,
-                                                   uint64_t id)
-{
-    return &journal->rows[id].chunk;
-}
-
 uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of)
 {
     *of = journal->total;

@@ -344,41 +344,25 @@ static bool whole_bam(const struct cv_walk *walk)
     return walk->line == 0 && walk->phase == RECORD;
 }
 
-static bool number_at(const char *bytes, size_t length, size_t *at, uint64_t *out)
-{
-    *out = 0;
-    if (*at > length || length - *at < NUMBER)
-        return false;
-    for (unsigned i = 0; i < NUMBER; i++)
-        *out |= (uint64_t)(unsigned char)bytes[(*at)++] << (8 * i);
-    return true;
-}
-
 static bool head_bam(const struct cv_splitter *splitter, const char *bytes, size_t length,
                      size_t *out)
 {
-    size_t at = 0;
-    uint64_t magic, number, references;
+    struct cv_walk walk;
 
     (void)splitter;
+    cv_walk_init(&walk, 0);
     *out = 0;
-    if (!number_at(bytes, length, &at, &magic))
-        return false;
-    if (magic != BAM_MAGIC) /* the walk will report it */
-        return true;
-    if (!number_at(bytes, length, &at, &number))
-        return false;
-    at += number;
-    if (!number_at(bytes, length, &at, &references))
-        return false;
-    for (; references > 0; references--) {
-        if (!number_at(bytes, length, &at, &number))
+    for (walk.phase = MAGIC; walk.phase != RECORD;) {
+        if (walk.at > length || length - walk.at < NUMBER)
             return false;
-        at += number + NUMBER;
+        for (unsigned i = 0; i < NUMBER; i++)
+            walk.quality |= (uint64_t)(unsigned char)bytes[walk.at++] << (8 * i);
+        if (end_number(&walk, NULL) != CLEAVE_OK) /* the walk of the input reports it */
+            return true;
     }
-    if (at > length)
+    if (walk.at > length)
         return false;
-    *out = at;
+    *out = (size_t)walk.at;
     return true;
 }
 

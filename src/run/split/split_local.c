@@ -53,31 +53,13 @@ enum cleave_status cv_walk_fail(const struct cv_walk *walk, const char *expected
                    walk->at, expected, cv_shown(&got, 1, shown, sizeof shown));
 }
 
-const struct cv_split_kind cv_split_lines = {
-    .name = "lines",
-    .ends_in_byte = true,
-    .byte = '\n',
-    .behind = 1,
-    .next = next_ended,
-    .last = last_ended,
-};
+#define ENDED(end)                                                        \
+    .ends_in_byte = true, .byte = (end), .behind = 1, .next = next_ended, \
+    .last = last_ended
 
-const struct cv_split_kind cv_split_jsonl = {
-    .name = "jsonl",
-    .ends_in_byte = true,
-    .byte = '\n',
-    .behind = 1,
-    .next = next_ended,
-    .last = last_ended,
-};
-
-const struct cv_split_kind cv_split_nul = {
-    .name = "nul",
-    .ends_in_byte = true,
-    .behind = 1,
-    .next = next_ended,
-    .last = last_ended,
-};
+const struct cv_split_kind cv_split_lines = { .name = "lines", ENDED('\n') };
+const struct cv_split_kind cv_split_jsonl = { .name = "jsonl", ENDED('\n') };
+const struct cv_split_kind cv_split_nul = { .name = "nul", ENDED('\0') };
 
 /* A vector register. */
 typedef uint8_t vector __attribute__((vector_size(16)));

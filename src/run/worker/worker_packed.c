@@ -175,21 +175,15 @@ static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
                                       struct cleave_error *err)
 {
     const size_t length = (size_t)task->bytes[CV_PART_HEADER];
-    size_t done = 0;
+    const struct cv_part part = { .fd = fd, .end = at + length };
 
     if (task->packed->header != NULL || length == 0)
         return CLEAVE_OK;
     task->packed->header = cv_array(&task->arena, length, 1);
     if (task->packed->header == NULL)
         return cv_fail_memory(err, "a header");
-    while (done < length) {
-        const ssize_t got =
-            pread(fd, task->packed->header + done, length - done, (off_t)(at + done));
-
-        if (got <= 0)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read a piece that was kept");
-        done += (size_t)got;
-    }
+    if (cv_part_read(&part, at, task->packed->header, length) != (ssize_t)length)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read a piece that was kept");
     return CLEAVE_OK;
 }
 
