@@ -119,6 +119,12 @@ void cv_content_hasher_reset(struct cv_content_hasher *hasher)
     XXH3_128bits_reset(hasher->state);
 }
 
+void cv_content_hasher_add_bytes(struct cv_content_hasher *hasher, const void *bytes,
+                                 size_t length)
+{
+    XXH3_128bits_update(hasher->state, bytes, length);
+}
+
 enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
                                               const struct cv_part *part,
                                               struct cleave_error *err)
@@ -126,8 +132,8 @@ enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
     size_t got;
 
     if (part->bytes != NULL) {
-        XXH3_128bits_update(hasher->state, part->bytes,
-                            (size_t)(part->end - part->begin));
+        cv_content_hasher_add_bytes(hasher, part->bytes,
+                                    (size_t)(part->end - part->begin));
         return CLEAVE_OK;
     }
     for (uint64_t at = part->begin; at < part->end; at += got) {

@@ -90,6 +90,8 @@ void cv_content_hasher_free(struct cv_content_hasher *hasher);
 enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
                                          const char *name, int fd, uint64_t begin,
                                          uint64_t end, struct cleave_error *err);
+void cv_content_hasher_add_bytes(struct cv_content_hasher *hasher, const void *bytes,
+                                 size_t length);
 enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
                                               const struct cv_part *part,
                                               struct cleave_error *err);

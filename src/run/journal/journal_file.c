@@ -271,8 +271,7 @@ static enum cleave_status seal(struct cv_journal *journal,
                                char out[CV_CONTENT_HASH_TEXT], struct cleave_error *err)
 {
     struct cv_packer columns = { NULL, 0, 0, false };
-    enum cleave_status status = CLEAVE_OK;
-    struct cv_part all;
+    bool good;
 
     for (size_t i = 0; statement->types[i] != '\0'; i++)
         switch (statement->types[i]) {
@@ -292,16 +291,12 @@ static enum cleave_status seal(struct cv_journal *journal,
         }
     cv_pack_text(&columns, statement->sealed);
     cv_pack_number(&columns, journal->key);
-    all = (struct cv_part){ .bytes = columns.bytes, .fd = -1, .end = columns.length };
-    if (columns.failed) {
-        status = cv_fail_memory(err, "the journal");
-    } else {
-        cv_content_hasher_reset(journal->hasher);
-        status = cv_content_hasher_add_part(journal->hasher, &all, err);
-        cv_content_hash_text(cv_content_hasher_finish(journal->hasher), out);
-    }
+    good = !columns.failed;
+    cv_content_hasher_reset(journal->hasher);
+    cv_content_hasher_add_bytes(journal->hasher, columns.bytes, columns.length);
+    cv_content_hash_text(cv_content_hasher_finish(journal->hasher), out);
     cv_pack_done(&columns);
-    return status;
+    return good ? CLEAVE_OK : cv_fail_memory(err, "the journal");
 }
 
 /* Text and bytes are borrowed until the statement is reset. */

@@ -39,7 +39,7 @@ _Static_assert(CV_STAGES <= 32 && CV_WORKER_STAGES <= 32, "a stage is a bit");
     [CV_FRAME_##name] = { #name, flags, min, max, at_host, at_worker }
 
 /* A frame that neither side may receive by these rules is handled elsewhere: PING by the link,
- * PARTIAL of another worker by worker_partials.c. */
+ * PARTIAL of another worker by worker_fold.c. */
 static const struct cv_frame_kind kinds[] = {
     KIND(PING, 0, 0, 0, 0, 0),
     KIND(HELLO, ANY_SIZE, 3 * NUMBER, HELLO_MOST, H(CONNECTING), W(NEW)),
