@@ -69,7 +69,7 @@ bool cv_lz4_head_read(const uint8_t *bytes, struct cv_lz4_head *head);
 /* Write a header of CV_LZ4_LEAST bytes for blocks of a frame, without size and frame checksum. */
 void cv_lz4_head_make(const struct cv_lz4_head *head, uint8_t *bytes);
 
-/* --- scan from header to header (blocks.c) ---------------------------------------------------- */
+/* --- scan from header to header (frames.c) ---------------------------------------------------- */
 
 enum { CV_FRAME_HEAD = 24 }; /* bytes of the longest header */
 

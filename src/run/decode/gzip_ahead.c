@@ -527,20 +527,17 @@ bool cv_gzip_ahead_pays(uint64_t size, unsigned cores)
     return size >= SMALLEST && cores >= 2;
 }
 
-static enum cleave_status decode_piece(void *context, unsigned thread, void *job,
-                                       bool *more, struct cleave_error *err)
+static bool decode_piece(void *context, void *job)
 {
-    (void)thread, (void)more, (void)err;
     find_and_decode(job, context);
-    return CLEAVE_OK;
+    return false;
 }
 
-static enum cleave_status resolve_piece(void *context, unsigned thread, void *job,
-                                        bool *more, struct cleave_error *err)
+static bool resolve_piece(void *context, void *job)
 {
-    (void)context, (void)thread, (void)more, (void)err;
+    (void)context;
     resolve_marks(job);
-    return CLEAVE_OK;
+    return false;
 }
 
 static bool start_threads(struct ahead *ahead)
@@ -663,13 +660,11 @@ static void submit_pieces(struct ahead *ahead)
 
 static struct piece *take_piece(struct ahead *ahead)
 {
-    void *job;
     bool more;
 
-    cv_ordered_jobs_wait(ahead->decoding, &job, &more, NULL);
     ahead->first = (ahead->first + 1) % MAX_PIECES;
     ahead->ngiven--;
-    return job;
+    return cv_ordered_jobs_wait(ahead->decoding, &more);
 }
 
 static void note_miss(struct ahead *ahead, struct piece *piece)
@@ -807,11 +802,9 @@ static enum cv_codec_step give_out(struct ahead *ahead, struct cv_codec_io *io)
         io->out = rest_bytes(piece);
         io->made = piece->bytes;
     } else {
-        void *job;
         bool more;
 
-        cv_ordered_jobs_wait(ahead->resolving, &job, &more, NULL);
-        piece = ahead->shown = job;
+        piece = ahead->shown = cv_ordered_jobs_wait(ahead->resolving, &more);
         ahead->nresolving--;
         ahead->rest = piece->place == NULL && piece->bytes > 0;
         ahead->gzip.crc =

@@ -319,14 +319,14 @@ enum cleave_status cv_decode_job_run(struct cv_decode_job *job, bool *more,
 }
 
 /* Work of the pool. The consumer decides on failures (settle). */
-static enum cleave_status work(void *context, unsigned thread, void *given, bool *more,
-                               struct cleave_error *err)
+static bool work(void *context, void *given)
 {
     struct cv_decode_job *job = given;
+    bool more = false;
 
-    (void)context, (void)thread, (void)err;
-    job->status = job->idle ? CLEAVE_OK : cv_decode_job_run(job, more, &job->err);
-    return CLEAVE_OK;
+    (void)context;
+    job->status = job->idle ? CLEAVE_OK : cv_decode_job_run(job, &more, &job->err);
+    return more;
 }
 
 /* --- the reader ----------------------------------------------------------------------------- */
@@ -373,11 +373,9 @@ static void *read_all(void *context)
 
 void *cv_parallel_take(struct cv_parallel_decoder *parallel)
 {
-    void *job;
     bool more;
 
-    return cv_ordered_jobs_wait(parallel->pool, &job, &more, NULL) == CLEAVE_OK ? job
-                                                                                : NULL;
+    return cv_ordered_jobs_wait(parallel->pool, &more);
 }
 
 /* Keep the decoder of a job for the next one. */
@@ -399,13 +397,9 @@ static void end_job(struct cv_parallel_decoder *parallel, struct cv_decode_job *
 /* Take output of the next job. */
 static void take(struct cv_parallel_decoder *parallel)
 {
-    struct cv_decode_job *job;
-    void *taken;
     bool more;
+    struct cv_decode_job *job = cv_ordered_jobs_wait(parallel->pool, &more);
 
-    parallel->status =
-        cv_ordered_jobs_wait(parallel->pool, &taken, &more, &parallel->err);
-    job = taken;
     parallel->ended = job == NULL;
     if (parallel->ended) {
         pthread_mutex_lock(&parallel->lock);

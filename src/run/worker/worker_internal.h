@@ -111,7 +111,7 @@ struct cv_worker {
     struct cleave_error err;
 };
 
-/* --- worker_serve.c --- */
+/* --- worker_internal.c --- */
 
 void cv_tasks_init(struct cv_tasks *tasks);
 void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task);
@@ -124,10 +124,19 @@ void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err);
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
                     uint64_t chunk, uint64_t value);
 
+/* The stage of the object that a frame is about; not for frames of partial results. *out_task is
+ * the task, or NULL if its slot does not have it. */
+enum cv_worker_stage cv_worker_stage(const struct cv_worker *worker,
+                                     const struct cv_frame_head *head,
+                                     struct cv_task **out_task);
 /* False: the frame is not allowed in this stage, and the worker has ended. */
 bool cv_worker_admit(struct cv_worker *worker, enum cv_worker_stage stage,
                      const struct cv_frame_head *head);
 
+/* SIGTERM was received: tell the master, and return pieces that were not started. */
+void cv_worker_notice(struct cv_worker *worker);
+/* SIGTERM means a notice, and not the end. */
+bool cv_worker_can_give_notice(const struct cv_worker *worker);
 /* Return the pieces of the seat that were not started. */
 void cv_worker_give_back(struct cv_worker *worker, struct cv_worker_slot *seat);
 /* If SIGTERM ended the command of the slot, this process may receive it next: wait a moment. */
