@@ -1,4 +1,4 @@
-/* piece_part.h -- the bytes of a piece: memory, files or lazy readers, and their hash.
+/* piece_part.h -- a piece of the input, its bytes in memory, files or lazy readers, and their hash.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_PIECE_PART_H
 #define CV_PIECE_PART_H
@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <cleave/error.h>
+#include "run/common/range_set.h"
 
 struct cv_writer_thread;
 struct cv_writer_thread_into;
@@ -61,6 +62,30 @@ enum cv_closing {
     CV_CLOSINGS,
 };
 struct cv_part cv_closing_part(enum cv_closing closing);
+
+/* The input of one command: the ranges `header` and `body` of a file, then `closing`. `mate` is a range
+ * in the second file of pairs. Ranges without bytes are not given. */
+struct cv_piece {
+    uint64_t begin, end; /* addresses in the input                                    */
+    size_t file;         /* index of the file                                         */
+    const char *name;    /* borrowed: name of the file, for messages  */
+    int fd; /* borrowed until all pieces of the file are finished; -1: a stream, */
+            /* whose bytes are in memory until the piece is finished      */
+    struct cv_lazy_reader *lazy; /* borrowed like fd: to be read instead of it; NULL  */
+    const char *header_bytes, *body_bytes;
+    struct cv_range header, body; /* offsets in the file                              */
+    unsigned skip;                /* bytes before `body` that are not given           */
+    enum cv_closing closing;
+    const char *closing_text; /* borrowed: for CV_CLOSING_TEXT */
+    int mate_fd;              /* -1: none */
+    struct cv_lazy_reader *mate_lazy;
+    struct cv_range mate;
+};
+
+struct cv_part cv_piece_header(const struct cv_piece *piece);
+struct cv_part cv_piece_body(const struct cv_piece *piece);
+struct cv_part cv_piece_closing(const struct cv_piece *piece);
+struct cv_part cv_piece_mate(const struct cv_piece *piece);
 
 enum { CV_PACKED_HEAD = 12 }; /* bytes of the header of an xz stream */
 

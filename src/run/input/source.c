@@ -117,45 +117,6 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t file,
     return CLEAVE_OK;
 }
 
-struct cv_part cv_piece_header(const struct cv_piece *piece)
-{
-    return (struct cv_part){ .bytes = piece->header_bytes,
-                             .fd = piece->fd,
-                             .lazy = piece->header_bytes == NULL ? piece->lazy : NULL,
-                             .begin = piece->header.begin,
-                             .end = piece->header.end,
-                             .name = piece->name };
-}
-
-struct cv_part cv_piece_body(const struct cv_piece *piece)
-{
-    return (struct cv_part){ .bytes = piece->body_bytes,
-                             .lasting = true,
-                             .fd = piece->fd,
-                             .lazy = piece->lazy,
-                             .begin = piece->body.begin,
-                             .end = piece->body.end,
-                             .name = piece->name };
-}
-
-struct cv_part cv_piece_closing(const struct cv_piece *piece)
-{
-    if (piece->closing == CV_CLOSING_TEXT)
-        return (struct cv_part){ .bytes = piece->closing_text,
-                                 .fd = -1,
-                                 .end = strlen(piece->closing_text) };
-    return cv_closing_part(piece->closing);
-}
-
-struct cv_part cv_piece_mate(const struct cv_piece *piece)
-{
-    return (struct cv_part){ .fd = piece->mate_fd,
-                             .lazy = piece->mate_lazy,
-                             .begin = piece->mate.begin,
-                             .end = piece->mate.end,
-                             .name = "the file of the mates" };
-}
-
 struct cv_piece cv_source_blank(const struct cv_source *source)
 {
     const struct cv_source_file *mate = source->mate;
