@@ -12,7 +12,6 @@
  * byte. */
 #include "run/split/split_kind.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/fail.h"
