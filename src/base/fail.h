@@ -28,6 +28,8 @@ enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *p
 enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what);
 /* Stopped by a signal. */
 enum cleave_status cv_fail_stopped(struct cleave_error *err);
+/* "WHAT: ...", with the text of an errno: CLEAVE_EENGINE. */
+enum cleave_status cv_fail_errno(struct cleave_error *err, int error, const char *what);
 /* Report a failure again, and change the status of one that was reported. */
 enum cleave_status cv_fail_again(struct cleave_error *err,
                                  const struct cleave_error *failure);

@@ -68,12 +68,9 @@ static bool work(void *context, void *given)
 static struct cv_ordered_jobs *start(struct setting *setting)
 {
     struct cv_ordered_jobs *pool = NULL;
-    const struct cv_ordered_options options = { .threads = THREADS,
-                                                .max = MOST,
-                                                .work = work,
-                                                .context = setting,
-                                                .drop = drop,
-                                                .what = "toils" };
+    const struct cv_ordered_options options = {
+        .threads = THREADS, .max = MOST, .work = work, .context = setting, .drop = drop
+    };
 
     assert_int_equal(cv_ordered_start(&options, &pool, NULL), CLEAVE_OK);
     return pool;

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/common/machine.h"
 
 /* --- why a command cannot run -------------------------------------------------------- */
 
@@ -94,23 +94,11 @@ static bool is_function(const char *name)
     return length > 0 && (size_t)length < sizeof variable && getenv(variable) != NULL;
 }
 
-/* The first line of a file, possibly cut; "" if it cannot be read. */
-static void read_line(const char *path, char line[LINE_MOST])
-{
-    const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    const ssize_t got = fd >= 0 ? read(fd, line, LINE_MOST - 1) : 0;
-
-    line[got > 0 ? got : 0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    if (fd >= 0)
-        close(fd);
-}
-
 static bool is_elf(const char *path)
 {
     char line[LINE_MOST];
 
-    read_line(path, line);
+    cv_read_first(path, line, sizeof line);
     return strncmp(line, "\177ELF", 4) == 0;
 }
 
@@ -121,7 +109,8 @@ static void explain_absent(const char *name, const char *path, char out[ADVICE_R
     const char *word = line + 2;
     size_t length;
 
-    read_line(path, line);
+    cv_read_first(path, line, sizeof line);
+    line[strcspn(line, "\n")] = '\0';
     word += strspn(word, " \t");
     length = strcspn(word, " \t\r");
     if (strncmp(line, "#!", 2) == 0 && strchr(line, '\r') != NULL)

@@ -79,17 +79,14 @@ enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int
                       part->end, offset);
 }
 
-/* Read some bytes of a file or of a lazy reader. */
-static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
+enum cleave_status cv_part_read_some(const struct cv_part *part, uint64_t at, void *block,
                                      size_t max, size_t *out, struct cleave_error *err)
 {
     ssize_t got;
 
     if (part->lazy != NULL)
         return part->lazy->read(part->lazy, at, block, max, out, err);
-    do
-        got = pread(part->fd, block, max, (off_t)at);
-    while (got < 0 && errno == EINTR);
+    got = TEMP_FAILURE_RETRY(pread(part->fd, block, max, (off_t)at));
     if (got < 0)
         return cv_part_fail(part, at, errno, err);
     *out = (size_t)got;
@@ -108,7 +105,7 @@ ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, siz
         return (ssize_t)max;
     }
     for (; done < max && got > 0; done += got)
-        if (read_block(part, offset + done, to + done, max - done, &got, NULL) !=
+        if (cv_part_read_some(part, offset + done, to + done, max - done, &got, NULL) !=
             CLEAVE_OK) {
             errno = part->lazy != NULL ? EBADMSG : errno;
             return done > 0 ? (ssize_t)done : -1;
@@ -178,8 +175,8 @@ enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
     for (uint64_t at = part->begin; at < part->end; at += got) {
         const uint64_t left = part->end - at;
 
-        CV_TRY(read_block(part, at, hasher->block, left < BLOCK ? (size_t)left : BLOCK,
-                          &got, err));
+        CV_TRY(cv_part_read_some(part, at, hasher->block,
+                                 left < BLOCK ? (size_t)left : BLOCK, &got, err));
         if (got == 0)
             return cv_part_fail(part, at, 0, err);
         XXH3_128bits_update(hasher->state, hasher->block, got);
@@ -216,18 +213,7 @@ void cv_content_hash_text(struct cv_content_hash hash, char out[CV_CONTENT_HASH_
 
 bool cv_content_hash_parse(const char *text, struct cv_content_hash *out)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint64_t half[2] = { 0, 0 };
-
-    for (size_t i = 0; i < CV_CONTENT_HASH_TEXT - 1; i++) {
-        const char *digit = text[i] == '\0' ? NULL : strchr(digits, text[i]);
-
-        if (digit == NULL)
-            return false;
-        half[i / 16] = half[i / 16] << 4 | (uint64_t)(digit - digits);
-    }
-    if (text[CV_CONTENT_HASH_TEXT - 1] != '\0')
-        return false;
-    *out = (struct cv_content_hash){ .high = half[0], .low = half[1] };
-    return true;
+    return strlen(text) == CV_CONTENT_HASH_TEXT - 1 &&
+           text[strspn(text, "0123456789abcdef")] == '\0' &&
+           sscanf(text, "%16" SCNx64 "%16" SCNx64, &out->high, &out->low) == 2;
 }

@@ -47,6 +47,9 @@ struct cv_part {
 /* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the part
  * or of the file. */
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max);
+/* At least one byte of a file or of a lazy reader, except at the end. */
+enum cleave_status cv_part_read_some(const struct cv_part *part, uint64_t at, void *block,
+                                     size_t max, size_t *out, struct cleave_error *err);
 /* Fail because the part cannot be read at `offset`, with an errno; 0: the file ends there. */
 enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int error,
                                 struct cleave_error *err);

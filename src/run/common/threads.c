@@ -4,9 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -113,8 +111,7 @@ enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
     }
     if (pool->nthreads == 0) {
         cv_ordered_free(pool);
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s",
-                       options->what, strerror(error));
+        return cv_fail_errno(err, error, "cannot start a thread that decodes");
     }
     *out = pool;
     return CLEAVE_OK;
@@ -298,7 +295,7 @@ enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **
         *out = buffer;
         return CLEAVE_OK;
     }
-    status = cv_fail(err, CLEAVE_EENGINE, "cannot make an event: %s", strerror(errno));
+    status = cv_fail_errno(err, errno, "cannot make an event");
     cv_handoff_buffer_free(buffer);
     return status;
 }

@@ -27,7 +27,6 @@ struct cv_ordered_options {
     bool (*work)(void *context, void *job);
     void *context;           /* borrowed */
     void (*drop)(void *job); /* frees a job that is never taken */
-    const char *what;        /* the work of a thread, for messages: "decodes" */
 };
 
 /* *out is owned by the caller. It has fewer threads if not all can be started. */

@@ -37,8 +37,8 @@ void cv_pack_number(struct cv_packer *packer, uint64_t value)
 {
     unsigned char *out = reserve(packer, NUMBER);
 
-    for (int i = 0; out != NULL && i < NUMBER; i++, value >>= 8)
-        out[i] = (unsigned char)(value & 0xFF);
+    if (out != NULL)
+        cv_put_little_endian(out, value, NUMBER);
 }
 
 void cv_pack_real(struct cv_packer *packer, double value)
@@ -67,17 +67,13 @@ void cv_pack_text(struct cv_packer *packer, const char *text)
 
 uint64_t cv_unpack_number(struct cv_unpacker *unpacker)
 {
-    uint64_t value = 0;
-
     if (unpacker->failed || unpacker->left < NUMBER) {
         unpacker->failed = true;
         return 0;
     }
-    for (int i = NUMBER - 1; i >= 0; i--)
-        value = value << 8 | unpacker->bytes[i];
     unpacker->bytes += NUMBER;
     unpacker->left -= NUMBER;
-    return value;
+    return cv_little_endian(unpacker->bytes - NUMBER, NUMBER);
 }
 
 double cv_unpack_real(struct cv_unpacker *unpacker)

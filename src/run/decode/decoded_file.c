@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -339,18 +338,6 @@ uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t o
 
 /* --- blocks that arrive from another machine -------------------------------------------------- */
 
-struct cv_arriving_input {
-    struct cv_lazy_reader reader; /* first */
-    const struct cv_codec *codec;
-    struct cv_packed_block *blocks; /* owned */
-    size_t count, room;
-    uint64_t out_end;
-    int fd; /* borrowed */
-    uint64_t in, at;
-    struct cv_decoded_file *file; /* owned: for reads; NULL: not open */
-    uint64_t file_end;            /* out_end when it was opened       */
-};
-
 /* The last block that begins at or before a decoded byte. */
 static size_t block_at(const struct cv_arriving_input *arriving, uint64_t out)
 {
@@ -493,14 +480,6 @@ enum cleave_status cv_arriving_input_add(struct cv_arriving_input *arriving,
     return CLEAVE_OK;
 }
 
-void cv_arriving_input_place(struct cv_arriving_input *arriving, int fd, uint64_t in,
-                             uint64_t at)
-{
-    arriving->fd = fd;
-    arriving->in = in;
-    arriving->at = at;
-}
-
 uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint64_t in)
 {
     size_t n;
@@ -512,9 +491,4 @@ uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint6
 uint64_t cv_arriving_input_needs(const struct cv_arriving_input *arriving, uint64_t out)
 {
     return arriving->blocks[block_at(arriving, out)].in;
-}
-
-struct cv_lazy_reader *cv_arriving_input_reader(struct cv_arriving_input *arriving)
-{
-    return &arriving->reader;
 }

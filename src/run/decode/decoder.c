@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/fail.h"
 
 enum { BLOCK = 128 * 1024 };
@@ -121,10 +122,9 @@ static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *
         decoder->held -= decoder->at;
         decoder->at = 0;
     }
-    do
-        got = decoder->input.read(decoder->input.context, decoder->block + decoder->held,
-                                  BLOCK - decoder->held);
-    while (got < 0 && errno == EINTR);
+    got = TEMP_FAILURE_RETRY(decoder->input.read(decoder->input.context,
+                                                 decoder->block + decoder->held,
+                                                 BLOCK - decoder->held));
     if (got < 0)
         return cv_fail_at(err, CV_FILE(decoder->input.name),
                           "cannot read at byte %" PRIu64 ": %s",

@@ -107,9 +107,7 @@ static void *read_all(void *context)
     size_t room;
 
     while (got > 0 && (to = wait_for_room(reader, &room)) != NULL) {
-        do
-            got = reader->input.read(reader->input.context, to, room);
-        while (got < 0 && errno == EINTR);
+        got = TEMP_FAILURE_RETRY(reader->input.read(reader->input.context, to, room));
         pthread_mutex_lock(&reader->lock);
         reader->error = got < 0 ? errno : 0;
         reader->whole = got <= 0;
@@ -546,8 +544,7 @@ static bool start_threads(struct ahead *ahead)
                                           .max = 2 * (size_t)ahead->helpers,
                                           .work = decode_piece,
                                           .context = &ahead->file,
-                                          .drop = free_piece,
-                                          .what = "decodes" };
+                                          .drop = free_piece };
 
     if (cv_ordered_start(&options, &ahead->decoding, NULL) != CLEAVE_OK)
         return false;

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include "base/fail.h"
 #include "base/shell_word.h"
@@ -13,9 +12,7 @@
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
 #include "run/decode/decoder.h"
-#include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
-#include "run/master/worker_setup.h"
 
 /* Open the journal for a new run or to resume one. */
 static enum cleave_status resume_open(struct cv_order_queue *queue,

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "engine/driver.h"

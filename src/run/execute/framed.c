@@ -45,11 +45,11 @@ static void *pass_on(void *context)
     unsigned char part[CV_FRAME + PART];
 
     for (;;) {
-        const ssize_t got = read(lines->from, part + CV_FRAME, PART);
+        const ssize_t got = TEMP_FAILURE_RETRY(read(lines->from, part + CV_FRAME, PART));
 
-        if (got == 0 || (got < 0 && errno != EINTR))
+        if (got <= 0)
             return NULL;
-        if (got < 0 || lines->wrong != 0)
+        if (lines->wrong != 0)
             continue;
         cv_persistent_length_put(part, (uint64_t)got | CV_STEADY_PART);
         lines->wrong = cv_write_all(lines->out, part, CV_FRAME + (size_t)got);
@@ -63,8 +63,7 @@ static enum cleave_status framed_lines_begin(struct cv_framed_lines *lines, int 
     int ends[2], wrong;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "command.framed: cannot make a pipe: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "command.framed: cannot make a pipe");
     *lines = (struct cv_framed_lines){ .from = ends[0], .sink = sink, .out = out };
     wrong = dup3(ends[1], sink, O_CLOEXEC) < 0
                 ? errno
@@ -74,8 +73,7 @@ static enum cleave_status framed_lines_begin(struct cv_framed_lines *lines, int 
     if (lines->on)
         return CLEAVE_OK;
     cv_close(&lines->from);
-    return cv_fail(err, CLEAVE_EENGINE, "command.framed: cannot pass on lines: %s",
-                   strerror(wrong));
+    return cv_fail_errno(err, wrong, "command.framed: cannot pass on lines");
 }
 
 /* Wait until everything written to the sink was passed on. Returns 0 or an errno. */
@@ -122,8 +120,7 @@ static void take(struct framed *framed, const char *bytes, size_t length)
     framed->left -= length;
     wrong = cv_write_all(framed->piece, bytes, length);
     if (wrong != 0)
-        cv_fail(&framed->err, CLEAVE_EENGINE, "command.framed: cannot keep a piece: %s",
-                strerror(wrong));
+        cv_fail_errno(&framed->err, wrong, "command.framed: cannot keep a piece");
 }
 
 static void input_ready(void *context, unsigned events)
@@ -139,8 +136,7 @@ static void input_ready(void *context, unsigned events)
     else if (got == 0)
         framed->ended = true;
     else if (errno != EAGAIN && errno != EINTR)
-        cv_fail(&framed->err, CLEAVE_EENGINE, "command.framed: cannot read: %s",
-                strerror(errno));
+        cv_fail_errno(&framed->err, errno, "command.framed: cannot read");
     if (got == 0 && framed->nhead > 0)
         cv_fail(&framed->err, CLEAVE_EINPUT,
                 "command.framed: standard input ends inside of a frame");
@@ -151,8 +147,7 @@ static enum cleave_status clear(int fd, struct cleave_error *err)
 {
     if (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EENGINE, "command.framed: cannot keep a piece: %s",
-                   strerror(errno));
+    return cv_fail_errno(err, errno, "command.framed: cannot keep a piece");
 }
 
 static enum cleave_status next_piece(struct framed *framed, struct cv_poller *poller,

@@ -11,7 +11,6 @@
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/slot/slot.h"
 
 /* --- partial results that wait to be folded ---------------------------------------- */
 

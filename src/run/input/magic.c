@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "run/input/magic.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -591,22 +591,16 @@ enum cleave_status cv_source_check(struct cv_source *source, const struct cv_pie
     return source->mate != NULL ? check_unchanged(source->mate, err) : CLEAVE_OK;
 }
 
-static bool report_touch(struct cv_source_file *file)
-{
-    const bool now = file != NULL && file->touched && !file->touch_reported;
-
-    if (now)
-        file->touch_reported = true;
-    return now;
-}
-
 const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
 {
-    if (source->kind != &cv_source_files)
-        return NULL;
-    if (report_touch(&source->files[piece->file]))
-        return source->files[piece->file].name;
-    return report_touch(source->mate) ? source->mate->name : NULL;
+    struct cv_source_file *const files[] = { &source->files[piece->file], source->mate };
+
+    for (size_t i = 0; source->kind == &cv_source_files && i < 2; i++)
+        if (files[i] != NULL && files[i]->touched && !files[i]->touch_reported) {
+            files[i]->touch_reported = true;
+            return files[i]->name;
+        }
+    return NULL;
 }
 
 /* Continue after the records that were counted last, unless they are after the piece. */
@@ -822,8 +816,7 @@ static enum cleave_status make_item_file(struct cv_source_file *file, uint64_t c
     *file = (struct cv_source_file){ .fd = memfd_create("items", MFD_CLOEXEC) };
     if (file->fd < 0 || ftruncate(file->fd, (off_t)count) != 0 ||
         fstat(file->fd, &now) != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot number the items: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "cannot number the items");
     set_identity(file, &now);
     file->name = strdup("items");
     file->path = strdup("items");

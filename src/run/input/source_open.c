@@ -194,7 +194,7 @@ static enum cleave_status check_text(struct cv_source *source,
 /* The header of a file, without byte order mark and end of line. */
 struct header {
     char *bytes; /* owned */
-    size_t begin, end;
+    size_t length;
 };
 
 /* Bytes of the end of a line, or of the zero byte, at the end of a record. */
@@ -220,13 +220,16 @@ static enum cleave_status read_header(struct cv_source *source, size_t index,
     CV_TRY(cv_cut_file_header(&file->cut, &end, err));
     CV_TRY(
         cv_cut_file_read(&file->cut, 0, (size_t)end, (size_t)end, &bytes, &length, err));
-    *out = (struct header){ malloc((size_t)end), 0, (size_t)end };
+    length = (size_t)end;
+    if (length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+        bytes += 3;
+        length -= 3;
+    }
+    length -= count_ending(source->splitter, bytes, length);
+    *out = (struct header){ malloc(length + 1), length };
     if (out->bytes == NULL)
         return cv_fail_memory(err, "a header");
-    memcpy(out->bytes, bytes, (size_t)end);
-    if (out->end >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-        out->begin = 3;
-    out->end -= count_ending(source->splitter, bytes + out->begin, out->end - out->begin);
+    memcpy(out->bytes, bytes, length);
     return CLEAVE_OK;
 }
 
@@ -235,9 +238,9 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
                                           const struct header *two,
                                           struct cleave_error *err)
 {
-    const size_t length = one->end - one->begin, other = two->end - two->begin;
-    const char *a = one->bytes + one->begin, *b = two->bytes + two->begin;
-    char shown[3][100];
+    const size_t length = one->length, other = two->length;
+    const char *a = one->bytes, *b = two->bytes;
+    char shown[2][100];
     size_t line = 0;
 
     if (other == length && memcmp(a, b, length) == 0)
@@ -246,23 +249,21 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
         line = a[i] == '\n' ? i + 1 : line; /* the first line that differs */
     cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
     cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
-    cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
-             sizeof shown[2]);
     return cv_fail_at(err, CV_FILE(source->files[second].name),
-                      "expected the header '%s' of %s, got '%s'", shown[0], shown[2],
-                      shown[1]);
+                      "expected the header '%s' of %s, got '%s'", shown[0],
+                      CV_SHOWN(source->files[first].name, 100), shown[1]);
 }
 
 /* Outputs are concatenated, so all files must have the same header. */
 static enum cleave_status check_headers(struct cv_source *source,
                                         struct cleave_error *err)
 {
-    struct header first = { NULL, 0, 0 };
+    struct header first = { NULL, 0 };
     size_t of = 0;
     enum cleave_status status = CLEAVE_OK;
 
     for (size_t i = 0; i < source->nfiles && status == CLEAVE_OK; i++) {
-        struct header other = { NULL, 0, 0 };
+        struct header other = { NULL, 0 };
 
         if (source->files[i].size == 0)
             continue;

@@ -140,15 +140,15 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
         return cv_fail_memory(err, "a journal");
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_TOOBIG ||
         code == SQLITE_FORMAT)
-        return cv_fail_at(err, &journal->place, "cannot %s: the file is damaged; %s",
-                          what, what_to_do);
+        return cv_fail_at(err, CV_FILE(journal->path),
+                          "cannot %s: the file is damaged; %s", what, what_to_do);
     if (code == SQLITE_FULL)
         text = "no space left on the disk";
     else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         text = "another program is writing to it";
     else if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && reason != 0)
         text = strerror(reason);
-    (void)cv_fail_at(err, &journal->place, "cannot %s: %s", what, text);
+    (void)cv_fail_at(err, CV_FILE(journal->path), "cannot %s: %s", what, text);
     /* A full disk is not an error of the user. */
     return code == SQLITE_FULL || code == SQLITE_IOERR ? cv_fail_as(err, CLEAVE_EENGINE)
                                                        : CLEAVE_EINPUT;
@@ -157,7 +157,7 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
 enum cleave_status cv_journal_fail_damaged(const struct cv_journal *journal,
                                            const char *what, struct cleave_error *err)
 {
-    return cv_fail_at(err, &journal->place,
+    return cv_fail_at(err, CV_FILE(journal->path),
                       "the journal is damaged: %s are not as written; %s", what,
                       what_to_do);
 }
@@ -448,19 +448,19 @@ static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_er
         open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (journal->lock < 0 && errno == ELOOP)
         return cv_fail_at(
-            err, &journal->place,
+            err, CV_FILE(journal->path),
             "expected a journal or a new file, got a symbolic link: name the "
             "file it leads to");
     if (journal->lock < 0)
-        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot open the journal: %s",
                           strerror(errno));
     if (!lock_range(journal->lock))
         return errno == EAGAIN || errno == EACCES
-                   ? cv_fail_at(err, &journal->place,
+                   ? cv_fail_at(err, CV_FILE(journal->path),
                                 "expected a journal that is free, got one that another "
                                 "run is using")
-                   : cv_fail_at(err, &journal->place, "cannot lock the journal: %s",
-                                strerror(errno));
+                   : cv_fail_at(err, CV_FILE(journal->path),
+                                "cannot lock the journal: %s", strerror(errno));
     return CLEAVE_OK;
 }
 
@@ -473,7 +473,7 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
     ssize_t got;
 
     if (fstat(journal->lock, &facts) != 0)
-        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot read the journal: %s",
                           strerror(errno));
     CV_TRY(check_owner(journal->path, &facts, err));
     /* A file that becomes a journal gets the mode of one. */
@@ -481,10 +481,10 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
         (void)fchmod(journal->lock, 0600);
     got = pread(journal->lock, head, sizeof head, 0);
     if (got < 0)
-        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot read the journal: %s",
                           strerror(errno));
     if (got > 0 && (got < (ssize_t)sizeof head || memcmp(head, magic, sizeof magic) != 0))
-        return cv_fail_at(err, &journal->place,
+        return cv_fail_at(err, CV_FILE(journal->path),
                           "expected a journal or a new file, got a file of another kind");
     return CLEAVE_OK;
 }
@@ -532,7 +532,7 @@ static enum cleave_status open_database(struct cv_journal *journal,
     int opened;
 
     if (whole == NULL)
-        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot open the journal: %s",
                           strerror(errno));
     opened = sqlite3_open_v2(whole, &journal->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -590,7 +590,7 @@ static enum cleave_status check_tables(struct cv_journal *journal,
         status = cv_journal_fail(journal, "read the journal", err);
     else if (!same || there != TABLES)
         status =
-            cv_fail_at(err, &journal->place,
+            cv_fail_at(err, CV_FILE(journal->path),
                        "expected the tables of a journal and nothing else, got others: "
                        "the journal is damaged or not made by cleave; %s",
                        what_to_do);
@@ -645,14 +645,14 @@ static enum cleave_status identify(struct cv_journal *journal, enum cv_journal_m
     if (*fresh)
         return CLEAVE_OK;
     if (application != APPLICATION)
-        return cv_fail_at(err, &journal->place,
+        return cv_fail_at(err, CV_FILE(journal->path),
                           "expected a journal, got a database of another program");
     if (mode == CV_JOURNAL_OVERWRITE)
         return CLEAVE_OK;
     CV_TRY(cv_journal_ask(journal, "PRAGMA user_version", &version, err));
     if (version != VERSION)
         return cv_fail_at(
-            err, &journal->place,
+            err, CV_FILE(journal->path),
             "expected a journal of format %d, got format %" PRId64
             ", which another version of cleave has written: resume it with that "
             "version, or use journal.overwrite",

@@ -361,7 +361,7 @@ static enum cleave_status wait_for(struct cv_source *source, struct cleave_error
 
     while (wait.fd >= 0 && poll(&wait, 1, -1) < 0)
         if (errno != EINTR)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot wait: %s", strerror(errno));
+            return cv_fail_errno(err, errno, "cannot wait");
     return cv_source_pump(source, err);
 }
 

@@ -220,11 +220,9 @@ enum cleave_status cv_partials_next(struct cv_worker_partials *partials, bool fo
 
 static void drop_messages(struct cv_partial_out **line)
 {
-    while (*line != NULL) {
-        struct cv_partial_out *message = *line;
-
-        *line = message->next;
-        free(message);
+    for (struct cv_partial_out *next; *line != NULL; *line = next) {
+        next = (*line)->next;
+        free(*line);
     }
 }
 
@@ -232,12 +230,10 @@ void cv_partials_done(struct cv_worker_partials *partials)
 {
     drop_messages(&partials->for_peers);
     drop_messages(&partials->for_master);
-    while (partials->held != NULL) {
-        struct cv_worker_partial *held = partials->held;
-
-        partials->held = held->next;
-        cv_chunk_output_drop(held->store);
-        free(held);
+    for (struct cv_worker_partial *next; partials->held != NULL; partials->held = next) {
+        next = partials->held->next;
+        cv_chunk_output_drop(partials->held->store);
+        free(partials->held);
     }
 }
 
@@ -803,11 +799,9 @@ static void worker_done(void *context, struct cv_worker *worker)
     if (fold->slot.poller != NULL)
         cv_slot_done(&fold->slot);
     cv_fold_call_done(&fold->call);
-    while (fold->orders != NULL) {
-        struct cv_fold_order *order = fold->orders;
-
-        fold->orders = order->next;
-        free(order);
+    for (struct cv_fold_order *next; fold->orders != NULL; fold->orders = next) {
+        next = fold->orders->next;
+        free(fold->orders);
     }
     free(fold->running);
     fold->running = NULL;

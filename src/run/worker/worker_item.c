@@ -186,8 +186,7 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
         CV_TRY(cv_ordered_output_file(worker->outputs, &task->item->errors, err));
         *out = fcntl(task->item->errors, F_DUPFD_CLOEXEC, 3);
         return *out >= 0 ? CLEAVE_OK
-                         : cv_fail(err, CLEAVE_EENGINE, "cannot keep standard error: %s",
-                                   strerror(errno));
+                         : cv_fail_errno(err, errno, "cannot keep standard error");
     }
     return CLEAVE_OK;
 }

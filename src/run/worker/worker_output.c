@@ -91,17 +91,11 @@ static enum cleave_status read_some(struct cv_worker *worker,
                                     const struct cv_worker_slot *seat, size_t *out_length,
                                     struct cleave_error *err)
 {
-    const size_t max = frame_size(&worker->link);
-
     *out_length = 0;
-    if (!may_speak(seat))
-        return CLEAVE_OK;
-    if (worker->job.lines)
-        return cv_chunk_output_read_some(seat->slot.store, worker->bytes, max, out_length,
-                                         err);
-    return seat->tasks.first->shown && is_ripe(worker, seat)
-               ? cv_chunk_output_read_some(seat->slot.store, worker->bytes, max,
-                                           out_length, err)
+    return may_speak(seat) && (worker->job.lines ||
+                               (seat->tasks.first->shown && is_ripe(worker, seat)))
+               ? cv_chunk_output_read_some(seat->slot.store, worker->bytes,
+                                           frame_size(&worker->link), out_length, err)
                : CLEAVE_OK;
 }
 

@@ -55,8 +55,6 @@ static bool find_files(struct cv_worker *worker, char *why, size_t size)
     if (job->nfiles == 0)
         return false;
     worker->files = malloc((size_t)job->nfiles * sizeof *worker->files);
-    for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++)
-        worker->files[i] = -1;
     for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++) {
         worker->files[i] = open(job->files[i].path, O_RDONLY | O_CLOEXEC);
         if (worker->files[i] >= 0 &&
