@@ -50,12 +50,9 @@ static enum cleave_status use_old_output(struct cv_exec_run *run,
 
     CV_TRY(cv_chunk_output_open(run->outputs, &store, err));
     status = cv_journal_output(run->queue.journal, id, store_bytes, store, whole, err);
+    if (*whole)
+        CV_THEN(status, format_output(run, piece, &store, err));
     if (status != CLEAVE_OK || !*whole) {
-        cv_chunk_output_drop(store);
-        return status;
-    }
-    status = format_output(run, piece, &store, err);
-    if (status != CLEAVE_OK) {
         cv_chunk_output_drop(store);
         return status;
     }
@@ -596,8 +593,7 @@ static enum cleave_status run_all(struct cv_execution *execution,
         struct cleave_error *told = status == CLEAVE_OK ? err : NULL;
         enum cleave_status written = pass_over_left(execution, told);
 
-        if (written == CLEAVE_OK)
-            written = flush(execution, told);
+        CV_THEN(written, flush(execution, told));
         status = written == CLEAVE_OK ? status : written;
     }
     if (status == CLEAVE_OK)

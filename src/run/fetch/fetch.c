@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
@@ -468,23 +469,20 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
     struct range range = {
         .from = fetched, .take = keep, .context = fetched, .results = -1, .at = offset
     };
+    enum cleave_status status;
     bool stopped;
 
     many = many < min ? min : many;
     many = many < fetched->size - offset ? many : (size_t)(fetched->size - offset);
-    if (many > fetched->room) {
-        char *larger = realloc(fetched->bytes, many);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "what is fetched");
-        fetched->bytes = larger;
-        fetched->room = many;
-    }
+    if (!CV_ROOM(fetched->bytes, &fetched->room, many))
+        return cv_fail_memory(err, "what is fetched");
     fetched->at = offset;
     fetched->length = 0;
     range.end = offset + many;
-    CV_TRY(fetch_range(&range, NULL, &stopped, err));
-    return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
+    status = fetch_range(&range, NULL, &stopped, err);
+    if (status != CLEAVE_OK || stopped)
+        fetched->length = 0;
+    return stopped ? cv_fail_stopped(err) : status;
 }
 
 static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset,
@@ -492,19 +490,13 @@ static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset
                                   struct cleave_error *err)
 {
     struct cv_fetched *fetched = (struct cv_fetched *)reader;
-    enum cleave_status status;
     size_t some;
 
     *got = 0;
     if (offset >= fetched->size || max == 0)
         return CLEAVE_OK;
-    if (offset < fetched->at || offset >= fetched->at + fetched->length) {
-        status = fetch_more(fetched, offset, max, err);
-        if (status != CLEAVE_OK) {
-            fetched->length = 0;
-            return status;
-        }
-    }
+    if (offset < fetched->at || offset >= fetched->at + fetched->length)
+        CV_TRY(fetch_more(fetched, offset, max, err));
     some = (size_t)(fetched->at + fetched->length - offset);
     *got = some < max ? some : max;
     memcpy(out, fetched->bytes + (offset - fetched->at), *got);
@@ -560,17 +552,15 @@ static enum cleave_status start_flow(struct cv_lazy_reader *reader, uint64_t beg
                                   .context = &flow->threaded,
                                   .results = -1 };
     status = start_range(&flow->range, &flow->command, err);
-    if (status != CLEAVE_OK) {
-        free(flow);
-        return status;
-    }
-    status = cv_writer_thread_start(&flow->threaded, work, "fetches", into, err);
     if (status == CLEAVE_OK) {
-        *out = &flow->threaded;
-        return CLEAVE_OK;
+        status = cv_writer_thread_start(&flow->threaded, work, "fetches", into, err);
+        if (status != CLEAVE_OK)
+            kill_command(&flow->command);
     }
-    kill_command(&flow->command);
-    free(flow);
+    if (status == CLEAVE_OK)
+        *out = &flow->threaded;
+    else
+        free(flow);
     return status;
 }
 

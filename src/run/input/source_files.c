@@ -185,17 +185,15 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
     struct cleave_error why;
     enum cleave_status status =
         cv_new_file_open(name, force ? 0 : CV_NEW_FILE_ONLY, &out, &why);
-    const bool opened = status == CLEAVE_OK;
 
-    if (opened) {
+    if (status == CLEAVE_OK) {
         const int error = cv_write_all(out.fd, text->bytes, text->length);
 
         if (error != 0)
             status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(error));
     }
     CV_THEN(status, cv_new_file_place(&out, &why));
-    if (opened)
-        cv_new_file_drop(&out);
+    cv_new_file_drop(&out);
     if (status == CLEAVE_OK)
         return CLEAVE_OK;
     return cv_fail(err, status == CLEAVE_EREFUSED ? CLEAVE_EINPUT : status,

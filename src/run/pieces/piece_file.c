@@ -604,8 +604,7 @@ void cv_piece_writer_drop(struct cv_piece_writer *writer)
 {
     if (writer == NULL)
         return;
-    if (writer->file.fd >= 0)
-        cv_new_file_drop(&writer->file);
+    cv_new_file_drop(&writer->file);
     if (writer->state != NULL)
         writer->format->close(writer->state);
     cv_pack_done(&writer->table);
