@@ -108,3 +108,23 @@ const char *cleave_version(void)
 {
     return CLEAVE_VERSION;
 }
+
+enum cleave_status cv_fail_errno(struct cleave_error *err, int error, const char *what)
+{
+    return cv_fail(err, CLEAVE_EENGINE, "%s: %s", what, strerror(error));
+}
+
+enum cleave_status cv_fail_again(struct cleave_error *err,
+                                 const struct cleave_error *failure)
+{
+    if (err != NULL)
+        *err = *failure;
+    return failure->status;
+}
+
+enum cleave_status cv_fail_as(struct cleave_error *err, enum cleave_status status)
+{
+    if (err != NULL)
+        err->status = status;
+    return status;
+}

@@ -9,6 +9,8 @@ struct cv_place {
     unsigned line, column; /* from 1; 0 = unknown               */
     const char *field;     /* borrowed; "" or NULL when none    */
 };
+/* Somewhere in a file. */
+#define CV_FILE(name) (&(struct cv_place){ .file = (name) })
 
 #if defined(__GNUC__)
 #define CV_PRINTF(at, first) __attribute__((format(printf, at, first)))
@@ -26,6 +28,12 @@ enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *p
 enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what);
 /* Stopped by a signal. */
 enum cleave_status cv_fail_stopped(struct cleave_error *err);
+/* "WHAT: ...", with the text of an errno: CLEAVE_EENGINE. */
+enum cleave_status cv_fail_errno(struct cleave_error *err, int error, const char *what);
+/* Report a failure again, and change the status of one that was reported. */
+enum cleave_status cv_fail_again(struct cleave_error *err,
+                                 const struct cleave_error *failure);
+enum cleave_status cv_fail_as(struct cleave_error *err, enum cleave_status status);
 
 #ifdef __clang_analyzer__
 /* The analyzer does not look into other files: tell it that these never return OK. */
@@ -42,5 +50,8 @@ enum cleave_status cv_fail_stopped(struct cleave_error *err);
         if (cv_try_status != CLEAVE_OK)            \
             return cv_try_status;                  \
     } while (0)
+
+/* The next step, unless a step before it has failed. */
+#define CV_THEN(status, call) ((status) = (status) == CLEAVE_OK ? (call) : (status))
 
 #endif

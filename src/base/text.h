@@ -49,6 +49,8 @@ size_t cv_show_one(const char *text, size_t length, char out[CV_SHOWN_ROOM]);
 /* Copy a user's text for a message: invisible bytes become \xNN, and a text that is too
  * long ends in "...". Returns `buffer`, always terminated. */
 const char *cv_shown(const char *text, size_t length, char *buffer, size_t size);
+/* A string, in a buffer of `size` bytes that lasts as long as the enclosing block. */
+#define CV_SHOWN(text, size) cv_shown(text, strlen(text), (char[size]){ "" }, size)
 
 /* An option of another program in a text. The library does not name options of cleave. */
 #define CV_LONG_OPTION(name) "--" name

@@ -7,7 +7,7 @@
 
 #include <cleave/execute.h>
 
-#include "run/fold/fold_set.h"
+#include "run/fold/fold.h"
 #include "run_check.h"
 
 /* --- which are folded --------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "run/wire/protocol.h"
-#include "run/worker/worker_partials.h"
+#include "run/worker/worker_fold.h"
 #include "plumbing_check.h"
 
 static struct cv_ordered_output *make_gather(void)

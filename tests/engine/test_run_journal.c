@@ -18,7 +18,7 @@
 #include <time.h>
 #include <xxhash.h>
 
-#include "run/journal/journal.h"
+#include "run/journal/journal_internal.h"
 #include "run_check.h"
 
 static char folder[] = "/tmp/cleave-journal-XXXXXX";
@@ -187,7 +187,7 @@ static void there_and_back(void **state)
     for (size_t i = 0; i < N; i++) {
         char worker[8];
 
-        chunk = *cv_journal_chunk_at(journal, i);
+        chunk = journal->rows[i].chunk;
         assert_int_equal(chunk.id, i);
         assert_int_equal(chunk.file, i / 3);
         assert_int_equal(chunk.begin, 10 * i);
@@ -465,7 +465,7 @@ static uint64_t check_killed(const struct cv_source *source, uint64_t since, uin
 
     assert_ok(cv_journal_load(journal, &count, &err));
     for (; n < count; n++) {
-        chunk = *cv_journal_chunk_at(journal, n);
+        chunk = journal->rows[n].chunk;
         assert_int_equal(chunk.begin, n);
         assert_true(chunk.hash.high == n && chunk.hash.low == killed_size(n));
         assert_int_equal(chunk.output_bytes, killed_size(n));

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "resume_check.h"
-#include "run/journal/journal.h"
+#include "run/journal/journal_internal.h"
 
 static struct image whole;
 
@@ -136,7 +136,7 @@ static void overlaps(void **state)
         cv_journal_open(database, CV_JOURNAL_RESUME, &cat_lines, source, &journal, &err));
     assert_ok(cv_journal_load(journal, &count, &err));
     assert_int_equal(count, 1);
-    chunk = *cv_journal_chunk_at(journal, 0);
+    chunk = journal->rows[0].chunk;
     assert_true(chunk.begin == 50 && chunk.end == 60);
     assert_int_equal(cv_journal_damaged(journal, &of), N - 1);
     assert_int_equal(of, N);

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/common/machine.h"
 
 /* --- why a command cannot run -------------------------------------------------------- */
 
@@ -31,10 +31,8 @@ enum {
 static enum cleave_status cannot_run(const char *name, const char *why,
                                      const char *advice, struct cleave_error *err)
 {
-    char shown[NAME_ROOM];
-
-    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s%s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why, advice);
+    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s%s", CV_SHOWN(name, NAME_ROOM),
+                   why, advice);
 }
 
 /* Swapped letters, which differ in two places, are the most likely mistake. */
@@ -96,23 +94,11 @@ static bool is_function(const char *name)
     return length > 0 && (size_t)length < sizeof variable && getenv(variable) != NULL;
 }
 
-/* The first line of a file, possibly cut; "" if it cannot be read. */
-static void read_line(const char *path, char line[LINE_MOST])
-{
-    const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    const ssize_t got = fd >= 0 ? read(fd, line, LINE_MOST - 1) : 0;
-
-    line[got > 0 ? got : 0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    if (fd >= 0)
-        close(fd);
-}
-
 static bool is_elf(const char *path)
 {
     char line[LINE_MOST];
 
-    read_line(path, line);
+    cv_read_first(path, line, sizeof line);
     return strncmp(line, "\177ELF", 4) == 0;
 }
 
@@ -123,7 +109,8 @@ static void explain_absent(const char *name, const char *path, char out[ADVICE_R
     const char *word = line + 2;
     size_t length;
 
-    read_line(path, line);
+    cv_read_first(path, line, sizeof line);
+    line[strcspn(line, "\n")] = '\0';
     word += strspn(word, " \t");
     length = strcspn(word, " \t\r");
     if (strncmp(line, "#!", 2) == 0 && strchr(line, '\r') != NULL)
@@ -148,13 +135,13 @@ bool cv_is_scarce(int error)
 static enum cleave_status cannot_start(const char *name, const char *path, int error,
                                        struct cleave_error *err)
 {
-    char advice[ADVICE_ROOM] = "", shown[NAME_ROOM];
+    char advice[ADVICE_ROOM] = "";
     struct utsname here;
     enum cleave_status status;
 
     if (error == EACCES)
         snprintf(advice, sizeof advice, "; if it is a script, chmod +x %s",
-                 cv_shown(name, strlen(name), shown, sizeof shown));
+                 CV_SHOWN(name, NAME_ROOM));
     else if (error == ENOENT && access(path, F_OK) == 0)
         explain_absent(name, path, advice);
     else if (error == ENOEXEC && uname(&here) == 0)
@@ -168,11 +155,7 @@ static enum cleave_status cannot_start(const char *name, const char *path, int e
                         error == EAGAIN ? "too many processes (ulimit -u says how many)"
                                         : strerror(error),
                         advice, err);
-    if (!cv_is_scarce(error))
-        return status;
-    if (err != NULL)
-        err->status = CLEAVE_ERESOURCES;
-    return CLEAVE_ERESOURCES;
+    return cv_is_scarce(error) ? cv_fail_as(err, CLEAVE_ERESOURCES) : status;
 }
 
 enum cleave_status cv_command_fail_start(const struct cv_command *command, int error,
@@ -362,12 +345,9 @@ enum cleave_status cv_command_init(struct cv_command *command, const char *const
 
     *command = (struct cv_command){ 0 };
     status = copy_words(command, prefix, argv, err);
-    if (status == CLEAVE_OK)
-        status = find_program(command, err);
-    if (status == CLEAVE_OK)
-        status = make_script(command, err);
-    if (status == CLEAVE_OK)
-        status = copy_environment(command, err);
+    CV_THEN(status, find_program(command, err));
+    CV_THEN(status, make_script(command, err));
+    CV_THEN(status, copy_environment(command, err));
     if (status != CLEAVE_OK)
         cv_command_done(command);
     return status;

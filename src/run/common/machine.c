@@ -13,8 +13,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,16 @@
 
 #include "base/compare.h"
 #include "base/fail.h"
+
+void cv_read_first(const char *path, char *out, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, out, size - 1) : 0;
+
+    out[got > 0 ? got : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
 
 static FILE *open_file(const char *folder, const char *name)
 {
@@ -349,9 +359,8 @@ enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
     cpu_set_t usable;
 
     if (sched_getaffinity(0, sizeof usable, &usable) != 0)
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "cannot pin commands: the processors of this machine: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno,
+                             "cannot pin commands: the processors of this machine");
     return cv_cpu_affinity_make("", &usable, how, count, out, err);
 }
 

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <cleave/execute.h>
 
+/* The first bytes of a file as a string; "" if it cannot be read. */
+void cv_read_first(const char *path, char *out, size_t size);
+
 /* The cores of the affinity mask, or fewer if a control group (version 1 or 2) grants less
  * processor time; rounded up, at least 1. */
 unsigned cv_usable_cores(void);

@@ -28,31 +28,65 @@ struct cv_part cv_closing_part(enum cv_closing closing)
                              .end = closings[closing].length };
 }
 
+struct cv_part cv_piece_header(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->header_bytes,
+                             .fd = piece->fd,
+                             .lazy = piece->header_bytes == NULL ? piece->lazy : NULL,
+                             .begin = piece->header.begin,
+                             .end = piece->header.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_body(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->body_bytes,
+                             .lasting = true,
+                             .fd = piece->fd,
+                             .lazy = piece->lazy,
+                             .begin = piece->body.begin,
+                             .end = piece->body.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_closing(const struct cv_piece *piece)
+{
+    if (piece->closing == CV_CLOSING_TEXT)
+        return (struct cv_part){ .bytes = piece->closing_text,
+                                 .fd = -1,
+                                 .end = strlen(piece->closing_text) };
+    return cv_closing_part(piece->closing);
+}
+
+struct cv_part cv_piece_mate(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .fd = piece->mate_fd,
+                             .lazy = piece->mate_lazy,
+                             .begin = piece->mate.begin,
+                             .end = piece->mate.end,
+                             .name = "the file of the mates" };
+}
+
 enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int error,
                                 struct cleave_error *err)
 {
-    const struct cv_place place = { part->name, 0, 0, NULL };
-
     if (error != 0)
-        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", offset,
-                          strerror(error));
-    return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(part->name), "cannot read at byte %" PRIu64 ": %s",
+                          offset, strerror(error));
+    return cv_fail_at(err, CV_FILE(part->name),
                       "expected bytes up to %" PRIu64 ", got only %" PRIu64
                       ": has the file been cut meanwhile?",
                       part->end, offset);
 }
 
-/* Read some bytes of a file or of a lazy reader. */
-static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
+enum cleave_status cv_part_read_some(const struct cv_part *part, uint64_t at, void *block,
                                      size_t max, size_t *out, struct cleave_error *err)
 {
     ssize_t got;
 
     if (part->lazy != NULL)
         return part->lazy->read(part->lazy, at, block, max, out, err);
-    do
-        got = pread(part->fd, block, max, (off_t)at);
-    while (got < 0 && errno == EINTR);
+    got = TEMP_FAILURE_RETRY(pread(part->fd, block, max, (off_t)at));
     if (got < 0)
         return cv_part_fail(part, at, errno, err);
     *out = (size_t)got;
@@ -71,7 +105,7 @@ ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, siz
         return (ssize_t)max;
     }
     for (; done < max && got > 0; done += got)
-        if (read_block(part, offset + done, to + done, max - done, &got, NULL) !=
+        if (cv_part_read_some(part, offset + done, to + done, max - done, &got, NULL) !=
             CLEAVE_OK) {
             errno = part->lazy != NULL ? EBADMSG : errno;
             return done > 0 ? (ssize_t)done : -1;
@@ -121,6 +155,12 @@ void cv_content_hasher_reset(struct cv_content_hasher *hasher)
     XXH3_128bits_reset(hasher->state);
 }
 
+void cv_content_hasher_add_bytes(struct cv_content_hasher *hasher, const void *bytes,
+                                 size_t length)
+{
+    XXH3_128bits_update(hasher->state, bytes, length);
+}
+
 enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
                                               const struct cv_part *part,
                                               struct cleave_error *err)
@@ -128,15 +168,15 @@ enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
     size_t got;
 
     if (part->bytes != NULL) {
-        XXH3_128bits_update(hasher->state, part->bytes,
-                            (size_t)(part->end - part->begin));
+        cv_content_hasher_add_bytes(hasher, part->bytes,
+                                    (size_t)(part->end - part->begin));
         return CLEAVE_OK;
     }
     for (uint64_t at = part->begin; at < part->end; at += got) {
         const uint64_t left = part->end - at;
 
-        CV_TRY(read_block(part, at, hasher->block, left < BLOCK ? (size_t)left : BLOCK,
-                          &got, err));
+        CV_TRY(cv_part_read_some(part, at, hasher->block,
+                                 left < BLOCK ? (size_t)left : BLOCK, &got, err));
         if (got == 0)
             return cv_part_fail(part, at, 0, err);
         XXH3_128bits_update(hasher->state, hasher->block, got);
@@ -173,18 +213,7 @@ void cv_content_hash_text(struct cv_content_hash hash, char out[CV_CONTENT_HASH_
 
 bool cv_content_hash_parse(const char *text, struct cv_content_hash *out)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint64_t half[2] = { 0, 0 };
-
-    for (size_t i = 0; i < CV_CONTENT_HASH_TEXT - 1; i++) {
-        const char *digit = text[i] == '\0' ? NULL : strchr(digits, text[i]);
-
-        if (digit == NULL)
-            return false;
-        half[i / 16] = half[i / 16] << 4 | (uint64_t)(digit - digits);
-    }
-    if (text[CV_CONTENT_HASH_TEXT - 1] != '\0')
-        return false;
-    *out = (struct cv_content_hash){ .high = half[0], .low = half[1] };
-    return true;
+    return strlen(text) == CV_CONTENT_HASH_TEXT - 1 &&
+           text[strspn(text, "0123456789abcdef")] == '\0' &&
+           sscanf(text, "%16" SCNx64 "%16" SCNx64, &out->high, &out->low) == 2;
 }

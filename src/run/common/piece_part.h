@@ -1,4 +1,4 @@
-/* piece_part.h -- the bytes of a piece: memory, files or lazy readers, and their hash.
+/* piece_part.h -- a piece of the input, its bytes in memory, files or lazy readers, and their hash.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_PIECE_PART_H
 #define CV_PIECE_PART_H
@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <cleave/error.h>
+#include "run/common/range_set.h"
 
 struct cv_writer_thread;
 struct cv_writer_thread_into;
@@ -46,6 +47,9 @@ struct cv_part {
 /* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the part
  * or of the file. */
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max);
+/* At least one byte of a file or of a lazy reader, except at the end. */
+enum cleave_status cv_part_read_some(const struct cv_part *part, uint64_t at, void *block,
+                                     size_t max, size_t *out, struct cleave_error *err);
 /* Fail because the part cannot be read at `offset`, with an errno; 0: the file ends there. */
 enum cleave_status cv_part_fail(const struct cv_part *part, uint64_t offset, int error,
                                 struct cleave_error *err);
@@ -61,6 +65,30 @@ enum cv_closing {
     CV_CLOSINGS,
 };
 struct cv_part cv_closing_part(enum cv_closing closing);
+
+/* The input of one command: the ranges `header` and `body` of a file, then `closing`. `mate` is a range
+ * in the second file of pairs. Ranges without bytes are not given. */
+struct cv_piece {
+    uint64_t begin, end; /* addresses in the input                                    */
+    size_t file;         /* index of the file                                         */
+    const char *name;    /* borrowed: name of the file, for messages  */
+    int fd; /* borrowed until all pieces of the file are finished; -1: a stream, */
+            /* whose bytes are in memory until the piece is finished      */
+    struct cv_lazy_reader *lazy; /* borrowed like fd: to be read instead of it; NULL  */
+    const char *header_bytes, *body_bytes;
+    struct cv_range header, body; /* offsets in the file                              */
+    unsigned skip;                /* bytes before `body` that are not given           */
+    enum cv_closing closing;
+    const char *closing_text; /* borrowed: for CV_CLOSING_TEXT */
+    int mate_fd;              /* -1: none */
+    struct cv_lazy_reader *mate_lazy;
+    struct cv_range mate;
+};
+
+struct cv_part cv_piece_header(const struct cv_piece *piece);
+struct cv_part cv_piece_body(const struct cv_piece *piece);
+struct cv_part cv_piece_closing(const struct cv_piece *piece);
+struct cv_part cv_piece_mate(const struct cv_piece *piece);
 
 enum { CV_PACKED_HEAD = 12 }; /* bytes of the header of an xz stream */
 
@@ -90,6 +118,8 @@ void cv_content_hasher_free(struct cv_content_hasher *hasher);
 enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
                                          const char *name, int fd, uint64_t begin,
                                          uint64_t end, struct cleave_error *err);
+void cv_content_hasher_add_bytes(struct cv_content_hasher *hasher, const void *bytes,
+                                 size_t length);
 enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
                                               const struct cv_part *part,
                                               struct cleave_error *err);

@@ -264,9 +264,7 @@ enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
     if (threaded->running)
         pthread_join(threaded->thread, NULL);
     threaded->running = false;
-    if (threaded->status != CLEAVE_OK && err != NULL)
-        *err = threaded->err;
-    return threaded->status;
+    return threaded->status == CLEAVE_OK ? CLEAVE_OK : cv_fail_again(err, &threaded->err);
 }
 
 static void halt(struct cv_writer_thread *threaded)

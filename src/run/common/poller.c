@@ -90,8 +90,7 @@ enum cleave_status cv_poller_new(struct cv_poller **out, struct cleave_error *er
         const int error = errno;
 
         free(poller);
-        return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
-                       strerror(error));
+        return cv_fail_errno(err, error, "cannot wait for descriptors");
     }
     sigemptyset(&broken);
     sigaddset(&broken, SIGPIPE);
@@ -122,11 +121,8 @@ void cv_poller_free(struct cv_poller *poller)
         while (read(poller->signals, &again, sizeof again) == (ssize_t)sizeof again)
             ;
     }
-    if (poller->holds) { /* never unblocked in between */
-        for (int signal = 1; signal < NSIG; signal++)
-            if (sigismember(&poller->watched, signal) == 1)
-                sigaddset(&poller->old_mask, signal);
-    }
+    if (poller->holds) /* never unblocked in between */
+        sigorset(&poller->old_mask, &poller->old_mask, &poller->watched);
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
     cv_close(&poller->signals);
     if (!poller->guard_lent)
@@ -193,7 +189,7 @@ enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
         /* Above 2, as for pipes (process.c). */
         poller->null = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
         if (poller->null < 0)
-            cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
+            cv_fail_errno(err, errno, "cannot open /dev/null");
         if (fd >= 0)
             close(fd);
     }
@@ -399,8 +395,7 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
         sigaddset(&set, signals[i]);
     poller->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (poller->signals < 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot wait for signals: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "cannot wait for signals");
     poller->signal_call = call;
     poller->signal_context = context;
     status = cv_poller_add(poller, &poller->signal_watch, poller->signals, CV_READABLE,
@@ -511,8 +506,7 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
         poller->count = 0;
         interrupted = error == EINTR;
         if (!interrupted)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
-                           strerror(error));
+            return cv_fail_errno(err, error, "cannot wait for descriptors");
     }
     call_watches(poller);
     if (poller->timers != NULL && !looks_first(poller, interrupted))

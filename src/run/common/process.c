@@ -5,22 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/common/command.h"
 #include "run/common/threads.h"
 
 /* --- pipes --------------------------------------------------------------------------- */
@@ -140,8 +136,7 @@ static _Noreturn void run_guard(const atomic_int *groups, int alive)
     if (dup2(alive, 0) != 0 || chdir("/") != 0)
         _exit(1);
     close_files();
-    while (read(0, &byte, 1) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(read(0, &byte, 1));
     if (send(groups, SIGTERM)) {
         send(groups, SIGCONT);
         for (int i = 0; i < LOOKS && send(groups, 0); i++)
@@ -184,8 +179,7 @@ enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *e
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(pipe.read);
     if (guard->pid < 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a process: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "cannot start a process");
     return CLEAVE_OK;
 }
 
@@ -195,8 +189,7 @@ void cv_guard_free(struct cv_guard *guard)
         return;
     if (guard->pid > 0) {
         kill(guard->pid, SIGKILL);
-        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+        (void)TEMP_FAILURE_RETRY(waitpid(guard->pid, NULL, 0));
     }
     cv_close(&guard->alive);
     munmap(guard->groups, GROUPS * sizeof *guard->groups);
@@ -236,9 +229,7 @@ static void *wait_for(void *context)
     struct waiter *waiter = context;
     siginfo_t info;
 
-    while (waitid(P_PID, (id_t)waiter->pid, &info, WEXITED | WNOWAIT) != 0 &&
-           errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitid(P_PID, (id_t)waiter->pid, &info, WEXITED | WNOWAIT));
     close(waiter->done);
     free(waiter);
     return NULL;
@@ -265,7 +256,7 @@ static enum cleave_status watch_by_thread(struct cv_process *process,
     free(waiter);
     cv_close(&pipe.write);
     cv_close(&process->pidfd);
-    return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s", strerror(error));
+    return cv_fail_errno(err, error, "cannot watch a process");
 }
 
 enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
@@ -401,12 +392,8 @@ enum cleave_status cv_process_start(struct cv_process *process,
     status = files->late ? CLEAVE_OK : cv_process_listen(process, err);
     if (status != CLEAVE_OK)
         cv_process_kill(process);
-    if (status != CLEAVE_ERESOURCES)
-        return status;
     /* The command has begun, so the caller must not try again. */
-    if (err != NULL)
-        err->status = CLEAVE_EENGINE;
-    return CLEAVE_EENGINE;
+    return status == CLEAVE_ERESOURCES ? cv_fail_as(err, CLEAVE_EENGINE) : status;
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)

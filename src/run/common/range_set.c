@@ -213,22 +213,3 @@ enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
     }
     return CLEAVE_OK;
 }
-
-bool cv_range_set_take(struct cv_range_set *set, uint64_t max, struct cv_range *out)
-{
-    const uint32_t at = first_ending(set, 0, false);
-    struct cv_range *range;
-
-    if (at == 0 || max == 0)
-        return false;
-    range = &set->nodes[at].range;
-    *out = *range;
-    if (out->end - out->begin > max) {
-        out->end = out->begin + max;
-        range->begin = out->end;
-    } else {
-        erase(set, at);
-    }
-    set->total -= out->end - out->begin;
-    return true;
-}

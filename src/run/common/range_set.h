@@ -43,8 +43,5 @@ enum cleave_status cv_range_set_put(struct cv_range_set *set, uint64_t begin,
                                     uint64_t end, struct cleave_error *err);
 enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
                                        uint64_t end, struct cleave_error *err);
-/* Remove the first bytes, at most `max` and from one range. False: the set is empty, or max is
- * 0. */
-bool cv_range_set_take(struct cv_range_set *set, uint64_t max, struct cv_range *out);
 
 #endif

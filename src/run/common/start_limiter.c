@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/fail.h"
+#include "run/common/machine.h"
 
 /* Descriptors of a command: at its start, with both ends of its pipes; while it runs; on average.
  * Descriptors of the rest of a run: at least, at most. */
@@ -24,16 +25,13 @@ enum { MOMENTS = 10 };
 static uint64_t memory_now(void)
 {
     static const char name[] = "MemAvailable:";
-    FILE *file = fopen("/proc/meminfo", "re");
-    uint64_t bytes = UINT64_MAX;
-    char line[128];
+    char text[512];
+    const char *found;
 
-    while (file != NULL && bytes == UINT64_MAX && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, name, strlen(name)) == 0)
-            bytes = (uint64_t)strtoull(line + strlen(name), NULL, 10) * 1024;
-    if (file != NULL)
-        fclose(file);
-    return bytes;
+    cv_read_first("/proc/meminfo", text, sizeof text);
+    found = strstr(text, name);
+    return found != NULL ? (uint64_t)strtoull(found + strlen(name), NULL, 10) * 1024
+                         : UINT64_MAX;
 }
 
 /* Whether load or memory prevent a start, and why. */

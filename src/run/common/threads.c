@@ -4,9 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -34,26 +32,17 @@ enum state { WAITS, RUNS, READY, LENT };
 struct entry {
     void *job; /* owned, except while it is lent */
     enum state state;
-    enum cleave_status status;
     bool more;
-    struct cleave_error err;
-};
-
-struct worker {
-    struct cv_ordered_jobs *pool;
-    unsigned number;
-    pthread_t thread;
 };
 
 struct cv_ordered_jobs {
     struct cv_ordered_options options;
-    struct worker *workers; /* owned */
-    unsigned nworkers;
+    pthread_t *threads; /* owned */
+    unsigned nthreads;
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t work, room, ready;
     struct entry *ring; /* owned: job n is at n % max; jobs [first, end) are in flight */
     uint64_t first, end;
-    uint64_t failed; /* the first job that failed; UINT64_MAX: none */
     bool closed, stopped;
 };
 
@@ -62,73 +51,38 @@ static struct entry *at(struct cv_ordered_jobs *pool, uint64_t number)
     return &pool->ring[number % pool->options.max];
 }
 
-/* The oldest waiting job, because it is taken first; pool->end: none. */
-static uint64_t next_job(struct cv_ordered_jobs *pool)
+/* The oldest waiting job, because it is taken first; NULL: none. */
+static struct entry *next_job(struct cv_ordered_jobs *pool)
 {
-    uint64_t number = pool->first;
-
-    while (number < pool->end && at(pool, number)->state != WAITS)
-        number++;
-    return number < pool->failed ? number : pool->end;
-}
-
-/* The lock is held before and after. */
-static void do_job(struct worker *worker, uint64_t number)
-{
-    struct cv_ordered_jobs *pool = worker->pool;
-    struct entry *entry = at(pool, number);
-    struct cleave_error err;
-    enum cleave_status status;
-    bool more = false;
-
-    entry->state = RUNS;
-    pthread_mutex_unlock(&pool->lock);
-    status = pool->options.work(pool->options.context, worker->number, entry->job, &more,
-                                &err);
-    pthread_mutex_lock(&pool->lock);
-    entry->state = READY;
-    entry->status = status;
-    entry->more = status == CLEAVE_OK && more;
-    if (status != CLEAVE_OK) {
-        entry->err = err;
-        pool->failed = number < pool->failed ? number : pool->failed;
-        pthread_cond_broadcast(&pool->room);
-    }
-    pthread_cond_signal(&pool->ready);
+    for (uint64_t number = pool->first; number < pool->end; number++)
+        if (at(pool, number)->state == WAITS)
+            return at(pool, number);
+    return NULL;
 }
 
 static void *run(void *context)
 {
-    struct worker *worker = context;
-    struct cv_ordered_jobs *pool = worker->pool;
+    struct cv_ordered_jobs *pool = context;
 
     pthread_mutex_lock(&pool->lock);
     while (!pool->stopped) {
-        const uint64_t number = next_job(pool);
+        struct entry *entry = next_job(pool);
 
-        if (number < pool->end)
-            do_job(worker, number);
-        else if (pool->closed && pool->first == pool->end)
+        if (entry != NULL) {
+            entry->state = RUNS;
+            pthread_mutex_unlock(&pool->lock);
+            entry->more = pool->options.work(pool->options.context, entry->job);
+            pthread_mutex_lock(&pool->lock);
+            entry->state = READY;
+            pthread_cond_signal(&pool->ready);
+        } else if (pool->closed && pool->first == pool->end) {
             break;
-        else
+        } else {
             pthread_cond_wait(&pool->work, &pool->lock);
+        }
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
-}
-
-static int start_threads(struct cv_ordered_jobs *pool)
-{
-    int error = 0;
-
-    while (error == 0 && pool->nworkers < pool->options.threads) {
-        struct worker *worker = &pool->workers[pool->nworkers];
-
-        *worker = (struct worker){ .pool = pool, .number = pool->nworkers };
-        error = cv_nosignal_thread_create(&worker->thread, run, worker);
-        pool->nworkers += error == 0 ? 1 : 0;
-    }
-    return error;
 }
 
 enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
@@ -136,27 +90,28 @@ enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
                                     struct cleave_error *err)
 {
     struct cv_ordered_jobs *pool = calloc(1, sizeof *pool);
-    int error;
+    int error = 0;
 
     if (pool == NULL)
         return cv_fail_memory(err, "threads");
     pool->options = *options;
-    pool->failed = UINT64_MAX;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->room, NULL);
     pthread_cond_init(&pool->ready, NULL);
-    pool->workers = calloc(options->threads, sizeof *pool->workers);
+    pool->threads = calloc(options->threads, sizeof *pool->threads);
     pool->ring = calloc(options->max, sizeof *pool->ring);
-    if (pool->workers == NULL || pool->ring == NULL) {
+    if (pool->threads == NULL || pool->ring == NULL) {
         cv_ordered_free(pool);
         return cv_fail_memory(err, "threads");
     }
-    error = start_threads(pool);
-    if (pool->nworkers == 0) {
+    while (error == 0 && pool->nthreads < options->threads) {
+        error = cv_nosignal_thread_create(&pool->threads[pool->nthreads], run, pool);
+        pool->nthreads += error == 0;
+    }
+    if (pool->nthreads == 0) {
         cv_ordered_free(pool);
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s",
-                       options->what, strerror(error));
+        return cv_fail_errno(err, error, "cannot start a thread that decodes");
     }
     *out = pool;
     return CLEAVE_OK;
@@ -167,10 +122,9 @@ bool cv_ordered_jobs_submit(struct cv_ordered_jobs *pool, void *job)
     bool wanted;
 
     pthread_mutex_lock(&pool->lock);
-    while (!pool->stopped && pool->failed == UINT64_MAX &&
-           pool->end - pool->first == pool->options.max)
+    while (!pool->stopped && pool->end - pool->first == pool->options.max)
         pthread_cond_wait(&pool->room, &pool->lock);
-    wanted = !pool->stopped && pool->failed == UINT64_MAX;
+    wanted = !pool->stopped;
     if (wanted) {
         *at(pool, pool->end) = (struct entry){ .job = job, .state = WAITS };
         pool->end++;
@@ -194,8 +148,7 @@ void cv_ordered_close(struct cv_ordered_jobs *pool)
 /* Whether no further job will be ready. */
 static bool is_over(const struct cv_ordered_jobs *pool)
 {
-    return pool->stopped || pool->first > pool->failed ||
-           (pool->closed && pool->first == pool->end);
+    return pool->stopped || (pool->closed && pool->first == pool->end);
 }
 
 static bool is_ready(struct cv_ordered_jobs *pool)
@@ -213,24 +166,19 @@ bool cv_ordered_ready(struct cv_ordered_jobs *pool)
     return ready;
 }
 
-enum cleave_status cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, void **job,
-                                        bool *more, struct cleave_error *err)
+void *cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, bool *more)
 {
-    enum cleave_status status = CLEAVE_OK;
-    struct entry *entry;
+    void *job = NULL;
 
-    *job = NULL;
     *more = false;
     pthread_mutex_lock(&pool->lock);
     while (!is_over(pool) && !is_ready(pool))
         pthread_cond_wait(&pool->ready, &pool->lock);
     if (!is_over(pool)) {
-        entry = at(pool, pool->first);
-        *job = entry->job;
+        struct entry *entry = at(pool, pool->first);
+
+        job = entry->job;
         *more = entry->more;
-        status = entry->status;
-        if (status != CLEAVE_OK && err != NULL)
-            *err = entry->err;
         entry->state = LENT;
         if (!*more) {
             entry->job = NULL;
@@ -241,7 +189,7 @@ enum cleave_status cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, void **job
             pthread_cond_broadcast(&pool->work);
     }
     pthread_mutex_unlock(&pool->lock);
-    return status;
+    return job;
 }
 
 void cv_ordered_again(struct cv_ordered_jobs *pool)
@@ -267,15 +215,15 @@ void cv_ordered_free(struct cv_ordered_jobs *pool)
     if (pool == NULL)
         return;
     cv_ordered_stop(pool);
-    for (unsigned i = 0; i < pool->nworkers; i++)
-        pthread_join(pool->workers[i].thread, NULL);
+    for (unsigned i = 0; i < pool->nthreads; i++)
+        pthread_join(pool->threads[i], NULL);
     for (; pool->first < pool->end; pool->first++)
         pool->options.drop(at(pool, pool->first)->job);
     pthread_cond_destroy(&pool->work);
     pthread_cond_destroy(&pool->room);
     pthread_cond_destroy(&pool->ready);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->workers);
+    free(pool->threads);
     free(pool->ring);
     free(pool);
 }
@@ -347,7 +295,7 @@ enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **
         *out = buffer;
         return CLEAVE_OK;
     }
-    status = cv_fail(err, CLEAVE_EENGINE, "cannot make an event: %s", strerror(errno));
+    status = cv_fail_errno(err, errno, "cannot make an event");
     cv_handoff_buffer_free(buffer);
     return status;
 }

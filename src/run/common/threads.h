@@ -23,31 +23,26 @@ struct cv_ordered_jobs;
 struct cv_ordered_options {
     unsigned threads; /* at least 1 */
     size_t max;       /* jobs submitted and not taken, at least 1 */
-    /* Do the job, in thread 0, 1, ...; *more = true: only a part of it. After a failure, later
-     * jobs are not begun. */
-    enum cleave_status (*work)(void *context, unsigned thread, void *job, bool *more,
-                               struct cleave_error *err);
+    /* Do the job. True: only a part of it. */
+    bool (*work)(void *context, void *job);
     void *context;           /* borrowed */
     void (*drop)(void *job); /* frees a job that is never taken */
-    const char *what;        /* the work of a thread, for messages: "decodes" */
 };
 
 /* *out is owned by the caller. It has fewer threads if not all can be started. */
 enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
                                     struct cv_ordered_jobs **out,
                                     struct cleave_error *err);
-/* Submit a job, which the pool owns; waits while `max` are in flight. False: a job failed or the
- * pool was stopped, and this job was dropped. */
+/* Submit a job, which the pool owns; waits while `max` are in flight. False: the pool was
+ * stopped, and this job was dropped. */
 bool cv_ordered_jobs_submit(struct cv_ordered_jobs *pool, void *job);
 /* No more jobs are submitted. */
 void cv_ordered_close(struct cv_ordered_jobs *pool);
 /* Whether cv_ordered_jobs_wait returns at once. */
 bool cv_ordered_ready(struct cv_ordered_jobs *pool);
-/* Wait for the next job and take it, with the status of its work. NULL: no job follows, because
- * the pool was closed or stopped, or a job failed. *more: call cv_ordered_again before the next
- * job is taken. */
-enum cleave_status cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, void **job,
-                                        bool *more, struct cleave_error *err);
+/* Wait for the next job and take it. NULL: no job follows, because the pool was closed or stopped.
+ * *more: call cv_ordered_again before the next job is taken. */
+void *cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, bool *more);
 /* Continue the job that was taken last, which had *more. It is the next one to take. */
 void cv_ordered_again(struct cv_ordered_jobs *pool);
 /* End all waiting calls and begin no job. May be called by any thread. */

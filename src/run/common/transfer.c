@@ -37,8 +37,8 @@ void cv_pack_number(struct cv_packer *packer, uint64_t value)
 {
     unsigned char *out = reserve(packer, NUMBER);
 
-    for (int i = 0; out != NULL && i < NUMBER; i++, value >>= 8)
-        out[i] = (unsigned char)(value & 0xFF);
+    if (out != NULL)
+        cv_put_little_endian(out, value, NUMBER);
 }
 
 void cv_pack_real(struct cv_packer *packer, double value)
@@ -67,17 +67,13 @@ void cv_pack_text(struct cv_packer *packer, const char *text)
 
 uint64_t cv_unpack_number(struct cv_unpacker *unpacker)
 {
-    uint64_t value = 0;
-
     if (unpacker->failed || unpacker->left < NUMBER) {
         unpacker->failed = true;
         return 0;
     }
-    for (int i = NUMBER - 1; i >= 0; i--)
-        value = value << 8 | unpacker->bytes[i];
     unpacker->bytes += NUMBER;
     unpacker->left -= NUMBER;
-    return value;
+    return cv_little_endian(unpacker->bytes - NUMBER, NUMBER);
 }
 
 double cv_unpack_real(struct cv_unpacker *unpacker)
@@ -195,10 +191,7 @@ bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *b
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    char shown[160];
-
-    return cv_fail(err, CLEAVE_EINPUT, "cannot send '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+    return cv_fail(err, CLEAVE_EINPUT, "cannot send '%s': %s", CV_SHOWN(name, 160), why);
 }
 
 enum cleave_status cv_item_transfer_name(const char *name, const char **out,
@@ -253,8 +246,7 @@ enum cleave_status cv_item_transfer_put(const char *path,
     if (file->overwrites && lstat(path, &older) == 0 && S_ISREG(older.st_mode))
         (void)chmod(path, (older.st_mode & 0777) | S_IWUSR);
     status = cv_new_file_open(path, 0, &made, &why);
-    if (status == CLEAVE_OK)
-        status = put(&made, file, &why);
+    CV_THEN(status, put(&made, file, &why));
     if (status == CLEAVE_OK)
         return CLEAVE_OK;
     cv_new_file_drop(&made);

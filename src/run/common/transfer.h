@@ -8,7 +8,23 @@
 #include <cleave/error.h>
 #include "base/arena.h"
 
-/* A number has 8 bytes, lowest first; a text is its length and its bytes. `failed` stays set
+/* Numbers of up to 8 bytes, lowest first. */
+static inline uint64_t cv_little_endian(const void *bytes, unsigned count)
+{
+    uint64_t value = 0;
+
+    while (count > 0)
+        value = value << 8 | ((const unsigned char *)bytes)[--count];
+    return value;
+}
+
+static inline void cv_put_little_endian(void *out, uint64_t value, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++, value >>= 8)
+        ((unsigned char *)out)[i] = (unsigned char)value;
+}
+
+/* A number has 8 bytes; a text is its length and its bytes. `failed` stays set
  * after an error, so that callers check it once at the end. */
 struct cv_packer {
     unsigned char *bytes; /* owned */

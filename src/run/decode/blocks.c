@@ -1,7 +1,6 @@
 /* blocks.c -- places where decoding of a compressed file can begin. SPDX-License-Identifier: MIT */
 #include "run/decode/blocks.h"
 
-#include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "run/common/machine.h"
+#include "run/common/piece_part.h"
 #include "run/decode/decode_ahead.h"
 #include "run/decode/formats.h"
 
@@ -65,20 +65,10 @@ struct file {
 /* All of `length` bytes, or false. */
 static bool read_at(const struct file *file, uint64_t at, uint8_t *to, size_t length)
 {
-    if (at > file->size || length > file->size - at)
-        return false;
-    while (length > 0) {
-        const ssize_t got = pread(file->fd, to, length, (off_t)at);
+    const struct cv_part part = { .fd = file->fd, .end = file->size };
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += (uint64_t)got;
-        to += got;
-        length -= (size_t)got;
-    }
-    return true;
+    return at <= file->size && length <= file->size - at &&
+           cv_part_read(&part, at, to, length) == (ssize_t)length;
 }
 
 /* At least `length` bytes, valid until the next call; NULL: the file does not have them. */
@@ -313,7 +303,9 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
     const struct cv_decoder_input input = { .read = read_next,
                                             .context = &reader,
                                             .name = name };
-    struct cv_ahead_file file = { .fd = fd };
+    struct cv_ahead_options options = {
+        .threads = cv_usable_cores(), .is_file = true, .fd = fd, .members = true
+    };
     struct cv_ahead *ahead;
     enum cleave_status status;
     uint64_t member = UINT64_MAX;
@@ -322,12 +314,8 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
     size_t length;
 
     if (fstat(fd, &now) == 0)
-        file.size = (uint64_t)now.st_size;
-    CV_TRY(cv_ahead_open(codec, &input,
-                         &(struct cv_ahead_options){ .threads = cv_usable_cores(),
-                                                     .file = &file,
-                                                     .members = true },
-                         &ahead, err));
+        options.size = (uint64_t)now.st_size;
+    CV_TRY(cv_ahead_open(codec, &input, &options, &ahead, err));
     do {
         status = ahead->next(ahead, &bytes, &length, err);
         if (status == CLEAVE_OK && length > 0 && ahead->member(ahead) != member) {

@@ -24,8 +24,7 @@ static enum cv_codec_step advance(struct cv_codec_io *io, size_t used, const voi
 /* --- bzip2 ---------------------------------------------------------------------------------- */
 
 struct bzip2 {
-    bz_stream stream;
-    bool begun;
+    bz_stream stream; /* all zeros: not begun, which its end ignores */
     char out[CV_CODEC_OUT];
 };
 
@@ -35,16 +34,9 @@ static bool begins_bzip2(const uint8_t *bytes, size_t length)
            bytes[3] <= '9';
 }
 
-static void end_bzip2(struct bzip2 *bzip2)
-{
-    if (bzip2->begun)
-        BZ2_bzDecompressEnd(&bzip2->stream);
-    bzip2->begun = false;
-}
-
 static void close_bzip2(void *state)
 {
-    end_bzip2(state);
+    BZ2_bzDecompressEnd(&((struct bzip2 *)state)->stream);
     free(state);
 }
 
@@ -57,10 +49,9 @@ static bool begin_bzip2(void *state)
 {
     struct bzip2 *bzip2 = state;
 
-    end_bzip2(bzip2);
+    BZ2_bzDecompressEnd(&bzip2->stream);
     memset(&bzip2->stream, 0, sizeof bzip2->stream);
-    bzip2->begun = BZ2_bzDecompressInit(&bzip2->stream, 0, 0) == BZ_OK;
-    return bzip2->begun;
+    return BZ2_bzDecompressInit(&bzip2->stream, 0, 0) == BZ_OK;
 }
 
 static enum cv_codec_step step_bzip2(void *state, struct cv_codec_io *io)
@@ -105,9 +96,17 @@ const struct cv_codec cv_codec_bzip2 = {
 
 /* --- xz ------------------------------------------------------------------------------------- */
 
+enum part { STREAM_HEADER, LENGTH, BLOCK_HEADER, BODY };
+
 struct xz {
     lzma_stream stream;
     uint8_t out[CV_CODEC_OUT];
+    /* Of one block. */
+    lzma_block block;
+    lzma_stream_flags flags;
+    enum part part;
+    size_t got, wanted; /* bytes of the part */
+    uint8_t header[LZMA_BLOCK_HEADER_SIZE_MAX];
 };
 
 static bool begins_xz(const uint8_t *bytes, size_t length)
@@ -185,85 +184,65 @@ const struct cv_codec cv_codec_xz = {
 
 /* --- one block of xz, after the header of its stream ------------------------------------------ */
 
-enum part { STREAM_HEADER, LENGTH, BLOCK_HEADER, BODY };
-
-struct xz_block {
-    struct xz xz; /* first */
-    lzma_block block;
-    lzma_stream_flags flags;
-    enum part part;
-    size_t got, wanted; /* bytes of the part */
-    uint8_t header[LZMA_BLOCK_HEADER_SIZE_MAX];
-};
-
-static void *open_xz_block(void)
-{
-    struct xz_block *block = malloc(sizeof *block);
-
-    if (block != NULL)
-        block->xz.stream = (lzma_stream)LZMA_STREAM_INIT;
-    return block;
-}
-
 static bool begin_xz_block(void *state)
 {
-    struct xz_block *block = state;
+    struct xz *xz = state;
 
-    block->part = STREAM_HEADER;
-    block->got = 0;
-    block->wanted = LZMA_STREAM_HEADER_SIZE;
+    xz->part = STREAM_HEADER;
+    xz->got = 0;
+    xz->wanted = LZMA_STREAM_HEADER_SIZE;
     return true;
 }
 
-static lzma_ret start_body(struct xz_block *block)
+static lzma_ret start_body(struct xz *xz)
 {
     lzma_filter filters[LZMA_FILTERS_MAX + 1];
     lzma_ret ret;
 
-    memset(&block->block, 0, sizeof block->block);
-    block->block.version = 1;
-    block->block.check = block->flags.check;
-    block->block.filters = filters;
-    block->block.header_size = lzma_block_header_size_decode(block->header[0]);
-    ret = lzma_block_header_decode(&block->block, NULL, block->header);
+    memset(&xz->block, 0, sizeof xz->block);
+    xz->block.version = 1;
+    xz->block.check = xz->flags.check;
+    xz->block.filters = filters;
+    xz->block.header_size = lzma_block_header_size_decode(xz->header[0]);
+    ret = lzma_block_header_decode(&xz->block, NULL, xz->header);
     if (ret != LZMA_OK)
         return ret;
-    ret = lzma_block_decoder(&block->xz.stream, &block->block);
+    ret = lzma_block_decoder(&xz->stream, &xz->block);
     lzma_filters_free(filters, NULL);
     return ret;
 }
 
 /* Read a part before the body. LZMA_BUF_ERROR: more input is needed. */
-static lzma_ret read_part(struct xz_block *block, struct cv_codec_io *io)
+static lzma_ret read_part(struct xz *xz, struct cv_codec_io *io)
 {
-    const size_t left = block->wanted - block->got;
+    const size_t left = xz->wanted - xz->got;
     const size_t some = left < io->length ? left : io->length;
 
-    memcpy(block->header + block->got, io->in, some);
-    block->got += some;
+    memcpy(xz->header + xz->got, io->in, some);
+    xz->got += some;
     advance(io, some, NULL, 0);
-    if (block->got < block->wanted)
+    if (xz->got < xz->wanted)
         return LZMA_BUF_ERROR;
-    switch (block->part++) {
+    switch (xz->part++) {
     case STREAM_HEADER:
-        block->got = 0;
-        block->wanted = 1;
-        return lzma_stream_header_decode(&block->flags, block->header);
+        xz->got = 0;
+        xz->wanted = 1;
+        return lzma_stream_header_decode(&xz->flags, xz->header);
     case LENGTH:
-        block->wanted = lzma_block_header_size_decode(block->header[0]);
-        return block->header[0] == 0 ? LZMA_DATA_ERROR : LZMA_OK;
+        xz->wanted = lzma_block_header_size_decode(xz->header[0]);
+        return xz->header[0] == 0 ? LZMA_DATA_ERROR : LZMA_OK;
     default:
-        return start_body(block);
+        return start_body(xz);
     }
 }
 
 static enum cv_codec_step step_xz_block(void *state, struct cv_codec_io *io)
 {
-    struct xz_block *block = state;
+    struct xz *xz = state;
     enum cv_codec_step step;
 
-    while (block->part < BODY) {
-        const lzma_ret ret = read_part(block, io);
+    while (xz->part < BODY) {
+        const lzma_ret ret = read_part(xz, io);
 
         if (ret == LZMA_BUF_ERROR)
             return CV_CODEC_MORE;
@@ -273,7 +252,7 @@ static enum cv_codec_step step_xz_block(void *state, struct cv_codec_io *io)
         if (ret != LZMA_OK)
             return CV_CODEC_BAD;
     }
-    step = step_xz(&block->xz, io);
+    step = step_xz(xz, io);
     if (step == CV_CODEC_BAD)
         io->why = "bytes that do not fit their check";
     return step;
@@ -282,7 +261,7 @@ static enum cv_codec_step step_xz_block(void *state, struct cv_codec_io *io)
 const struct cv_codec cv_codec_xz_block = {
     .name = "xz",
     .begins = begins_xz,
-    .open = open_xz_block,
+    .open = open_xz,
     .begin = begin_xz_block,
     .step = step_xz_block,
     .close = close_xz,

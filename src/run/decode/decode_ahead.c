@@ -50,51 +50,29 @@ static void free_single(struct cv_ahead *ahead)
     free(single);
 }
 
-/* Takes over a state of the codec, which may be NULL (no memory), and, on success, the reader. */
+/* Takes over a state of the codec, which may be NULL (no memory), and the reader. */
 static enum cleave_status open_single(const struct cv_codec *codec, void *state,
                                       const struct cv_decoder_input *input,
                                       struct cv_stream_reader *reader,
                                       struct cv_ahead **out, struct cleave_error *err)
 {
     struct single *single = calloc(1, sizeof *single);
-    enum cleave_status status;
+    struct cv_decoder *decoder = NULL;
+    enum cleave_status status = cv_decoder_open_with(codec, state, input, &decoder, err);
 
-    if (single == NULL) {
-        if (state != NULL)
-            codec->close(state);
-        return cv_fail_memory(err, "a decoder");
-    }
-    single->ahead = (struct cv_ahead){ next, inside, member, free_single };
-    single->reader = reader;
-    status = cv_decoder_open_with(codec, state, input, &single->decoder, err);
-    if (status == CLEAVE_OK)
+    if (status == CLEAVE_OK && single != NULL) {
+        *single =
+            (struct single){ { next, inside, member, free_single }, decoder, reader };
         *out = &single->ahead;
-    else
-        free(single);
-    return status;
+        return CLEAVE_OK;
+    }
+    cv_decoder_free(decoder);
+    cv_stream_reader_free(reader);
+    free(single);
+    return status != CLEAVE_OK ? status : cv_fail_memory(err, "a decoder");
 }
 
 /* --- the choice ----------------------------------------------------------------------------- */
-
-/* Threads for one large gzip that arrives once. Takes over the reader. */
-static enum cleave_status open_stream(const struct cv_decoder_input *input,
-                                      unsigned threads, struct cv_stream_reader *reader,
-                                      struct cv_ahead **out, struct cleave_error *err)
-{
-    struct cv_decoder_input once = *input;
-    enum cleave_status status;
-
-    once.read = cv_stream_reader_read;
-    once.context = reader;
-    status =
-        open_single(&cv_codec_gzip_ahead,
-                    cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
-                        .reader = reader, .cores = threads, .buffer = input->buffer }),
-                    &once, reader, out, err);
-    if (status != CLEAVE_OK)
-        cv_stream_reader_free(reader);
-    return status;
-}
 
 /* gzip that is decoded ahead in pieces takes 1.5 times the processor time. On two cores, commands
  * and one decoder leave too little for that. */
@@ -105,26 +83,29 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
 {
     const bool frames =
         codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4;
-    const struct cv_ahead_file *file = options->file;
     const unsigned threads = options->threads;
-    struct cv_stream_reader *reader = NULL;
+    struct cv_gzip_ahead_options gzip = { .cores = threads, .buffer = input->buffer };
+    struct cv_decoder_input once = *input;
     void *state = NULL;
 
     if (codec == &cv_codec_bzip2 || (frames && threads > 1))
         return cv_parallel_open(frames ? &cv_parallel_frames : &cv_parallel_bzip2, codec,
                                 input, threads, options->members, out, err);
-    if (codec == &cv_codec_gzip && file == NULL && threads > 2 && input->offset == 0)
-        reader = cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0));
-    if (reader != NULL)
-        return open_stream(input, threads, reader, out, err);
-    if (codec == &cv_codec_gzip && file != NULL &&
-        cv_gzip_ahead_pays(file->size, options->members ? threads : threads - 1))
-        state = cv_gzip_ahead_open(
-            &(struct cv_gzip_ahead_options){ .fd = file->fd,
-                                             .offset = file->offset,
-                                             .size = file->size,
-                                             .cores = threads,
-                                             .buffer = input->buffer });
+    if (codec == &cv_codec_gzip && !options->is_file && threads > 2 && input->offset == 0)
+        gzip.reader = cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0));
+    if (gzip.reader != NULL) { /* one large gzip that arrives once */
+        once.read = cv_stream_reader_read;
+        once.context = gzip.reader;
+        return open_single(&cv_codec_gzip_ahead, cv_gzip_ahead_open(&gzip), &once,
+                           gzip.reader, out, err);
+    }
+    if (codec == &cv_codec_gzip && options->is_file &&
+        cv_gzip_ahead_pays(options->size, options->members ? threads : threads - 1)) {
+        gzip.fd = options->fd;
+        gzip.offset = options->offset;
+        gzip.size = options->size;
+        state = cv_gzip_ahead_open(&gzip);
+    }
     return state != NULL ? open_single(&cv_codec_gzip_ahead, state, input, NULL, out, err)
                          : open_single(codec, codec->open(), input, NULL, out, err);
 }
@@ -197,26 +178,23 @@ static enum cleave_status start(struct cv_decode_thread *decoding,
     const int error = cv_nosignal_thread_create(&decoding->thread, work, decoding);
 
     decoding->running = error == 0;
-    return error == 0
-               ? CLEAVE_OK
-               : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
-                         strerror(error));
+    return error == 0 ? CLEAVE_OK
+                      : cv_fail_errno(err, error, "cannot start a thread that decodes");
 }
 
-/* False: the input is not a regular file. */
-static bool find_file(const struct cv_decode_thread_options *options,
-                      struct cv_ahead_file *file)
+static void find_file(const struct cv_decode_thread_options *options,
+                      struct cv_ahead_options *out)
 {
     const off_t at = lseek(options->fd, 0, SEEK_CUR);
     struct stat now;
 
-    if (at < (off_t)options->nfirst || fstat(options->fd, &now) != 0 ||
-        !S_ISREG(now.st_mode) || at > now.st_size)
-        return false;
-    file->fd = options->fd;
-    file->offset = (uint64_t)at - options->nfirst;
-    file->size = (uint64_t)now.st_size - file->offset;
-    return true;
+    out->is_file = at >= (off_t)options->nfirst && fstat(options->fd, &now) == 0 &&
+                   S_ISREG(now.st_mode) && at <= now.st_size;
+    if (!out->is_file)
+        return;
+    out->fd = options->fd;
+    out->offset = (uint64_t)at - options->nfirst;
+    out->size = (uint64_t)now.st_size - out->offset;
 }
 
 enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options *options,
@@ -228,16 +206,13 @@ enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options 
                                       .context = decoding,
                                       .name = options->name };
     const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
-    struct cv_ahead_file file;
-    const bool is_file = find_file(options, &file);
-    const struct cv_ahead_options ahead = {
-        .threads = threads < MAX_THREADS ? threads : MAX_THREADS,
-        .file = is_file ? &file : NULL,
-    };
+    struct cv_ahead_options ahead = { .threads =
+                                          threads < MAX_THREADS ? threads : MAX_THREADS };
     enum cleave_status status;
 
     if (decoding == NULL)
         return cv_fail_memory(err, "a decoder");
+    find_file(options, &ahead);
     decoding->stop = (struct cv_pipe){ -1, -1 };
     decoding->in = options->fd;
     decoding->nfirst = options->nfirst;
@@ -247,13 +222,11 @@ enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options 
                                      : cv_pipe_open(&decoding->stop, err);
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(decoding->first, options->first, options->nfirst);
-    if (status == CLEAVE_OK)
-        status = cv_handoff_buffer_new(is_file ? FILE_STEP : 1, &decoding->buffer, err);
+    CV_THEN(status,
+            cv_handoff_buffer_new(ahead.is_file ? FILE_STEP : 1, &decoding->buffer, err));
     input.buffer = decoding->buffer;
-    if (status == CLEAVE_OK)
-        status = cv_ahead_open(options->codec, &input, &ahead, &decoding->ahead, err);
-    if (status == CLEAVE_OK)
-        status = start(decoding, err);
+    CV_THEN(status, cv_ahead_open(options->codec, &input, &ahead, &decoding->ahead, err));
+    CV_THEN(status, start(decoding, err));
     if (status == CLEAVE_OK)
         *out = decoding;
     else
@@ -285,10 +258,8 @@ enum cleave_status cv_decode_thread_end(struct cv_decode_thread *decoding, bool 
                                         struct cleave_error *err)
 {
     join(decoding);
-    if (decoding->status != CLEAVE_OK && err != NULL)
-        *err = decoding->err;
     *torn = decoding->status != CLEAVE_OK && decoding->ahead->inside(decoding->ahead);
-    return decoding->status;
+    return decoding->status == CLEAVE_OK ? CLEAVE_OK : cv_fail_again(err, &decoding->err);
 }
 
 void cv_decode_thread_free(struct cv_decode_thread *decoding)

@@ -20,16 +20,12 @@ struct cv_ahead {
     void (*free)(struct cv_ahead *ahead);
 };
 
-struct cv_ahead_file {
-    int fd;          /* borrowed                                */
-    uint64_t offset; /* where the input begins in it            */
-    uint64_t size;   /* bytes of the input                      */
-};
-
 struct cv_ahead_options {
     unsigned threads;
-    const struct cv_ahead_file *file; /* borrowed; NULL: the input is a stream */
-    bool members; /* `member` will be called; no other thread needs the cores */
+    bool is_file;          /* the input is a regular file: */
+    int fd;                /* borrowed                     */
+    uint64_t offset, size; /* where the input begins in it, and its bytes */
+    bool members;          /* `member` will be called; no other thread needs the cores */
 };
 
 /* Another thread may read the input. *out is owned by the caller. */

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,7 +92,6 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
                                      struct cleave_error *err)
 {
     const struct cv_blocks *blocks = &cursor->file->blocks;
-    const struct cv_place place = { cursor->file->name, 0, 0, NULL };
     const void *bytes;
     size_t length;
     uint64_t end;
@@ -104,7 +102,7 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
         CV_TRY(open_cursor(cursor, cv_blocks_at(blocks, cursor->out), err));
     CV_TRY(cv_decoder_next(cursor->decoder, &bytes, &length, err));
     if (length == 0)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(cursor->file->name),
                           "damaged: expected %" PRIu64 " decoded bytes, got %" PRIu64,
                           blocks->out_end, cursor->out);
     cursor->bytes = bytes;
@@ -114,7 +112,7 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
     if (cursor->out + length == end) {
         CV_TRY(cv_decoder_finish(cursor->decoder, err));
         if (!agrees_with_table(cursor, end))
-            return cv_fail_at(err, &place,
+            return cv_fail_at(err, CV_FILE(cursor->file->name),
                               "damaged: the table of its frames does not fit them, at "
                               "%" PRIu64 " of the bytes that are decoded",
                               end);
@@ -122,7 +120,7 @@ static enum cleave_status next_bytes(struct cv_decode_cursor *cursor,
     return cursor->out + length <= end ||
                    blocks->grain > 0 /* not all blocks are listed */
                ? CLEAVE_OK
-               : cv_fail_at(err, &place,
+               : cv_fail_at(err, CV_FILE(cursor->file->name),
                             "damaged: a block holds more bytes than it says, at %" PRIu64
                             " of those that are decoded",
                             end);
@@ -177,9 +175,7 @@ static enum cleave_status seek(struct cv_decode_cursor *cursor, uint64_t offset,
         if (status != CLEAVE_OK) {
             note_damage(cursor, status, &why);
             close_cursor(cursor);
-            if (err != NULL)
-                *err = why;
-            return status;
+            return cv_fail_again(err, &why);
         }
     }
     return CLEAVE_OK;
@@ -342,18 +338,6 @@ uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t o
 
 /* --- blocks that arrive from another machine -------------------------------------------------- */
 
-struct cv_arriving_input {
-    struct cv_lazy_reader reader; /* first */
-    const struct cv_codec *codec;
-    struct cv_packed_block *blocks; /* owned */
-    size_t count, room;
-    uint64_t out_end;
-    int fd; /* borrowed */
-    uint64_t in, at;
-    struct cv_decoded_file *file; /* owned: for reads; NULL: not open */
-    uint64_t file_end;            /* out_end when it was opened       */
-};
-
 /* The last block that begins at or before a decoded byte. */
 static size_t block_at(const struct cv_arriving_input *arriving, uint64_t out)
 {
@@ -496,14 +480,6 @@ enum cleave_status cv_arriving_input_add(struct cv_arriving_input *arriving,
     return CLEAVE_OK;
 }
 
-void cv_arriving_input_place(struct cv_arriving_input *arriving, int fd, uint64_t in,
-                             uint64_t at)
-{
-    arriving->fd = fd;
-    arriving->in = in;
-    arriving->at = at;
-}
-
 uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint64_t in)
 {
     size_t n;
@@ -515,9 +491,4 @@ uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint6
 uint64_t cv_arriving_input_needs(const struct cv_arriving_input *arriving, uint64_t out)
 {
     return arriving->blocks[block_at(arriving, out)].in;
-}
-
-struct cv_lazy_reader *cv_arriving_input_reader(struct cv_arriving_input *arriving)
-{
-    return &arriving->reader;
 }

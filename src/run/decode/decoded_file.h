@@ -62,7 +62,17 @@ uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t o
 /* Blocks of a compressed file that are stored, with an offset, in another file. Offsets refer to the
  * decoded original. Flows end at the end they were asked for, because the blocks after
  * it may be missing; each has its own list of blocks, as more are added while it runs. */
-struct cv_arriving_input;
+struct cv_arriving_input {
+    struct cv_lazy_reader reader; /* first */
+    const struct cv_codec *codec;
+    struct cv_packed_block *blocks; /* owned */
+    size_t count, room;
+    uint64_t out_end;
+    int fd;                       /* borrowed; set by the caller, as the next two: */
+    uint64_t in, at;              /* byte `in` of the original is byte `at` of the file */
+    struct cv_decoded_file *file; /* owned: for reads; NULL: not open */
+    uint64_t file_end;            /* out_end when it was opened       */
+};
 
 /* *out is owned by the caller. */
 enum cleave_status cv_arriving_input_new(const struct cv_codec *codec,
@@ -76,13 +86,9 @@ enum cleave_status cv_arriving_input_add(struct cv_arriving_input *arriving,
                                          const struct cv_packed_block *blocks,
                                          size_t count, uint64_t out_end, bool *good,
                                          struct cleave_error *err);
-/* Byte `in` of the original is byte `at` of the file `fd`. */
-void cv_arriving_input_place(struct cv_arriving_input *arriving, int fd, uint64_t in,
-                             uint64_t at);
 /* If the original has arrived up to byte `in`: the end of the decoded bytes of complete blocks. */
 uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint64_t in);
 /* The first byte of the original that is needed to decode from `out`. */
 uint64_t cv_arriving_input_needs(const struct cv_arriving_input *arriving, uint64_t out);
-struct cv_lazy_reader *cv_arriving_input_reader(struct cv_arriving_input *arriving);
 
 #endif

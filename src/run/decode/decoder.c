@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/fail.h"
 
 enum { BLOCK = 128 * 1024 };
@@ -121,12 +122,11 @@ static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *
         decoder->held -= decoder->at;
         decoder->at = 0;
     }
-    do
-        got = decoder->input.read(decoder->input.context, decoder->block + decoder->held,
-                                  BLOCK - decoder->held);
-    while (got < 0 && errno == EINTR);
+    got = TEMP_FAILURE_RETRY(decoder->input.read(decoder->input.context,
+                                                 decoder->block + decoder->held,
+                                                 BLOCK - decoder->held));
     if (got < 0)
-        return cv_fail_at(err, &(struct cv_place){ .file = decoder->input.name },
+        return cv_fail_at(err, CV_FILE(decoder->input.name),
                           "cannot read at byte %" PRIu64 ": %s",
                           decoder->block_at + decoder->held, strerror(errno));
     decoder->held += (size_t)got;
@@ -137,27 +137,26 @@ static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *
 static enum cleave_status report(const struct cv_decoder *decoder, uint64_t made,
                                  struct cleave_error *err)
 {
-    const struct cv_place place = { decoder->input.name, 0, 0, NULL };
     const uint64_t at = decoder->block_at + decoder->at;
     const char *name = decoder->codec->name;
 
     if (decoder->fault == SHORT)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(decoder->input.name),
                           "cut short: the file ends at byte %" PRIu64
                           ", inside what begins as %s at byte %" PRIu64 "; %" PRIu64
                           " bytes were decoded before",
                           decoder->block_at + decoder->held, name, decoder->member, made);
     if (decoder->fault == STRANGE)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(decoder->input.name),
                           "expected %s or the end at byte %" PRIu64
                           " of the file, got %s; %" PRIu64 " bytes were decoded before",
                           name, at, decoder->why, made);
     if (decoder->fault == LACKING)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(decoder->input.name),
                           "what begins as %s at byte %" PRIu64
                           " of the file cannot be decoded without %s",
                           name, decoder->member, decoder->why);
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, CV_FILE(decoder->input.name),
                       "damaged at about byte %" PRIu64
                       " of the file: expected %s, got %s; %" PRIu64
                       " bytes were decoded before",

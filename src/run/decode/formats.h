@@ -4,17 +4,9 @@
 #ifndef CV_FORMATS_H
 #define CV_FORMATS_H
 #include <string.h>
+#include "run/common/transfer.h"
 #include "run/decode/decoder.h"
 #include "run/inflate/inflate.h"
-
-static inline uint64_t cv_little_endian(const uint8_t *bytes, unsigned count)
-{
-    uint64_t value = 0;
-
-    while (count > 0)
-        value = value << 8 | bytes[--count];
-    return value;
-}
 
 /* One block of xz, preceded by the header of its stream (codec_libraries.c). */
 extern const struct cv_codec cv_codec_xz_block;

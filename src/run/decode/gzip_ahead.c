@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
+#include "run/common/piece_part.h"
 #include "run/common/threads.h"
 #include "run/decode/formats.h"
 #include "run/inflate/inflate.h"
@@ -106,9 +107,7 @@ static void *read_all(void *context)
     size_t room;
 
     while (got > 0 && (to = wait_for_room(reader, &room)) != NULL) {
-        do
-            got = reader->input.read(reader->input.context, to, room);
-        while (got < 0 && errno == EINTR);
+        got = TEMP_FAILURE_RETRY(reader->input.read(reader->input.context, to, room));
         pthread_mutex_lock(&reader->lock);
         reader->error = got < 0 ? errno : 0;
         reader->whole = got <= 0;
@@ -249,8 +248,10 @@ static size_t max_cells(const struct gzip_file *file)
     return CV_INFLATE_WINDOW + MAX_RATIO * file->piece;
 }
 
-static void free_piece(struct piece *piece)
+static void free_piece(void *job)
 {
+    struct piece *piece = job;
+
     if (piece == NULL)
         return;
     free(piece->in);
@@ -278,19 +279,13 @@ static struct piece *new_piece(const struct gzip_file *file)
 /* Returns less than `max` at the end of the file or of the bytes that have arrived. */
 static size_t read_at(const struct gzip_file *file, uint64_t at, uint8_t *to, size_t max)
 {
-    size_t got = 0;
+    const struct cv_part part = { .fd = file->fd, .end = UINT64_MAX };
+    ssize_t got;
 
     if (file->reader != NULL)
         return stream_reader_look(file->reader, at, to, max);
-    while (got < max) {
-        const ssize_t some =
-            pread(file->fd, to + got, max - got, (off_t)(file->offset + at + got));
-
-        if (some == 0 || (some < 0 && errno != EINTR))
-            break;
-        got += some > 0 ? (size_t)some : 0;
-    }
-    return got;
+    got = cv_part_read(&part, file->offset + at, to, max);
+    return got > 0 ? (size_t)got : 0;
 }
 
 static bool read_more(struct progress *progress)
@@ -530,25 +525,17 @@ bool cv_gzip_ahead_pays(uint64_t size, unsigned cores)
     return size >= SMALLEST && cores >= 2;
 }
 
-static enum cleave_status decode_piece(void *context, unsigned thread, void *job,
-                                       bool *more, struct cleave_error *err)
+static bool decode_piece(void *context, void *job)
 {
-    (void)thread, (void)more, (void)err;
     find_and_decode(job, context);
-    return CLEAVE_OK;
+    return false;
 }
 
-static enum cleave_status resolve_piece(void *context, unsigned thread, void *job,
-                                        bool *more, struct cleave_error *err)
+static bool resolve_piece(void *context, void *job)
 {
-    (void)context, (void)thread, (void)more, (void)err;
+    (void)context;
     resolve_marks(job);
-    return CLEAVE_OK;
-}
-
-static void drop_piece(void *job)
-{
-    free_piece(job);
+    return false;
 }
 
 static bool start_threads(struct ahead *ahead)
@@ -557,8 +544,7 @@ static bool start_threads(struct ahead *ahead)
                                           .max = 2 * (size_t)ahead->helpers,
                                           .work = decode_piece,
                                           .context = &ahead->file,
-                                          .drop = drop_piece,
-                                          .what = "decodes" };
+                                          .drop = free_piece };
 
     if (cv_ordered_start(&options, &ahead->decoding, NULL) != CLEAVE_OK)
         return false;
@@ -671,13 +657,11 @@ static void submit_pieces(struct ahead *ahead)
 
 static struct piece *take_piece(struct ahead *ahead)
 {
-    void *job;
     bool more;
 
-    cv_ordered_jobs_wait(ahead->decoding, &job, &more, NULL);
     ahead->first = (ahead->first + 1) % MAX_PIECES;
     ahead->ngiven--;
-    return job;
+    return cv_ordered_jobs_wait(ahead->decoding, &more);
 }
 
 static void note_miss(struct ahead *ahead, struct piece *piece)
@@ -815,11 +799,9 @@ static enum cv_codec_step give_out(struct ahead *ahead, struct cv_codec_io *io)
         io->out = rest_bytes(piece);
         io->made = piece->bytes;
     } else {
-        void *job;
         bool more;
 
-        cv_ordered_jobs_wait(ahead->resolving, &job, &more, NULL);
-        piece = ahead->shown = job;
+        piece = ahead->shown = cv_ordered_jobs_wait(ahead->resolving, &more);
         ahead->nresolving--;
         ahead->rest = piece->place == NULL && piece->bytes > 0;
         ahead->gzip.crc =

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "run/common/threads.h"
@@ -98,11 +99,9 @@ static struct cv_decode_slice *new_slice(struct cv_parallel_decoder *parallel,
 
 void cv_decode_chunks_free(struct cv_decode_chunk *chunks)
 {
-    while (chunks != NULL) {
-        struct cv_decode_chunk *next = chunks->next;
-
+    for (struct cv_decode_chunk *next; chunks != NULL; chunks = next) {
+        next = chunks->next;
         free(chunks);
-        chunks = next;
     }
 }
 
@@ -319,14 +318,14 @@ enum cleave_status cv_decode_job_run(struct cv_decode_job *job, bool *more,
 }
 
 /* Work of the pool. The consumer decides on failures (settle). */
-static enum cleave_status work(void *context, unsigned thread, void *given, bool *more,
-                               struct cleave_error *err)
+static bool work(void *context, void *given)
 {
     struct cv_decode_job *job = given;
+    bool more = false;
 
-    (void)context, (void)thread, (void)err;
-    job->status = job->idle ? CLEAVE_OK : cv_decode_job_run(job, more, &job->err);
-    return CLEAVE_OK;
+    (void)context;
+    job->status = job->idle ? CLEAVE_OK : cv_decode_job_run(job, &more, &job->err);
+    return more;
 }
 
 /* --- the reader ----------------------------------------------------------------------------- */
@@ -356,9 +355,8 @@ static void *read_all(void *context)
         pthread_mutex_unlock(&parallel->lock);
     }
     while (bytes != NULL && got > 0 && wait_for_room(parallel)) {
-        do
-            got = parallel->input.read(parallel->input.context, bytes, READ);
-        while (got < 0 && errno == EINTR);
+        got = TEMP_FAILURE_RETRY(
+            parallel->input.read(parallel->input.context, bytes, READ));
         if (got <= 0)
             parallel->format->end(parallel->state, parallel, got < 0 ? errno : 0);
         else if (!parallel->format->cut(parallel->state, parallel, bytes, (size_t)got))
@@ -373,11 +371,9 @@ static void *read_all(void *context)
 
 void *cv_parallel_take(struct cv_parallel_decoder *parallel)
 {
-    void *job;
     bool more;
 
-    return cv_ordered_jobs_wait(parallel->pool, &job, &more, NULL) == CLEAVE_OK ? job
-                                                                                : NULL;
+    return cv_ordered_jobs_wait(parallel->pool, &more);
 }
 
 /* Keep the decoder of a job for the next one. */
@@ -399,13 +395,9 @@ static void end_job(struct cv_parallel_decoder *parallel, struct cv_decode_job *
 /* Take output of the next job. */
 static void take(struct cv_parallel_decoder *parallel)
 {
-    struct cv_decode_job *job;
-    void *taken;
     bool more;
+    struct cv_decode_job *job = cv_ordered_jobs_wait(parallel->pool, &more);
 
-    parallel->status =
-        cv_ordered_jobs_wait(parallel->pool, &taken, &more, &parallel->err);
-    job = taken;
     parallel->ended = job == NULL;
     if (parallel->ended) {
         pthread_mutex_lock(&parallel->lock);
@@ -454,9 +446,7 @@ static enum cleave_status next(struct cv_ahead *ahead, const void **bytes, size_
         *length = parallel->current->length;
         return CLEAVE_OK;
     }
-    if (parallel->status != CLEAVE_OK && err != NULL)
-        *err = parallel->err;
-    return parallel->status;
+    return parallel->status == CLEAVE_OK ? CLEAVE_OK : cv_fail_again(err, &parallel->err);
 }
 
 static bool inside(const struct cv_ahead *ahead)
@@ -494,11 +484,10 @@ static void free_parallel(struct cv_ahead *ahead)
     cv_decode_chunks_free(parallel->chunks);
     cv_decode_chunks_free(parallel->spare);
     free(parallel->current);
-    while (parallel->slices != NULL) {
-        struct cv_decode_slice *slice = parallel->slices;
-
-        parallel->slices = slice->next;
-        free(slice);
+    for (struct cv_decode_slice *next; parallel->slices != NULL;
+         parallel->slices = next) {
+        next = parallel->slices->next;
+        free(parallel->slices);
     }
     while (parallel->nidle > 0)
         cv_decoder_free(parallel->idle[--parallel->nidle]);
@@ -517,16 +506,14 @@ static enum cleave_status start(struct cv_parallel_decoder *parallel, unsigned t
                                                 .max = threads + 2,
                                                 .work = work,
                                                 .context = parallel,
-                                                .drop = cv_decode_job_free,
-                                                .what = "decodes" };
+                                                .drop = cv_decode_job_free };
     int error;
 
     CV_TRY(cv_ordered_start(&options, &parallel->pool, err));
     error = cv_nosignal_thread_create(&parallel->reader, read_all, parallel);
     parallel->reading = error == 0;
     return error == 0 ? CLEAVE_OK
-                      : cv_fail(err, CLEAVE_EENGINE,
-                                "cannot start a thread that reads: %s", strerror(error));
+                      : cv_fail_errno(err, error, "cannot start a thread that reads");
 }
 
 enum cleave_status cv_parallel_open(const struct cv_parallel_format *format,

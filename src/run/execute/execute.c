@@ -228,12 +228,10 @@ static enum cleave_status account(const struct cv_order_queue *queue,
     cv_range_set_init(&left);
     status =
         cv_input_coverage_left(coverage, cv_source_extent(queue->source), &left, NULL);
-    if (status == CLEAVE_OK)
-        status = list_ranges(queue->source, &left, result, &result->left_ranges,
-                             &result->nleft_ranges);
-    if (status == CLEAVE_OK)
-        status = list_ranges(queue->source, &coverage->failed, result,
-                             &result->failed_ranges, &result->nfailed_ranges);
+    CV_THEN(status, list_ranges(queue->source, &left, result, &result->left_ranges,
+                                &result->nleft_ranges));
+    CV_THEN(status, list_ranges(queue->source, &coverage->failed, result,
+                                &result->failed_ranges, &result->nfailed_ranges));
     result->left_bytes = (double)left.total;
     result->failed_bytes = (double)coverage->failed.total;
     result->left_unread = isinf(cv_source_total(queue->source));
@@ -417,11 +415,8 @@ static enum cleave_status note_folds(const struct cv_exec_run *run,
         return status;
     written = cv_fold_log_write(&run->folds, run->events.began_s,
                                 run->request->listener.trace, &other);
-    if (status != CLEAVE_OK || written == CLEAVE_OK)
-        return status;
-    if (err != NULL)
-        *err = other;
-    return written;
+    return status != CLEAVE_OK || written == CLEAVE_OK ? status
+                                                       : cv_fail_again(err, &other);
 }
 
 enum cleave_status cleave_execute(const struct cleave_execution *request,
@@ -435,9 +430,8 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
     *out = NULL;
     cv_execution_prepare(&execution, &filled);
     status = cv_execution_open_base(&execution, err);
-    if (status == CLEAVE_OK)
-        status = cv_execution_opened(&execution.run,
-                                     cv_execution_open(&execution, true, err), err);
+    CV_THEN(status, cv_execution_opened(&execution.run,
+                                        cv_execution_open(&execution, true, err), err));
     if (status != CLEAVE_OK && execution.run.stopped_by != 0) {
         status = cv_fail_stopped(err);
         *out = new_result(cv_clock_s() - execution.began_s);

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include "base/fail.h"
 #include "base/shell_word.h"
@@ -13,9 +12,7 @@
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
 #include "run/decode/decoder.h"
-#include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
-#include "run/master/worker_setup.h"
 
 /* Open the journal for a new run or to resume one. */
 static enum cleave_status resume_open(struct cv_order_queue *queue,
@@ -159,8 +156,6 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                                       const struct cv_codec **codec,
                                       struct cleave_error *err)
 {
-    char shown[64];
-
     *raw = text != NULL && strcmp(text, "none") == 0;
     *codec = NULL;
     if (text == NULL || *raw || strcmp(text, "auto") == 0)
@@ -171,7 +166,7 @@ static enum cleave_status read_decode(const char *text, bool *raw,
     return cv_fail(err, CLEAVE_EINPUT,
                    "input.decode: expected auto, none" CV_CODEC_MAP(
                        CV_CODEC_WORD) ", got '%s'",
-                   cv_shown(text, strlen(text), shown, sizeof shown));
+                   CV_SHOWN(text, 64));
 }
 
 /* Open the input, or the items. */

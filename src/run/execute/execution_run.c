@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "engine/driver.h"
@@ -51,12 +50,9 @@ static enum cleave_status use_old_output(struct cv_exec_run *run,
 
     CV_TRY(cv_chunk_output_open(run->outputs, &store, err));
     status = cv_journal_output(run->queue.journal, id, store_bytes, store, whole, err);
+    if (*whole)
+        CV_THEN(status, format_output(run, piece, &store, err));
     if (status != CLEAVE_OK || !*whole) {
-        cv_chunk_output_drop(store);
-        return status;
-    }
-    status = format_output(run, piece, &store, err);
-    if (status != CLEAVE_OK) {
         cv_chunk_output_drop(store);
         return status;
     }
@@ -592,14 +588,12 @@ static enum cleave_status run_all(struct cv_execution *execution,
 
     CV_TRY(resume_known(run, err));
     status = drive_all(execution, err);
-    if (status == CLEAVE_OK)
-        status = cv_exec_run_settle(run, err);
+    CV_THEN(status, cv_exec_run_settle(run, err));
     if (status == CLEAVE_OK || run->halted) {
         struct cleave_error *told = status == CLEAVE_OK ? err : NULL;
         enum cleave_status written = pass_over_left(execution, told);
 
-        if (written == CLEAVE_OK)
-            written = flush(execution, told);
+        CV_THEN(written, flush(execution, told));
         status = written == CLEAVE_OK ? status : written;
     }
     if (status == CLEAVE_OK)
@@ -624,7 +618,5 @@ enum cleave_status cv_execution_run(struct cv_execution *execution,
         status = CLEAVE_ESTOPPED;
     else if (run->output_closed)
         status = CLEAVE_ECLOSED;
-    if (err != NULL)
-        err->status = status;
-    return status;
+    return cv_fail_as(err, status);
 }

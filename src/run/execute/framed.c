@@ -45,11 +45,11 @@ static void *pass_on(void *context)
     unsigned char part[CV_FRAME + PART];
 
     for (;;) {
-        const ssize_t got = read(lines->from, part + CV_FRAME, PART);
+        const ssize_t got = TEMP_FAILURE_RETRY(read(lines->from, part + CV_FRAME, PART));
 
-        if (got == 0 || (got < 0 && errno != EINTR))
+        if (got <= 0)
             return NULL;
-        if (got < 0 || lines->wrong != 0)
+        if (lines->wrong != 0)
             continue;
         cv_persistent_length_put(part, (uint64_t)got | CV_STEADY_PART);
         lines->wrong = cv_write_all(lines->out, part, CV_FRAME + (size_t)got);
@@ -63,8 +63,7 @@ static enum cleave_status framed_lines_begin(struct cv_framed_lines *lines, int 
     int ends[2], wrong;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "command.framed: cannot make a pipe: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "command.framed: cannot make a pipe");
     *lines = (struct cv_framed_lines){ .from = ends[0], .sink = sink, .out = out };
     wrong = dup3(ends[1], sink, O_CLOEXEC) < 0
                 ? errno
@@ -74,8 +73,7 @@ static enum cleave_status framed_lines_begin(struct cv_framed_lines *lines, int 
     if (lines->on)
         return CLEAVE_OK;
     cv_close(&lines->from);
-    return cv_fail(err, CLEAVE_EENGINE, "command.framed: cannot pass on lines: %s",
-                   strerror(wrong));
+    return cv_fail_errno(err, wrong, "command.framed: cannot pass on lines");
 }
 
 /* Wait until everything written to the sink was passed on. Returns 0 or an errno. */
@@ -122,8 +120,7 @@ static void take(struct framed *framed, const char *bytes, size_t length)
     framed->left -= length;
     wrong = cv_write_all(framed->piece, bytes, length);
     if (wrong != 0)
-        cv_fail(&framed->err, CLEAVE_EENGINE, "command.framed: cannot keep a piece: %s",
-                strerror(wrong));
+        cv_fail_errno(&framed->err, wrong, "command.framed: cannot keep a piece");
 }
 
 static void input_ready(void *context, unsigned events)
@@ -139,8 +136,7 @@ static void input_ready(void *context, unsigned events)
     else if (got == 0)
         framed->ended = true;
     else if (errno != EAGAIN && errno != EINTR)
-        cv_fail(&framed->err, CLEAVE_EENGINE, "command.framed: cannot read: %s",
-                strerror(errno));
+        cv_fail_errno(&framed->err, errno, "command.framed: cannot read");
     if (got == 0 && framed->nhead > 0)
         cv_fail(&framed->err, CLEAVE_EINPUT,
                 "command.framed: standard input ends inside of a frame");
@@ -151,8 +147,7 @@ static enum cleave_status clear(int fd, struct cleave_error *err)
 {
     if (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EENGINE, "command.framed: cannot keep a piece: %s",
-                   strerror(errno));
+    return cv_fail_errno(err, errno, "command.framed: cannot keep a piece");
 }
 
 static enum cleave_status next_piece(struct framed *framed, struct cv_poller *poller,
@@ -177,11 +172,8 @@ static enum cleave_status next_piece(struct framed *framed, struct cv_poller *po
             status = cv_fail_stopped(err);
     }
     cv_poller_remove(poller, &watch);
-    if (status == CLEAVE_OK && framed->err.status != CLEAVE_OK) {
-        status = framed->err.status;
-        if (err != NULL)
-            *err = framed->err;
-    }
+    if (status == CLEAVE_OK && framed->err.status != CLEAVE_OK)
+        status = cv_fail_again(err, &framed->err);
     if (status == CLEAVE_OK && !framed->ended) {
         *out = framed->piece_name;
         if (framed->in_parts)
@@ -242,8 +234,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
     enum cleave_status status =
         cv_execution_opened(run, cv_execution_open(execution, first, err), err);
 
-    if (status == CLEAVE_OK)
-        status = cv_execution_run(execution, err);
+    CV_THEN(status, cv_execution_run(execution, err));
     cv_note_failures_end(run);
     *out_failed = run->queue.failed > 0;
     /* Failed commands are reported in the answer; the run continues. */
@@ -286,11 +277,9 @@ static enum cleave_status serve_all(struct framed *framed,
         if (status != CLEAVE_OK || path[0] == NULL)
             break;
         status = run_one(&execution, first, &failed, err);
-        if (status == CLEAVE_OK)
-            status = give_answer(framed, failed, err);
+        CV_THEN(status, give_answer(framed, failed, err));
     }
-    if (status == CLEAVE_OK)
-        status = let_leave(run, err);
+    CV_THEN(status, let_leave(run, err));
     cv_execution_close(&execution);
     return status;
 }
@@ -315,10 +304,8 @@ enum cleave_status cv_framed_serve(const struct cleave_execution *request, int i
     framed.bytes = malloc(COPY);
     status = framed.bytes != NULL ? cv_ordered_output_new(&files, &outputs, err)
                                   : cv_fail_memory(err, "the pieces");
-    if (status == CLEAVE_OK)
-        status = cv_ordered_output_file(outputs, &framed.piece, err);
-    if (status == CLEAVE_OK)
-        status = cv_ordered_output_file(outputs, &framed.answer, err);
+    CV_THEN(status, cv_ordered_output_file(outputs, &framed.piece, err));
+    CV_THEN(status, cv_ordered_output_file(outputs, &framed.answer, err));
     if (status == CLEAVE_OK) {
         snprintf(framed.piece_name, sizeof framed.piece_name, "/proc/self/fd/%d",
                  framed.piece);

@@ -105,11 +105,9 @@ enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_pie
 
 void cv_bisect_groups_free(struct cv_bisect_group *groups)
 {
-    while (groups != NULL) {
-        struct cv_bisect_group *next = groups->next;
-
+    for (struct cv_bisect_group *next; groups != NULL; groups = next) {
+        next = groups->next;
         free(groups);
-        groups = next;
     }
 }
 

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "run/failures/worker_health.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/fail.h"
+#include "run/common/machine.h"
 
 /* The first back-off; each one is twice as long as the one before. */
 static const double REST_S = 1;
@@ -185,17 +184,6 @@ void cv_worker_health_reason(const struct cv_health_record *standing, char *out,
 
 enum { ROOM = 4096 };
 
-/* The first bytes of a file as a string; empty if it cannot be read. */
-static void read_text(const char *path, char out[ROOM])
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd >= 0 ? read(fd, out, ROOM - 1) : 0;
-
-    out[got > 0 ? got : 0] = '\0';
-    if (fd >= 0)
-        close(fd);
-}
-
 /* The rest of the line that begins with `word`; NULL: there is none. */
 static const char *behind(const char *text, const char *word)
 {
@@ -232,8 +220,8 @@ uint64_t cv_memory_kills(void)
 {
     char text[ROOM], path[ROOM];
 
-    read_text("/proc/self/cgroup", text);
+    cv_read_first("/proc/self/cgroup", text, sizeof text);
     cv_memory_kills_file(text, path, sizeof path);
-    read_text(path, text);
+    cv_read_first(path, text, sizeof text);
     return cv_memory_kills_in(text);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
@@ -82,8 +83,7 @@ static enum cleave_status start_command(struct command *command, const char *lin
     *command = (struct command){ .pipe = { -1, -1 }, .results = results };
     CV_TRY(cv_command_init(&command->command, NULL, words, err));
     status = cv_command_set(&command->command, "CLEAVE_INPUT", name, err);
-    if (status == CLEAVE_OK)
-        status = cv_pipe_open(&command->pipe, err);
+    CV_THEN(status, cv_pipe_open(&command->pipe, err));
     if (status == CLEAVE_OK)
         status = cv_process_start(&command->process, &command->command,
                                   &(struct cv_process_files){ .in = -1,
@@ -139,8 +139,6 @@ static bool end_command(struct command *command, bool *stopped, char *why, size_
 
 enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err)
 {
-    char shown[100];
-
     if (strstr(line, "{begin}") != NULL &&
         (strstr(line, "{end}") != NULL || strstr(line, "{length}") != NULL))
         return CLEAVE_OK;
@@ -148,7 +146,7 @@ enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err)
         err, CLEAVE_EINPUT,
         "input.fetch: expected a command with {begin} and {end} (or {length}), "
         "as 'curl -sfr {begin}-{end} URL', got '%s'",
-        cv_shown(line, strlen(line), shown, sizeof shown));
+        CV_SHOWN(line, 100));
 }
 
 /* The line with its placeholders replaced. */
@@ -258,15 +256,14 @@ static bool read_range(struct range *range, struct command *command, bool *stopp
 
 static enum cleave_status fail_length(const struct range *range, struct cleave_error *err)
 {
-    const struct cv_place place = { range->from->name, 0, 0, NULL };
     const uint64_t wanted = range->end - range->at;
 
     if (range->got > wanted)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(range->from->name),
                           "fetched from byte %" PRIu64 ": expected %" PRIu64
                           " bytes, got more: does who answers know ranges?",
                           range->at, wanted);
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, CV_FILE(range->from->name),
                       "fetched from byte %" PRIu64 ": expected %" PRIu64
                       " bytes, got %" PRIu64 ": is input.size right?",
                       range->at, wanted, range->got);
@@ -299,7 +296,7 @@ static enum cleave_status try_range(struct range *range, const struct command *b
     }
     if (!end_command(&command, stopped, why, sizeof why)) {
         *again = true;
-        return cv_fail_at(err, &(struct cv_place){ .file = range->from->name },
+        return cv_fail_at(err, CV_FILE(range->from->name),
                           "cannot be fetched from byte %" PRIu64 " on: the command ended "
                           "%s",
                           range->at, why);
@@ -406,7 +403,7 @@ static enum cleave_status read_answer(const char *line, const char *name,
     *again = !well;
     return well
                ? CLEAVE_OK
-               : cv_fail_at(err, &(struct cv_place){ .file = name },
+               : cv_fail_at(err, CV_FILE(name),
                             "its size cannot be told: the command of input.size ended %s",
                             why);
 }
@@ -441,7 +438,7 @@ enum cleave_status cv_fetch_size(const char *text, const char *name, uint64_t *o
         cv_shown(answer.bytes, strcspn(answer.bytes, "\r\n"), shown, sizeof shown);
     if (status == CLEAVE_OK &&
         (answer.failed || answer.bytes == NULL || !read_size(answer.bytes, out)))
-        status = cv_fail_at(err, &(struct cv_place){ .file = name },
+        status = cv_fail_at(err, CV_FILE(name),
                             "expected its size from the command of input.size, as a "
                             "number or a line Content-Length: N, got '%s'",
                             shown);
@@ -472,23 +469,20 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
     struct range range = {
         .from = fetched, .take = keep, .context = fetched, .results = -1, .at = offset
     };
+    enum cleave_status status;
     bool stopped;
 
     many = many < min ? min : many;
     many = many < fetched->size - offset ? many : (size_t)(fetched->size - offset);
-    if (many > fetched->room) {
-        char *larger = realloc(fetched->bytes, many);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "what is fetched");
-        fetched->bytes = larger;
-        fetched->room = many;
-    }
+    if (!CV_ROOM(fetched->bytes, &fetched->room, many))
+        return cv_fail_memory(err, "what is fetched");
     fetched->at = offset;
     fetched->length = 0;
     range.end = offset + many;
-    CV_TRY(fetch_range(&range, NULL, &stopped, err));
-    return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
+    status = fetch_range(&range, NULL, &stopped, err);
+    if (status != CLEAVE_OK || stopped)
+        fetched->length = 0;
+    return stopped ? cv_fail_stopped(err) : status;
 }
 
 static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset,
@@ -496,19 +490,13 @@ static enum cleave_status read_at(struct cv_lazy_reader *reader, uint64_t offset
                                   struct cleave_error *err)
 {
     struct cv_fetched *fetched = (struct cv_fetched *)reader;
-    enum cleave_status status;
     size_t some;
 
     *got = 0;
     if (offset >= fetched->size || max == 0)
         return CLEAVE_OK;
-    if (offset < fetched->at || offset >= fetched->at + fetched->length) {
-        status = fetch_more(fetched, offset, max, err);
-        if (status != CLEAVE_OK) {
-            fetched->length = 0;
-            return status;
-        }
-    }
+    if (offset < fetched->at || offset >= fetched->at + fetched->length)
+        CV_TRY(fetch_more(fetched, offset, max, err));
     some = (size_t)(fetched->at + fetched->length - offset);
     *got = some < max ? some : max;
     memcpy(out, fetched->bytes + (offset - fetched->at), *got);
@@ -564,17 +552,15 @@ static enum cleave_status start_flow(struct cv_lazy_reader *reader, uint64_t beg
                                   .context = &flow->threaded,
                                   .results = -1 };
     status = start_range(&flow->range, &flow->command, err);
-    if (status != CLEAVE_OK) {
-        free(flow);
-        return status;
-    }
-    status = cv_writer_thread_start(&flow->threaded, work, "fetches", into, err);
     if (status == CLEAVE_OK) {
-        *out = &flow->threaded;
-        return CLEAVE_OK;
+        status = cv_writer_thread_start(&flow->threaded, work, "fetches", into, err);
+        if (status != CLEAVE_OK)
+            kill_command(&flow->command);
     }
-    kill_command(&flow->command);
-    free(flow);
+    if (status == CLEAVE_OK)
+        *out = &flow->threaded;
+    else
+        free(flow);
     return status;
 }
 

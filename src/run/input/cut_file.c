@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "run/common/piece_part.h"
 #include "run/split/split_kind.h"
 
 enum {
@@ -59,27 +57,12 @@ void cv_cut_file_done(struct cv_cut_file *file)
     file->held = file->capacity = file->nslots = file->slots_capacity = 0;
 }
 
-static enum cleave_status read_some(const struct cv_cut_file *file, uint64_t offset,
-                                    char *to, size_t length, size_t *got,
-                                    struct cleave_error *err)
-{
-    ssize_t some;
-
-    if (file->reader != NULL)
-        return file->reader->read(file->reader, offset, to, length, got, err);
-    do
-        some = pread(file->fd, to, length, (off_t)offset);
-    while (some < 0 && errno == EINTR);
-    *got = some > 0 ? (size_t)some : 0;
-    return some >= 0 ? CLEAVE_OK
-                     : cv_fail_at(err, &(struct cv_place){ .file = file->name },
-                                  "cannot read at byte %" PRIu64 ": %s", offset,
-                                  strerror(errno));
-}
-
 static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t length,
                                struct cleave_error *err)
 {
+    const struct cv_part part = { .fd = file->fd,
+                                  .lazy = file->reader,
+                                  .name = file->name };
     size_t got;
 
     /* To read all of a large file may take minutes. */
@@ -89,10 +72,10 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
         return cv_fail_memory(err, "a block of the input");
     file->block_at = offset;
     for (file->held = 0; file->held < length; file->held += got) {
-        CV_TRY(read_some(file, offset + file->held, file->block + file->held,
-                         length - file->held, &got, err));
+        CV_TRY(cv_part_read_some(&part, offset + file->held, file->block + file->held,
+                                 length - file->held, &got, err));
         if (got == 0)
-            return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+            return cv_fail_at(err, CV_FILE(file->name),
                               "expected %" PRIu64 " bytes, got %" PRIu64, file->size,
                               offset + file->held);
     }
@@ -253,7 +236,7 @@ static enum cleave_status find_fastq(struct cv_cut_file *file, uint64_t offset,
 enum cleave_status cv_cut_fail_long(const char *name, bool inside, uint64_t offset,
                                     uint64_t max, struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name },
+    return cv_fail_at(err, CV_FILE(name),
                       "the record %s byte %" PRIu64 " %s is longer than %" PRIu64
                       " bytes (is it split as it should be? input.max_record allows "
                       "more)",
@@ -378,7 +361,7 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
         size_t length, end = 0;
 
         if (cv_splitter_frames(file->splitter) && min > MAX_FRAME)
-            return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+            return cv_fail_at(err, CV_FILE(file->name),
                               "expected a record of %s in the first %d bytes, got none",
                               cv_splitter_text(file->splitter), MAX_FRAME);
         CV_TRY(cv_cut_file_read(file, 0, min, min, &bytes, &length, err));
@@ -588,28 +571,20 @@ static enum cleave_status skip_ended(struct cv_cut_file *file, uint64_t at,
     return give(at, out);
 }
 
-static enum cleave_status find_counted(struct cv_cut_file *file, uint64_t at,
-                                       uint64_t until, uint64_t *out,
-                                       struct cleave_error *err)
-{
-    while (at < until)
-        CV_TRY(skip_ended(file, at, cv_group_records(file->splitter), &at, err));
-    return give(at, out);
-}
-
 /* The first group at or after `until`, given the start of one before. */
 static enum cleave_status find_group(struct cv_cut_file *file, uint64_t begin,
                                      uint64_t until, uint64_t *out,
                                      struct cleave_error *err)
 {
+    const uint64_t records = cv_group_records(file->splitter);
     struct cv_group_state state = { 0 };
     struct row row;
 
     begin_row(&row, file, begin);
+    while (records > 0 && file->splitter->kind->ends_in_byte && row.at < until)
+        CV_TRY(skip_ended(file, row.at, records, &row.at, err));
     if (row.at >= until)
         return give(row.at, out);
-    if (cv_group_records(file->splitter) > 0 && file->splitter->kind->ends_in_byte)
-        return find_counted(file, row.at, until, out, err);
     while (row.at < file->size) {
         const uint64_t record = row.at;
         bool starts;
@@ -710,16 +685,13 @@ static enum cleave_status fail_counts(struct cv_cut_pairs *pairs, struct cv_pair
                                       struct cleave_error *err)
 {
     struct cv_cut_file *first = pairs->first, *second = pairs->second;
-    char shown[100];
     uint64_t n, m;
 
     CV_TRY(cv_cut_file_count(first, from.first, first->size, &n, err));
     CV_TRY(cv_cut_file_count(second, from.second, second->size, &m, err));
-    return cv_fail_at(err, &(struct cv_place){ .file = second->name },
+    return cv_fail_at(err, CV_FILE(second->name),
                       "expected %" PRIu64 " records, as many as %s has, got %" PRIu64,
-                      from.records + n,
-                      cv_shown(first->name, strlen(first->name), shown, sizeof shown),
-                      from.records + m);
+                      from.records + n, CV_SHOWN(first->name, 100), from.records + m);
 }
 
 /* From a known cut to the first one at or after `offset` of the first file. */

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "run/input/magic.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -333,7 +332,7 @@ enum cleave_status cv_magic_check_codec(const struct cv_codec *codec, const char
 {
     return codec->begins((const uint8_t *)bytes, length)
                ? CLEAVE_OK
-               : cv_fail_at(err, &(struct cv_place){ .file = name },
+               : cv_fail_at(err, CV_FILE(name),
                             "expected %s (input.decode %s), got other bytes", codec->name,
                             codec->name);
 }
@@ -370,7 +369,6 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic,
                                    const struct cv_magic *around, const char *name,
                                    const char *path, struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
     const bool needs_file = magic->pipes != NULL && magic->pipes[0] == '\0';
     const char *or_use = magic->or_use != NULL ? magic->or_use : CUT_BYTES;
     char got[128], command[200];
@@ -380,19 +378,20 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic,
              magic->name);
     if (magic->whole && around == NULL)
         return cv_fail_at(
-            err, &place,
+            err, CV_FILE(name),
             "%s: a command for each of many files is 'cleave run COMMAND {} "
             "::: FILE...'; or say " CUT_BYTES,
             got);
     if (magic->reads == NULL || (around != NULL && needs_file))
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(name),
                           "%s: make CSV or lines of it first, or say " CUT_BYTES, got);
     if (path == NULL && around == NULL && !needs_file)
-        return cv_fail_at(err, &place, "%s: put '%s |' before cleave run, or say %s", got,
+        return cv_fail_at(err, CV_FILE(name),
+                          "%s: put '%s |' before cleave run, or say %s", got,
                           magic->pipes != NULL ? magic->pipes : magic->reads, or_use);
     write_command(magic, around, path, command, sizeof command);
-    return cv_fail_at(err, &place, "%s: %stype '%s | cleave run ...', or say %s", got,
-                      path == NULL && around == NULL ? "keep it as a file and " : "",
+    return cv_fail_at(err, CV_FILE(name), "%s: %stype '%s | cleave run ...', or say %s",
+                      got, path == NULL && around == NULL ? "keep it as a file and " : "",
                       command, or_use);
 }
 
@@ -400,23 +399,21 @@ enum cleave_status cv_magic_refuse_as(const struct cv_magic *magic, const char *
                                       const char *path, const char *expected,
                                       const char *split, struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
     if (magic != NULL && magic->captures && strcmp(split, "pcap") == 0)
         return cv_fail_at(
-            err, &place,
+            err, CV_FILE(name),
             "expected pcap (input.split pcap), got %s: type 'editcap -F pcap "
             "%s - | cleave run ...' with input.split pcap",
             magic->name, path == NULL ? "-" : shown_path(path));
-    return cv_fail_at(err, &place, "expected %s (input.split %s), got %s", expected,
-                      split, magic != NULL ? magic->name : "other bytes");
+    return cv_fail_at(err, CV_FILE(name), "expected %s (input.split %s), got %s",
+                      expected, split, magic != NULL ? magic->name : "other bytes");
 }
 
 enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
                                            struct cleave_error *err)
 {
     return cv_fail_at(
-        err, &(struct cv_place){ .file = name },
+        err, CV_FILE(name),
         "expected text records, got %s, of which ranges cannot be decoded: "
         "fetch all of it, as 'curl -sf URL | cleave run ...', or say " CUT_BYTES,
         magic->name);

@@ -117,45 +117,6 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t file,
     return CLEAVE_OK;
 }
 
-struct cv_part cv_piece_header(const struct cv_piece *piece)
-{
-    return (struct cv_part){ .bytes = piece->header_bytes,
-                             .fd = piece->fd,
-                             .lazy = piece->header_bytes == NULL ? piece->lazy : NULL,
-                             .begin = piece->header.begin,
-                             .end = piece->header.end,
-                             .name = piece->name };
-}
-
-struct cv_part cv_piece_body(const struct cv_piece *piece)
-{
-    return (struct cv_part){ .bytes = piece->body_bytes,
-                             .lasting = true,
-                             .fd = piece->fd,
-                             .lazy = piece->lazy,
-                             .begin = piece->body.begin,
-                             .end = piece->body.end,
-                             .name = piece->name };
-}
-
-struct cv_part cv_piece_closing(const struct cv_piece *piece)
-{
-    if (piece->closing == CV_CLOSING_TEXT)
-        return (struct cv_part){ .bytes = piece->closing_text,
-                                 .fd = -1,
-                                 .end = strlen(piece->closing_text) };
-    return cv_closing_part(piece->closing);
-}
-
-struct cv_part cv_piece_mate(const struct cv_piece *piece)
-{
-    return (struct cv_part){ .fd = piece->mate_fd,
-                             .lazy = piece->mate_lazy,
-                             .begin = piece->mate.begin,
-                             .end = piece->mate.end,
-                             .name = "the file of the mates" };
-}
-
 struct cv_piece cv_source_blank(const struct cv_source *source)
 {
     const struct cv_source_file *mate = source->mate;
@@ -510,14 +471,13 @@ enum cleave_status cv_source_records(struct cv_source *source,
 
 enum cleave_status cv_source_cannot_read(const char *name, struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name }, "cannot read: %s",
-                      strerror(errno));
+    return cv_fail_at(err, CV_FILE(name), "cannot read: %s", strerror(errno));
 }
 
 enum cleave_status cv_source_fail_torn(const char *name, uint64_t offset,
                                        struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = name },
+    return cv_fail_at(err, CV_FILE(name),
                       "the last record, from byte %" PRIu64
                       " on, is cut short by the end",
                       offset);
@@ -530,9 +490,7 @@ enum cleave_status cv_source_check_end(struct cv_source *source, struct cleave_e
 
     if (!torn)
         CV_TRY(source->kind->find_torn(source, &torn, &note, err));
-    if (torn && err != NULL)
-        *err = note;
-    return torn ? note.status : CLEAVE_OK;
+    return torn ? cv_fail_again(err, &note) : CLEAVE_OK;
 }
 
 bool cv_source_is_short(const struct cv_source *source)

@@ -19,7 +19,6 @@
 #include <stdint.h>
 #include <cleave/error.h>
 #include "run/common/piece_part.h"
-#include "run/common/range_set.h"
 #include "run/split/split.h"
 
 struct cleave_items;
@@ -44,30 +43,6 @@ struct cv_source_options {
     bool no_index;     /* ignore files written by cv_source_index                     */
     bool numbers;      /* cv_source_records can number the records of a stream        */
 };
-
-/* The input of one command: the ranges `header` and `body` of a file, then `closing`. `mate` is a range
- * in the second file of pairs. Ranges without bytes are not given. */
-struct cv_piece {
-    uint64_t begin, end; /* addresses in the input                                    */
-    size_t file;         /* index of the file                                         */
-    const char *name;    /* borrowed from the source: name of the file, for messages  */
-    int fd; /* borrowed until all pieces of the file are finished; -1: a stream, */
-            /* whose bytes are in memory until the piece is finished      */
-    struct cv_lazy_reader *lazy; /* borrowed like fd: to be read instead of it; NULL  */
-    const char *header_bytes, *body_bytes;
-    struct cv_range header, body; /* offsets in the file                              */
-    unsigned skip;                /* bytes before `body` that are not given           */
-    enum cv_closing closing;
-    const char *closing_text; /* borrowed from the source: for CV_CLOSING_TEXT */
-    int mate_fd;              /* -1: none */
-    struct cv_lazy_reader *mate_lazy;
-    struct cv_range mate;
-};
-
-struct cv_part cv_piece_header(const struct cv_piece *piece);
-struct cv_part cv_piece_body(const struct cv_piece *piece);
-struct cv_part cv_piece_closing(const struct cv_piece *piece);
-struct cv_part cv_piece_mate(const struct cv_piece *piece);
 
 /* `paths` are borrowed for this call; "-" or no path is standard input. *out is owned by the
  * caller. */

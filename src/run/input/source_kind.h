@@ -163,7 +163,6 @@ enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
                                          const struct cv_source_options *options,
                                          bool alone, bool *as_stream,
                                          struct cleave_error *err);
-void cv_source_file_done(struct cv_source_file *file);
 /* Open it unless it is open; fails if it was changed. */
 enum cleave_status cv_source_file_use(struct cv_source_file *file,
                                       const struct cv_splitter *splitter,
@@ -175,12 +174,9 @@ void cv_source_file_cut(struct cv_source_file *file, const struct cv_splitter *s
 enum cleave_status cv_source_use(struct cv_source *source, size_t file,
                                  struct cleave_error *err);
 
-/* --- FILE.cleave-index (source_index.c) -------------------------------------------------------- */
+/* --- FILE.cleave-index (source_files.c) -------------------------------------------------------- */
 
-/* Read it, if there is one. */
-enum cleave_status cv_source_file_index(struct cv_source_file *file,
-                                        struct cleave_error *err);
-/* Write it for a file in use. *slots grows by its boundaries. */
+/* Write the index of a file in use. *slots grows by its boundaries. */
 enum cleave_status cv_source_file_make_index(struct cv_source_file *file, bool force,
                                              uint64_t *slots, struct cleave_error *err);
 bool cv_source_index_helps(const struct cv_splitter *splitter);

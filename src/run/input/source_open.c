@@ -20,24 +20,24 @@ static enum cleave_status open_mate(struct cv_source *source,
 {
     const char *path = options->pairs;
     struct cv_source_file *first = source->files;
-    const struct cv_place place = { path, 0, 0, NULL };
     bool is_stream;
 
     if (source->stream != NULL || source->nfiles != 1)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "expected pairs of one regular file and another, got %s",
                           source->stream != NULL ? "a stream" : "several files");
     if (source->header)
-        return cv_fail_at(err, &place, "expected pairs or a header, got both");
+        return cv_fail_at(err, CV_FILE(path), "expected pairs or a header, got both");
     if (source->splitter->group != NULL)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "expected pairs or records that stay together, got both");
     source->mate = calloc(1, sizeof *source->mate);
     if (source->mate == NULL)
         return cv_fail_memory(err, "an input");
     CV_TRY(cv_source_file_init(source->mate, path, &is_stream, err));
     if (is_stream)
-        return cv_fail_at(err, &place, "expected a regular file for pairs, got a stream");
+        return cv_fail_at(err, CV_FILE(path),
+                          "expected a regular file for pairs, got a stream");
     CV_TRY(cv_source_file_unpack(source->mate, options, false, &is_stream, err));
     CV_TRY(cv_source_file_use(first, source->splitter, err));
     CV_TRY(cv_source_file_use(source->mate, source->splitter, err));
@@ -93,7 +93,7 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                                          nnames == 1 && options->pairs == NULL,
                                          &is_stream, err));
         if (is_stream && nnames > 1)
-            return cv_fail_at(err, &(struct cv_place){ .file = names[i] },
+            return cv_fail_at(err, CV_FILE(names[i]),
                               "expected regular files or one stream, got %zu inputs of "
                               "which this is no regular file: 'cat A B | cleave ...' "
                               "makes one stream of them",
@@ -194,7 +194,7 @@ static enum cleave_status check_text(struct cv_source *source,
 /* The header of a file, without byte order mark and end of line. */
 struct header {
     char *bytes; /* owned */
-    size_t begin, end;
+    size_t length;
 };
 
 /* Bytes of the end of a line, or of the zero byte, at the end of a record. */
@@ -220,13 +220,16 @@ static enum cleave_status read_header(struct cv_source *source, size_t index,
     CV_TRY(cv_cut_file_header(&file->cut, &end, err));
     CV_TRY(
         cv_cut_file_read(&file->cut, 0, (size_t)end, (size_t)end, &bytes, &length, err));
-    *out = (struct header){ malloc((size_t)end), 0, (size_t)end };
+    length = (size_t)end;
+    if (length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+        bytes += 3;
+        length -= 3;
+    }
+    length -= count_ending(source->splitter, bytes, length);
+    *out = (struct header){ malloc(length + 1), length };
     if (out->bytes == NULL)
         return cv_fail_memory(err, "a header");
-    memcpy(out->bytes, bytes, (size_t)end);
-    if (out->end >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
-        out->begin = 3;
-    out->end -= count_ending(source->splitter, bytes + out->begin, out->end - out->begin);
+    memcpy(out->bytes, bytes, length);
     return CLEAVE_OK;
 }
 
@@ -235,9 +238,9 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
                                           const struct header *two,
                                           struct cleave_error *err)
 {
-    const size_t length = one->end - one->begin, other = two->end - two->begin;
-    const char *a = one->bytes + one->begin, *b = two->bytes + two->begin;
-    char shown[3][100];
+    const size_t length = one->length, other = two->length;
+    const char *a = one->bytes, *b = two->bytes;
+    char shown[2][100];
     size_t line = 0;
 
     if (other == length && memcmp(a, b, length) == 0)
@@ -246,31 +249,29 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
         line = a[i] == '\n' ? i + 1 : line; /* the first line that differs */
     cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
     cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
-    cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
-             sizeof shown[2]);
-    return cv_fail_at(err, &(struct cv_place){ .file = source->files[second].name },
-                      "expected the header '%s' of %s, got '%s'", shown[0], shown[2],
-                      shown[1]);
+    return cv_fail_at(err, CV_FILE(source->files[second].name),
+                      "expected the header '%s' of %s, got '%s'", shown[0],
+                      CV_SHOWN(source->files[first].name, 100), shown[1]);
 }
 
 /* Outputs are concatenated, so all files must have the same header. */
 static enum cleave_status check_headers(struct cv_source *source,
                                         struct cleave_error *err)
 {
-    struct header first = { NULL, 0, 0 };
+    struct header first = { NULL, 0 };
     size_t of = 0;
     enum cleave_status status = CLEAVE_OK;
 
     for (size_t i = 0; i < source->nfiles && status == CLEAVE_OK; i++) {
-        struct header other = { NULL, 0, 0 };
+        struct header other = { NULL, 0 };
 
         if (source->files[i].size == 0)
             continue;
         status = read_header(source, i, first.bytes == NULL ? &first : &other, err);
         if (other.bytes == NULL)
             of = i;
-        else if (status == CLEAVE_OK)
-            status = compare_headers(source, of, &first, i, &other, err);
+        else
+            CV_THEN(status, compare_headers(source, of, &first, i, &other, err));
         free(other.bytes);
     }
     free(first.bytes);
@@ -284,7 +285,7 @@ static enum cleave_status check_fixed(const struct cv_source_file *file, uint64_
 {
     if (file->size % record == 0)
         return CLEAVE_OK;
-    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+    return cv_fail_at(err, CV_FILE(file->name),
                       "expected records of %" PRIu64 " bytes, got %" PRIu64
                       " bytes, which end in a record cut short (fixed:1 cuts anywhere)",
                       record, file->size);
@@ -323,7 +324,7 @@ static enum cleave_status check_elements(struct cv_source *source, size_t index,
     if (header > 0 || (length > splitter->prefix_length && bytes[0] == '<' &&
                        memcmp(bytes + 1, splitter->prefix, splitter->prefix_length) == 0))
         return CLEAVE_OK;
-    return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+    return cv_fail_at(err, CV_FILE(file->name),
                       "expected elements of the name '%s', got none", splitter->prefix);
 }
 
@@ -359,14 +360,14 @@ enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_er
 static enum cleave_status check_name(const struct cv_source *source, size_t index,
                                      struct cleave_error *err)
 {
-    char *name = cv_source_index_name(&source->files[index]), shown[200];
+    char *name = cv_source_index_name(&source->files[index]);
     enum cleave_status status = CLEAVE_OK;
 
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
     if (cv_source_has(source, name))
         status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
-                         cv_shown(name, strlen(name), shown, sizeof shown));
+                         CV_SHOWN(name, 200));
     free(name);
     return status;
 }

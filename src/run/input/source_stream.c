@@ -88,12 +88,9 @@ static bool can_poll(int fd)
  * writer comes. */
 static int open_now(const char *path)
 {
-    int fd, flags;
+    const int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
 
-    do
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
     if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
         return fd;
     if (fd >= 0)

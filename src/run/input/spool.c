@@ -19,8 +19,7 @@ static const uint64_t USUAL = sizeof(size_t) > 4 ? UINT64_C(1) << 36 : 1 << 28;
 
 static enum cleave_status no_room(struct cleave_error *err)
 {
-    return cv_fail(err, CLEAVE_EENGINE, "cannot keep the input in memory: %s",
-                   strerror(errno));
+    return cv_fail_errno(err, errno, "cannot keep the input in memory");
 }
 
 static uint64_t down(uint64_t offset)

@@ -15,7 +15,7 @@
 #include "base/file_target.h"
 #include "base/random.h"
 #include "run/common/command.h"
-#include "run/common/process.h"
+#include "run/common/machine.h"
 
 extern char **environ;
 
@@ -29,14 +29,6 @@ void cv_item_arguments_done(struct cv_item_arguments *arguments)
     free(arguments->items);
     free(arguments->bytes);
     *arguments = (struct cv_item_arguments){ .items = NULL };
-}
-
-static enum cleave_status grow_array(struct cv_item_arguments *out, size_t count,
-                                     struct cleave_error *err)
-{
-    return CV_ROOM(out->items, &out->room, count)
-               ? CLEAVE_OK
-               : cv_fail_memory(err, "the arguments of a command");
 }
 
 /* Split a value into columns without blanks around them, which are copied to *to. */
@@ -59,7 +51,8 @@ static enum cleave_status split_value(const struct cv_item_regex *separator,
             at++;
         while (end > at && isspace((unsigned char)value[end - 1]))
             end--;
-        CV_TRY(grow_array(out, out->count + 1, err));
+        if (!CV_ROOM(out->items, &out->room, out->count + 1))
+            return cv_fail_memory(err, "the arguments of a command");
         out->items[out->count++] = *to;
         memcpy(*to, value + at, end - at);
         *to += end - at;
@@ -103,7 +96,8 @@ enum cleave_status cv_item_arguments_get(const struct cv_item_commands *commands
 
     end = end < lists->rows ? end : lists->rows;
     out->count = 0;
-    CV_TRY(grow_array(out, (size_t)(end - begin) * lists->count + 1, err));
+    if (!CV_ROOM(out->items, &out->room, (size_t)(end - begin) * lists->count + 1))
+        return cv_fail_memory(err, "the arguments of a command");
     for (uint64_t row = begin; row < end; row++) {
         cv_item_lists_row(lists, commands->order != NULL ? commands->order[row] : row,
                           out->items + out->count);
@@ -127,10 +121,10 @@ static enum cleave_status fill(const struct cv_item_commands *commands, uint64_t
                                            commands->base + index + 1, slot,
                                            commands->count };
 
-    if (status == CLEAVE_OK)
-        status = line != NULL
-                     ? cv_item_template_line(&commands->template, &values, line, err)
-                     : cv_item_template_words(&commands->template, &values, words, err);
+    CV_THEN(status,
+            line != NULL
+                ? cv_item_template_line(&commands->template, &values, line, err)
+                : cv_item_template_words(&commands->template, &values, words, err));
     cv_item_arguments_done(&arguments);
     return status;
 }
@@ -394,19 +388,13 @@ static long parent_of(long pid)
 {
     char path[64], line[512];
     const char *after_name;
-    long parent = 0;
-    FILE *file;
 
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
+    cv_read_first(path, line, sizeof line);
     /* "123 (NAME) S 456": the name may have brackets. */
-    if (fgets(line, sizeof line, file) != NULL &&
-        (after_name = strrchr(line, ')')) != NULL && strlen(after_name) > 4)
-        parent = strtol(after_name + 4, NULL, 10);
-    fclose(file);
-    return parent;
+    after_name = strrchr(line, ')');
+    return after_name != NULL && strlen(after_name) > 4 ? strtol(after_name + 4, NULL, 10)
+                                                        : 0;
 }
 
 /* The path of the shell that has started this process, so that its exported functions are

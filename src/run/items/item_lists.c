@@ -139,10 +139,8 @@ static enum cleave_status add_from(struct cv_item_lists *lists, const char *name
                                    const char *bytes, size_t length,
                                    struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
-
     if (length > 0 && memchr(bytes, '\0', length) != NULL)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(name),
                           "expected items without NUL bytes, which no command can be "
                           "given; if they end in NUL: items.null");
     return cv_item_lists_add(lists, bytes, length, err);
@@ -152,7 +150,6 @@ enum cleave_status cv_item_lists_add_file(struct cv_item_lists *lists, const cha
                                           char mark, struct cleave_error *err)
 {
     const bool standard = strcmp(path, "-") == 0;
-    const struct cv_place place = { path, 0, 0, NULL };
     FILE *file = standard ? stdin : fopen(path, "re");
     enum cleave_status status = CLEAVE_OK;
     char *line = NULL;
@@ -160,7 +157,7 @@ enum cleave_status cv_item_lists_add_file(struct cv_item_lists *lists, const cha
     ssize_t got;
 
     if (file == NULL)
-        return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
+        return cv_fail_at(err, CV_FILE(path), "cannot read: %s", strerror(errno));
     errno = 0;
     while (status == CLEAVE_OK && (got = getdelim(&line, &room, mark, file)) >= 0) {
         if (got > 0 && line[got - 1] == mark)
@@ -170,7 +167,7 @@ enum cleave_status cv_item_lists_add_file(struct cv_item_lists *lists, const cha
     }
     /* If memory for a line is short, neither ferror nor feof is set. */
     if (status == CLEAVE_OK && (ferror(file) || !feof(file)))
-        status = cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
+        status = cv_fail_at(err, CV_FILE(path), "cannot read: %s", strerror(errno));
     free(line);
     if (!standard)
         fclose(file);
@@ -308,8 +305,7 @@ enum cleave_status cv_item_stream_new(const char *const *paths, size_t npaths,
     stream->splitter = splitter;
     with.splitter = splitter;
     status = cv_source_open(paths, npaths, &with, &stream->source, err);
-    if (status == CLEAVE_OK)
-        status = cv_source_validate(stream->source, err);
+    CV_THEN(status, cv_source_validate(stream->source, err));
     if (status == CLEAVE_OK)
         *out = stream;
     else

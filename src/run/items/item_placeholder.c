@@ -28,7 +28,7 @@ struct cv_item_regex {
 static enum cleave_status fail_pcre2(const struct cv_item_regex *regex, int code,
                                      const char *value, struct cleave_error *err)
 {
-    char why[SHOWN] = "", shown[SHOWN];
+    char why[SHOWN] = "";
 
     if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
         return cv_fail_memory(err, "an expression");
@@ -37,8 +37,7 @@ static enum cleave_status fail_pcre2(const struct cv_item_regex *regex, int code
         return cv_fail(err, CLEAVE_EINPUT, "%s: '%s': %s", regex->field, regex->shown,
                        why);
     return cv_fail(err, CLEAVE_EINPUT, "%s: '%s' failed on the item '%s': %s",
-                   regex->field, regex->shown,
-                   cv_shown(value, strlen(value), shown, sizeof shown), why);
+                   regex->field, regex->shown, CV_SHOWN(value, SHOWN), why);
 }
 
 void cv_item_regex_free(struct cv_item_regex *regex)
@@ -139,11 +138,8 @@ struct reader {
 
 static enum cleave_status refuse(const struct reader *reader, const char *why)
 {
-    char shown[SHOWN];
-
     return cv_fail(reader->err, CLEAVE_EINPUT, "%s: '%s': %s", reader->field,
-                   cv_shown(reader->shown, strlen(reader->shown), shown, sizeof shown),
-                   why);
+                   CV_SHOWN(reader->shown, SHOWN), why);
 }
 
 static char closing(char open)
@@ -253,8 +249,8 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
                             : replacement ? "s/\\W/\\\\$&/g" /* no byte is special */
                                           : "",
                             NULL, reader->field, reader->shown, &expression, reader->err);
-    if (status == CLEAVE_OK)
-        status = cv_item_expression_apply(expression, group.bytes, &result, reader->err);
+    CV_THEN(status,
+            cv_item_expression_apply(expression, group.bytes, &result, reader->err));
     if (status == CLEAVE_OK)
         cv_text_add(out, "%s", result);
     cv_item_expression_free(expression);
@@ -334,13 +330,10 @@ static enum cleave_status read_change(struct reader *reader, struct change *out)
                                 "cleave does not run Perl code");
     if (status == CLEAVE_OK && (from.failed || to.failed))
         status = cv_fail_memory(reader->err, "an expression");
-    if (status == CLEAVE_OK)
-        status = expand(reader, from.bytes, false, &regex);
-    if (status == CLEAVE_OK)
-        status = expand(reader, to.bytes, true, &text);
-    if (status == CLEAVE_OK)
-        status = cv_item_regex_new(regex.bytes, flags, reader->field, reader->shown,
-                                   &out->regex, reader->err);
+    CV_THEN(status, expand(reader, from.bytes, false, &regex));
+    CV_THEN(status, expand(reader, to.bytes, true, &text));
+    CV_THEN(status, cv_item_regex_new(regex.bytes, flags, reader->field, reader->shown,
+                                      &out->regex, reader->err));
     if (status == CLEAVE_OK) {
         out->text = text.bytes;
         text.bytes = NULL;
@@ -582,8 +575,7 @@ static enum cleave_status match_name(const char *text, const char *definition,
     status = pattern.failed ? cv_fail_memory(err, "an expression")
                             : cv_item_regex_new(pattern.bytes, 0, out->field, definition,
                                                 &regex, err);
-    if (status == CLEAVE_OK)
-        status = cv_item_regex_find(regex, text + before, 0, &out->name, err);
+    CV_THEN(status, cv_item_regex_find(regex, text + before, 0, &out->name, err));
     out->placeholder.length =
         out->name.count > 0 ? before + out->name.groups[0].length : 0;
     cv_item_regex_free(regex);
@@ -710,13 +702,12 @@ enum cleave_status cv_item_replacements_check(const struct cv_item_replacements 
     for (size_t i = 0; i < from->ndefinitions; i++) {
         const char *text = from->definitions[i], *expression = expression_of(text);
         struct cv_item_expression *compiled = NULL;
-        char shown[128];
 
         if (*text == ' ' || *expression == '\0')
             return cv_fail(
                 err, CLEAVE_EINPUT,
                 "items.replacements: expected '{NAME} s/REGEX/TEXT/', got '%s'",
-                cv_shown(text, strlen(text), shown, sizeof shown));
+                CV_SHOWN(text, 128));
         if (memchr(text, '(', strcspn(text, " ")) != NULL)
             continue;
         CV_TRY(

@@ -1,8 +1,6 @@
 /* item_template.c -- a command with placeholders for items. SPDX-License-Identifier: MIT */
 #include "run/items/item_template.h"
 
-#include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -41,7 +41,7 @@ static enum cleave_status differs(const struct cv_journal *journal, const char *
     char shown[2][SHOWN];
 
     return cv_fail_at(
-        err, &journal->place,
+        err, CV_FILE(journal->path),
         "the journal belongs to another run: expected %s %s%s%s%s, got %s%s%s%s", what,
         quote, dots,
         cv_shown(expected + skip, strlen(expected + skip), shown[0], sizeof *shown),
@@ -198,7 +198,7 @@ static enum cleave_status enter(struct cv_journal *journal, enum cv_journal_mode
     if (chunks > 0)
         CV_TRY(compare(journal, run, source, err));
     if (chunks > 0 && mode == CV_JOURNAL_NEW)
-        return cv_fail_at(err, &journal->place,
+        return cv_fail_at(err, CV_FILE(journal->path),
                           "expected a new journal, got one with %" PRId64
                           " finished %s of this run: journal.resume continues it, "
                           "journal.overwrite empties it",
@@ -243,7 +243,6 @@ enum cleave_status cv_journal_open(const char *path, enum cv_journal_mode mode,
         return cv_fail_memory(err, "a journal");
     journal->lock = -1;
     journal->path = strdup(path);
-    journal->place = (struct cv_place){ journal->path, 0, 0, NULL };
     status = journal->path == NULL ? cv_fail_memory(err, "a journal")
                                    : start(journal, mode, run, source, err);
     if (status == CLEAVE_OK)

@@ -75,9 +75,6 @@ enum cleave_status cv_journal_add(struct cv_journal *journal,
 /* Read all finished chunks, by file and offset. Damaged chunks are removed and counted. */
 enum cleave_status cv_journal_load(struct cv_journal *journal, size_t *out_count,
                                    struct cleave_error *err);
-/* Borrowed until chunks are loaded again. */
-const struct cv_journal_chunk *cv_journal_chunk_at(const struct cv_journal *journal,
-                                                   uint64_t id);
 /* Pass the output of chunk `id` to `sink`, part by part; `bytes` are borrowed for the call. Ends
  * with the first status that is not OK. *whole is false if the output is damaged, which
  * may be detected after parts of it were passed. Then the chunk stays in the journal until its

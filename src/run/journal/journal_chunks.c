@@ -1,10 +1,13 @@
-/* journal_chunks.c -- finished chunks in a journal. SPDX-License-Identifier: MIT */
+/* journal_chunks.c -- finished chunks and items in a journal. SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <cleave/execute.h>
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/compare.h"
@@ -84,7 +87,6 @@ static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_
     for (int part = 0; begin < end; part++) {
         const size_t length =
             end - begin < PART_BYTES ? (size_t)(end - begin) : PART_BYTES;
-        const struct cv_part bytes = { .bytes = journal->part, .fd = -1, .end = length };
         ssize_t got;
 
         errno = 0;
@@ -94,7 +96,7 @@ static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_
                            "cannot read an output at byte %" PRIu64 ": %s",
                            begin + (got > 0 ? (uint64_t)got : 0),
                            errno != 0 ? strerror(errno) : "it ends there");
-        CV_TRY(cv_content_hasher_add_part(journal->hasher, &bytes, err));
+        cv_content_hasher_add_bytes(journal->hasher, journal->part, length);
         CV_TRY(
             cv_journal_write(journal, CV_SQL_ADD_PART,
                              (const struct cv_journal_value[]){
@@ -263,12 +265,6 @@ enum cleave_status cv_journal_load(struct cv_journal *journal, size_t *out_count
     return CLEAVE_OK;
 }
 
-const struct cv_journal_chunk *cv_journal_chunk_at(const struct cv_journal *journal,
-                                                   uint64_t id)
-{
-    return &journal->rows[id].chunk;
-}
-
 uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of)
 {
     *of = journal->total;
@@ -309,7 +305,8 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
     sqlite3_bind_int64(parts, 1, row->row);
     cv_content_hasher_reset(journal->hasher);
     for (int64_t number = 0; status == CLEAVE_OK && *whole; number++) {
-        struct cv_part part = { .fd = -1 };
+        const void *bytes;
+        size_t length;
 
         step = sqlite3_step(parts);
         if (step != SQLITE_ROW)
@@ -317,14 +314,13 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
         *whole = next_part(parts, number, left);
         if (!*whole)
             break;
-        part.bytes = sqlite3_column_blob(parts, 1);
-        part.end = (uint64_t)sqlite3_column_bytes(parts, 1);
-        left -= part.end;
-        status = part.bytes == NULL
-                     ? cv_fail_memory(err, "a part of an output")
-                     : cv_content_hasher_add_part(journal->hasher, &part, err);
-        if (status == CLEAVE_OK)
-            status = sink(context, part.bytes, (size_t)part.end, err);
+        bytes = sqlite3_column_blob(parts, 1);
+        length = (size_t)sqlite3_column_bytes(parts, 1);
+        left -= length;
+        if (bytes != NULL)
+            cv_content_hasher_add_bytes(journal->hasher, bytes, length);
+        status = bytes != NULL ? sink(context, bytes, length, err)
+                               : cv_fail_memory(err, "a part of an output");
     }
     if (status == CLEAVE_OK && *whole && step != SQLITE_DONE)
         status = cv_journal_fail(journal, "read the journal", err);
@@ -362,7 +358,6 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
                                       bool *same, struct cleave_error *note,
                                       struct cleave_error *err)
 {
-    const struct cv_place place = { piece->name, 0, 0, NULL };
     const struct cv_content_hash then = journal->rows[id].chunk.hash;
     const struct cv_range was = piece->body;
     struct cv_content_hash now;
@@ -371,14 +366,14 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
         CV_TRY(cv_source_hash(source, piece, &now, err));
         *same = cv_content_hash_equal(then, now);
         if (!*same)
-            cv_fail_at(note, &place,
+            cv_fail_at(note, CV_FILE(piece->name),
                        "bytes %" PRIu64 " to %" PRIu64 " have changed since they were "
                        "done: expected hash %016" PRIx64 "%016" PRIx64 ", got %016" PRIx64
                        "%016" PRIx64,
                        was.begin, was.end, then.high, then.low, now.high, now.low);
     } else {
         *same = false;
-        cv_fail_at(note, &place,
+        cv_fail_at(note, CV_FILE(piece->name),
                    "bytes %" PRIu64 " to %" PRIu64 " were done, but no longer begin and "
                    "end with a record: the file has changed or, after an incomplete "
                    "last record, grown",
@@ -477,5 +472,173 @@ enum cleave_status cv_journal_speeds(const struct cv_journal *journal,
     out->differ = max >= ALIKE * min;
     for (uint32_t w = 0; out->known && !out->differ && w < count; w++)
         out->speed_ups[w] = sum / count;
+    return CLEAVE_OK;
+}
+
+/* --- items in a journal ------------------------------------------------------------ */
+
+struct cv_item_keys {
+    const struct cleave_items *items; /* borrowed */
+    uint64_t *keys;                   /* owned: one for each */
+    struct cv_content_hasher *hasher; /* owned */
+};
+
+static const uint64_t MOST_KEY = UINT64_C(1) << 62;
+
+/* Hash the words with their NUL bytes. */
+static enum cleave_status hash_words(struct cv_item_keys *keys, uint64_t item,
+                                     uint64_t *out, struct cleave_error *err)
+{
+    const struct cleave_items *items = keys->items;
+    char **words;
+
+    CV_TRY(items->words(items->context, item, 0, &words, err));
+    for (size_t i = 0; words[i] != NULL; i++)
+        cv_content_hasher_add_bytes(keys->hasher, words[i], strlen(words[i]) + 1);
+    free(words);
+    *out = cv_content_hasher_finish(keys->hasher).low % MOST_KEY;
+    return CLEAVE_OK;
+}
+
+struct numbered {
+    uint64_t key, item;
+};
+
+CV_ORDER_BY_TWO(by_key, struct numbered, key, item)
+
+/* Give items with the same words consecutive keys. */
+static enum cleave_status separate_equal(struct cv_item_keys *keys,
+                                         struct cleave_error *err)
+{
+    const size_t count = (size_t)keys->items->count;
+    struct numbered *sorted = malloc((count + 1) * sizeof *sorted);
+    uint64_t next = 0;
+
+    if (sorted == NULL)
+        return cv_fail_memory(err, "the journal");
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (struct numbered){ keys->keys[i], i };
+    qsort(sorted, count, sizeof *sorted, by_key);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t key = sorted[i].key > next || i == 0 ? sorted[i].key : next;
+
+        keys->keys[sorted[i].item] = key;
+        next = key + 1;
+    }
+    free(sorted);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_keys_new(const struct cleave_items *items,
+                                    struct cv_item_keys **out, struct cleave_error *err)
+{
+    struct cv_item_keys *keys = calloc(1, sizeof *keys);
+    enum cleave_status status;
+
+    if (keys == NULL)
+        return cv_fail_memory(err, "the journal");
+    keys->items = items;
+    keys->keys = calloc((size_t)items->count + 1, sizeof *keys->keys);
+    status = keys->keys != NULL ? cv_content_hasher_new(&keys->hasher, err)
+                                : cv_fail_memory(err, "the journal");
+    for (uint64_t i = 0; status == CLEAVE_OK && i < items->count; i++)
+        status = hash_words(keys, i, &keys->keys[i], err);
+    CV_THEN(status, separate_equal(keys, err));
+    if (status == CLEAVE_OK)
+        *out = keys;
+    else
+        cv_item_keys_free(keys);
+    return status;
+}
+
+void cv_item_keys_free(struct cv_item_keys *keys)
+{
+    if (keys == NULL)
+        return;
+    cv_content_hasher_free(keys->hasher);
+    free(keys->keys);
+    free(keys);
+}
+
+uint64_t cv_item_keys_at(const struct cv_item_keys *keys, uint64_t item)
+{
+    return keys->keys[item];
+}
+
+/* Names of other things than regular files add nothing. */
+static enum cleave_status hash_file(struct cv_content_hasher *hasher, const char *name,
+                                    struct cleave_error *err)
+{
+    enum cleave_status status;
+    struct stat now;
+    int fd;
+
+    if (stat(name, &now) != 0 || !S_ISREG(now.st_mode))
+        return CLEAVE_OK;
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &now) != 0) {
+        status = cv_fail(err, CLEAVE_EENGINE, "%s: cannot read for the journal: %s", name,
+                         strerror(errno));
+    } else {
+        cv_content_hasher_add_bytes(hasher, &now.st_size, sizeof now.st_size);
+        status = cv_content_hasher_add(hasher, name, fd, 0, (uint64_t)now.st_size, err);
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+enum cleave_status cv_item_keys_content(struct cv_item_keys *keys, uint64_t item,
+                                        struct cv_content_hash *out,
+                                        struct cleave_error *err)
+{
+    const struct cleave_items *items = keys->items;
+    enum cleave_status status = CLEAVE_OK;
+    char **names = NULL;
+
+    cv_content_hasher_reset(keys->hasher);
+    if (items->files != NULL)
+        CV_TRY(items->files(items->context, item, &names, err));
+    for (size_t i = 0; names != NULL && status == CLEAVE_OK && names[i] != NULL; i++)
+        status = hash_file(keys->hasher, names[i], err);
+    free(names);
+    *out = cv_content_hasher_finish(keys->hasher);
+    return status;
+}
+
+static const struct cv_journal_row *find_row(const struct cv_journal *journal,
+                                             uint64_t key)
+{
+    size_t low;
+
+    CV_BISECT(low, journal->nrows, i, journal->rows[i].chunk.begin < key);
+    return low < journal->nrows && journal->rows[low].chunk.begin == key
+               ? &journal->rows[low]
+               : NULL;
+}
+
+enum cleave_status cv_journal_tell_items(struct cv_journal *journal,
+                                         struct cv_source *source,
+                                         struct cv_item_keys *keys,
+                                         struct cleave_error *err)
+{
+    struct cv_content_hash nothing, now;
+    size_t count;
+
+    cv_content_hasher_reset(keys->hasher);
+    nothing = cv_content_hasher_finish(keys->hasher);
+    CV_TRY(cv_journal_load(journal, &count, err));
+    for (uint64_t i = 0; i < keys->items->count; i++) {
+        const struct cv_journal_row *row = find_row(journal, keys->keys[i]);
+
+        if (row == NULL)
+            continue;
+        CV_TRY(cv_item_keys_content(keys, i, &now, err));
+        if (cv_content_hash_equal(now, row->chunk.hash) ||
+            cv_content_hash_equal(now, nothing))
+            CV_TRY(cv_source_know(source, 0, i, i + 1, row->chunk.id, err));
+        else
+            mark_stale(journal, row->chunk.id);
+    }
     return CLEAVE_OK;
 }

@@ -50,21 +50,19 @@ static const struct companion {
 static enum cleave_status trust_file(const char *path, const char *suffix,
                                      const struct stat *facts, struct cleave_error *err)
 {
-    const struct cv_place place = { path, 0, 0, NULL };
-
     if (!S_ISREG(facts->st_mode))
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "expected a journal or a new file, got one%s%s that is not "
                           "a regular file",
                           *suffix != '\0' ? " with " : "", suffix);
     if (facts->st_uid != geteuid())
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "the journal%s%s belongs to user %lu, not to you: if you trust "
                           "what it holds, copy it to your own file",
                           *suffix != '\0' ? "'s file " : "", suffix,
                           (unsigned long)facts->st_uid);
     if (facts->st_size > 0 && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, CV_FILE(path),
                           "others may write to the journal%s%s (mode %03o): if you trust "
                           "what it holds, take that away with chmod go-w",
                           *suffix != '\0' ? "'s file " : "", suffix,
@@ -94,7 +92,6 @@ static enum cleave_status trust_companion(const char *path, char *beside,
                                           const struct companion *companion,
                                           struct cleave_error *err)
 {
-    const struct cv_place place = { path, 0, 0, NULL };
     struct stat facts;
 
     if (lstat(beside, &facts) != 0)
@@ -102,7 +99,7 @@ static enum cleave_status trust_companion(const char *path, char *beside,
     CV_TRY(trust_file(path, companion->suffix, &facts, err));
     if (is_companion(beside, companion))
         return CLEAVE_OK;
-    return cv_fail_at(err, &place,
+    return cv_fail_at(err, CV_FILE(path),
                       "a file with this name and the suffix %s exists, is not part of a "
                       "journal and would be lost: use another journal",
                       companion->suffix);
@@ -143,27 +140,24 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
         return cv_fail_memory(err, "a journal");
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_TOOBIG ||
         code == SQLITE_FORMAT)
-        return cv_fail_at(err, &journal->place, "cannot %s: the file is damaged; %s",
-                          what, what_to_do);
+        return cv_fail_at(err, CV_FILE(journal->path),
+                          "cannot %s: the file is damaged; %s", what, what_to_do);
     if (code == SQLITE_FULL)
         text = "no space left on the disk";
     else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         text = "another program is writing to it";
     else if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && reason != 0)
         text = strerror(reason);
-    (void)cv_fail_at(err, &journal->place, "cannot %s: %s", what, text);
+    (void)cv_fail_at(err, CV_FILE(journal->path), "cannot %s: %s", what, text);
     /* A full disk is not an error of the user. */
-    if (code != SQLITE_FULL && code != SQLITE_IOERR)
-        return CLEAVE_EINPUT;
-    if (err != NULL)
-        err->status = CLEAVE_EENGINE;
-    return CLEAVE_EENGINE;
+    return code == SQLITE_FULL || code == SQLITE_IOERR ? cv_fail_as(err, CLEAVE_EENGINE)
+                                                       : CLEAVE_EINPUT;
 }
 
 enum cleave_status cv_journal_fail_damaged(const struct cv_journal *journal,
                                            const char *what, struct cleave_error *err)
 {
-    return cv_fail_at(err, &journal->place,
+    return cv_fail_at(err, CV_FILE(journal->path),
                       "the journal is damaged: %s are not as written; %s", what,
                       what_to_do);
 }
@@ -231,8 +225,7 @@ static bool is_text(sqlite3_stmt *row, int column, const char *text)
 enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
                                   struct cleave_error *err)
 {
-    if (status == CLEAVE_OK)
-        status = cv_journal_execute(journal, "COMMIT", err);
+    CV_THEN(status, cv_journal_execute(journal, "COMMIT", err));
     if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
         sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
     return status;
@@ -278,8 +271,7 @@ static enum cleave_status seal(struct cv_journal *journal,
                                char out[CV_CONTENT_HASH_TEXT], struct cleave_error *err)
 {
     struct cv_packer columns = { NULL, 0, 0, false };
-    enum cleave_status status = CLEAVE_OK;
-    struct cv_part all;
+    bool good;
 
     for (size_t i = 0; statement->types[i] != '\0'; i++)
         switch (statement->types[i]) {
@@ -299,16 +291,12 @@ static enum cleave_status seal(struct cv_journal *journal,
         }
     cv_pack_text(&columns, statement->sealed);
     cv_pack_number(&columns, journal->key);
-    all = (struct cv_part){ .bytes = columns.bytes, .fd = -1, .end = columns.length };
-    if (columns.failed) {
-        status = cv_fail_memory(err, "the journal");
-    } else {
-        cv_content_hasher_reset(journal->hasher);
-        status = cv_content_hasher_add_part(journal->hasher, &all, err);
-        cv_content_hash_text(cv_content_hasher_finish(journal->hasher), out);
-    }
+    good = !columns.failed;
+    cv_content_hasher_reset(journal->hasher);
+    cv_content_hasher_add_bytes(journal->hasher, columns.bytes, columns.length);
+    cv_content_hash_text(cv_content_hasher_finish(journal->hasher), out);
     cv_pack_done(&columns);
-    return status;
+    return good ? CLEAVE_OK : cv_fail_memory(err, "the journal");
 }
 
 /* Text and bytes are borrowed until the statement is reset. */
@@ -460,19 +448,19 @@ static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_er
         open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (journal->lock < 0 && errno == ELOOP)
         return cv_fail_at(
-            err, &journal->place,
+            err, CV_FILE(journal->path),
             "expected a journal or a new file, got a symbolic link: name the "
             "file it leads to");
     if (journal->lock < 0)
-        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot open the journal: %s",
                           strerror(errno));
     if (!lock_range(journal->lock))
         return errno == EAGAIN || errno == EACCES
-                   ? cv_fail_at(err, &journal->place,
+                   ? cv_fail_at(err, CV_FILE(journal->path),
                                 "expected a journal that is free, got one that another "
                                 "run is using")
-                   : cv_fail_at(err, &journal->place, "cannot lock the journal: %s",
-                                strerror(errno));
+                   : cv_fail_at(err, CV_FILE(journal->path),
+                                "cannot lock the journal: %s", strerror(errno));
     return CLEAVE_OK;
 }
 
@@ -485,7 +473,7 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
     ssize_t got;
 
     if (fstat(journal->lock, &facts) != 0)
-        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot read the journal: %s",
                           strerror(errno));
     CV_TRY(check_owner(journal->path, &facts, err));
     /* A file that becomes a journal gets the mode of one. */
@@ -493,10 +481,10 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
         (void)fchmod(journal->lock, 0600);
     got = pread(journal->lock, head, sizeof head, 0);
     if (got < 0)
-        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot read the journal: %s",
                           strerror(errno));
     if (got > 0 && (got < (ssize_t)sizeof head || memcmp(head, magic, sizeof magic) != 0))
-        return cv_fail_at(err, &journal->place,
+        return cv_fail_at(err, CV_FILE(journal->path),
                           "expected a journal or a new file, got a file of another kind");
     return CLEAVE_OK;
 }
@@ -544,7 +532,7 @@ static enum cleave_status open_database(struct cv_journal *journal,
     int opened;
 
     if (whole == NULL)
-        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+        return cv_fail_at(err, CV_FILE(journal->path), "cannot open the journal: %s",
                           strerror(errno));
     opened = sqlite3_open_v2(whole, &journal->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -602,7 +590,7 @@ static enum cleave_status check_tables(struct cv_journal *journal,
         status = cv_journal_fail(journal, "read the journal", err);
     else if (!same || there != TABLES)
         status =
-            cv_fail_at(err, &journal->place,
+            cv_fail_at(err, CV_FILE(journal->path),
                        "expected the tables of a journal and nothing else, got others: "
                        "the journal is damaged or not made by cleave; %s",
                        what_to_do);
@@ -657,14 +645,14 @@ static enum cleave_status identify(struct cv_journal *journal, enum cv_journal_m
     if (*fresh)
         return CLEAVE_OK;
     if (application != APPLICATION)
-        return cv_fail_at(err, &journal->place,
+        return cv_fail_at(err, CV_FILE(journal->path),
                           "expected a journal, got a database of another program");
     if (mode == CV_JOURNAL_OVERWRITE)
         return CLEAVE_OK;
     CV_TRY(cv_journal_ask(journal, "PRAGMA user_version", &version, err));
     if (version != VERSION)
         return cv_fail_at(
-            err, &journal->place,
+            err, CV_FILE(journal->path),
             "expected a journal of format %d, got format %" PRId64
             ", which another version of cleave has written: resume it with that "
             "version, or use journal.overwrite",

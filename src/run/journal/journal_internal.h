@@ -2,7 +2,6 @@
 #ifndef CV_JOURNAL_INTERNAL_H
 #define CV_JOURNAL_INTERNAL_H
 #include <sqlite3.h>
-#include "base/fail.h"
 #include "run/common/transfer.h"
 #include "run/journal/journal.h"
 
@@ -27,7 +26,6 @@ struct cv_journal_row {
 
 struct cv_journal {
     char *path;                                  /* owned                         */
-    struct cv_place place;                       /* the path, for messages        */
     int lock;                                    /* see journal_file.c            */
     sqlite3 *db;                                 /* owned */
     sqlite3_stmt *statements[CV_SQL_STATEMENTS]; /* owned; NULL until used        */

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "run/common/process.h"
@@ -30,8 +29,7 @@ static enum cleave_status fail_spill(const struct cv_ordered_output *outputs, bo
 {
     return disk ? cv_fail(err, CLEAVE_EENGINE, "cannot keep output in '%s': %s",
                           outputs->options.directory, strerror(error))
-                : cv_fail(err, CLEAVE_EENGINE, "cannot keep output in memory: %s",
-                          strerror(error));
+                : cv_fail_errno(err, error, "cannot keep output in memory");
 }
 
 /* A file without a name, which disappears with its descriptor. */
@@ -220,11 +218,10 @@ static struct cv_output_block *make_block(size_t room)
 
 static void free_spare_blocks(struct cv_ordered_output *outputs)
 {
-    while (outputs->spare_blocks != NULL) {
-        struct cv_output_block *next = outputs->spare_blocks->next;
-
+    for (struct cv_output_block *next; outputs->spare_blocks != NULL;
+         outputs->spare_blocks = next) {
+        next = outputs->spare_blocks->next;
         free(outputs->spare_blocks);
-        outputs->spare_blocks = next;
     }
     outputs->spare = 0;
 }
@@ -332,11 +329,9 @@ static void cut_last_block(struct cv_chunk_output *store)
 
 static void put_blocks(struct cv_ordered_output *outputs, struct cv_output_block *first)
 {
-    while (first != NULL) {
-        struct cv_output_block *next = first->next;
-
+    for (struct cv_output_block *next; first != NULL; first = next) {
+        next = first->next;
         put_block(outputs, first);
-        first = next;
     }
 }
 
@@ -397,12 +392,10 @@ enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
 
 void cv_chunk_outputs_free(struct cv_ordered_output *outputs)
 {
-    while (outputs->stores != NULL) {
-        struct cv_chunk_output *next = outputs->stores->next;
-
+    for (struct cv_chunk_output *next; outputs->stores != NULL; outputs->stores = next) {
+        next = outputs->stores->next;
         clear_blocks(outputs->stores);
         free(outputs->stores);
-        outputs->stores = next;
     }
     free_spare_blocks(outputs);
     while (outputs->spills != NULL)
@@ -581,14 +574,11 @@ static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
         if (at == NULL)
             return CLEAVE_OK;
         room = room < unread ? room : unread;
-        got = read(fd, at, room < *max ? room : (size_t)*max);
-        if (got < 0 && errno != EINTR)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
-                           strerror(errno));
-        if (got > 0) {
-            add_to_block(store, (size_t)got);
-            *max -= (uint64_t)got;
-        }
+        got = TEMP_FAILURE_RETRY(read(fd, at, room < *max ? room : (size_t)*max));
+        if (got < 0)
+            return cv_fail_errno(err, errno, "cannot read an output");
+        add_to_block(store, (size_t)got);
+        *max -= (uint64_t)got;
     }
     if (*out == CV_STORE_EMPTY)
         widen(store, fd);
@@ -630,8 +620,7 @@ static enum cleave_status pump_copying(struct cv_chunk_output *store, int fd,
             return CLEAVE_OK;
         }
         if (got < 0 && errno != EAGAIN && errno != EINTR)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
-                           strerror(errno));
+            return cv_fail_errno(err, errno, "cannot read an output");
         if (got > 0) {
             CV_TRY(cv_chunk_output_append_lines(store, bytes, (size_t)got, err));
             max -= (uint64_t)got;
@@ -706,15 +695,14 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
         ssize_t put;
 
         CV_TRY(find_room(store, &room, &extent, err));
-        put = pwrite(extent->spill->fd, from, length < room ? length : (size_t)room,
-                     (off_t)extent->end);
-        if (put < 0 && errno != EINTR)
+        put = TEMP_FAILURE_RETRY(pwrite(extent->spill->fd, from,
+                                        length < room ? length : (size_t)room,
+                                        (off_t)extent->end));
+        if (put < 0)
             return fail_spill(store->outputs, extent->spill->disk, errno, err);
-        if (put > 0) {
-            add_bytes(store, extent, (size_t)put);
-            from += put;
-            length -= (size_t)put;
-        }
+        add_bytes(store, extent, (size_t)put);
+        from += put;
+        length -= (size_t)put;
     }
     return CLEAVE_OK;
 }
@@ -936,10 +924,11 @@ static enum cleave_status join(struct cv_chunk_output *store, struct cleave_erro
 
         errno = EIO;
         if (cv_chunk_output_peek(store, done, bytes, some))
-            put = pwrite(disk.spill->fd, bytes, some, (off_t)(begin + done));
-        if (put < 0 && errno != EINTR)
+            put = TEMP_FAILURE_RETRY(
+                pwrite(disk.spill->fd, bytes, some, (off_t)(begin + done)));
+        if (put < 0)
             return fail_spill(store->outputs, true, errno, err);
-        done += put > 0 ? (uint64_t)put : 0;
+        done += (uint64_t)put;
     }
     if (store->nextents == 2)
         leave_spill(store->outputs, store->extents[0].spill);

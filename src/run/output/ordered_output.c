@@ -540,10 +540,9 @@ static void turn(struct cv_ordered_output *outputs)
         outputs->options.before(outputs->options.context);
     status = pump(outputs, next != NULL && next->in_blocks ? TURN_BLOCKS : TURN, &state);
     outputs->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
-    if (status == CLEAVE_OK)
-        status = cv_poller_modify(outputs->poller, &outputs->watch,
-                                  state == CV_GATHER_IDLE ? 0 : CV_WRITABLE,
-                                  &outputs->failure);
+    CV_THEN(status, cv_poller_modify(outputs->poller, &outputs->watch,
+                                     state == CV_GATHER_IDLE ? 0 : CV_WRITABLE,
+                                     &outputs->failure));
     if (status != CLEAVE_OK) {
         outputs->error = outputs->error != 0 ? outputs->error : EIO;
         cv_poller_remove(outputs->poller, &outputs->watch);
@@ -746,11 +745,7 @@ enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outp
 {
     if (out_errno != NULL)
         *out_errno = outputs->error;
-    if (outputs->error == 0)
-        return CLEAVE_OK;
-    if (err != NULL)
-        *err = outputs->failure;
-    return outputs->failure.status;
+    return outputs->error == 0 ? CLEAVE_OK : cv_fail_again(err, &outputs->failure);
 }
 
 bool cv_ordered_output_pending(const struct cv_ordered_output *outputs)

@@ -11,7 +11,6 @@
 #include <lzma.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,12 +73,6 @@ static size_t bound_gzip(size_t length)
     return GZIP_MAX;
 }
 
-static void put_little(char *out, uint32_t number, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        out[i] = (char)(number >> (8 * i) & 0xff);
-}
-
 static size_t pack_gzip(void *state, const char *bytes, size_t length, char *out,
                         size_t room)
 {
@@ -91,9 +84,9 @@ static size_t pack_gzip(void *state, const char *bytes, size_t length, char *out
     if (packed == 0)
         return 0;
     memcpy(out, gzip_end, GZIP_HEAD);
-    put_little(out + 16, (uint32_t)all - 1, 2);
-    put_little(out + all - 8, libdeflate_crc32(0, bytes, length), 4);
-    put_little(out + all - 4, (uint32_t)length, 4);
+    cv_put_little_endian(out + 16, all - 1, 2);
+    cv_put_little_endian(out + all - 8, libdeflate_crc32(0, bytes, length), 4);
+    cv_put_little_endian(out + all - 4, length, 4);
     return all;
 }
 
@@ -128,8 +121,8 @@ static void add_row(struct cv_packer *table, size_t packed, size_t length)
 
     if (table->length == 0)
         cv_pack_raw(table, "\x5e\x2a\x4d\x18....", TABLE_HEAD);
-    put_little(row, (uint32_t)packed, 4);
-    put_little(row + 4, (uint32_t)length, 4);
+    cv_put_little_endian(row, packed, 4);
+    cv_put_little_endian(row + 4, length, 4);
     cv_pack_raw(table, row, sizeof row);
 }
 
@@ -137,11 +130,11 @@ static void end_table(struct cv_packer *table, size_t parts)
 {
     char foot[TABLE_FOOT] = { 0 };
 
-    put_little(foot, (uint32_t)parts, 4);
-    put_little(foot + 5, 0x8F92EAB1, 4);
+    cv_put_little_endian(foot, parts, 4);
+    cv_put_little_endian(foot + 5, 0x8F92EAB1, 4);
     cv_pack_raw(table, foot, sizeof foot);
     if (!table->failed)
-        put_little((char *)table->bytes + 4, (uint32_t)(table->length - TABLE_HEAD), 4);
+        cv_put_little_endian(table->bytes + 4, table->length - TABLE_HEAD, 4);
 }
 
 /* --- xz ------------------------------------------------------------------------------------- */
@@ -273,10 +266,8 @@ static void ask_for_room(const struct cv_copying *copying)
 static int write_window(struct cv_copying *copying, const char *bytes, size_t length)
 {
     while (length > 0) {
-        const ssize_t got = write(copying->to, bytes, length);
+        const ssize_t got = TEMP_FAILURE_RETRY(write(copying->to, bytes, length));
 
-        if (got < 0 && errno == EINTR)
-            continue;
         if (got <= 0)
             return got < 0 ? errno : EIO;
         copying->at += got;
@@ -366,10 +357,8 @@ struct cv_piece_writer {
 static enum cleave_status cannot(const char *name, const char *why,
                                  struct cleave_error *err)
 {
-    char shown[200];
-
-    return cv_fail(err, CLEAVE_EENGINE, "cannot write '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot write '%s': %s", CV_SHOWN(name, 200),
+                   why);
 }
 
 /* The file cannot or must not be written. */
@@ -380,9 +369,7 @@ static enum cleave_status refuse(const char *name, const struct cleave_error *wh
 
     (void)cannot(name, exists ? "it exists; use pieces.replace to replace it" : why->text,
                  err);
-    if (err != NULL)
-        err->status = CLEAVE_EINPUT;
-    return CLEAVE_EINPUT;
+    return cv_fail_as(err, CLEAVE_EINPUT);
 }
 
 /* Make the directories of a name, which must not be an input: that would be replaced before it was
@@ -479,8 +466,7 @@ static enum cleave_status end_part(struct cv_piece_writer *writer,
 static enum cleave_status ended_early(const struct cv_part *part, uint64_t at,
                                       struct cleave_error *err)
 {
-    return cv_fail_at(err, &(struct cv_place){ .file = part->name },
-                      "cannot read at byte %" PRIu64 ": %s", at,
+    return cv_fail_at(err, CV_FILE(part->name), "cannot read at byte %" PRIu64 ": %s", at,
                       errno != 0 ? strerror(errno) : "it has become shorter");
 }
 
@@ -494,8 +480,6 @@ static enum cleave_status compress(struct cv_piece_writer *writer,
         errno = 0;
         got = cv_part_read(part, at, writer->part + writer->held,
                            writer->format->part - writer->held);
-        if (got < 0 && errno == EINTR)
-            continue;
         if (got <= 0)
             return ended_early(part, at, err);
         at += (uint64_t)got;
@@ -524,16 +508,6 @@ static enum cleave_status copy(struct cv_piece_writer *writer, const struct cv_p
     }
 }
 
-/* Write bytes that were decoded. */
-static enum cleave_status take(struct cv_piece_writer *writer, const char *bytes,
-                               size_t length, struct cleave_error *err)
-{
-    return writer->format == NULL
-               ? put(writer, bytes, length, err)
-               : compress(writer, &(struct cv_part){ .bytes = bytes, .end = length },
-                          err);
-}
-
 /* Write the bytes of a flow. */
 static enum cleave_status write_from_thread(struct cv_piece_writer *writer,
                                             const struct cv_part *part,
@@ -544,17 +518,17 @@ static enum cleave_status write_from_thread(struct cv_piece_writer *writer,
 
     for (uint64_t at = part->begin; at < part->end;) {
         const uint64_t left = part->end - at;
-        const ssize_t got = read(cv_writer_thread_fd(threaded), bytes,
-                                 left < sizeof bytes ? left : sizeof bytes);
+        const ssize_t got =
+            TEMP_FAILURE_RETRY(read(cv_writer_thread_fd(threaded), bytes,
+                                    left < sizeof bytes ? left : sizeof bytes));
 
-        if (got < 0 && errno == EINTR)
-            continue;
         if (got <= 0) {
             CV_TRY(cv_writer_thread_end(threaded, err));
             errno = 0;
             return ended_early(part, at, err);
         }
-        CV_TRY(take(writer, bytes, (size_t)got, err));
+        CV_TRY(cv_piece_writer_add(
+            writer, &(struct cv_part){ .bytes = bytes, .end = (uint64_t)got }, err));
         at += (uint64_t)got;
     }
     return CLEAVE_OK;
@@ -630,8 +604,7 @@ void cv_piece_writer_drop(struct cv_piece_writer *writer)
 {
     if (writer == NULL)
         return;
-    if (writer->file.fd >= 0)
-        cv_new_file_drop(&writer->file);
+    cv_new_file_drop(&writer->file);
     if (writer->state != NULL)
         writer->format->close(writer->state);
     cv_pack_done(&writer->table);

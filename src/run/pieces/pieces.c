@@ -154,9 +154,8 @@ static enum cleave_status make_plan(const struct cv_pieces_options *options,
 struct workers {
     const struct cv_pieces_options *options;
     const struct plan *plan;
-    pthread_mutex_t lock; /* for the source and the members below */
-    size_t next;          /* file                                 */
-    enum cleave_status status;
+    pthread_mutex_t lock;    /* for the source and the members below */
+    size_t next;             /* file                                 */
     struct cleave_error err; /* the first one */
 };
 
@@ -183,10 +182,8 @@ static enum cleave_status copy_part(struct workers *workers,
     pthread_mutex_unlock(&workers->lock);
     CV_TRY(status);
     status = add_range(writer, input, part->header, err);
-    if (status == CLEAVE_OK)
-        status = add_range(writer, input, part->body, err);
-    if (status == CLEAVE_OK)
-        status = cv_piece_writer_add(writer, &part->closing, err);
+    CV_THEN(status, add_range(writer, input, part->body, err));
+    CV_THEN(status, cv_piece_writer_add(writer, &part->closing, err));
     pthread_mutex_lock(&workers->lock);
     if (status == CLEAVE_OK)
         status = cv_source_check(source, &(struct cv_piece){ .file = part->file }, err);
@@ -222,18 +219,15 @@ static void *work(void *context)
     struct workers *workers = context;
 
     pthread_mutex_lock(&workers->lock);
-    while (workers->status == CLEAVE_OK && workers->next < workers->plan->nfiles) {
+    while (workers->err.status == CLEAVE_OK && workers->next < workers->plan->nfiles) {
         const size_t index = workers->next++;
         struct cleave_error err = { .status = CLEAVE_OK };
-        enum cleave_status status;
 
         pthread_mutex_unlock(&workers->lock);
-        status = write_file(workers, index, &err);
+        (void)write_file(workers, index, &err);
         pthread_mutex_lock(&workers->lock);
-        if (status != CLEAVE_OK && workers->status == CLEAVE_OK) {
-            workers->status = status;
+        if (workers->err.status == CLEAVE_OK)
             workers->err = err;
-        }
     }
     pthread_mutex_unlock(&workers->lock);
     return NULL;
@@ -259,9 +253,7 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
         pthread_join(threads[i], NULL);
     free(threads);
     pthread_mutex_destroy(&workers.lock);
-    if (workers.status != CLEAVE_OK && err != NULL)
-        *err = workers.err;
-    return workers.status;
+    return cv_fail_again(err, &workers.err);
 }
 
 /* Before the files are written, check whether each can be; after it, report each. */
@@ -293,12 +285,9 @@ static enum cleave_status write_from_files(const struct cv_pieces_options *optio
     struct plan plan = { .parts = NULL };
     enum cleave_status status = make_plan(options, &plan, err);
 
-    if (status == CLEAVE_OK)
-        status = visit_files(options, &plan, false, err);
-    if (status == CLEAVE_OK)
-        status = write_files(options, &plan, err);
-    if (status == CLEAVE_OK)
-        status = visit_files(options, &plan, true, err);
+    CV_THEN(status, visit_files(options, &plan, false, err));
+    CV_THEN(status, write_files(options, &plan, err));
+    CV_THEN(status, visit_files(options, &plan, true, err));
     free(plan.parts);
     free(plan.files);
     return status;
@@ -372,7 +361,7 @@ static enum cleave_status wait_for(struct cv_source *source, struct cleave_error
 
     while (wait.fd >= 0 && poll(&wait, 1, -1) < 0)
         if (errno != EINTR)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot wait: %s", strerror(errno));
+            return cv_fail_errno(err, errno, "cannot wait");
     return cv_source_pump(source, err);
 }
 

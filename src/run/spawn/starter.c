@@ -341,8 +341,7 @@ static void wait_until_unshared(struct cv_start *start)
 /* Reap a child that was made ahead and has no program. */
 static void reap(struct cv_start *start)
 {
-    while (waitpid(start->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitpid(start->pid, NULL, 0));
     start->pid = 0;
     if (start->out >= 0)
         close(start->out);

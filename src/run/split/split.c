@@ -109,13 +109,10 @@ static enum cleave_status find_kind(const char *name, size_t length,
 static enum cleave_status check_argument(const struct cv_split_kind *kind,
                                          const char *colon, struct cleave_error *err)
 {
-    char shown[64];
-
     if (kind->takes == NULL && colon != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected '%s' with nothing after its name, got '%s%s'",
-                       kind->name, kind->name,
-                       cv_shown(colon, strlen(colon), shown, sizeof shown));
+                       kind->name, kind->name, CV_SHOWN(colon, 64));
     if (kind->takes != NULL && !kind->optional && (colon == NULL || colon[1] == '\0'))
         return cv_fail(err, CLEAVE_EINPUT, "expected '%s:%s', got '%s%s'", kind->name,
                        kind->takes, kind->name, colon == NULL ? "" : colon);

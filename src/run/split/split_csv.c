@@ -141,8 +141,6 @@ static bool whole_csv(const struct cv_walk *walk)
 static enum cleave_status parse_csv(struct cv_splitter *splitter, const char *argument,
                                     struct cleave_error *err)
 {
-    char shown[64];
-
     if (strcmp(argument, "tab") == 0)
         splitter->byte = '\t';
     else if (argument[0] == '\0')
@@ -153,7 +151,7 @@ static enum cleave_status parse_csv(struct cv_splitter *splitter, const char *ar
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected 'csv:' and one character between fields, or 'tab', "
                        "got '%s'",
-                       cv_shown(argument, strlen(argument), shown, sizeof shown));
+                       CV_SHOWN(argument, 64));
     return CLEAVE_OK;
 }
 

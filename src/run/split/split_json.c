@@ -12,7 +12,6 @@
  * byte. */
 #include "run/split/split_kind.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -353,13 +352,11 @@ static bool head_json(const struct cv_splitter *splitter, const char *bytes,
 static enum cleave_status parse_json(struct cv_splitter *splitter, const char *argument,
                                      struct cleave_error *err)
 {
-    char shown[64];
-
     if (strcmp(argument, "values") == 0)
         splitter->byte = 'v';
     else if (argument[0] != '\0')
         return cv_fail(err, CLEAVE_EINPUT, "expected 'json' or 'json:values', got '%s'",
-                       cv_shown(argument, strlen(argument), shown, sizeof shown));
+                       CV_SHOWN(argument, 64));
     return CLEAVE_OK;
 }
 

@@ -71,6 +71,10 @@ struct cv_split_kind {
     enum cleave_status (*walk)(const struct cv_splitter *splitter, struct cv_walk *walk,
                                const char *bytes, size_t length,
                                struct cleave_error *err);
+    /* With `leaps`, for the walk of split_leaps.c: whether a record starts with this byte; and read
+     * the byte, after which the walk may skip others. */
+    bool (*starts)(const struct cv_walk *walk, char byte);
+    enum cleave_status (*take)(struct cv_walk *walk, char byte, struct cleave_error *err);
     /* With `frames`: the end of the bytes that precede each chunk; 0: none are needed. False: too few
      * bytes. */
     bool (*head)(const struct cv_splitter *splitter, const char *bytes, size_t length,

@@ -17,10 +17,26 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/text.h"
 #include "run/split/split_kind.h"
 
 enum { NUMBER = 4 }; /* bytes of a binary number */
+
+static enum cleave_status walk_leaps(const struct cv_splitter *splitter,
+                                     struct cv_walk *walk, const char *bytes,
+                                     size_t length, struct cleave_error *err)
+{
+    const struct cv_split_kind *kind = splitter->kind;
+    const uint64_t begin = walk->at;
+
+    while (walk->at - begin < length) {
+        const char byte = bytes[walk->at - begin];
+
+        if (walk->begun && kind->starts(walk, byte) && !cv_walk_begin_record(walk))
+            break;
+        CV_TRY(kind->take(walk, byte, err));
+    }
+    return CLEAVE_OK;
+}
 
 /* --- warc ----------------------------------------------------------------------------------- */
 
@@ -101,22 +117,9 @@ static enum cleave_status warc_byte(struct cv_walk *walk, char byte,
     return CLEAVE_OK;
 }
 
-static enum cleave_status walk_warc(const struct cv_splitter *splitter,
-                                    struct cv_walk *walk, const char *bytes,
-                                    size_t length, struct cleave_error *err)
+static bool starts_warc(const struct cv_walk *walk, char byte)
 {
-    const uint64_t begin = walk->at;
-
-    (void)splitter;
-    while (walk->at - begin < length) {
-        const char byte = bytes[walk->at - begin];
-
-        if (walk->phase == GAP && walk->begun && byte != '\r' && byte != '\n' &&
-            !cv_walk_begin_record(walk))
-            break;
-        CV_TRY(warc_byte(walk, byte, err));
-    }
-    return CLEAVE_OK;
+    return walk->phase == GAP && byte != '\r' && byte != '\n';
 }
 
 static bool whole_warc(const struct cv_walk *walk)
@@ -129,7 +132,9 @@ const struct cv_split_kind cv_split_warc = {
     .needs_pass = true,
     .leaps = true,
     .ahead = 1,
-    .walk = walk_warc,
+    .walk = walk_leaps,
+    .starts = starts_warc,
+    .take = warc_byte,
     .whole = whole_warc,
 };
 
@@ -227,27 +232,19 @@ static enum cleave_status end_head(struct cv_walk *walk, struct cleave_error *er
     return CLEAVE_OK;
 }
 
-static enum cleave_status walk_tar(const struct cv_splitter *splitter,
-                                   struct cv_walk *walk, const char *bytes, size_t length,
+/* A name is not empty: a block that begins with a zero is padding. */
+static bool starts_tar(const struct cv_walk *walk, char byte)
+{
+    return walk->line == 0 && walk->phase == MEMBER && byte != '\0';
+}
+
+static enum cleave_status tar_byte(struct cv_walk *walk, char byte,
                                    struct cleave_error *err)
 {
-    const uint64_t begin = walk->at;
-
-    (void)splitter;
-    while (walk->at - begin < length) {
-        const char byte = bytes[walk->at - begin];
-
-        /* A name is not empty: a block that begins with a zero is padding. */
-        if (walk->line == 0 && walk->phase == MEMBER && walk->begun && byte != '\0' &&
-            !cv_walk_begin_record(walk))
-            break;
-        walk->begun = true;
-        head_byte(walk, (unsigned char)byte);
-        walk->at++;
-        if (++walk->line == BLOCK)
-            CV_TRY(end_head(walk, err));
-    }
-    return CLEAVE_OK;
+    walk->begun = true;
+    head_byte(walk, (unsigned char)byte);
+    walk->at++;
+    return ++walk->line == BLOCK ? end_head(walk, err) : CLEAVE_OK;
 }
 
 static bool whole_tar(const struct cv_walk *walk)
@@ -261,7 +258,9 @@ const struct cv_split_kind cv_split_tar = {
     .needs_pass = true,
     .leaps = true,
     .ahead = 1,
-    .walk = walk_tar,
+    .walk = walk_leaps,
+    .starts = starts_tar,
+    .take = tar_byte,
     .whole = whole_tar,
 };
 
@@ -316,27 +315,20 @@ static enum cleave_status end_number(struct cv_walk *walk, struct cleave_error *
     return CLEAVE_OK;
 }
 
-static enum cleave_status walk_bam(const struct cv_splitter *splitter,
-                                   struct cv_walk *walk, const char *bytes, size_t length,
+static bool starts_bam(const struct cv_walk *walk, char byte)
+{
+    (void)byte;
+    return walk->line == 0 && walk->phase == RECORD;
+}
+
+static enum cleave_status bam_byte(struct cv_walk *walk, char byte,
                                    struct cleave_error *err)
 {
-    const uint64_t begin = walk->at;
-
-    (void)splitter;
-    while (walk->at - begin < length) {
-        const uint64_t byte = (unsigned char)bytes[walk->at - begin];
-
-        if (walk->at == 0)
-            walk->phase = MAGIC;
-        if (walk->line == 0 && walk->phase == RECORD && walk->begun &&
-            !cv_walk_begin_record(walk))
-            break;
-        walk->quality |= byte << (8 * walk->line);
-        walk->at++;
-        if (++walk->line == NUMBER)
-            CV_TRY(end_number(walk, err));
-    }
-    return CLEAVE_OK;
+    if (walk->at == 0)
+        walk->phase = MAGIC;
+    walk->quality |= (uint64_t)(unsigned char)byte << (8 * walk->line);
+    walk->at++;
+    return ++walk->line == NUMBER ? end_number(walk, err) : CLEAVE_OK;
 }
 
 static bool whole_bam(const struct cv_walk *walk)
@@ -344,41 +336,23 @@ static bool whole_bam(const struct cv_walk *walk)
     return walk->line == 0 && walk->phase == RECORD;
 }
 
-static bool number_at(const char *bytes, size_t length, size_t *at, uint64_t *out)
-{
-    *out = 0;
-    if (*at > length || length - *at < NUMBER)
-        return false;
-    for (unsigned i = 0; i < NUMBER; i++)
-        *out |= (uint64_t)(unsigned char)bytes[(*at)++] << (8 * i);
-    return true;
-}
-
 static bool head_bam(const struct cv_splitter *splitter, const char *bytes, size_t length,
                      size_t *out)
 {
-    size_t at = 0;
-    uint64_t magic, number, references;
+    struct cv_walk walk;
 
     (void)splitter;
+    cv_walk_init(&walk, 0);
     *out = 0;
-    if (!number_at(bytes, length, &at, &magic))
-        return false;
-    if (magic != BAM_MAGIC) /* the walk will report it */
-        return true;
-    if (!number_at(bytes, length, &at, &number))
-        return false;
-    at += number;
-    if (!number_at(bytes, length, &at, &references))
-        return false;
-    for (; references > 0; references--) {
-        if (!number_at(bytes, length, &at, &number))
+    do {
+        if (walk.at >= length)
             return false;
-        at += number + NUMBER;
-    }
-    if (at > length)
+        if (bam_byte(&walk, bytes[walk.at], NULL) != CLEAVE_OK)
+            return true; /* the walk of the input reports it */
+    } while (walk.phase != RECORD);
+    if (walk.at > length)
         return false;
-    *out = at;
+    *out = (size_t)walk.at;
     return true;
 }
 
@@ -390,7 +364,9 @@ const struct cv_split_kind cv_split_bam = {
     .frames = true,
     .bare = true,
     .ahead = 1,
-    .walk = walk_bam,
+    .walk = walk_leaps,
+    .starts = starts_bam,
+    .take = bam_byte,
     .head = head_bam,
     .whole = whole_bam,
 };
@@ -466,25 +442,17 @@ static enum cleave_status packet_byte(struct cv_walk *walk, unsigned char byte,
     return CLEAVE_OK;
 }
 
-static enum cleave_status walk_pcap(const struct cv_splitter *splitter,
-                                    struct cv_walk *walk, const char *bytes,
-                                    size_t length, struct cleave_error *err)
+static bool starts_pcap(const struct cv_walk *walk, char byte)
 {
-    const uint64_t begin = walk->at;
+    (void)byte;
+    return walk->at >= NUMBER && walk->line == 0;
+}
 
-    (void)splitter;
-    while (walk->at - begin < length) {
-        const unsigned char byte = (unsigned char)bytes[walk->at - begin];
-
-        if (walk->at < NUMBER) {
-            CV_TRY(magic_byte(walk, byte, err));
-            continue;
-        }
-        if (walk->line == 0 && walk->begun && !cv_walk_begin_record(walk))
-            break;
-        CV_TRY(packet_byte(walk, byte, err));
-    }
-    return CLEAVE_OK;
+static enum cleave_status pcap_byte(struct cv_walk *walk, char byte,
+                                    struct cleave_error *err)
+{
+    return walk->at < NUMBER ? magic_byte(walk, (unsigned char)byte, err)
+                             : packet_byte(walk, (unsigned char)byte, err);
 }
 
 static bool whole_pcap(const struct cv_walk *walk)
@@ -514,7 +482,9 @@ const struct cv_split_kind cv_split_pcap = {
     .bare = true,
     .ahead = 1,
     .form = form_pcap,
-    .walk = walk_pcap,
+    .walk = walk_leaps,
+    .starts = starts_pcap,
+    .take = pcap_byte,
     .head = head_pcap,
     .whole = whole_pcap,
 };

@@ -53,31 +53,13 @@ enum cleave_status cv_walk_fail(const struct cv_walk *walk, const char *expected
                    walk->at, expected, cv_shown(&got, 1, shown, sizeof shown));
 }
 
-const struct cv_split_kind cv_split_lines = {
-    .name = "lines",
-    .ends_in_byte = true,
-    .byte = '\n',
-    .behind = 1,
-    .next = next_ended,
-    .last = last_ended,
-};
+#define ENDED(end)                                                        \
+    .ends_in_byte = true, .byte = (end), .behind = 1, .next = next_ended, \
+    .last = last_ended
 
-const struct cv_split_kind cv_split_jsonl = {
-    .name = "jsonl",
-    .ends_in_byte = true,
-    .byte = '\n',
-    .behind = 1,
-    .next = next_ended,
-    .last = last_ended,
-};
-
-const struct cv_split_kind cv_split_nul = {
-    .name = "nul",
-    .ends_in_byte = true,
-    .behind = 1,
-    .next = next_ended,
-    .last = last_ended,
-};
+const struct cv_split_kind cv_split_lines = { .name = "lines", ENDED('\n') };
+const struct cv_split_kind cv_split_jsonl = { .name = "jsonl", ENDED('\n') };
+const struct cv_split_kind cv_split_nul = { .name = "nul", ENDED('\0') };
 
 /* A vector register. */
 typedef uint8_t vector __attribute__((vector_size(16)));
@@ -164,7 +146,6 @@ static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *
                                       struct cleave_error *err)
 {
     const double max = 0x1p53; /* larger integers are not exact */
-    char shown[64];
     double size = 0;
 
     if (cv_quantity_parse(argument, CV_UNITS, &size) != NULL || !(size >= 1) ||
@@ -172,7 +153,7 @@ static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
                        "such as 4096 or 64Ki, got '%s'",
-                       cv_shown(argument, strlen(argument), shown, sizeof shown));
+                       CV_SHOWN(argument, 64));
     splitter->record_bytes = (uint64_t)size;
     return CLEAVE_OK;
 }
@@ -393,7 +374,7 @@ static size_t plain_start(const char *expression)
 static enum cleave_status compile(const char *expression, bool many_lines, regex_t **out,
                                   struct cleave_error *err)
 {
-    char shown[128], reason[128];
+    char reason[128];
     regex_t *regex = calloc(1, sizeof *regex);
     int failure;
 
@@ -410,7 +391,7 @@ static enum cleave_status compile(const char *expression, bool many_lines, regex
         return cv_fail_memory(err, "an expression");
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected an extended regular expression, got '%s': %s",
-                   cv_shown(expression, strlen(expression), shown, sizeof shown), reason);
+                   CV_SHOWN(expression, 128), reason);
 }
 
 /* The end of a bracket expression, given the byte after its first one. */

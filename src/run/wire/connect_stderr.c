@@ -236,7 +236,7 @@ enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login,
     login->passes = login->marked = false;
     login->mark[0] = '\0';
     if (!cv_never_wait(from))
-        status = cv_fail(err, CLEAVE_EENGINE, "cannot hear a host: %s", strerror(errno));
+        status = cv_fail_errno(err, errno, "cannot hear a host");
     else
         status =
             cv_poller_add(poller, &login->watch, from, CV_READABLE, heard, login, err);

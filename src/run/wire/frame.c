@@ -39,7 +39,7 @@ _Static_assert(CV_STAGES <= 32 && CV_WORKER_STAGES <= 32, "a stage is a bit");
     [CV_FRAME_##name] = { #name, flags, min, max, at_host, at_worker }
 
 /* A frame that neither side may receive by these rules is handled elsewhere: PING by the link,
- * PARTIAL of another worker by worker_partials.c. */
+ * PARTIAL of another worker by worker_fold.c. */
 static const struct cv_frame_kind kinds[] = {
     KIND(PING, 0, 0, 0, 0, 0),
     KIND(HELLO, ANY_SIZE, 3 * NUMBER, HELLO_MOST, H(CONNECTING), W(NEW)),
@@ -182,33 +182,18 @@ _Static_assert((int)CV_BRIDGE_LENGTH_AT == LENGTH_AT, "offset of the length");
 _Static_assert((int)CV_BRIDGE_PEER_AT == PEER_AT, "offset of the rank");
 _Static_assert((int)CV_BRIDGE_MOST == CV_FRAME_MOST, "the longest payload");
 
-static void put(unsigned char *out, uint64_t value, int bytes)
-{
-    for (int i = 0; i < bytes; i++, value >>= 8)
-        out[i] = (unsigned char)(value & 0xFF);
-}
-
-static uint64_t get(const unsigned char *in, int bytes)
-{
-    uint64_t value = 0;
-
-    for (int i = bytes - 1; i >= 0; i--)
-        value = value << 8 | in[i];
-    return value;
-}
-
 void cv_frame_encode(const struct cv_frame_head *head, unsigned char out[CV_FRAME_HEAD])
 {
     memcpy(out, CV_FRAME_MAGIC, MAGIC);
-    put(out + VERSION_AT, CV_FRAME_VERSION, 1);
-    put(out + TYPE_AT, head->type, 1);
-    put(out + FLAGS_AT, head->flags, 2);
-    put(out + LENGTH_AT, head->length, 4);
-    put(out + PEER_AT, head->peer, 4);
-    put(out + CHUNK_AT, head->chunk, 8);
-    put(out + VALUE_AT, head->value, 8);
-    put(out + CHECKSUM_AT, head->checksum, 8);
-    put(out + HEAD_SUM_AT, XXH3_64bits(out, HEAD_SUM_AT), 8);
+    cv_put_little_endian(out + VERSION_AT, CV_FRAME_VERSION, 1);
+    cv_put_little_endian(out + TYPE_AT, head->type, 1);
+    cv_put_little_endian(out + FLAGS_AT, head->flags, 2);
+    cv_put_little_endian(out + LENGTH_AT, head->length, 4);
+    cv_put_little_endian(out + PEER_AT, head->peer, 4);
+    cv_put_little_endian(out + CHUNK_AT, head->chunk, 8);
+    cv_put_little_endian(out + VALUE_AT, head->value, 8);
+    cv_put_little_endian(out + CHECKSUM_AT, head->checksum, 8);
+    cv_put_little_endian(out + HEAD_SUM_AT, XXH3_64bits(out, HEAD_SUM_AT), 8);
 }
 
 /* The checksum is right, or would be if the version were ours. */
@@ -218,7 +203,7 @@ static bool is_whole(const unsigned char in[CV_FRAME_HEAD])
 
     memcpy(bytes, in, sizeof bytes);
     bytes[VERSION_AT] = CV_FRAME_VERSION;
-    return XXH3_64bits(bytes, sizeof bytes) == get(in + HEAD_SUM_AT, 8);
+    return XXH3_64bits(bytes, sizeof bytes) == cv_little_endian(in + HEAD_SUM_AT, 8);
 }
 
 #define NO_FRAME "expected a frame of cleave, got"
@@ -239,13 +224,14 @@ enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
         return cv_frame_look(in, CV_FRAME_HEAD, err);
     if (!ours || !whole)
         return cv_fail(err, CLEAVE_EINPUT, "the head of a frame was damaged on its way");
-    head = (struct cv_frame_head){ .type = in[TYPE_AT],
-                                   .flags = (uint16_t)get(in + FLAGS_AT, 2),
-                                   .length = (uint32_t)get(in + LENGTH_AT, 4),
-                                   .peer = (uint32_t)get(in + PEER_AT, 4),
-                                   .chunk = get(in + CHUNK_AT, 8),
-                                   .value = get(in + VALUE_AT, 8),
-                                   .checksum = get(in + CHECKSUM_AT, 8) };
+    head =
+        (struct cv_frame_head){ .type = in[TYPE_AT],
+                                .flags = (uint16_t)cv_little_endian(in + FLAGS_AT, 2),
+                                .length = (uint32_t)cv_little_endian(in + LENGTH_AT, 4),
+                                .peer = (uint32_t)cv_little_endian(in + PEER_AT, 4),
+                                .chunk = cv_little_endian(in + CHUNK_AT, 8),
+                                .value = cv_little_endian(in + VALUE_AT, 8),
+                                .checksum = cv_little_endian(in + CHECKSUM_AT, 8) };
     CV_TRY(frame_kind_check(&head, err));
     *out = head;
     return CLEAVE_OK;
@@ -279,9 +265,9 @@ uint64_t cv_frame_sum(uint64_t sum, const struct cv_frame_head *head)
 {
     unsigned char bytes[4 * 8];
 
-    put(bytes, sum, 8);
-    put(bytes + 8, head->value, 8);
-    put(bytes + 16, head->length, 8);
-    put(bytes + 24, head->checksum, 8);
+    cv_put_little_endian(bytes, sum, 8);
+    cv_put_little_endian(bytes + 8, head->value, 8);
+    cv_put_little_endian(bytes + 16, head->length, 8);
+    cv_put_little_endian(bytes + 24, head->checksum, 8);
     return XXH3_64bits(bytes, sizeof bytes);
 }

@@ -461,7 +461,7 @@ static void send_heartbeat(void *context)
 
     if (link->send_queue_full || link->trouble != 0 || is_lost(link, now_s)) {
         if (link->trouble != 0)
-            cv_fail(&err, CLEAVE_EENGINE, "cannot send: %s", strerror(link->trouble));
+            cv_fail_errno(&err, link->trouble, "cannot send");
         else if (link->send_queue_full)
             cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
         else
@@ -533,7 +533,6 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     /* One descriptor cannot be watched twice. */
     if ((in == out && (link->out = fcntl(in, F_DUPFD_CLOEXEC, 3)) < 0) ||
         !cv_never_wait(link->in) || !cv_never_wait(link->out))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a connection: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "cannot set up a connection");
     return watch(link, link->in, can_read, err);
 }

@@ -220,8 +220,7 @@ enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
 
     CV_TRY(cv_content_hasher_new(&hasher, err));
     status = cv_content_hasher_add(hasher, name, fd, 0, first, err);
-    if (status == CLEAVE_OK)
-        status = cv_content_hasher_add(hasher, name, fd, size - last, size, err);
+    CV_THEN(status, cv_content_hasher_add(hasher, name, fd, size - last, size, err));
     *out = cv_content_hasher_finish(hasher);
     cv_content_hasher_free(hasher);
     return status;

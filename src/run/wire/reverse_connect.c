@@ -50,11 +50,8 @@ static bool read_call(const char *text, struct call *out)
 static bool wait_for(int fd, short events)
 {
     struct pollfd wait = { .fd = fd, .events = events };
-    int ready;
+    const long ready = TEMP_FAILURE_RETRY(poll(&wait, 1, CALL_MS));
 
-    do
-        ready = poll(&wait, 1, CALL_MS);
-    while (ready < 0 && errno == EINTR);
     if (ready == 0)
         errno = ETIMEDOUT;
     return ready > 0;
@@ -187,8 +184,7 @@ static enum cleave_status listen_for(struct relay *relay, struct cleave_error *e
     }
     if (relay->listener < 0 || listen(relay->listener, 4) != 0 ||
         getsockname(relay->listener, address, &size) != 0 || !make_key(relay->key))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot listen for workers: %s",
-                       strerror(errno));
+        return cv_fail_errno(err, errno, "cannot listen for workers");
     snprintf(text, sizeof text, "%d %s", ntohs(any.sin6_port), relay->key);
     return setenv(CALL_VARIABLE, text, 1) == 0 ? CLEAVE_OK
                                                : cv_fail_memory(err, "the environment");
@@ -267,9 +263,8 @@ static int ended(pid_t command)
 {
     int how = 0;
 
-    while (waitpid(command, &how, 0) < 0)
-        if (errno != EINTR)
-            return 1;
+    if (TEMP_FAILURE_RETRY(waitpid(command, &how, 0)) < 0)
+        return 1;
     return WIFSIGNALED(how) ? BY_SIGNAL + WTERMSIG(how) : WEXITSTATUS(how);
 }
 
@@ -286,8 +281,8 @@ static void *pass_on(void *context)
     char *bytes = malloc(MOST);
     ssize_t got = bytes != NULL ? 1 : -1;
 
-    while (got > 0 || (got < 0 && errno == EINTR)) {
-        got = read(way->from, bytes, MOST);
+    while (got > 0) {
+        got = TEMP_FAILURE_RETRY(read(way->from, bytes, MOST));
         if (got > 0 && cv_write_all(way->to, bytes, (size_t)got) != 0)
             got = 0;
     }
@@ -314,7 +309,7 @@ static enum cleave_status pass_both(struct relay *relay, int in, int out,
     there = (struct way){ in, called ? relay->caller : relay->to.write, called };
     code = pthread_create(&thread, NULL, pass_on, &there);
     if (code != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
+        return cv_fail_errno(err, code, "cannot start a thread");
     (void)pthread_detach(thread);
     (void)pass_on(&back);
     return CLEAVE_OK;
@@ -329,8 +324,7 @@ enum cleave_status cv_call_relay(const char *const *words, int in, int out,
     enum cleave_status status = listen_for(&relay, err);
 
     (void)signal(SIGPIPE, SIG_IGN);
-    if (status == CLEAVE_OK)
-        status = start(&relay, words, err);
+    CV_THEN(status, start(&relay, words, err));
     cv_close(&relay.to.read);
     cv_close(&relay.from.write);
     if (status == CLEAVE_OK && wait_for_worker(&relay, in)) {

@@ -37,21 +37,12 @@ void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err)
                  err->text, strlen(err->text));
 }
 
-static struct cv_task *find_task(const struct cv_tasks *tasks, uint64_t chunk)
-{
-    struct cv_task *task = tasks->first;
-
-    while (task != NULL && task->chunk != chunk)
-        task = task->next;
-    return task;
-}
-
 enum cv_worker_stage cv_worker_stage(const struct cv_worker *worker,
                                      const struct cv_frame_head *head,
                                      struct cv_task **out_task)
 {
     const struct cv_worker_slot *seat;
-    const struct cv_task *task;
+    struct cv_task *task;
 
     *out_task = NULL;
     if (!worker->ready)
@@ -65,7 +56,10 @@ enum cv_worker_stage cv_worker_stage(const struct cv_worker *worker,
     if (head->chunk >= worker->next_chunk)
         return CV_WORKER_UNHEARD;
     seat = &worker->seats[head->peer];
-    task = *out_task = find_task(&seat->tasks, head->chunk);
+    task = seat->tasks.first;
+    while (task != NULL && task->chunk != head->chunk)
+        task = task->next;
+    *out_task = task;
     if (task == NULL)
         return seat->cut_short == head->chunk + 1 ? CV_WORKER_CUT_SHORT : CV_WORKER_OVER;
     if (task->open && !task->shut)

@@ -186,8 +186,7 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
         CV_TRY(cv_ordered_output_file(worker->outputs, &task->item->errors, err));
         *out = fcntl(task->item->errors, F_DUPFD_CLOEXEC, 3);
         return *out >= 0 ? CLEAVE_OK
-                         : cv_fail(err, CLEAVE_EENGINE, "cannot keep standard error: %s",
-                                   strerror(errno));
+                         : cv_fail_errno(err, errno, "cannot keep standard error");
     }
     return CLEAVE_OK;
 }
@@ -354,12 +353,9 @@ static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *t
     cv_pack_number(&length, head.length);
     if (head.failed || length.failed)
         status = cv_fail_memory(err, "the files that go back");
-    if (status == CLEAVE_OK)
-        status = cv_chunk_output_open(worker->outputs, &task->back, err);
-    if (status == CLEAVE_OK)
-        status = cv_chunk_output_write(task->back, length.bytes, length.length, err);
-    if (status == CLEAVE_OK)
-        status = cv_chunk_output_write(task->back, head.bytes, head.length, err);
+    CV_THEN(status, cv_chunk_output_open(worker->outputs, &task->back, err));
+    CV_THEN(status, cv_chunk_output_write(task->back, length.bytes, length.length, err));
+    CV_THEN(status, cv_chunk_output_write(task->back, head.bytes, head.length, err));
     for (uint64_t i = 0; status == CLEAVE_OK && i < back->nfiles; i++)
         if (back->files[i].travels)
             status = keep_bytes(worker, fds[i], back->files[i].size, task->back, err);

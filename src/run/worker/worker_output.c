@@ -91,17 +91,11 @@ static enum cleave_status read_some(struct cv_worker *worker,
                                     const struct cv_worker_slot *seat, size_t *out_length,
                                     struct cleave_error *err)
 {
-    const size_t max = frame_size(&worker->link);
-
     *out_length = 0;
-    if (!may_speak(seat))
-        return CLEAVE_OK;
-    if (worker->job.lines)
-        return cv_chunk_output_read_some(seat->slot.store, worker->bytes, max, out_length,
-                                         err);
-    return seat->tasks.first->shown && is_ripe(worker, seat)
-               ? cv_chunk_output_read_some(seat->slot.store, worker->bytes, max,
-                                           out_length, err)
+    return may_speak(seat) && (worker->job.lines ||
+                               (seat->tasks.first->shown && is_ripe(worker, seat)))
+               ? cv_chunk_output_read_some(seat->slot.store, worker->bytes,
+                                           frame_size(&worker->link), out_length, err)
                : CLEAVE_OK;
 }
 
@@ -151,21 +145,8 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
                                      struct cleave_error *err)
 {
     const struct cv_piece *piece = &task->piece;
-    const struct cv_part closing = cv_closing_part(piece->closing);
-    const struct cv_part header = { .bytes = piece->header_bytes,
-                                    .fd = piece->fd,
-                                    .begin = piece->header.begin,
-                                    .end = piece->header.end,
-                                    .name = piece->name };
-    const struct cv_part body = { .fd = piece->fd,
-                                  .lazy = piece->lazy,
-                                  .begin = piece->body.begin,
-                                  .end = piece->body.end,
-                                  .name = piece->name };
-    const struct cv_part mate = { .fd = piece->mate_fd,
-                                  .begin = piece->mate.begin,
-                                  .end = piece->mate.end,
-                                  .name = "the mates" };
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece), cv_piece_mate(piece) };
 
     if (!worker->job.hashes || (!task->request.shared && task->packed == NULL) ||
         (task->end.flags & CV_END_SPOILED) != 0)
@@ -173,11 +154,8 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
     if (worker->hasher == NULL)
         CV_TRY(cv_content_hasher_new(&worker->hasher, err));
     cv_content_hasher_reset(worker->hasher);
-    CV_TRY(hash_range(worker, header, err));
-    CV_TRY(hash_range(worker, body, err));
-    CV_TRY(cv_content_hasher_add_part(worker->hasher, &closing, err));
-    if (piece->mate_fd >= 0)
-        CV_TRY(hash_range(worker, mate, err));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CV_TRY(hash_range(worker, parts[i], err));
     task->end.hash = cv_content_hasher_finish(worker->hasher);
     return CLEAVE_OK;
 }

@@ -4,7 +4,6 @@
  * Compressed bytes are kept as they arrive; a thread of each command decodes them while the
  * command reads. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -175,21 +174,15 @@ static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
                                       struct cleave_error *err)
 {
     const size_t length = (size_t)task->bytes[CV_PART_HEADER];
-    size_t done = 0;
+    const struct cv_part part = { .fd = fd, .end = at + length };
 
     if (task->packed->header != NULL || length == 0)
         return CLEAVE_OK;
     task->packed->header = cv_array(&task->arena, length, 1);
     if (task->packed->header == NULL)
         return cv_fail_memory(err, "a header");
-    while (done < length) {
-        const ssize_t got =
-            pread(fd, task->packed->header + done, length - done, (off_t)(at + done));
-
-        if (got <= 0)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read a piece that was kept");
-        done += (size_t)got;
-    }
+    if (cv_part_read(&part, at, task->packed->header, length) != (ssize_t)length)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read a piece that was kept");
     return CLEAVE_OK;
 }
 
@@ -219,15 +212,14 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     if (end == packed->body.begin)
         return CLEAVE_OK;
     CV_TRY(read_header(task, fd, at, err));
-    if (packed->arriving != NULL && packed->file >= 0)
-        cv_arriving_input_place(packed->arriving, packed->file, packed->in.begin,
-                                packed->in.begin);
-    else if (packed->arriving != NULL)
-        cv_arriving_input_place(packed->arriving, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
-    task->piece.lazy = packed->arriving != NULL
-                           ? cv_arriving_input_reader(packed->arriving)
-                           : &packed->fetched->reader;
+    if (packed->arriving != NULL) {
+        packed->arriving->fd = task->piece.fd;
+        packed->arriving->in = packed->in.begin;
+        packed->arriving->at = packed->file >= 0 ? packed->in.begin : at + header;
+    }
+    task->piece.lazy =
+        packed->arriving != NULL ? &packed->arriving->reader : &packed->fetched->reader;
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
     task->piece.body = (struct cv_range){ packed->body.begin, end };

@@ -55,8 +55,6 @@ static bool find_files(struct cv_worker *worker, char *why, size_t size)
     if (job->nfiles == 0)
         return false;
     worker->files = malloc((size_t)job->nfiles * sizeof *worker->files);
-    for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++)
-        worker->files[i] = -1;
     for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++) {
         worker->files[i] = open(job->files[i].path, O_RDONLY | O_CLOEXEC);
         if (worker->files[i] >= 0 &&
@@ -218,8 +216,7 @@ static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
         status = cv_fail(&err, CLEAVE_EINPUT, "the job is too long");
     if (status == CLEAVE_OK && (head->flags & CV_FRAME_LAST) == 0)
         return;
-    if (status == CLEAVE_OK)
-        status = prepare(worker, &shared, why, sizeof why, &err);
+    CV_THEN(status, prepare(worker, &shared, why, sizeof why, &err));
     if (status == CLEAVE_OK && options->ready != NULL)
         status = options->ready(options->context, worker, &err);
     if (status != CLEAVE_OK) {
@@ -374,9 +371,7 @@ enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
     }
     if (status == CLEAVE_OK) {
         send_last_error(&worker);
-        status = worker.err.status;
-        if (status != CLEAVE_OK && err != NULL)
-            *err = worker.err;
+        status = cv_fail_again(err, &worker.err);
     }
     if (options->done != NULL)
         options->done(options->context, &worker);

@@ -4,9 +4,9 @@
  * slots, as a local run would, and sends their outputs. */
 #ifndef CV_WORKER_SERVE_H
 #define CV_WORKER_SERVE_H
+#include <cleave/execute.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <cleave/execute.h>
 #include "run/wire/protocol.h"
 
 struct cleave_channel;

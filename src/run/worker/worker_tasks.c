@@ -95,16 +95,14 @@ static enum cleave_status write_file(struct cv_task *task, uint64_t part,
                   (part == CV_PART_BODY ? task->bytes[CV_PART_BODY] : 0);
 
     while (length > 0) {
-        const ssize_t put = pwrite(task->file, bytes, length, (off_t)at);
+        const ssize_t put =
+            TEMP_FAILURE_RETRY(pwrite(task->file, bytes, length, (off_t)at));
 
-        if (put < 0 && errno != EINTR)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot keep a piece: %s",
-                           strerror(errno));
-        if (put > 0) {
-            bytes += put;
-            at += (uint64_t)put;
-            length -= (size_t)put;
-        }
+        if (put < 0)
+            return cv_fail_errno(err, errno, "cannot keep a piece");
+        bytes += put;
+        at += (uint64_t)put;
+        length -= (size_t)put;
     }
     return CLEAVE_OK;
 }
@@ -583,8 +581,7 @@ static enum cleave_status feed(struct cv_worker *worker, struct cv_task *task, b
         task->piece.body =
             (struct cv_range){ header, header + task->bytes[CV_PART_BODY] };
     }
-    if (status == CLEAVE_OK)
-        status = pass_on(worker, task, last, err);
+    CV_THEN(status, pass_on(worker, task, last, err));
     if (status != CLEAVE_EINPUT || task->packed == NULL)
         return status;
     end_spoiled(worker, &worker->seats[task->seat], err);
