@@ -3,76 +3,8 @@
 #include "select/knapsack/knapsack.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/fail.h"
 #include "select/knapsack/knapsack_internal.h"
-
-enum { LOWEST = -1074, LIMB_BITS = 32 };
-
-void cv_exact_begin(struct cv_exact_sum *sum)
-{
-    memset(sum, 0, sizeof *sum);
-}
-
-static void carry(struct cv_exact_sum *sum)
-{
-    uint64_t over = 0;
-
-    for (size_t i = 0; i < CV_EXACT_LIMBS; i++) {
-        const uint64_t limb = sum->limb[i] + over;
-
-        sum->limb[i] = limb & UINT32_MAX;
-        over = limb >> LIMB_BITS;
-    }
-    sum->terms = 0;
-}
-
-/* Add value * 2^bit, where bit counts from the lowest bit of the number. */
-static void add_shifted(struct cv_exact_sum *sum, uint64_t value, unsigned bit)
-{
-    const unsigned limb = bit / LIMB_BITS, shift = bit % LIMB_BITS;
-    const uint64_t low = (value & UINT32_MAX) << shift;
-    const uint64_t high = (value >> LIMB_BITS) << shift;
-
-    sum->limb[limb] += low & UINT32_MAX;
-    sum->limb[limb + 1] += (low >> LIMB_BITS) + (high & UINT32_MAX);
-    sum->limb[limb + 2] += high >> LIMB_BITS;
-}
-
-void cv_exact_add(struct cv_exact_sum *sum, double value, uint32_t count)
-{
-    int exponent;
-    const double fraction = frexp(value, &exponent);
-    const uint64_t mantissa = (uint64_t)ldexp(fraction, 53);
-    const int lowest = exponent - 53;
-    /* Below the normal range the mantissa ends in zeros; its bits start at LOWEST. */
-    const unsigned lost = lowest < LOWEST ? (unsigned)(LOWEST - lowest) : 0;
-    const unsigned bit = lowest < LOWEST ? 0 : (unsigned)(lowest - LOWEST);
-    const uint64_t whole = mantissa >> lost;
-
-    if (value == 0 || count == 0)
-        return;
-    /* Three numbers below 2^33 go to a limb each time. */
-    if (++sum->terms >= UINT32_C(1) << 28)
-        carry(sum);
-    add_shifted(sum, (whole & UINT32_MAX) * count, bit);
-    add_shifted(sum, (whole >> LIMB_BITS) * count, bit + LIMB_BITS);
-}
-
-int cv_exact_compare(struct cv_exact_sum *sum, double value)
-{
-    struct cv_exact_sum other;
-
-    cv_exact_begin(&other);
-    cv_exact_add(&other, value, 1);
-    carry(&other);
-    carry(sum);
-    for (size_t i = CV_EXACT_LIMBS; i-- > 0;)
-        if (sum->limb[i] != other.limb[i])
-            return sum->limb[i] < other.limb[i] ? -1 : 1;
-    return 0;
-}
 
 /* The best filling so far, a place to try others, and the bound. */
 struct contest {
@@ -200,45 +132,6 @@ static bool solve(const struct cv_knapsack *problem, uint64_t work_units,
     return made;
 }
 
-static bool bin_holds(const struct cv_knapsack *problem,
-                      const struct cv_knapsack_answer *answer, uint32_t bin)
-{
-    const double capacity =
-        problem->capacities != NULL ? problem->capacities[bin] : problem->capacity;
-    struct cv_exact_sum sum;
-
-    if (answer->first[bin] > answer->first[bin + 1])
-        return false;
-    cv_exact_begin(&sum);
-    for (size_t i = answer->first[bin]; i < answer->first[bin + 1]; i++)
-        cv_exact_add(&sum, problem->classes[answer->parts[i].item_class].weight,
-                     answer->parts[i].count);
-    return cv_exact_compare(&sum, capacity) <= 0;
-}
-
-/* cv_knapsack_holds with counts: zeros, one per class. */
-static bool answer_holds(const struct cv_knapsack *problem,
-                         const struct cv_knapsack_answer *answer, uint64_t *counts)
-{
-    uint64_t selected = 0;
-    double profit = 0;
-    bool holds = answer->first[0] == 0;
-
-    for (size_t i = 0; i < answer->first[problem->nbins] && holds; i++) {
-        holds = answer->parts[i].item_class < problem->nclasses;
-        if (holds)
-            counts[answer->parts[i].item_class] += answer->parts[i].count;
-        selected += answer->parts[i].count;
-    }
-    for (uint32_t b = 0; b < problem->nbins && holds; b++)
-        holds = bin_holds(problem, answer, b);
-    for (uint32_t i = 0; i < problem->nclasses; i++) {
-        holds = holds && counts[i] <= problem->classes[i].count;
-        profit += problem->classes[i].profit * (double)counts[i];
-    }
-    return holds && selected == answer->selected && profit == answer->profit;
-}
-
 enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t work,
                                      struct cv_arena *arena,
                                      struct cv_knapsack_answer *out,
@@ -251,7 +144,7 @@ enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t
     if (!CV_NEW(arena, counts, problem->nclasses) ||
         !solve(problem, work, arena, &answer))
         return cv_fail_memory(err, "the selection of items");
-    if (!answer_holds(problem, &answer, counts))
+    if (!cv_knapsack_holds(problem, &answer, counts))
         return cv_fail(err, CLEAVE_EPOLICY, "a bin was filled beyond its capacity");
     *out = answer;
     return CLEAVE_OK;
@@ -271,15 +164,4 @@ enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
         *out_bound = cv_instance_surrogate_lp(&instance);
     cv_arena_done(&own);
     return made ? CLEAVE_OK : cv_fail_memory(err, "a bound");
-}
-
-bool cv_knapsack_holds(const struct cv_knapsack *problem,
-                       const struct cv_knapsack_answer *answer)
-{
-    uint64_t *counts =
-        calloc(problem->nclasses > 0 ? problem->nclasses : 1, sizeof *counts);
-    const bool holds = counts != NULL && answer_holds(problem, answer, counts);
-
-    free(counts);
-    return holds;
 }

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/compare.h"
 
 enum { BOUNDS = 3 };
 
@@ -97,9 +98,7 @@ static int by_worth(const void *left, const void *right)
     const double x = a->profit * b->weight[BOUNDS - 1];
     const double y = b->profit * a->weight[BOUNDS - 1];
 
-    if (x != y)
-        return x > y ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
+    return cv_order(CV_COMPARE(y, x), CV_COMPARE(a->first, b->first), 0);
 }
 
 static void sort_kinds(struct search *search)

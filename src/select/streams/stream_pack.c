@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/stream/stream_costs.h"
 #include "select/knapsack/knapsack.h"
@@ -282,11 +283,8 @@ static int by_kind(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
 
-    if (a->weight != b->weight)
-        return a->weight < b->weight ? -1 : 1;
-    if (a->profit != b->profit)
-        return a->profit > b->profit ? -1 : 1;
-    return (a->worker > b->worker) - (a->worker < b->worker);
+    return cv_order(CV_COMPARE(a->weight, b->weight), CV_COMPARE(b->profit, a->profit),
+                    CV_COMPARE(a->worker, b->worker));
 }
 
 /* Workers sorted by class. */

@@ -47,28 +47,21 @@ struct search {
     uint64_t share; /* work of one phase */
 };
 
-struct density {
-    double value;
-    uint32_t worker;
-};
-
-CV_ORDER_DOWN_BY(by_density, struct density, value, worker)
-
 bool cv_sort_by_density(uint32_t *workers, uint32_t n, const double *value,
                         const double *price)
 {
-    struct density *list = malloc((n > 0 ? n : 1) * sizeof *list);
+    struct cv_ranked *list = malloc((n > 0 ? n : 1) * sizeof *list);
 
     if (list == NULL)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t w = workers[i];
 
-        list[i] = (struct density){ value[w] / (price != NULL ? price[w] : 1), w };
+        list[i] = (struct cv_ranked){ value[w] / (price != NULL ? price[w] : 1), w };
     }
-    qsort(list, n, sizeof *list, by_density);
+    qsort(list, n, sizeof *list, cv_rank_down);
     for (uint32_t i = 0; i < n; i++)
-        workers[i] = list[i].worker;
+        workers[i] = list[i].index;
     free(list);
     return true;
 }
