@@ -568,41 +568,34 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
     return set_starts(tree, tree->rev_s[tree->n - 1], err);
 }
 
-struct entry {
-    double key;
-    uint32_t node;
-};
-
-CV_ORDER_BY_TWO(by_key, struct entry, key, node)
-
-static bool before(const struct entry *a, const struct entry *b)
+static bool before(const struct cv_ranked *a, const struct cv_ranked *b)
 {
-    return by_key(a, b) < 0;
+    return cv_rank_up(a, b) < 0;
 }
 
-CV_HEAP(entry, struct entry, before)
+CV_HEAP(entry, struct cv_ranked, before)
 
 /* `queue` holds the nodes by increasing cost. Its places are taken by the heap as they are
  * used: after i insertions the heap has i entries. */
 static double unequal_grow(struct cv_greedy_tree *tree, double d, const double *c,
-                           struct entry *queue)
+                           struct cv_ranked *queue)
 {
-    const uint32_t root = queue[0].node;
+    const uint32_t root = queue[0].index;
     double last = 0;
 
     tree->parent[root] = CV_NO_NODE;
     tree->rev_s[root] = 0;
-    queue[0] = (struct entry){ c[root] + d, root };
+    queue[0] = (struct cv_ranked){ c[root] + d, root };
     for (uint32_t i = 1; i < tree->n; i++) {
-        const uint32_t node = queue[i].node;
-        struct entry chosen = queue[0];
+        const uint32_t node = queue[i].index;
+        struct cv_ranked chosen = queue[0];
 
-        last = chosen.key;
-        tree->parent[node] = chosen.node;
+        last = chosen.value;
+        tree->parent[node] = chosen.index;
         tree->rev_s[node] = last;
-        chosen.key += d > c[chosen.node] ? d : c[chosen.node];
+        chosen.value += d > c[chosen.index] ? d : c[chosen.index];
         entry_sink(queue, i, 0, chosen);
-        entry_push(queue, i, (struct entry){ last + c[node] + d, node });
+        entry_push(queue, i, (struct cv_ranked){ last + c[node] + d, node });
     }
     return last;
 }
@@ -611,7 +604,7 @@ enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
                                           const double *c, struct cleave_error *err)
 {
     const struct cv_tree_costs costs = { .transfer_s = d, .compute = c };
-    struct entry *queue;
+    struct cv_ranked *queue;
     double length;
 
     if (tree->n == 0)
@@ -622,8 +615,8 @@ enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
     if (queue == NULL)
         return cv_fail_memory(err, "a tree for unequal nodes");
     for (uint32_t i = 0; i < tree->n; i++)
-        queue[i] = (struct entry){ c[i], i };
-    qsort(queue, tree->n, sizeof *queue, by_key);
+        queue[i] = (struct cv_ranked){ c[i], i };
+    qsort(queue, tree->n, sizeof *queue, cv_rank_up);
     length = unequal_grow(tree, d, c, queue);
     free(queue);
     return set_starts(tree, length, err);

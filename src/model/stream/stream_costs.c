@@ -309,21 +309,14 @@ double cv_stream_next_load(double load, double tau_s, double sigma)
  * this order: those at ranks with enter >= leave from the greatest rank down, then the
  * others from the least up. */
 
-struct ranked {
-    double value;
-    uint32_t index;
-};
-
-CV_ORDER_BY_TWO(by_value, struct ranked, value, index)
-
-static struct ranked *rank(const double *values, uint32_t n, struct cv_arena *arena)
+static struct cv_ranked *rank(const double *values, uint32_t n, struct cv_arena *arena)
 {
-    struct ranked *ranks = cv_array(arena, n, sizeof *ranks);
+    struct cv_ranked *ranks = cv_array(arena, n, sizeof *ranks);
 
     for (uint32_t i = 0; ranks != NULL && i < n; i++)
-        ranks[i] = (struct ranked){ values[i], i };
+        ranks[i] = (struct cv_ranked){ values[i], i };
     if (ranks != NULL)
-        qsort(ranks, n, sizeof *ranks, by_value);
+        qsort(ranks, n, sizeof *ranks, cv_rank_up);
     return ranks;
 }
 
@@ -360,12 +353,12 @@ static bool join(uint32_t *parent, uint32_t i, uint32_t j)
 }
 
 struct matching {
-    struct ranked *leave, *enter; /* by rank                                         */
-    uint32_t *next;               /* rank of leave -> place that follows             */
-    uint32_t *parent;             /* place -> set of joined cycles                   */
-    struct ranked *swaps;         /* by cost: exchange of ranks index and index + 1  */
-    bool *taken;                  /* rank -> is the exchange with the next one made  */
-    uint32_t *after;              /* place -> place that follows                     */
+    struct cv_ranked *leave, *enter; /* by rank                                         */
+    uint32_t *next;                  /* rank of leave -> place that follows             */
+    uint32_t *parent;                /* place -> set of joined cycles                   */
+    struct cv_ranked *swaps;         /* by cost: exchange of ranks index and index + 1  */
+    bool *taken;                     /* rank -> is the exchange with the next one made  */
+    uint32_t *after;                 /* place -> place that follows                     */
 };
 
 static bool matching_init(struct matching *m, const struct cv_cycle *cycle,
@@ -395,10 +388,10 @@ static void choose_swaps(struct matching *m, uint32_t n)
         const double above = fmin(m->leave[i + 1].value, m->enter[i + 1].value);
         const double below = fmax(m->leave[i].value, m->enter[i].value);
 
-        m->swaps[i] = (struct ranked){ fmax(0, above - below), i };
+        m->swaps[i] = (struct cv_ranked){ fmax(0, above - below), i };
     }
     if (cycles > 1)
-        qsort(m->swaps, n - 1, sizeof *m->swaps, by_value);
+        qsort(m->swaps, n - 1, sizeof *m->swaps, cv_rank_up);
     for (uint32_t i = 0; cycles > 1; i++) {
         const uint32_t at = m->swaps[i].index;
 

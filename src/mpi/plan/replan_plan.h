@@ -39,7 +39,7 @@ struct cv_replan {
     double *ready_s; /* per node of the plan, as the following */
     uint32_t *parent;
     struct cv_replan_node *nodes;
-    struct cv_replan_time *order;
+    struct cv_ranked *order;
     struct cv_replan_seat *seats;
     struct cv_arena room, scratch;
 };
