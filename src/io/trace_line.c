@@ -32,41 +32,45 @@ enum field {
     NFIELDS
 };
 
-struct kind;
+enum type { KIND, NODE, COUNT, NUMBER, FLAG, NTYPES };
 
-/* One line; fields that were not seen are 0. */
-struct record {
-    unsigned seen;
-    const struct kind *kind;
-    uint32_t worker, peer;
-    uint64_t chunk, item;
-    double units, start_s, end_s, time_s, left, read_s, output, cpu_s, fold_s;
-    bool more;
+/* A value that was read. */
+union value {
+    uint32_t node;
+    uint64_t count;
+    double number;
+    bool flag;
 };
 
-#define AT(member) offsetof(struct record, member)
+static const size_t sizes[NTYPES] = { [NODE] = sizeof(uint32_t),
+                                      [COUNT] = sizeof(uint64_t),
+                                      [NUMBER] = sizeof(double),
+                                      [FLAG] = sizeof(bool) };
+
+#define IN_EVENT(member) offsetof(struct cleave_entry, as.event.member)
+#define IN_ORDER(member) offsetof(struct cleave_entry, as.order.member)
 
 static const struct {
     const char *name;
-    enum { KIND, NODE, COUNT, NUMBER, FLAG } type;
-    size_t offset; /* into struct record */
+    enum type type;
+    size_t event, order; /* offsets into struct cleave_entry; 0: none */
 } fields[NFIELDS] = {
-    [EVENT] = { "event", KIND, 0 },
-    [ORDER] = { "order", KIND, 0 },
-    [WORKER] = { "worker", NODE, AT(worker) },
-    [PEER] = { "peer", NODE, AT(peer) },
-    [CHUNK] = { "chunk", COUNT, AT(chunk) },
-    [ITEM] = { "item", COUNT, AT(item) },
-    [UNITS] = { "units", NUMBER, AT(units) },
-    [START] = { "start", NUMBER, AT(start_s) },
-    [END] = { "end", NUMBER, AT(end_s) },
-    [TIME] = { "time", NUMBER, AT(time_s) },
-    [READ] = { "read", NUMBER, AT(read_s) },
-    [FOLD] = { "fold", NUMBER, AT(fold_s) },
-    [OUTPUT] = { "output", NUMBER, AT(output) },
-    [CPU] = { "cpu", NUMBER, AT(cpu_s) },
-    [MORE] = { "more", FLAG, AT(more) },
-    [LEFT] = { "left", NUMBER, AT(left) },
+    [EVENT] = { "event", KIND, 0, 0 },
+    [ORDER] = { "order", KIND, 0, 0 },
+    [WORKER] = { "worker", NODE, IN_EVENT(worker), IN_ORDER(worker) },
+    [PEER] = { "peer", NODE, IN_EVENT(peer), IN_ORDER(peer) },
+    [CHUNK] = { "chunk", COUNT, IN_EVENT(chunk), IN_ORDER(chunk) },
+    [ITEM] = { "item", COUNT, 0, IN_ORDER(item) },
+    [UNITS] = { "units", NUMBER, IN_EVENT(units), IN_ORDER(units) },
+    [START] = { "start", NUMBER, IN_EVENT(start_s), 0 },
+    [END] = { "end", NUMBER, IN_EVENT(time_s), 0 },
+    [TIME] = { "time", NUMBER, 0, IN_ORDER(time_s) },
+    [READ] = { "read", NUMBER, IN_EVENT(read_s), 0 },
+    [FOLD] = { "fold", NUMBER, IN_EVENT(fold_s), 0 },
+    [OUTPUT] = { "output", NUMBER, IN_EVENT(output), 0 },
+    [CPU] = { "cpu", NUMBER, IN_EVENT(cpu_s), 0 },
+    [MORE] = { "more", FLAG, IN_EVENT(more), 0 },
+    [LEFT] = { "left", NUMBER, offsetof(struct cleave_entry, units_left), 0 },
 };
 
 #define BIT(field) (1u << (field))
@@ -126,6 +130,13 @@ static const struct kind kinds[] = {
 };
 /* clang-format on */
 enum { NKINDS = sizeof kinds / sizeof *kinds };
+
+/* One line; values that were not seen are 0. */
+struct record {
+    unsigned seen;
+    const struct kind *kind;
+    union value values[NFIELDS];
+};
 
 static const char *const known_kinds[2][2] = {
     [LOAD] = { "expected start, sent, done, returned, recalled, lost, "
@@ -355,19 +366,19 @@ static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
 static enum cleave_status read_value(struct cv_trace_lines *lines, enum field field,
                                      struct record *record)
 {
-    void *value = (char *)record + fields[field].offset;
+    union value *value = &record->values[field];
 
     switch (fields[field].type) {
     case KIND:
         return read_kind(lines, field == ORDER, record);
     case NODE:
-        return cv_trace_worker(lines, fields[field].name, value);
+        return cv_trace_worker(lines, fields[field].name, &value->node);
     case COUNT:
-        return cv_json_in_count(&lines->in, value);
+        return cv_json_in_count(&lines->in, &value->count);
     case NUMBER:
-        return cv_trace_positive(lines, fields[field].name, value);
+        return cv_trace_positive(lines, fields[field].name, &value->number);
     default:
-        return cv_json_in_bool(&lines->in, value);
+        return cv_json_in_bool(&lines->in, &value->flag);
     }
 }
 
@@ -409,12 +420,19 @@ static enum cleave_status check_record(struct cv_trace_lines *lines,
                                  kind->is_order ? "order" : "event", kind->name,
                                  fields[field].name);
     }
-    if (record->start_s > record->end_s)
+    if (record->values[START].number > record->values[END].number)
         return cv_trace_fail(lines, at, NULL, "expected an end after the start");
-    if ((kind->needs & BIT(PEER)) != 0 && record->worker == record->peer)
+    if ((kind->needs & BIT(PEER)) != 0 &&
+        record->values[WORKER].node == record->values[PEER].node)
         return cv_trace_fail(lines, at, NULL,
                              "expected a worker and another as its peer");
     return CLEAVE_OK;
+}
+
+/* The offset of a field into an entry. */
+static size_t place_of(const struct cleave_entry *entry, enum field field)
+{
+    return entry->is_order ? fields[field].order : fields[field].event;
 }
 
 enum cleave_status cv_trace_entry_read(struct cv_trace_lines *lines,
@@ -436,85 +454,51 @@ enum cleave_status cv_trace_entry_read(struct cv_trace_lines *lines,
     memset(out, 0, sizeof *out);
     out->is_order = record.kind->is_order;
     out->knows_left = (record.seen & BIT(LEFT)) != 0;
-    out->units_left = record.left;
     if (out->is_order)
-        out->as.order =
-            (struct cleave_order){ .kind = (enum cleave_order_kind)record.kind->kind,
-                                   .worker = record.worker,
-                                   .units = record.units,
-                                   .time_s = record.time_s,
-                                   .peer = record.peer,
-                                   .chunk = record.chunk,
-                                   .item = record.item };
+        out->as.order.kind = (enum cleave_order_kind)record.kind->kind;
     else
-        out->as.event =
-            (struct cleave_event){ .kind = (enum cleave_event_kind)record.kind->kind,
-                                   .worker = record.worker,
-                                   .chunk = record.chunk,
-                                   .units = record.units,
-                                   .start_s = record.start_s,
-                                   .time_s = record.end_s,
-                                   .more = record.more,
-                                   .peer = record.peer,
-                                   .read_s = record.read_s,
-                                   .output = record.output,
-                                   .cpu_s = record.cpu_s,
-                                   .fold_s = record.fold_s };
+        out->as.event.kind = (enum cleave_event_kind)record.kind->kind;
+    for (enum field field = WORKER; field < NFIELDS; field++)
+        if ((record.seen & BIT(field)) != 0)
+            memcpy((char *)out + place_of(out, field), &record.values[field],
+                   sizes[fields[field].type]);
     return CLEAVE_OK;
 }
 
-static struct record record_of_order(const struct cleave_order *order, bool items)
+/* NULL: the task has no such events. */
+static const struct kind *kind_of(const struct cleave_entry *entry, enum cleave_task task)
 {
-    return (struct record){ .seen = items ? ~0u : ~BIT(ITEM),
-                            .kind = find_order(order->kind),
-                            .worker = order->worker,
-                            .peer = order->peer,
-                            .chunk = order->chunk,
-                            .item = order->item,
-                            .units = order->units,
-                            .time_s = order->time_s };
+    return entry->is_order ? find_order(entry->as.order.kind)
+                           : find_kind(task, false, (int)entry->as.event.kind);
 }
 
-/* The kind is NULL if the task has no such events. */
-static struct record record_of_event(const struct cleave_entry *entry,
-                                     enum cleave_task task)
+/* Fields that an entry of any kind shows if its kind has them. */
+static unsigned shown_fields(const struct cleave_entry *entry, bool items)
 {
     const struct cleave_event *event = &entry->as.event;
-    struct record record = { .seen = BIT(READ) | BIT(FOLD) | BIT(MORE) | BIT(LEFT),
-                             .kind = find_kind(task, false, (int)event->kind),
-                             .worker = event->worker,
-                             .peer = event->peer,
-                             .chunk = event->chunk,
-                             .units = event->units,
-                             .start_s = event->start_s,
-                             .end_s = event->time_s,
-                             .left = entry->units_left,
-                             .read_s = event->read_s,
-                             .output = event->output,
-                             .cpu_s = event->cpu_s,
-                             .fold_s = event->fold_s,
-                             .more = event->more };
 
-    record.seen = ~record.seen | (event->read_s > 0 ? BIT(READ) : 0) |
-                  (event->fold_s > 0 ? BIT(FOLD) : 0) | (event->more ? BIT(MORE) : 0) |
-                  (entry->knows_left ? BIT(LEFT) : 0);
-    return record;
+    if (entry->is_order)
+        return items ? ~0u : ~BIT(ITEM);
+    return ~(BIT(READ) | BIT(FOLD) | BIT(MORE) | BIT(LEFT)) |
+           (event->read_s > 0 ? BIT(READ) : 0) | (event->fold_s > 0 ? BIT(FOLD) : 0) |
+           (event->more ? BIT(MORE) : 0) | (entry->knows_left ? BIT(LEFT) : 0);
 }
 
-/* Write the fields of a record that its kind has, from `first`. */
-static void write_fields(struct cv_json *json, const struct record *record,
-                         enum field first, const struct cleave_platform *platform)
+/* Write the fields that an entry has, from `first`. */
+static void write_fields(struct cv_json *json, const struct cleave_entry *entry,
+                         const struct kind *kind, bool items, enum field first,
+                         const struct cleave_platform *platform)
 {
-    const unsigned wanted = (record->kind->needs | record->kind->allows) & record->seen;
+    const unsigned wanted = (kind->needs | kind->allows) & shown_fields(entry, items);
 
     for (enum field field = first; field < NFIELDS; field++) {
-        const void *value = (const char *)record + fields[field].offset;
+        const void *value = (const char *)entry + place_of(entry, field);
 
         if ((wanted & BIT(field)) == 0)
             continue;
         cv_json_key(json, fields[field].name);
         if (fields[field].type == KIND)
-            cv_json_text(json, record->kind->name);
+            cv_json_text(json, kind->name);
         else if (fields[field].type == NODE && platform != NULL)
             cv_json_text(json,
                          cleave_platform_worker_name(platform, *(const uint32_t *)value));
@@ -532,21 +516,19 @@ static void write_fields(struct cv_json *json, const struct record *record,
 void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order,
                            bool items)
 {
-    const struct record record = record_of_order(order, items);
+    const struct cleave_entry entry = { .is_order = true, .as.order = *order };
 
-    write_fields(json, &record, WORKER + 1, NULL);
+    write_fields(json, &entry, find_order(order->kind), items, WORKER + 1, NULL);
 }
 
 void cv_trace_entry_write(struct cv_json *json, const struct cleave_entry *entry,
                           const struct cv_trace_workers *workers)
 {
-    const struct record record =
-        entry->is_order
-            ? record_of_order(&entry->as.order, workers->items)
-            : record_of_event(entry, workers->platform != NULL ? LOAD : REDUCE);
+    const enum cleave_task task = workers->platform != NULL ? LOAD : REDUCE;
 
     cv_json_object(json);
-    write_fields(json, &record, EVENT, workers->platform);
+    write_fields(json, entry, kind_of(entry, task), workers->items, EVENT,
+                 workers->platform);
     cv_json_end(json);
     cv_json_close(json);
 }
@@ -557,18 +539,23 @@ static bool is_good(double value)
 }
 
 /* The fault of an entry of a kind that the task has, or NULL. */
-static const char *find_fault(const struct record *record,
+static const char *find_fault(const struct cleave_entry *entry, const struct kind *kind,
                               const struct cv_trace_workers *workers)
 {
-    const unsigned has = record->kind->needs | record->kind->allows;
+    const struct cleave_order *order = &entry->as.order;
+    const struct cleave_event *event = &entry->as.event;
+    const uint32_t worker = entry->is_order ? order->worker : event->worker;
+    const uint32_t peer = entry->is_order ? order->peer : event->peer;
+    const unsigned has = kind->needs | kind->allows;
 
-    if (((has & BIT(WORKER)) != 0 && record->worker >= workers->count) ||
-        ((has & BIT(PEER)) != 0 && record->peer >= workers->count))
+    if (((has & BIT(WORKER)) != 0 && worker >= workers->count) ||
+        ((has & BIT(PEER)) != 0 && peer >= workers->count))
         return workers->platform != NULL ? "a worker that the platform does not have"
                                          : "a node that the reduction does not have";
-    if ((has & BIT(PEER)) != 0 && record->worker == record->peer)
+    if ((has & BIT(PEER)) != 0 && worker == peer)
         return "a node that sends to itself";
-    return (has & BIT(UNITS)) == 0 || is_good(record->units)
+    return (has & BIT(UNITS)) == 0 ||
+                   is_good(entry->is_order ? order->units : event->units)
                ? NULL
                : "units below 0 or not finite";
 }
@@ -576,25 +563,25 @@ static const char *find_fault(const struct record *record,
 static const char *entry_fault(const struct cleave_entry *entry,
                                const struct cv_trace_workers *workers)
 {
+    static const struct cleave_event none;
     const enum cleave_task task = workers->platform != NULL ? LOAD : REDUCE;
-    const struct record record = entry->is_order ? record_of_order(&entry->as.order, true)
-                                                 : record_of_event(entry, task);
+    const struct kind *kind = kind_of(entry, task);
+    const struct cleave_event *event = entry->is_order ? &none : &entry->as.event;
 
-    if (!is_good(record.start_s) || !is_good(record.end_s) ||
-        (entry->is_order && (record.kind->needs & BIT(TIME)) != 0 &&
-         !is_good(record.time_s)))
+    if (!is_good(event->start_s) || !is_good(event->time_s) ||
+        (entry->is_order && (kind->needs & BIT(TIME)) != 0 &&
+         !is_good(entry->as.order.time_s)))
         return "a time below 0 or not finite";
-    if (record.start_s > record.end_s)
+    if (event->start_s > event->time_s)
         return "an end before its start";
     if (!entry->is_order && entry->knows_left &&
-        (task == REDUCE || !is_good(record.left)))
+        (task == REDUCE || !is_good(entry->units_left)))
         return "units left below 0, not finite or of a reduction";
-    if (!is_good(record.read_s) || !is_good(record.output) || !is_good(record.cpu_s) ||
-        !is_good(record.fold_s))
+    if (!is_good(event->read_s) || !is_good(event->output) || !is_good(event->cpu_s) ||
+        !is_good(event->fold_s))
         return "a figure of reading below 0 or not finite";
-    if (record.kind != NULL &&
-        find_kind(task, entry->is_order, record.kind->kind) != NULL)
-        return find_fault(&record, workers);
+    if (kind != NULL && find_kind(task, entry->is_order, kind->kind) != NULL)
+        return find_fault(entry, kind, workers);
     if (task == REDUCE)
         return "a chunk, which a reduction does not have";
     return !entry->is_order && entry->as.event.kind == CLEAVE_READY
