@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "io/json_out.h"
-#include "io/trace_line.h"
+#include "io/trace_file.h"
 
 enum { NAME_ROOM = 24 };
 

@@ -2,7 +2,7 @@
  *
  * Its fields have a fixed order, so that a file of another kind is refused at once. The
  * facts at its end have any order, and unknown facts are skipped. */
-#include "io/trace_line.h"
+#include "io/trace_file.h"
 
 #include <math.h>
 #include <stdlib.h>
