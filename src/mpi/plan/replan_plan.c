@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include "base/compare.h"
-#include "model/ready/ready_times.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 

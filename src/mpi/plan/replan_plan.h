@@ -96,7 +96,7 @@ int cv_slice_owners(int n, int root, const bool *there, const double *pace, int 
 
 /* Calls of about the same size are judged together, by the time from the last arrival to
  * the result: with MPI_Reduce, with plans, of the best tree for these arrivals
- * (model/ready/ready_times.h), and of slices. The measured ratio to the latter two
+ * (model/ready/ready_tree.h), and of slices. The measured ratio to the latter two
  * corrects later estimates. If MPI_Reduce is faster than both, or plans prove not to be
  * faster, 1, 2, 4, ... calls in a row use MPI_Reduce without asking the root. */
 enum { CV_HABITS = 24 }; /* sizes, by factors of four */
