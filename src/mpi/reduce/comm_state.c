@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mpi/memory/mpi_try.h"
 
 int cv_comm_state_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
                       struct cv_comm_state **out)

@@ -16,7 +16,6 @@
  * without asking the root in more and more calls (cv_replan_history). */
 #include <math.h>
 #include <stdlib.h>
-#include "mpi/memory/mpi_try.h"
 #include "mpi/plan/replan_plan.h"
 #include "mpi/reduce/reduction.h"
 
