@@ -97,58 +97,34 @@ static enum cleave_status tree_costs_check(const struct cv_tree_costs *costs, ui
     return CLEAVE_OK;
 }
 
-static bool asks_before(const double *ready_s, uint32_t a, uint32_t b)
+/* By ready time, then by number. */
+static int by_ready(const void *a, const void *b, void *ready_s)
 {
-    return a < b ? ready_s[a] <= ready_s[b] : ready_s[a] < ready_s[b];
+    const uint32_t *x = a, *y = b;
+    const double *times_s = ready_s;
+
+    return cv_order(CV_COMPARE(times_s[*x], times_s[*y]), CV_COMPARE(*x, *y), 0);
 }
 
-static void sort_few(const double *ready_s, uint32_t *node, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        const uint32_t moved = node[i];
-        size_t at = i;
-
-        for (; at > 0 && asks_before(ready_s, moved, node[at - 1]); at--)
-            node[at] = node[at - 1];
-        node[at] = moved;
-    }
-}
-
-static void sink(const double *ready_s, uint32_t *node, size_t at, size_t n)
-{
-    const uint32_t moved = node[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && asks_before(ready_s, node[child], node[child + 1]))
-            child++;
-        if (!asks_before(ready_s, moved, node[child]))
-            break;
-        node[at] = node[child];
-    }
-    node[at] = moved;
-}
-
-void cv_tree_sort_senders(const double *ready_s, uint32_t *node, size_t n)
+static void sort_senders(double *ready_s, uint32_t *node, size_t n)
 {
     enum { FEW = 24 };
     size_t sorted = 1;
 
-    while (sorted < n && asks_before(ready_s, node[sorted - 1], node[sorted]))
+    while (n > FEW && sorted < n &&
+           by_ready(&node[sorted - 1], &node[sorted], ready_s) < 0)
         sorted++;
-    if (sorted >= n)
+    if (n > FEW && sorted < n)
+        qsort_r(node, n, sizeof *node, by_ready, ready_s);
+    if (n > FEW)
         return;
-    if (n <= FEW) {
-        sort_few(ready_s, node, n);
-        return;
-    }
-    for (size_t i = n / 2; i-- > 0;)
-        sink(ready_s, node, i, n);
-    while (n-- > 1) {
-        const uint32_t last = node[0];
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t moved = node[i];
+        size_t at = i;
 
-        node[0] = node[n];
-        node[n] = last;
-        sink(ready_s, node, 0, n);
+        for (; at > 0 && by_ready(&moved, &node[at - 1], ready_s) < 0; at--)
+            node[at] = node[at - 1];
+        node[at] = moved;
     }
 }
 
@@ -187,7 +163,7 @@ static void receive_all(const struct cv_tree_costs *costs, struct cv_tree_run *r
     double port_s = costs->model == CLEAVE_READY_EARLY ? 0 : busy_s;
 
     if (costs->turn == NULL)
-        cv_tree_sort_senders(run->ready_s, run->sender + begin, end - begin);
+        sort_senders(run->ready_s, run->sender + begin, end - begin);
     for (uint32_t k = begin; k < end; k++) {
         const uint32_t sender = run->sender[k];
 
