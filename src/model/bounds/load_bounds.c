@@ -21,8 +21,7 @@
 #include "model/rounds/rounds.h"
 #include "model/rounds/rounds_links.h"
 
-/* --- speeds that change with time
- * ----------------------------------------------------------- */
+/* --- speeds that change with time -------------------------------------------------- */
 
 /* With f the factor on speed and bandwidths of a worker, which has something to compute
  * from its latencies on at the earliest, and whose last result takes its latency to return,
@@ -420,8 +419,7 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     return count;
 }
 
-/* --- the least cost of a load
- * ----------------------------------------------------------------- */
+/* --- the least cost of a load ------------------------------------------------------ */
 
 /* A worker that takes part is paid for its latencies once and for its computations. By
  * the deadline D it does at most X units, so a unit bears at least 1/X of its latencies:

@@ -30,13 +30,11 @@ enum { CV_PRICE_PIECES = 64 };
 struct cv_prices {
     uint32_t pieces;
     double from[CV_PRICE_PIECES + 1], price[CV_PRICE_PIECES + 1];
-    double
-        total[CV_PRICE_PIECES + 1];  /* sum of price x time up to from[k]              */
+    double total[CV_PRICE_PIECES + 1]; /* sum of price x time up to from[k] */
     double gap[CV_PRICE_PIECES + 1]; /* how long a chunk sent then keeps a worker busy */
 };
 
-/* --- the most that one worker earns at given prices
- * -------------------------------------- */
+/* --- the most that one worker earns at given prices -------------------------------- */
 
 /* A chunk that arrives at t and keeps the worker busy until its next one arrives at t'
  * has x = S (t' - t - alpha) units and a message of d = beta + x / B seconds, which costs
@@ -397,8 +395,7 @@ static double price_response(const struct cv_prices *prices,
     return open.value;
 }
 
-/* --- a first guess of the worth of the port's time
- * ------------------------------------------ */
+/* --- a first guess of the worth of the port's time --------------------------------- */
 
 /* The prices come from a schedule: round robin over the n widest links, K chunks, sizes
  * without gaps, the best over n and K. Counted from the end, sizes are affine in the time

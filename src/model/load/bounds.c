@@ -28,8 +28,7 @@
 /* Most workers, not all equal, for which the best assignment is found exactly. */
 enum { CV_START_EXACT = 128 };
 
-/* --- optima that are known
- * ---------------------------------------------------------------- */
+/* --- optima that are known --------------------------------------------------------- */
 
 /* Equal workers, one port. Read a schedule backwards from its end. An optimal one with as
  * few chunks as possible leaves no gap, and always fills the worker that has been empty
@@ -164,8 +163,7 @@ static double late_enough(const struct cleave_worker *workers, uint32_t n, doubl
     return best;
 }
 
-/* --- no worker computes before a chunk has arrived
- * ------------------------------------------- */
+/* --- no worker computes before a chunk has arrived --------------------------------- */
 
 /* Before the k-th worker to be served can begin, k messages have passed the port. Their
  * start-ups alone take P_k, the sum of the k smallest latencies, and the worker's own is
@@ -183,9 +181,8 @@ struct start {
     const struct cleave_worker *workers; /* borrowed                               */
     double *place; /* place[k]: sum of the k smallest latencies, k from 1       */
     double *price; /* dual value of a place                                     */
-    struct cv_ranked
-        *by_speed; /* fastest first                                          */
-    double *dual;  /* loss of a worker in its best place, in units */
+    struct cv_ranked *by_speed; /* fastest first */
+    double *dual;               /* loss of a worker in its best place, in units */
     double load;
 };
 

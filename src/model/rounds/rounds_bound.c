@@ -184,19 +184,12 @@ static bool set_up(struct backwards *b, struct guide *out, struct cv_arena *aren
 {
     const size_t nsend = b->words->nsend, nback = b->words->nback;
 
-    b->after = cv_array(arena, nsend, sizeof *b->after);
-    b->z = cv_array(arena, nsend + 1, sizeof *b->z);
-    b->y = cv_array(arena, nback + 1, sizeof *b->y);
-    b->x = cv_array(arena, b->n, sizeof *b->x);
-    b->send_s = cv_array(arena, nsend, sizeof *b->send_s);
-    b->back_s = cv_array(arena, nback, sizeof *b->back_s);
-    out->send = cv_array(arena, nsend, sizeof *out->send);
-    out->back = cv_array(arena, nback, sizeof *out->back);
     out->nsend = (uint32_t)nsend;
     out->nback = (uint32_t)nback;
-    return b->after != NULL && b->z != NULL && b->y != NULL && b->x != NULL &&
-           b->send_s != NULL && b->back_s != NULL && out->send != NULL &&
-           out->back != NULL;
+    return CV_NEW(arena, b->after, nsend) && CV_NEW(arena, b->z, nsend + 1) &&
+           CV_NEW(arena, b->y, nback + 1) && CV_NEW(arena, b->x, b->n) &&
+           CV_NEW(arena, b->send_s, nsend) && CV_NEW(arena, b->back_s, nback) &&
+           CV_NEW(arena, out->send, nsend) && CV_NEW(arena, out->back, nback);
 }
 
 /* The price of a message of a chain is the derivative of the end by its length over that by the

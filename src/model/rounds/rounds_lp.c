@@ -140,13 +140,10 @@ static bool set_up(struct program *p, struct cv_arena *arena)
 {
     const size_t n = p->n, m = p->m = list_rows(p);
 
-    p->from = cv_array(arena, m, sizeof *p->from);
-    p->to = cv_array(arena, m, sizeof *p->to);
-    p->back = cv_array(arena, n, sizeof *p->back);
-    p->fixed_s = cv_array(arena, m, sizeof *p->fixed_s);
-    p->rows = cv_array(arena, m, n * sizeof *p->rows);
-    if (p->from == NULL || p->to == NULL || p->back == NULL || p->fixed_s == NULL ||
-        p->rows == NULL || !CV_NEW(arena, p->own_s, n) || !CV_NEW(arena, p->units, n) ||
+    if (!CV_NEW(arena, p->from, m) || !CV_NEW(arena, p->to, m) ||
+        !CV_NEW(arena, p->back, n) || !CV_NEW(arena, p->fixed_s, m) ||
+        !CV_NEW(arena, p->rows, m * n) || !CV_NEW(arena, p->own_s, n) ||
+        !CV_NEW(arena, p->units, n) ||
         !CV_NEW(arena, p->room, n + p->rounds->returns.n) ||
         !cv_tableau_init(&p->tableau, p->n, p->m, arena))
         return false;

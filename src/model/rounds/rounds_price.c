@@ -17,14 +17,11 @@
 bool cv_price_steps_init(struct cv_price_steps *prices, uint32_t max,
                          struct cv_arena *arena)
 {
-    *prices =
-        (struct cv_price_steps){ .edge = cv_array(arena, max + 1, sizeof(double)),
-                                 .send = cv_array(arena, max + 1, sizeof(double)),
-                                 .back = cv_array(arena, max + 1, sizeof(double)),
-                                 .send_sum = cv_array(arena, max + 1, sizeof(double)),
-                                 .back_sum = cv_array(arena, max + 1, sizeof(double)) };
-    return prices->edge != NULL && prices->send != NULL && prices->back != NULL &&
-           prices->send_sum != NULL && prices->back_sum != NULL;
+    const size_t n = (size_t)max + 1;
+
+    return CV_NEW(arena, prices->edge, n) && CV_NEW(arena, prices->send, n) &&
+           CV_NEW(arena, prices->back, n) && CV_NEW(arena, prices->send_sum, n) &&
+           CV_NEW(arena, prices->back_sum, n);
 }
 
 void cv_price_steps_sum(struct cv_price_steps *prices)

@@ -31,7 +31,7 @@ struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
     return worker;
 }
 
-double cv_ring_theta(const struct cv_stream_ring *ring, uint32_t worker)
+static double theta_of(const struct cv_stream_ring *ring, uint32_t worker)
 {
     return ring->theta != NULL ? ring->theta[worker] : 0.5;
 }
@@ -74,7 +74,7 @@ struct cv_stream_times *cv_ring_times(const struct cv_stream_ring *ring,
 
     for (uint32_t w = 0; times != NULL && w < ring->n; w++)
         times[w] =
-            cv_stream_times(&ring->workers[w], cv_ring_theta(ring, w), ring->result_ratio,
+            cv_stream_times(&ring->workers[w], theta_of(ring, w), ring->result_ratio,
                             cv_stream_load(&ring->workers[w], ring->tau_s));
     return times;
 }
@@ -216,7 +216,7 @@ static double phase_of(const struct cv_stream_times *times)
 static double shift_per_unit(const struct cv_stream_ring *ring, uint32_t w)
 {
     return 1 / ring->workers[w].speed_ups +
-           cv_ring_theta(ring, w) / ring->workers[w].bandwidth_ups;
+           theta_of(ring, w) / ring->workers[w].bandwidth_ups;
 }
 
 struct use {
@@ -496,7 +496,7 @@ struct lines {
 static struct lines lines_at(const struct cv_stream_ring *ring, uint32_t w, double tau_s)
 {
     const struct cleave_worker *worker = &ring->workers[w];
-    const double theta = cv_ring_theta(ring, w), ratio = ring->result_ratio;
+    const double theta = theta_of(ring, w), ratio = ring->result_ratio;
     const struct cv_stream_times times =
         cv_stream_times(worker, theta, ratio, cv_stream_load(worker, tau_s));
     const double back = ratio * worker->speed_ups / worker->return_bandwidth_ups;
@@ -607,7 +607,7 @@ struct cv_tau_range cv_ring_theta_range(const struct cv_stream_ring *ring)
 static double nearest_theta(const struct cv_stream_ring *ring, uint32_t w, double tau_s)
 {
     const struct cleave_worker *worker = &ring->workers[w];
-    const double load = cv_stream_load(worker, tau_s), wanted = cv_ring_theta(ring, w);
+    const double load = cv_stream_load(worker, tau_s), wanted = theta_of(ring, w);
     struct cv_theta_window window;
 
     if (!(load > 0))
@@ -662,13 +662,10 @@ enum cleave_status cv_stream_cip(const struct cv_stream_ring *ring,
 {
     const struct cv_tau_range range = cv_ring_theta_range(ring);
     double from = range.low_s;
-    struct cv_cip cip = {
-        .theta = cv_array(arena, ring->n, sizeof *cip.theta),
-        .first_load = cv_array(arena, ring->n, sizeof *cip.first_load),
-        .delay = cv_array(arena, ring->n, sizeof *cip.delay),
-    };
+    struct cv_cip cip;
 
-    if (cip.theta == NULL || cip.first_load == NULL || cip.delay == NULL)
+    if (!CV_NEW(arena, cip.theta, ring->n) || !CV_NEW(arena, cip.first_load, ring->n) ||
+        !CV_NEW(arena, cip.delay, ring->n))
         return cv_fail_memory(err, "the parts of a round");
     for (uint32_t w = 0; w < ring->n && max_latency_share > 0; w++)
         from = fmax(from, 2 * ring->workers[w].compute_latency_s / max_latency_share);

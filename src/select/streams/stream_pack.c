@@ -298,11 +298,9 @@ struct classes {
 static bool classify(const struct cv_stream_field *field, const struct cv_pack *pack,
                      struct cv_arena *arena, struct classes *out)
 {
-    out->entries = cv_array(arena, pack->n, sizeof *out->entries);
-    out->list = cv_array(arena, pack->n, sizeof *out->list);
-    out->next = cv_array(arena, pack->n, sizeof *out->next);
     out->n = 0;
-    if (out->entries == NULL || out->list == NULL || out->next == NULL)
+    if (!CV_NEW(arena, out->entries, pack->n) || !CV_NEW(arena, out->list, pack->n) ||
+        !CV_NEW(arena, out->next, pack->n))
         return false;
     for (uint32_t i = 0; i < pack->n; i++) {
         const uint32_t w = pack->workers[i];
