@@ -82,6 +82,9 @@ static bool is_cost(double cost)
 static enum cleave_status tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
                                            struct cleave_error *err)
 {
+    if (n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at least one node to reduce, got none");
     if (!is_cost(costs->transfer_s))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected a transfer cost of 0 or more, got %g",
@@ -495,21 +498,6 @@ static void grow(const struct growth *growth, struct cv_greedy_tree *tree)
         insert(growth, tree, i, tree->parent[again], tree->start_s[again]);
 }
 
-static enum cleave_status check_input(const struct cv_greedy_tree *tree, double d,
-                                      double c, const struct cv_greedy_limit *limit,
-                                      struct cleave_error *err)
-{
-    const struct cv_tree_costs costs = { .transfer_s = d, .compute_s = c };
-
-    if (tree->n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
-    if (limit->transfers != 0 && limit->reducers != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a limit on transfers or on reducers, got both");
-    return tree_costs_check(&costs, tree->n, err);
-}
-
 /* Times from the start, from times before the end. */
 static enum cleave_status set_starts(struct cv_greedy_tree *tree, double length_s,
                                      struct cleave_error *err)
@@ -527,6 +515,7 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
                                        const struct cv_greedy_limit *limit,
                                        struct cleave_error *err)
 {
+    const struct cv_tree_costs costs = { .transfer_s = d, .compute_s = c };
     const struct growth growth = {
         .d = d,
         .c = c,
@@ -536,7 +525,10 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
         .limited = limit->transfers != 0,
     };
 
-    CV_TRY(check_input(tree, d, c, limit, err));
+    if (limit->transfers != 0 && limit->reducers != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a limit on transfers or on reducers, got both");
+    CV_TRY(tree_costs_check(&costs, tree->n, err));
     tree->parent[0] = CV_NO_NODE;
     tree->rev_s[0] = 0;
     if (tree->n > 1)
@@ -583,9 +575,6 @@ enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
     struct cv_ranked *queue;
     double length;
 
-    if (tree->n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
     CV_TRY(tree_costs_check(&costs, tree->n, err));
     queue = malloc(tree->n * sizeof *queue);
     if (queue == NULL)
