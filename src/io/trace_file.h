@@ -42,22 +42,6 @@ enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *fie
 /* A number of at least 0. */
 enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
                                      double *out);
-/* A string, copied into the arena. */
-enum cleave_status cv_trace_text(struct cv_trace_lines *lines, const char **out);
-/* Any value, for members of later versions. */
-enum cleave_status cv_trace_skip(struct cv_trace_lines *lines);
-/* An object; `read` takes the value of each key, and skips those that it does not know. */
-enum cleave_status cv_trace_object(struct cv_trace_lines *lines,
-                                   enum cleave_status (*read)(void *context,
-                                                              const char *key),
-                                   void *context);
-/* A list, or an object if `bracket` is '{', of elements of `size` bytes that `read` takes;
- * *out is an array of *out_count in the arena. If there are more than `most`, reading stops
- * and *out_count is most + 1. */
-enum cleave_status cv_trace_list(struct cv_trace_lines *lines, char bracket, size_t size,
-                                 size_t most,
-                                 enum cleave_status (*read)(void *context, void *element),
-                                 void *context, void *out, size_t *out_count);
 
 /* The workers of a trace that is written. */
 struct cv_trace_workers {

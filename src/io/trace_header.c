@@ -165,6 +165,104 @@ static void trace_policy_input_write(struct cv_json *json,
     cv_json_end(json);
 }
 
+/* Any value, for members of later versions. */
+static enum cleave_status skip(struct cv_trace_lines *lines, unsigned depth)
+{
+    struct cv_json_in *in = &lines->in;
+    const char c = cv_json_in_peek(in);
+    bool first = true, more = true;
+    const char *text;
+    double number;
+
+    if (depth > CV_JSON_DEPTH)
+        return cv_trace_fail(lines, in->at, NULL,
+                             "expected fewer brackets inside brackets");
+    if (c == '"')
+        return cv_json_in_text(in, &text);
+    if (c == 'n')
+        return cv_json_in_null(in);
+    if (c == 't' || c == 'f')
+        return cv_json_in_bool(in, &more);
+    if (c != '{' && c != '[')
+        return cv_json_in_number(in, &number);
+    CV_TRY(cv_json_in_open(in, c));
+    for (;;) {
+        CV_TRY(cv_json_in_more(in, c == '{' ? '}' : ']', &first, &more));
+        if (!more)
+            return CLEAVE_OK;
+        if (c == '{')
+            CV_TRY(cv_json_in_key(in, &text));
+        CV_TRY(skip(lines, depth + 1));
+    }
+}
+
+/* A string, copied into the arena. */
+static enum cleave_status read_text(struct cv_trace_lines *lines, const char **out)
+{
+    const char *text;
+
+    CV_TRY(cv_json_in_text(&lines->in, &text));
+    *out = cv_arena_text(lines->arena, text);
+    return *out != NULL ? CLEAVE_OK
+                        : cv_fail_memory(lines->in.err, "the header of a trace");
+}
+
+/* An object; `read` takes the value of each key, and skips those that it does not know. */
+static enum cleave_status
+read_object(struct cv_trace_lines *lines,
+            enum cleave_status (*read)(void *context, const char *key), void *context)
+{
+    bool first = true, more;
+    const char *key;
+    char name[24]; /* a copy: a value that is a string replaces the key */
+
+    CV_TRY(cv_json_in_open(&lines->in, '{'));
+    for (;;) {
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more));
+        if (!more)
+            return CLEAVE_OK;
+        CV_TRY(cv_json_in_key(&lines->in, &key));
+        snprintf(name, sizeof name, "%s", key);
+        CV_TRY(read(context, name));
+    }
+}
+
+/* A list, or an object if `bracket` is '{', of elements of `size` bytes that `read` takes;
+ * *out is an array of *out_count in the arena. If there are more than `most`, reading stops
+ * and *out_count is most + 1. */
+static enum cleave_status
+read_list(struct cv_trace_lines *lines, char bracket, size_t size, size_t most,
+          enum cleave_status (*read)(void *context, void *element), void *context,
+          void *out, size_t *out_count)
+{
+    enum cleave_status status = cv_json_in_open(&lines->in, bracket);
+    char *elements = NULL;
+    void *kept = NULL;
+    bool first = true, more;
+    size_t capacity = 0, count = 0;
+
+    while (status == CLEAVE_OK) {
+        status = cv_json_in_more(&lines->in, bracket == '{' ? '}' : ']', &first, &more);
+        if (status != CLEAVE_OK || !more || count++ == most)
+            break;
+        if (count > capacity && !cv_grow_array(&elements, &capacity, count, size))
+            status = cv_fail_memory(lines->in.err, "the header of a trace");
+        else
+            status = read(context, elements + (count - 1) * size);
+    }
+    if (status == CLEAVE_OK && count <= most) {
+        kept = cv_array(lines->arena, count, size);
+        if (kept == NULL)
+            status = cv_fail_memory(lines->in.err, "the header of a trace");
+        else if (count > 0)
+            memcpy(kept, elements, count * size);
+    }
+    free(elements);
+    memcpy(out, &kept, sizeof kept);
+    *out_count = count;
+    return status;
+}
+
 struct reading {
     struct cv_trace_lines *lines;
     struct cleave_policy_input *told;
@@ -182,8 +280,8 @@ static enum cleave_status read_positive(void *context, void *element)
 static enum cleave_status read_numbers(struct reading *reading, double **out,
                                        size_t *out_count)
 {
-    return cv_trace_list(reading->lines, '[', sizeof **out, SIZE_MAX, read_positive,
-                         reading, out, out_count);
+    return read_list(reading->lines, '[', sizeof **out, SIZE_MAX, read_positive, reading,
+                     out, out_count);
 }
 
 /* A list of exactly `count` numbers. */
@@ -223,8 +321,8 @@ static enum cleave_status read_workers(struct reading *reading)
     struct cleave_worker *workers;
     size_t count;
 
-    CV_TRY(cv_trace_list(lines, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
-                         reading, &workers, &count));
+    CV_TRY(read_list(lines, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
+                     reading, &workers, &count));
     if (count > CLEAVE_MAX_WORKERS)
         return cv_trace_fail(lines, at, reading->field,
                              "expected the costs of %u workers or more, got too many",
@@ -311,8 +409,8 @@ static enum cleave_status read_profiles(struct reading *reading)
     struct cleave_profile *profiles;
     size_t count;
 
-    CV_TRY(cv_trace_list(reading->lines, '[', sizeof *profiles, reading->lines->nworkers,
-                         read_profile, reading, &profiles, &count));
+    CV_TRY(read_list(reading->lines, '[', sizeof *profiles, reading->lines->nworkers,
+                     read_profile, reading, &profiles, &count));
     reading->told->view.profiles = profiles;
     return count == reading->lines->nworkers ? CLEAVE_OK : fail_count(reading);
 }
@@ -365,7 +463,7 @@ static enum cleave_status read_setting(void *context, void *element)
     setting->key = cv_arena_text(lines->arena, key);
     if (setting->key == NULL)
         return cv_fail_memory(lines->in.err, "the header of a trace");
-    return cv_trace_text(lines, &setting->value);
+    return read_text(lines, &setting->value);
 }
 
 static enum cleave_status read_folders(struct reading *reading)
@@ -397,7 +495,7 @@ static enum cleave_status read_of_task(struct reading *reading)
         return read_each(reading, &view->compute_each_s);
     if (strcmp(reading->field, "ready") == 0 && !load)
         return read_each(reading, &view->ready_s);
-    return cv_trace_skip(reading->lines);
+    return skip(reading->lines, 0);
 }
 
 static enum cleave_status read_member(void *context, const char *key)
@@ -443,10 +541,10 @@ static enum cleave_status read_member(void *context, const char *key)
     if (strcmp(key, "folders") == 0)
         return read_folders(reading);
     if (strcmp(key, "reads") == 0)
-        return cv_trace_text(lines, &told->reads);
+        return read_text(lines, &told->reads);
     if (strcmp(key, "params") == 0)
-        return cv_trace_list(lines, '{', sizeof *told->settings, SIZE_MAX, read_setting,
-                             lines, &told->settings, &told->nsettings);
+        return read_list(lines, '{', sizeof *told->settings, SIZE_MAX, read_setting,
+                         lines, &told->settings, &told->nsettings);
     return strcmp(key, "ready_model") == 0 ? read_ready_model(reading)
                                            : read_of_task(reading);
 }
@@ -462,7 +560,7 @@ static enum cleave_status trace_policy_input_read(struct cv_trace_lines *lines,
     struct reading reading = { lines, &told, NULL };
     const char *at = cv_json_in_skip(&lines->in);
 
-    CV_TRY(cv_trace_object(lines, read_member, &reading));
+    CV_TRY(read_object(lines, read_member, &reading));
     if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
         return cv_trace_fail(lines, at, "told", "expected the costs of the workers");
     /* More workers than the header names are places that no worker took in a real run. */
@@ -574,10 +672,10 @@ static enum cleave_status read_bound(void *context, const char *key)
     struct about *about = context;
 
     if (strcmp(key, "name") == 0)
-        return cv_trace_text(about->lines, &about->facts.bound.name);
+        return read_text(about->lines, &about->facts.bound.name);
     if (strcmp(key, "value") == 0)
         return cv_json_in_number(&about->lines->in, &about->facts.bound.value_s);
-    return cv_trace_skip(about->lines);
+    return skip(about->lines, 0);
 }
 
 static enum cleave_status read_left_out_key(void *context, const char *key)
@@ -587,8 +685,8 @@ static enum cleave_status read_left_out_key(void *context, const char *key)
     if (strcmp(key, "worker") == 0)
         return cv_trace_worker(about->lines, "left_out", &about->left_out->worker);
     if (strcmp(key, "reason") == 0)
-        return cv_trace_text(about->lines, &about->left_out->reason);
-    return cv_trace_skip(about->lines);
+        return read_text(about->lines, &about->left_out->reason);
+    return skip(about->lines, 0);
 }
 
 /* {"worker": NAME, "reason": TEXT} */
@@ -598,7 +696,7 @@ static enum cleave_status read_left_out(void *context, void *element)
 
     about->left_out = element;
     *about->left_out = (struct cleave_left_out){ 0, "" };
-    return cv_trace_object(about->lines, read_left_out_key, about);
+    return read_object(about->lines, read_left_out_key, about);
 }
 
 static enum cleave_status read_fact(void *context, const char *key)
@@ -621,18 +719,18 @@ static enum cleave_status read_fact(void *context, const char *key)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (strcmp(key, members[i].key) == 0)
             return members[i].text != NULL
-                       ? cv_trace_text(lines, members[i].text)
+                       ? read_text(lines, members[i].text)
                        : cv_json_in_number(&lines->in, members[i].number);
     if (strcmp(key, "bound") == 0)
-        return cv_trace_object(lines, read_bound, about);
+        return read_object(lines, read_bound, about);
     if (strcmp(key, "left_out") == 0)
-        return cv_trace_list(lines, '[', sizeof *facts->left_out, SIZE_MAX, read_left_out,
-                             about, &facts->left_out, &facts->nleft_out);
+        return read_list(lines, '[', sizeof *facts->left_out, SIZE_MAX, read_left_out,
+                         about, &facts->left_out, &facts->nleft_out);
     if (strcmp(key, "told") == 0) {
         facts->told = &about->told;
         return trace_policy_input_read(lines, &about->told);
     }
-    return cv_trace_skip(lines);
+    return skip(lines, 0);
 }
 
 /* A string that must be `wanted`. */
@@ -702,7 +800,7 @@ static enum cleave_status match_workers(struct cv_trace_lines *lines,
 
 static enum cleave_status read_name(void *context, void *element)
 {
-    return cv_trace_text(context, element);
+    return read_text(context, element);
 }
 
 static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
@@ -711,8 +809,8 @@ static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
     const char *at = cv_json_in_skip(&lines->in);
     size_t count;
 
-    CV_TRY(cv_trace_list(lines, '[', sizeof *out->names, CLEAVE_MAX_WORKERS, read_name,
-                         lines, &out->names, &count));
+    CV_TRY(read_list(lines, '[', sizeof *out->names, CLEAVE_MAX_WORKERS, read_name, lines,
+                     &out->names, &count));
     if (count == 0 || count > CLEAVE_MAX_WORKERS)
         return cv_trace_fail(lines, at, "workers",
                              "expected from 1 to %u workers, got %s", CLEAVE_MAX_WORKERS,
@@ -759,7 +857,7 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, const char *n
     if (strcmp(name, "format") == 0)
         return expect_text(lines, name, FORMAT);
     if (strcmp(name, "policy") == 0)
-        return cv_trace_text(lines, &out->policy);
+        return read_text(lines, &out->policy);
     if (strcmp(name, "load") == 0)
         return cv_json_in_number(&lines->in, &out->load);
     if (strcmp(name, "port") == 0)
@@ -803,7 +901,7 @@ static enum cleave_status read_rest(struct cv_trace_lines *lines, bool *first,
     if (more) {
         CV_TRY(cv_json_in_key(&lines->in, &key));
         if (strcmp(key, "about") == 0) {
-            CV_TRY(cv_trace_object(lines, read_fact, &about));
+            CV_TRY(read_object(lines, read_fact, &about));
             CV_TRY(cleave_trace_describe(trace, &about.facts, lines->in.err));
             CV_TRY(cv_json_in_more(&lines->in, '}', first, &more));
             at = cv_json_in_skip(&lines->in);
