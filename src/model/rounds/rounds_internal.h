@@ -88,7 +88,6 @@ enum cleave_status cv_rounds_take(struct cv_rounds_workspace *room, double makes
                                   struct cleave_error *err);
 
 bool cv_words_init(struct cv_rounds_words *words, uint32_t max, struct cv_arena *arena);
-void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from);
 
 struct cv_rounds_candidate {
     struct cv_rounds_words words;

@@ -71,14 +71,6 @@ bool cv_words_init(struct cv_rounds_words *words, uint32_t max, struct cv_arena 
     return CV_NEW(arena, words->send, max) && CV_NEW(arena, words->back, max);
 }
 
-void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from)
-{
-    to->nsend = from->nsend;
-    to->nback = from->nback;
-    memcpy(to->send, from->send, from->nsend * sizeof *to->send);
-    memcpy(to->back, from->back, from->nback * sizeof *to->back);
-}
-
 double cv_rounds_replay(const struct cv_returns *returns,
                         const struct cv_rounds_plan *plan, const double *units,
                         double *room)

@@ -593,20 +593,6 @@ bool cv_knapsack_holds(const struct cv_knapsack *problem,
     return holds && selected == answer->selected && profit == answer->profit;
 }
 
-double cv_size_profit(const struct cv_instance *instance, uint32_t size, uint32_t count)
-{
-    const struct cv_segment *segment = &instance->segments[instance->sizes[size].first];
-    double profit = 0;
-
-    for (; count > 0; segment++) {
-        const uint32_t taken = segment->count < count ? segment->count : count;
-
-        profit += segment->profit * taken;
-        count -= taken;
-    }
-    return profit;
-}
-
 /* --- bounds that see the bins as one, and capacities made tight -------------------- */
 
 /* Surrogate relaxation: one bin of the total capacity, with items divisible or not.

@@ -102,8 +102,6 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
                       struct cv_arena *arena, struct cv_instance *out);
 /* The capacity of all bins together. */
 cv_wide cv_instance_capacity(const struct cv_instance *instance);
-/* Profit of the best `count` items of a size. */
-double cv_size_profit(const struct cv_instance *instance, uint32_t size, uint32_t count);
 /* Items of a segment that are left when `used` of its size are. */
 static inline uint32_t cv_segment_left(const struct cv_segment *segment, uint32_t used)
 {

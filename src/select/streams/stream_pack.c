@@ -264,16 +264,6 @@ void cv_set_clear(struct cv_stream_set *set)
         cv_cluster_clear(&set->clusters[m]);
 }
 
-double cv_set_throughput(const struct cv_stream_field *field,
-                         const struct cv_stream_set *set)
-{
-    double sum = 0;
-
-    for (uint32_t m = 0; m < set->n; m++)
-        sum += cv_cluster_throughput(field, &set->clusters[m]);
-    return sum;
-}
-
 struct entry {
     double weight, profit;
     uint32_t worker;

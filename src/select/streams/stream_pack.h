@@ -71,8 +71,6 @@ struct cv_stream_set {
 bool cv_set_init(struct cv_stream_set *set, uint32_t n, struct cv_arena *arena);
 void cv_set_done(struct cv_stream_set *set);
 void cv_set_clear(struct cv_stream_set *set);
-double cv_set_throughput(const struct cv_stream_field *field,
-                         const struct cv_stream_set *set);
 
 struct cv_pack {
     const uint32_t *workers; /* borrowed: workers to choose from */

@@ -216,6 +216,15 @@ static bool sort_list(struct search *s, uint32_t n, const double *value,
     return !s->field->no_memory;
 }
 
+static double throughput(const struct search *s)
+{
+    double sum = 0;
+
+    for (uint32_t m = 0; m < s->trial->n; m++)
+        sum += cv_cluster_throughput(s->field, &s->trial->clusters[m]);
+    return sum;
+}
+
 /* Raise the throughput until it reaches the bound or no step helps: a worker replaces one with
  * less profit, or one that fits into another cluster. */
 static void exchange(struct search *s)
@@ -225,7 +234,7 @@ static void exchange(struct search *s)
     memcpy(s->list, s->dense, s->n * sizeof *s->list);
     sort_list(s, s->n, s->field->profit, NULL);
     while (again && s->field->work > 0 && !s->field->no_memory &&
-           cv_set_throughput(s->field, s->trial) < s->bound * (1 - rounding)) {
+           throughput(s) < s->bound * (1 - rounding)) {
         again = sweep(s, s->list, false);
         fill(s);
         again = sweep(s, s->dense, true) || again;
@@ -278,7 +287,7 @@ static void mark_taken(struct search *s)
 
 static void keep_if_better(struct search *s)
 {
-    const double ups = cv_set_throughput(s->field, s->trial);
+    const double ups = throughput(s);
 
     if (ups <= s->best_ups)
         return;
