@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/fail.h"
@@ -176,78 +175,6 @@ const char *cv_trace_order_name(enum cleave_order_kind kind)
     return find_order(kind)->name;
 }
 
-int cv_trace_name_compare(const void *left, const void *right)
-{
-    const struct cv_trace_name *a = left, *b = right;
-
-    return strcmp(a->name, b->name);
-}
-
-enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
-                                 const char *field, const char *format, ...)
-{
-    struct cv_place place = cv_json_in_place(&lines->in, at);
-    char text[400];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    place.field = field;
-    return cv_fail_at(lines->in.err, &place, "%s", text);
-}
-
-enum cleave_status cv_trace_fail_got(struct cv_trace_lines *lines, const char *at,
-                                     const char *field, const char *expected,
-                                     const char *got)
-{
-    char shown[64];
-
-    return cv_trace_fail(lines, at, field, "%s, got '%s'", expected,
-                         cv_shown(got, strlen(got), shown, sizeof shown));
-}
-
-enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
-                                   uint32_t *out)
-{
-    const char *at = cv_json_in_skip(&lines->in), *text;
-    const struct cv_trace_name *found;
-    uint64_t number;
-
-    if (lines->task == REDUCE) {
-        CV_TRY(cv_json_in_count(&lines->in, &number));
-        if (number >= lines->nworkers)
-            return cv_trace_fail(lines, at, field, "expected a node below %lu, got %llu",
-                                 (unsigned long)lines->nworkers,
-                                 (unsigned long long)number);
-        *out = (uint32_t)number;
-        return CLEAVE_OK;
-    }
-    CV_TRY(cv_json_in_text(&lines->in, &text));
-    found = bsearch(&(struct cv_trace_name){ .name = text }, lines->names,
-                    lines->nworkers, sizeof *lines->names, cv_trace_name_compare);
-    if (found == NULL)
-        return cv_trace_fail_got(lines, at, field,
-                                 lines->platform != NULL
-                                     ? "expected a worker of the platform"
-                                     : "expected a worker of the header",
-                                 text);
-    *out = found->worker;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
-                                     double *out)
-{
-    const char *at = cv_json_in_skip(&lines->in);
-
-    CV_TRY(cv_json_in_number(&lines->in, out));
-    return *out >= 0 ? CLEAVE_OK
-                     : cv_trace_fail(lines, at, field,
-                                     "expected a number of at least 0, got %.*s",
-                                     (int)(lines->in.at - at), at);
-}
-
 static const char *field_name(const void *context, size_t index)
 {
     (void)context;
@@ -261,15 +188,16 @@ static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
 
     CV_TRY(cv_json_in_text(&lines->in, &text));
     if (record->kind != NULL)
-        return cv_trace_fail(lines, at, NULL, "expected either an event or an order");
+        return cv_json_in_fail(&lines->in, at, NULL,
+                               "expected either an event or an order");
     for (size_t i = 0; i < NKINDS; i++)
         if (kinds[i].task == lines->task && kinds[i].is_order == is_order &&
             strcmp(kinds[i].name, text) == 0) {
             record->kind = &kinds[i];
             return CLEAVE_OK;
         }
-    return cv_trace_fail_got(lines, at, fields[is_order ? ORDER : EVENT].name,
-                             known_kinds[lines->task][is_order], text);
+    return cv_json_in_fail_got(&lines->in, at, fields[is_order ? ORDER : EVENT].name,
+                               known_kinds[lines->task][is_order], text);
 }
 
 static enum cleave_status read_value(struct cv_trace_lines *lines, enum field field,
@@ -285,7 +213,7 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
     case COUNT:
         return cv_json_in_count(&lines->in, &value->count);
     case NUMBER:
-        return cv_trace_positive(lines, fields[field].name, &value->number);
+        return cv_json_in_positive(&lines->in, fields[field].name, &value->number);
     default:
         return cv_json_in_bool(&lines->in, &value->flag);
     }
@@ -302,11 +230,11 @@ static enum cleave_status read_field(struct cv_trace_lines *lines, struct record
         field++;
     if (field == NFIELDS) {
         cv_suggest(key, NFIELDS, field_name, NULL, near, sizeof near);
-        return cv_trace_fail(lines, at, NULL, "unknown field '%s'%s",
-                             cv_shown(key, strlen(key), shown, sizeof shown), near);
+        return cv_json_in_fail(&lines->in, at, NULL, "unknown field '%s'%s",
+                               cv_shown(key, strlen(key), shown, sizeof shown), near);
     }
     if ((record->seen & BIT(field)) != 0)
-        return cv_trace_fail(lines, at, NULL, "duplicate field '%s'", key);
+        return cv_json_in_fail(&lines->in, at, NULL, "duplicate field '%s'", key);
     record->seen |= BIT(field);
     return read_value(lines, field, record);
 }
@@ -319,22 +247,22 @@ static enum cleave_status check_record(struct cv_trace_lines *lines,
     const struct kind *kind = record->kind;
 
     if (kind == NULL)
-        return cv_trace_fail(lines, at, NULL, "expected an event or an order");
+        return cv_json_in_fail(&lines->in, at, NULL, "expected an event or an order");
     for (enum field field = EVENT; field < NFIELDS; field++) {
         if ((kind->needs & ~record->seen & BIT(field)) != 0)
-            return cv_trace_fail(lines, at, NULL, "required field '%s' is missing",
-                                 fields[field].name);
+            return cv_json_in_fail(&lines->in, at, NULL, "required field '%s' is missing",
+                                   fields[field].name);
         if ((record->seen & ~(kind->needs | kind->allows) & BIT(field)) != 0)
-            return cv_trace_fail(lines, at, NULL, "%s '%s' has no field '%s'",
-                                 kind->is_order ? "order" : "event", kind->name,
-                                 fields[field].name);
+            return cv_json_in_fail(&lines->in, at, NULL, "%s '%s' has no field '%s'",
+                                   kind->is_order ? "order" : "event", kind->name,
+                                   fields[field].name);
     }
     if (record->values[START].number > record->values[END].number)
-        return cv_trace_fail(lines, at, NULL, "expected an end after the start");
+        return cv_json_in_fail(&lines->in, at, NULL, "expected an end after the start");
     if ((kind->needs & BIT(PEER)) != 0 &&
         record->values[WORKER].node == record->values[PEER].node)
-        return cv_trace_fail(lines, at, NULL,
-                             "expected a worker and another as its peer");
+        return cv_json_in_fail(&lines->in, at, NULL,
+                               "expected a worker and another as its peer");
     return CLEAVE_OK;
 }
 

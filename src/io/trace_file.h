@@ -25,23 +25,9 @@ struct cv_trace_lines {
     uint32_t nworkers;                      /* or nodes                            */
 };
 
-int cv_trace_name_compare(const void *left, const void *right);
-
-/* Fail about the value of a field that begins at `at`. */
-enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
-                                 const char *field, const char *format, ...)
-    CV_PRINTF(4, 5);
-/* Fail with "expected ..., got 'value'". */
-enum cleave_status cv_trace_fail_got(struct cv_trace_lines *lines, const char *at,
-                                     const char *field, const char *expected,
-                                     const char *got);
-
 /* A worker by its name or, in a reduction, a node by its number. */
 enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
                                    uint32_t *out);
-/* A number of at least 0. */
-enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
-                                     double *out);
 
 /* The workers of a trace that is written. */
 struct cv_trace_workers {

@@ -165,6 +165,43 @@ static void trace_policy_input_write(struct cv_json *json,
     cv_json_end(json);
 }
 
+static int compare_names(const void *left, const void *right)
+{
+    const struct cv_trace_name *a = left, *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
+                                   uint32_t *out)
+{
+    const char *at = cv_json_in_skip(&lines->in), *text;
+    const struct cv_trace_name *found;
+    uint64_t number;
+
+    if (lines->task == CLEAVE_TASK_REDUCE) {
+        CV_TRY(cv_json_in_count(&lines->in, &number));
+        if (number >= lines->nworkers)
+            return cv_json_in_fail(&lines->in, at, field,
+                                   "expected a node below %lu, got %llu",
+                                   (unsigned long)lines->nworkers,
+                                   (unsigned long long)number);
+        *out = (uint32_t)number;
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_json_in_text(&lines->in, &text));
+    found = bsearch(&(struct cv_trace_name){ .name = text }, lines->names,
+                    lines->nworkers, sizeof *lines->names, compare_names);
+    if (found == NULL)
+        return cv_json_in_fail_got(&lines->in, at, field,
+                                   lines->platform != NULL
+                                       ? "expected a worker of the platform"
+                                       : "expected a worker of the header",
+                                   text);
+    *out = found->worker;
+    return CLEAVE_OK;
+}
+
 /* Any value, for members of later versions. */
 static enum cleave_status skip(struct cv_trace_lines *lines, unsigned depth)
 {
@@ -175,8 +212,8 @@ static enum cleave_status skip(struct cv_trace_lines *lines, unsigned depth)
     double number;
 
     if (depth > CV_JSON_DEPTH)
-        return cv_trace_fail(lines, in->at, NULL,
-                             "expected fewer brackets inside brackets");
+        return cv_json_in_fail(&lines->in, in->at, NULL,
+                               "expected fewer brackets inside brackets");
     if (c == '"')
         return cv_json_in_text(in, &text);
     if (c == 'n')
@@ -273,7 +310,7 @@ static enum cleave_status read_positive(void *context, void *element)
 {
     const struct reading *reading = context;
 
-    return cv_trace_positive(reading->lines, reading->field, element);
+    return cv_json_in_positive(&reading->lines->in, reading->field, element);
 }
 
 /* A list of numbers of at least 0. */
@@ -295,9 +332,9 @@ static enum cleave_status read_exactly(struct reading *reading, size_t count, do
     for (size_t i = 0; more; i++) {
         CV_TRY(cv_json_in_more(in, ']', &first, &more));
         if (more != (i < count))
-            return cv_trace_fail(reading->lines, at, reading->field,
-                                 "expected %zu numbers, got %s", count,
-                                 more ? "more" : "fewer");
+            return cv_json_in_fail(&reading->lines->in, at, reading->field,
+                                   "expected %zu numbers, got %s", count,
+                                   more ? "more" : "fewer");
         if (more)
             CV_TRY(read_positive(reading, &out[i]));
     }
@@ -324,9 +361,9 @@ static enum cleave_status read_workers(struct reading *reading)
     CV_TRY(read_list(lines, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
                      reading, &workers, &count));
     if (count > CLEAVE_MAX_WORKERS)
-        return cv_trace_fail(lines, at, reading->field,
-                             "expected the costs of %u workers or more, got too many",
-                             lines->nworkers);
+        return cv_json_in_fail(&lines->in, at, reading->field,
+                               "expected the costs of %u workers or more, got too many",
+                               lines->nworkers);
     reading->told->view.workers = workers;
     reading->told->view.nworkers = (uint32_t)count;
     return CLEAVE_OK;
@@ -343,8 +380,9 @@ static enum cleave_status read_alike(struct reading *reading)
 
     CV_TRY(cv_json_in_count(&lines->in, &alike));
     if (listed == 0 || alike > ALIKE_MOST || listed + alike > CLEAVE_MAX_WORKERS)
-        return cv_trace_fail(lines, at, reading->field,
-                             "expected at most %d workers like the last one", ALIKE_MOST);
+        return cv_json_in_fail(&lines->in, at, reading->field,
+                               "expected at most %d workers like the last one",
+                               ALIKE_MOST);
     if (!CV_NEW(lines->arena, all, listed + alike))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     for (uint64_t i = 0; i < listed + alike; i++)
@@ -363,8 +401,8 @@ static enum cleave_status read_each(struct reading *reading, const double **out)
 
     /* A short header must not ask for much memory. */
     if ((size_t)(lines->in.end - lines->in.at) / 2 < count)
-        return cv_trace_fail(lines, lines->in.at, reading->field,
-                             "expected %u numbers, got fewer", count);
+        return cv_json_in_fail(&lines->in, lines->in.at, reading->field,
+                               "expected %u numbers, got fewer", count);
     if (!CV_NEW(lines->arena, each_s, count))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     *out = each_s;
@@ -373,9 +411,9 @@ static enum cleave_status read_each(struct reading *reading, const double **out)
 
 static enum cleave_status fail_count(struct reading *reading)
 {
-    return cv_trace_fail(reading->lines, reading->lines->in.at, reading->field,
-                         "expected an entry for each of %u workers",
-                         reading->lines->nworkers);
+    return cv_json_in_fail(&reading->lines->in, reading->lines->in.at, reading->field,
+                           "expected an entry for each of %u workers",
+                           reading->lines->nworkers);
 }
 
 /* Pairs of time and factor in increasing time, as in platform files. */
@@ -394,11 +432,12 @@ static enum cleave_status read_profile(void *context, void *element)
     for (size_t i = 0; i < count / 2; i++) {
         steps[i] = (struct cleave_step){ numbers[2 * i], numbers[2 * i + 1] };
         if (i > 0 && !(steps[i].from_s > steps[i - 1].from_s))
-            return cv_trace_fail(lines, at, reading->field, "expected increasing times");
+            return cv_json_in_fail(&lines->in, at, reading->field,
+                                   "expected increasing times");
     }
     if (count % 2 != 0 || count / 2 > UINT32_MAX)
-        return cv_trace_fail(lines, at, reading->field,
-                             "expected pairs of time and factor");
+        return cv_json_in_fail(&lines->in, at, reading->field,
+                               "expected pairs of time and factor");
     *(struct cleave_profile *)element =
         (struct cleave_profile){ count > 0 ? steps : NULL, (uint32_t)(count / 2) };
     return CLEAVE_OK;
@@ -437,7 +476,7 @@ static enum cleave_status read_ready_model(struct reading *reading)
 
     CV_TRY(cv_json_in_count(&lines->in, &model));
     if (model > CLEAVE_READY_MERGE)
-        return cv_trace_fail(lines, at, reading->field, "expected 0, 1 or 2");
+        return cv_json_in_fail(&lines->in, at, reading->field, "expected 0, 1 or 2");
     reading->told->view.ready_model = (enum cleave_ready_model)model;
     return CLEAVE_OK;
 }
@@ -534,7 +573,7 @@ static enum cleave_status read_member(void *context, const char *key)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (strcmp(key, members[i].key) == 0)
             return members[i].number != NULL
-                       ? cv_trace_positive(lines, key, members[i].number)
+                       ? cv_json_in_positive(&lines->in, key, members[i].number)
                        : cv_json_in_bool(&lines->in, members[i].flag);
     if (strcmp(key, "seed") == 0)
         return cv_json_in_count(&lines->in, &view->seed);
@@ -562,12 +601,13 @@ static enum cleave_status trace_policy_input_read(struct cv_trace_lines *lines,
 
     CV_TRY(read_object(lines, read_member, &reading));
     if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
-        return cv_trace_fail(lines, at, "told", "expected the costs of the workers");
+        return cv_json_in_fail(&lines->in, at, "told",
+                               "expected the costs of the workers");
     /* More workers than the header names are places that no worker took in a real run. */
     if (lines->task == CLEAVE_TASK_LOAD && told.view.nworkers < lines->nworkers)
-        return cv_trace_fail(lines, at, "told",
-                             "expected the costs of %u workers or more, got fewer",
-                             lines->nworkers);
+        return cv_json_in_fail(&lines->in, at, "told",
+                               "expected the costs of %u workers or more, got fewer",
+                               lines->nworkers);
     if (lines->task == CLEAVE_TASK_REDUCE)
         told.view.units_total = 0;
     told.view.units_left = told.view.units_total;
@@ -744,7 +784,7 @@ static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *
     if (strcmp(text, wanted) == 0)
         return CLEAVE_OK;
     snprintf(expected, sizeof expected, "expected '%s'", wanted);
-    return cv_trace_fail_got(lines, at, field, expected, text);
+    return cv_json_in_fail_got(&lines->in, at, field, expected, text);
 }
 
 /* Make the sorted list by which workers are found; no two names may be equal. Without
@@ -761,16 +801,16 @@ static enum cleave_status sort_names(struct cv_trace_lines *lines, const char **
         names[i] = (struct cv_trace_name){
             given != NULL ? given[i] : cleave_platform_worker_name(lines->platform, i), i
         };
-    qsort(names, out->nworkers, sizeof *names, cv_trace_name_compare);
+    qsort(names, out->nworkers, sizeof *names, compare_names);
     lines->names = names;
     lines->nworkers = out->nworkers;
     for (uint32_t i = 1; i < out->nworkers; i++) {
         const char *name = names[i].name;
 
         if (strcmp(names[i - 1].name, name) == 0)
-            return cv_trace_fail(lines, lines->in.at, "workers",
-                                 "expected different names, got two workers '%s'",
-                                 cv_shown(name, strlen(name), shown, sizeof shown));
+            return cv_json_in_fail(&lines->in, lines->in.at, "workers",
+                                   "expected different names, got two workers '%s'",
+                                   cv_shown(name, strlen(name), shown, sizeof shown));
     }
     return CLEAVE_OK;
 }
@@ -793,9 +833,9 @@ static enum cleave_status match_workers(struct cv_trace_lines *lines,
     out->nworkers = count;
     return !more && n == count
                ? sort_names(lines, NULL, out)
-               : cv_trace_fail(lines, lines->in.at, "workers",
-                               "expected the %lu workers of the platform, got %s",
-                               (unsigned long)count, more ? "more" : "fewer");
+               : cv_json_in_fail(&lines->in, lines->in.at, "workers",
+                                 "expected the %lu workers of the platform, got %s",
+                                 (unsigned long)count, more ? "more" : "fewer");
 }
 
 static enum cleave_status read_name(void *context, void *element)
@@ -812,9 +852,9 @@ static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
     CV_TRY(read_list(lines, '[', sizeof *out->names, CLEAVE_MAX_WORKERS, read_name, lines,
                      &out->names, &count));
     if (count == 0 || count > CLEAVE_MAX_WORKERS)
-        return cv_trace_fail(lines, at, "workers",
-                             "expected from 1 to %u workers, got %s", CLEAVE_MAX_WORKERS,
-                             count > 0 ? "more" : "none");
+        return cv_json_in_fail(&lines->in, at, "workers",
+                               "expected from 1 to %u workers, got %s",
+                               CLEAVE_MAX_WORKERS, count > 0 ? "more" : "none");
     out->nworkers = (uint32_t)count;
     return sort_names(lines, out->names, out);
 }
@@ -834,7 +874,8 @@ static enum cleave_status read_port(struct cv_trace_lines *lines,
             lines->port = out->port = port;
             return CLEAVE_OK;
         }
-    return cv_trace_fail_got(lines, at, "port", "expected one, duplex or multi", text);
+    return cv_json_in_fail_got(&lines->in, at, "port", "expected one, duplex or multi",
+                               text);
 }
 
 static enum cleave_status read_nodes(struct cv_trace_lines *lines,
@@ -845,8 +886,9 @@ static enum cleave_status read_nodes(struct cv_trace_lines *lines,
 
     CV_TRY(cv_json_in_count(&lines->in, &nodes));
     if (nodes < 1 || nodes > UINT32_MAX)
-        return cv_trace_fail(lines, at, "nodes", "expected from 1 to %lu nodes, got %llu",
-                             (unsigned long)UINT32_MAX, (unsigned long long)nodes);
+        return cv_json_in_fail(&lines->in, at, "nodes",
+                               "expected from 1 to %lu nodes, got %llu",
+                               (unsigned long)UINT32_MAX, (unsigned long long)nodes);
     lines->nworkers = out->nworkers = (uint32_t)nodes;
     return CLEAVE_OK;
 }
@@ -882,10 +924,10 @@ static enum cleave_status read_key(struct cv_trace_lines *lines, size_t i, bool 
         if (strcmp(key, headers[lines->task][i]) == 0)
             return CLEAVE_OK;
     }
-    return cv_trace_fail(lines, at, NULL, "expected the field '%s' of a trace%s",
-                         headers[lines->task][i],
-                         lines->task == CLEAVE_TASK_LOAD || i < 2 ? ""
-                                                                  : " of a reduction");
+    return cv_json_in_fail(&lines->in, at, NULL, "expected the field '%s' of a trace%s",
+                           headers[lines->task][i],
+                           lines->task == CLEAVE_TASK_LOAD || i < 2 ? ""
+                                                                    : " of a reduction");
 }
 
 /* The optional facts, and the end of the line. */
@@ -907,7 +949,7 @@ static enum cleave_status read_rest(struct cv_trace_lines *lines, bool *first,
             at = cv_json_in_skip(&lines->in);
         }
     }
-    return more ? cv_trace_fail(lines, at, NULL, "expected the end of the header")
+    return more ? cv_json_in_fail(&lines->in, at, NULL, "expected the end of the header")
                 : cv_json_in_end(&lines->in);
 }
 
