@@ -47,14 +47,6 @@ void cv_arena_reset(struct cv_arena *arena)
     arena->newest->used = 0;
 }
 
-void *cv_arena_bytes(const struct cv_arena *arena, size_t *out_size)
-{
-    if (arena->newest == NULL || arena->newest->older != NULL)
-        return NULL;
-    *out_size = arena->newest->used;
-    return arena->newest->bytes;
-}
-
 static struct cv_arena_block *add_block(struct cv_arena *arena, size_t needed)
 {
     size_t size = arena->newest == NULL ? FIRST_BLOCK : arena->newest->size;

@@ -25,11 +25,6 @@ void *cv_array(struct cv_arena *arena, size_t count, size_t size);
 /* A copy of a string; NULL: out of memory. */
 char *cv_arena_text(struct cv_arena *arena, const char *text);
 
-/* The bytes in use if they are in one block, else NULL, for saving and restoring them
- * while the arena is not reset. After a reset the same calls of cv_array use one
- * block. */
-void *cv_arena_bytes(const struct cv_arena *arena, size_t *out_size);
-
 /* Grow a heap array to hold at least `needed` elements, by doubling. Returns the new
  * array, or NULL with the old one unchanged. *capacity is updated. */
 void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size);

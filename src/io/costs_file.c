@@ -416,14 +416,20 @@ static enum cleave_status read_all(struct reader *reader, struct cv_doubles *out
     return out->count > 0 ? CLEAVE_OK : fail_here(reader, "expected a time per node", 0);
 }
 
-/* `text` has a 0 after its `length` bytes. */
-static enum cleave_status parse(const char *name, const char *text, size_t length,
-                                double **out, size_t *out_count, struct cleave_error *err)
+enum cleave_status cv_ready_load(const char *path, double **out, size_t *out_count,
+                                 struct cleave_error *err)
 {
-    struct reader reader = { name, text, text, text + length, false, err };
     struct cv_doubles times = { NULL, 0, 0 };
-    const enum cleave_status status = read_all(&reader, &times);
+    struct reader reader = { .name = cv_input_name(path), .err = err };
+    enum cleave_status status;
+    size_t length;
+    char *text; /* with a 0 after it */
 
+    CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
+    reader.text = reader.at = text;
+    reader.end = text + length;
+    status = read_all(&reader, &times);
+    free(text);
     if (status != CLEAVE_OK) {
         free(times.at);
         return status;
@@ -431,17 +437,4 @@ static enum cleave_status parse(const char *name, const char *text, size_t lengt
     *out = times.at;
     *out_count = times.count;
     return CLEAVE_OK;
-}
-
-enum cleave_status cv_ready_load(const char *path, double **out, size_t *out_count,
-                                 struct cleave_error *err)
-{
-    enum cleave_status status;
-    size_t length;
-    char *text;
-
-    CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
-    status = parse(cv_input_name(path), text, length, out, out_count, err);
-    free(text);
-    return status;
 }

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "io/json_in.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +67,8 @@ char cv_json_in_peek(struct cv_json_in *in)
     return in->at < in->end ? *in->at : '\0';
 }
 
-struct cv_place cv_json_in_place(struct cv_json_in *in, const char *at)
+/* Line and column of `at`. Asking for places from left to right counts a line once. */
+static struct cv_place place_of(struct cv_json_in *in, const char *at)
 {
     if (at < in->counted) {
         in->counted = in->begin;
@@ -81,7 +84,7 @@ struct cv_place cv_json_in_place(struct cv_json_in *in, const char *at)
 static enum cleave_status fail_at(struct cv_json_in *in, const char *at,
                                   const char *expected)
 {
-    struct cv_place place = cv_json_in_place(in, at);
+    struct cv_place place = place_of(in, at);
     size_t length = 1;
     char shown[48];
 
@@ -363,4 +366,40 @@ enum cleave_status cv_json_in_end(struct cv_json_in *in)
     return fail_at(in, in->at,
                    in->whole ? "expected the end of the text"
                              : "expected the end of the line");
+}
+
+enum cleave_status cv_json_in_fail(struct cv_json_in *in, const char *at,
+                                   const char *field, const char *format, ...)
+{
+    struct cv_place place = place_of(in, at);
+    char text[400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    place.field = field;
+    return cv_fail_at(in->err, &place, "%s", text);
+}
+
+enum cleave_status cv_json_in_fail_got(struct cv_json_in *in, const char *at,
+                                       const char *field, const char *expected,
+                                       const char *got)
+{
+    char shown[64];
+
+    return cv_json_in_fail(in, at, field, "%s, got '%s'", expected,
+                           cv_shown(got, strlen(got), shown, sizeof shown));
+}
+
+enum cleave_status cv_json_in_positive(struct cv_json_in *in, const char *field,
+                                       double *out)
+{
+    const char *at = cv_json_in_skip(in);
+
+    CV_TRY(cv_json_in_number(in, out));
+    return *out >= 0 ? CLEAVE_OK
+                     : cv_json_in_fail(in, at, field,
+                                       "expected a number of at least 0, got %.*s",
+                                       (int)(in->at - at), at);
 }

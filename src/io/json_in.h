@@ -32,8 +32,6 @@ void cv_json_in_whole(struct cv_json_in *in, const char *bytes, size_t length);
 const char *cv_json_in_skip(struct cv_json_in *in);
 /* Skip spaces; returns the first character of the next value, 0 at the end. */
 char cv_json_in_peek(struct cv_json_in *in);
-/* Line and column of `at`. Asking for places from left to right counts a line once. */
-struct cv_place cv_json_in_place(struct cv_json_in *in, const char *at);
 
 /* '{' or '['. */
 enum cleave_status cv_json_in_open(struct cv_json_in *in, char bracket);
@@ -49,7 +47,19 @@ enum cleave_status cv_json_in_number(struct cv_json_in *in, double *out);
 enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out);
 enum cleave_status cv_json_in_bool(struct cv_json_in *in, bool *out);
 enum cleave_status cv_json_in_null(struct cv_json_in *in);
+/* A number of at least 0. */
+enum cleave_status cv_json_in_positive(struct cv_json_in *in, const char *field,
+                                       double *out);
 /* Nothing more on the line, or in the text. */
 enum cleave_status cv_json_in_end(struct cv_json_in *in);
+
+/* Fail about the value of a field that begins at `at`. */
+enum cleave_status cv_json_in_fail(struct cv_json_in *in, const char *at,
+                                   const char *field, const char *format, ...)
+    CV_PRINTF(4, 5);
+/* Fail with "expected ..., got 'value'". */
+enum cleave_status cv_json_in_fail_got(struct cv_json_in *in, const char *at,
+                                       const char *field, const char *expected,
+                                       const char *got);
 
 #endif

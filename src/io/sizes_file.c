@@ -235,10 +235,8 @@ static int by_seq(const void *left, const void *right)
 {
     const struct job *a = left, *b = right;
 
-    if (a->seq != b->seq)
-        return CV_COMPARE(a->seq, b->seq);
-    return a->good != b->good ? CV_COMPARE(a->good, b->good)
-                              : CV_COMPARE(a->name, b->name); /* order of the lines */
+    return cv_order(CV_COMPARE(a->seq, b->seq), CV_COMPARE(a->good, b->good),
+                    CV_COMPARE(a->name, b->name)); /* order of the lines */
 }
 
 /* Keep the last line of each job. */

@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "io/json_out.h"
-#include "io/trace_line.h"
+#include "io/trace_file.h"
 
 enum { NAME_ROOM = 24 };
 
@@ -422,10 +422,8 @@ static int by_time(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
 
-    if (x->time_s != y->time_s)
-        return CV_COMPARE(x->time_s, y->time_s);
-    return x->action != y->action ? CV_COMPARE(x->action, y->action)
-                                  : CV_COMPARE(x->order, y->order);
+    return cv_order(CV_COMPARE(x->time_s, y->time_s), CV_COMPARE(x->action, y->action),
+                    CV_COMPARE(x->order, y->order));
 }
 
 static void write_place(FILE *file, uint32_t place)

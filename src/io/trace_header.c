@@ -2,7 +2,7 @@
  *
  * Its fields have a fixed order, so that a file of another kind is refused at once. The
  * facts at its end have any order, and unknown facts are skipped. */
-#include "io/trace_line.h"
+#include "io/trace_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,6 +165,141 @@ static void trace_policy_input_write(struct cv_json *json,
     cv_json_end(json);
 }
 
+static int compare_names(const void *left, const void *right)
+{
+    const struct cv_trace_name *a = left, *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
+                                   uint32_t *out)
+{
+    const char *at = cv_json_in_skip(&lines->in), *text;
+    const struct cv_trace_name *found;
+    uint64_t number;
+
+    if (lines->task == CLEAVE_TASK_REDUCE) {
+        CV_TRY(cv_json_in_count(&lines->in, &number));
+        if (number >= lines->nworkers)
+            return cv_json_in_fail(&lines->in, at, field,
+                                   "expected a node below %lu, got %llu",
+                                   (unsigned long)lines->nworkers,
+                                   (unsigned long long)number);
+        *out = (uint32_t)number;
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_json_in_text(&lines->in, &text));
+    found = bsearch(&(struct cv_trace_name){ .name = text }, lines->names,
+                    lines->nworkers, sizeof *lines->names, compare_names);
+    if (found == NULL)
+        return cv_json_in_fail_got(&lines->in, at, field,
+                                   lines->platform != NULL
+                                       ? "expected a worker of the platform"
+                                       : "expected a worker of the header",
+                                   text);
+    *out = found->worker;
+    return CLEAVE_OK;
+}
+
+/* Any value, for members of later versions. */
+static enum cleave_status skip(struct cv_trace_lines *lines, unsigned depth)
+{
+    struct cv_json_in *in = &lines->in;
+    const char c = cv_json_in_peek(in);
+    bool first = true, more = true;
+    const char *text;
+    double number;
+
+    if (depth > CV_JSON_DEPTH)
+        return cv_json_in_fail(&lines->in, in->at, NULL,
+                               "expected fewer brackets inside brackets");
+    if (c == '"')
+        return cv_json_in_text(in, &text);
+    if (c == 'n')
+        return cv_json_in_null(in);
+    if (c == 't' || c == 'f')
+        return cv_json_in_bool(in, &more);
+    if (c != '{' && c != '[')
+        return cv_json_in_number(in, &number);
+    CV_TRY(cv_json_in_open(in, c));
+    for (;;) {
+        CV_TRY(cv_json_in_more(in, c == '{' ? '}' : ']', &first, &more));
+        if (!more)
+            return CLEAVE_OK;
+        if (c == '{')
+            CV_TRY(cv_json_in_key(in, &text));
+        CV_TRY(skip(lines, depth + 1));
+    }
+}
+
+/* A string, copied into the arena. */
+static enum cleave_status read_text(struct cv_trace_lines *lines, const char **out)
+{
+    const char *text;
+
+    CV_TRY(cv_json_in_text(&lines->in, &text));
+    *out = cv_arena_text(lines->arena, text);
+    return *out != NULL ? CLEAVE_OK
+                        : cv_fail_memory(lines->in.err, "the header of a trace");
+}
+
+/* An object; `read` takes the value of each key, and skips those that it does not know. */
+static enum cleave_status
+read_object(struct cv_trace_lines *lines,
+            enum cleave_status (*read)(void *context, const char *key), void *context)
+{
+    bool first = true, more;
+    const char *key;
+    char name[24]; /* a copy: a value that is a string replaces the key */
+
+    CV_TRY(cv_json_in_open(&lines->in, '{'));
+    for (;;) {
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more));
+        if (!more)
+            return CLEAVE_OK;
+        CV_TRY(cv_json_in_key(&lines->in, &key));
+        snprintf(name, sizeof name, "%s", key);
+        CV_TRY(read(context, name));
+    }
+}
+
+/* A list, or an object if `bracket` is '{', of elements of `size` bytes that `read` takes;
+ * *out is an array of *out_count in the arena. If there are more than `most`, reading stops
+ * and *out_count is most + 1. */
+static enum cleave_status
+read_list(struct cv_trace_lines *lines, char bracket, size_t size, size_t most,
+          enum cleave_status (*read)(void *context, void *element), void *context,
+          void *out, size_t *out_count)
+{
+    enum cleave_status status = cv_json_in_open(&lines->in, bracket);
+    char *elements = NULL;
+    void *kept = NULL;
+    bool first = true, more;
+    size_t capacity = 0, count = 0;
+
+    while (status == CLEAVE_OK) {
+        status = cv_json_in_more(&lines->in, bracket == '{' ? '}' : ']', &first, &more);
+        if (status != CLEAVE_OK || !more || count++ == most)
+            break;
+        if (count > capacity && !cv_grow_array(&elements, &capacity, count, size))
+            status = cv_fail_memory(lines->in.err, "the header of a trace");
+        else
+            status = read(context, elements + (count - 1) * size);
+    }
+    if (status == CLEAVE_OK && count <= most) {
+        kept = cv_array(lines->arena, count, size);
+        if (kept == NULL)
+            status = cv_fail_memory(lines->in.err, "the header of a trace");
+        else if (count > 0)
+            memcpy(kept, elements, count * size);
+    }
+    free(elements);
+    memcpy(out, &kept, sizeof kept);
+    *out_count = count;
+    return status;
+}
+
 struct reading {
     struct cv_trace_lines *lines;
     struct cleave_policy_input *told;
@@ -175,15 +310,15 @@ static enum cleave_status read_positive(void *context, void *element)
 {
     const struct reading *reading = context;
 
-    return cv_trace_positive(reading->lines, reading->field, element);
+    return cv_json_in_positive(&reading->lines->in, reading->field, element);
 }
 
 /* A list of numbers of at least 0. */
 static enum cleave_status read_numbers(struct reading *reading, double **out,
                                        size_t *out_count)
 {
-    return cv_trace_list(reading->lines, '[', sizeof **out, SIZE_MAX, read_positive,
-                         reading, out, out_count);
+    return read_list(reading->lines, '[', sizeof **out, SIZE_MAX, read_positive, reading,
+                     out, out_count);
 }
 
 /* A list of exactly `count` numbers. */
@@ -197,9 +332,9 @@ static enum cleave_status read_exactly(struct reading *reading, size_t count, do
     for (size_t i = 0; more; i++) {
         CV_TRY(cv_json_in_more(in, ']', &first, &more));
         if (more != (i < count))
-            return cv_trace_fail(reading->lines, at, reading->field,
-                                 "expected %zu numbers, got %s", count,
-                                 more ? "more" : "fewer");
+            return cv_json_in_fail(&reading->lines->in, at, reading->field,
+                                   "expected %zu numbers, got %s", count,
+                                   more ? "more" : "fewer");
         if (more)
             CV_TRY(read_positive(reading, &out[i]));
     }
@@ -223,12 +358,12 @@ static enum cleave_status read_workers(struct reading *reading)
     struct cleave_worker *workers;
     size_t count;
 
-    CV_TRY(cv_trace_list(lines, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
-                         reading, &workers, &count));
+    CV_TRY(read_list(lines, '[', sizeof *workers, CLEAVE_MAX_WORKERS, read_worker,
+                     reading, &workers, &count));
     if (count > CLEAVE_MAX_WORKERS)
-        return cv_trace_fail(lines, at, reading->field,
-                             "expected the costs of %u workers or more, got too many",
-                             lines->nworkers);
+        return cv_json_in_fail(&lines->in, at, reading->field,
+                               "expected the costs of %u workers or more, got too many",
+                               lines->nworkers);
     reading->told->view.workers = workers;
     reading->told->view.nworkers = (uint32_t)count;
     return CLEAVE_OK;
@@ -245,8 +380,9 @@ static enum cleave_status read_alike(struct reading *reading)
 
     CV_TRY(cv_json_in_count(&lines->in, &alike));
     if (listed == 0 || alike > ALIKE_MOST || listed + alike > CLEAVE_MAX_WORKERS)
-        return cv_trace_fail(lines, at, reading->field,
-                             "expected at most %d workers like the last one", ALIKE_MOST);
+        return cv_json_in_fail(&lines->in, at, reading->field,
+                               "expected at most %d workers like the last one",
+                               ALIKE_MOST);
     if (!CV_NEW(lines->arena, all, listed + alike))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     for (uint64_t i = 0; i < listed + alike; i++)
@@ -265,8 +401,8 @@ static enum cleave_status read_each(struct reading *reading, const double **out)
 
     /* A short header must not ask for much memory. */
     if ((size_t)(lines->in.end - lines->in.at) / 2 < count)
-        return cv_trace_fail(lines, lines->in.at, reading->field,
-                             "expected %u numbers, got fewer", count);
+        return cv_json_in_fail(&lines->in, lines->in.at, reading->field,
+                               "expected %u numbers, got fewer", count);
     if (!CV_NEW(lines->arena, each_s, count))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     *out = each_s;
@@ -275,9 +411,9 @@ static enum cleave_status read_each(struct reading *reading, const double **out)
 
 static enum cleave_status fail_count(struct reading *reading)
 {
-    return cv_trace_fail(reading->lines, reading->lines->in.at, reading->field,
-                         "expected an entry for each of %u workers",
-                         reading->lines->nworkers);
+    return cv_json_in_fail(&reading->lines->in, reading->lines->in.at, reading->field,
+                           "expected an entry for each of %u workers",
+                           reading->lines->nworkers);
 }
 
 /* Pairs of time and factor in increasing time, as in platform files. */
@@ -296,11 +432,12 @@ static enum cleave_status read_profile(void *context, void *element)
     for (size_t i = 0; i < count / 2; i++) {
         steps[i] = (struct cleave_step){ numbers[2 * i], numbers[2 * i + 1] };
         if (i > 0 && !(steps[i].from_s > steps[i - 1].from_s))
-            return cv_trace_fail(lines, at, reading->field, "expected increasing times");
+            return cv_json_in_fail(&lines->in, at, reading->field,
+                                   "expected increasing times");
     }
     if (count % 2 != 0 || count / 2 > UINT32_MAX)
-        return cv_trace_fail(lines, at, reading->field,
-                             "expected pairs of time and factor");
+        return cv_json_in_fail(&lines->in, at, reading->field,
+                               "expected pairs of time and factor");
     *(struct cleave_profile *)element =
         (struct cleave_profile){ count > 0 ? steps : NULL, (uint32_t)(count / 2) };
     return CLEAVE_OK;
@@ -311,8 +448,8 @@ static enum cleave_status read_profiles(struct reading *reading)
     struct cleave_profile *profiles;
     size_t count;
 
-    CV_TRY(cv_trace_list(reading->lines, '[', sizeof *profiles, reading->lines->nworkers,
-                         read_profile, reading, &profiles, &count));
+    CV_TRY(read_list(reading->lines, '[', sizeof *profiles, reading->lines->nworkers,
+                     read_profile, reading, &profiles, &count));
     reading->told->view.profiles = profiles;
     return count == reading->lines->nworkers ? CLEAVE_OK : fail_count(reading);
 }
@@ -339,7 +476,7 @@ static enum cleave_status read_ready_model(struct reading *reading)
 
     CV_TRY(cv_json_in_count(&lines->in, &model));
     if (model > CLEAVE_READY_MERGE)
-        return cv_trace_fail(lines, at, reading->field, "expected 0, 1 or 2");
+        return cv_json_in_fail(&lines->in, at, reading->field, "expected 0, 1 or 2");
     reading->told->view.ready_model = (enum cleave_ready_model)model;
     return CLEAVE_OK;
 }
@@ -365,7 +502,7 @@ static enum cleave_status read_setting(void *context, void *element)
     setting->key = cv_arena_text(lines->arena, key);
     if (setting->key == NULL)
         return cv_fail_memory(lines->in.err, "the header of a trace");
-    return cv_trace_text(lines, &setting->value);
+    return read_text(lines, &setting->value);
 }
 
 static enum cleave_status read_folders(struct reading *reading)
@@ -397,7 +534,7 @@ static enum cleave_status read_of_task(struct reading *reading)
         return read_each(reading, &view->compute_each_s);
     if (strcmp(reading->field, "ready") == 0 && !load)
         return read_each(reading, &view->ready_s);
-    return cv_trace_skip(reading->lines);
+    return skip(reading->lines, 0);
 }
 
 static enum cleave_status read_member(void *context, const char *key)
@@ -436,17 +573,17 @@ static enum cleave_status read_member(void *context, const char *key)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (strcmp(key, members[i].key) == 0)
             return members[i].number != NULL
-                       ? cv_trace_positive(lines, key, members[i].number)
+                       ? cv_json_in_positive(&lines->in, key, members[i].number)
                        : cv_json_in_bool(&lines->in, members[i].flag);
     if (strcmp(key, "seed") == 0)
         return cv_json_in_count(&lines->in, &view->seed);
     if (strcmp(key, "folders") == 0)
         return read_folders(reading);
     if (strcmp(key, "reads") == 0)
-        return cv_trace_text(lines, &told->reads);
+        return read_text(lines, &told->reads);
     if (strcmp(key, "params") == 0)
-        return cv_trace_list(lines, '{', sizeof *told->settings, SIZE_MAX, read_setting,
-                             lines, &told->settings, &told->nsettings);
+        return read_list(lines, '{', sizeof *told->settings, SIZE_MAX, read_setting,
+                         lines, &told->settings, &told->nsettings);
     return strcmp(key, "ready_model") == 0 ? read_ready_model(reading)
                                            : read_of_task(reading);
 }
@@ -462,14 +599,15 @@ static enum cleave_status trace_policy_input_read(struct cv_trace_lines *lines,
     struct reading reading = { lines, &told, NULL };
     const char *at = cv_json_in_skip(&lines->in);
 
-    CV_TRY(cv_trace_object(lines, read_member, &reading));
+    CV_TRY(read_object(lines, read_member, &reading));
     if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
-        return cv_trace_fail(lines, at, "told", "expected the costs of the workers");
+        return cv_json_in_fail(&lines->in, at, "told",
+                               "expected the costs of the workers");
     /* More workers than the header names are places that no worker took in a real run. */
     if (lines->task == CLEAVE_TASK_LOAD && told.view.nworkers < lines->nworkers)
-        return cv_trace_fail(lines, at, "told",
-                             "expected the costs of %u workers or more, got fewer",
-                             lines->nworkers);
+        return cv_json_in_fail(&lines->in, at, "told",
+                               "expected the costs of %u workers or more, got fewer",
+                               lines->nworkers);
     if (lines->task == CLEAVE_TASK_REDUCE)
         told.view.units_total = 0;
     told.view.units_left = told.view.units_total;
@@ -574,10 +712,10 @@ static enum cleave_status read_bound(void *context, const char *key)
     struct about *about = context;
 
     if (strcmp(key, "name") == 0)
-        return cv_trace_text(about->lines, &about->facts.bound.name);
+        return read_text(about->lines, &about->facts.bound.name);
     if (strcmp(key, "value") == 0)
         return cv_json_in_number(&about->lines->in, &about->facts.bound.value_s);
-    return cv_trace_skip(about->lines);
+    return skip(about->lines, 0);
 }
 
 static enum cleave_status read_left_out_key(void *context, const char *key)
@@ -587,8 +725,8 @@ static enum cleave_status read_left_out_key(void *context, const char *key)
     if (strcmp(key, "worker") == 0)
         return cv_trace_worker(about->lines, "left_out", &about->left_out->worker);
     if (strcmp(key, "reason") == 0)
-        return cv_trace_text(about->lines, &about->left_out->reason);
-    return cv_trace_skip(about->lines);
+        return read_text(about->lines, &about->left_out->reason);
+    return skip(about->lines, 0);
 }
 
 /* {"worker": NAME, "reason": TEXT} */
@@ -598,7 +736,7 @@ static enum cleave_status read_left_out(void *context, void *element)
 
     about->left_out = element;
     *about->left_out = (struct cleave_left_out){ 0, "" };
-    return cv_trace_object(about->lines, read_left_out_key, about);
+    return read_object(about->lines, read_left_out_key, about);
 }
 
 static enum cleave_status read_fact(void *context, const char *key)
@@ -621,18 +759,18 @@ static enum cleave_status read_fact(void *context, const char *key)
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (strcmp(key, members[i].key) == 0)
             return members[i].text != NULL
-                       ? cv_trace_text(lines, members[i].text)
+                       ? read_text(lines, members[i].text)
                        : cv_json_in_number(&lines->in, members[i].number);
     if (strcmp(key, "bound") == 0)
-        return cv_trace_object(lines, read_bound, about);
+        return read_object(lines, read_bound, about);
     if (strcmp(key, "left_out") == 0)
-        return cv_trace_list(lines, '[', sizeof *facts->left_out, SIZE_MAX, read_left_out,
-                             about, &facts->left_out, &facts->nleft_out);
+        return read_list(lines, '[', sizeof *facts->left_out, SIZE_MAX, read_left_out,
+                         about, &facts->left_out, &facts->nleft_out);
     if (strcmp(key, "told") == 0) {
         facts->told = &about->told;
         return trace_policy_input_read(lines, &about->told);
     }
-    return cv_trace_skip(lines);
+    return skip(lines, 0);
 }
 
 /* A string that must be `wanted`. */
@@ -646,7 +784,7 @@ static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *
     if (strcmp(text, wanted) == 0)
         return CLEAVE_OK;
     snprintf(expected, sizeof expected, "expected '%s'", wanted);
-    return cv_trace_fail_got(lines, at, field, expected, text);
+    return cv_json_in_fail_got(&lines->in, at, field, expected, text);
 }
 
 /* Make the sorted list by which workers are found; no two names may be equal. Without
@@ -663,16 +801,16 @@ static enum cleave_status sort_names(struct cv_trace_lines *lines, const char **
         names[i] = (struct cv_trace_name){
             given != NULL ? given[i] : cleave_platform_worker_name(lines->platform, i), i
         };
-    qsort(names, out->nworkers, sizeof *names, cv_trace_name_compare);
+    qsort(names, out->nworkers, sizeof *names, compare_names);
     lines->names = names;
     lines->nworkers = out->nworkers;
     for (uint32_t i = 1; i < out->nworkers; i++) {
         const char *name = names[i].name;
 
         if (strcmp(names[i - 1].name, name) == 0)
-            return cv_trace_fail(lines, lines->in.at, "workers",
-                                 "expected different names, got two workers '%s'",
-                                 cv_shown(name, strlen(name), shown, sizeof shown));
+            return cv_json_in_fail(&lines->in, lines->in.at, "workers",
+                                   "expected different names, got two workers '%s'",
+                                   cv_shown(name, strlen(name), shown, sizeof shown));
     }
     return CLEAVE_OK;
 }
@@ -695,14 +833,14 @@ static enum cleave_status match_workers(struct cv_trace_lines *lines,
     out->nworkers = count;
     return !more && n == count
                ? sort_names(lines, NULL, out)
-               : cv_trace_fail(lines, lines->in.at, "workers",
-                               "expected the %lu workers of the platform, got %s",
-                               (unsigned long)count, more ? "more" : "fewer");
+               : cv_json_in_fail(&lines->in, lines->in.at, "workers",
+                                 "expected the %lu workers of the platform, got %s",
+                                 (unsigned long)count, more ? "more" : "fewer");
 }
 
 static enum cleave_status read_name(void *context, void *element)
 {
-    return cv_trace_text(context, element);
+    return read_text(context, element);
 }
 
 static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
@@ -711,12 +849,12 @@ static enum cleave_status read_worker_names(struct cv_trace_lines *lines,
     const char *at = cv_json_in_skip(&lines->in);
     size_t count;
 
-    CV_TRY(cv_trace_list(lines, '[', sizeof *out->names, CLEAVE_MAX_WORKERS, read_name,
-                         lines, &out->names, &count));
+    CV_TRY(read_list(lines, '[', sizeof *out->names, CLEAVE_MAX_WORKERS, read_name, lines,
+                     &out->names, &count));
     if (count == 0 || count > CLEAVE_MAX_WORKERS)
-        return cv_trace_fail(lines, at, "workers",
-                             "expected from 1 to %u workers, got %s", CLEAVE_MAX_WORKERS,
-                             count > 0 ? "more" : "none");
+        return cv_json_in_fail(&lines->in, at, "workers",
+                               "expected from 1 to %u workers, got %s",
+                               CLEAVE_MAX_WORKERS, count > 0 ? "more" : "none");
     out->nworkers = (uint32_t)count;
     return sort_names(lines, out->names, out);
 }
@@ -736,7 +874,8 @@ static enum cleave_status read_port(struct cv_trace_lines *lines,
             lines->port = out->port = port;
             return CLEAVE_OK;
         }
-    return cv_trace_fail_got(lines, at, "port", "expected one, duplex or multi", text);
+    return cv_json_in_fail_got(&lines->in, at, "port", "expected one, duplex or multi",
+                               text);
 }
 
 static enum cleave_status read_nodes(struct cv_trace_lines *lines,
@@ -747,8 +886,9 @@ static enum cleave_status read_nodes(struct cv_trace_lines *lines,
 
     CV_TRY(cv_json_in_count(&lines->in, &nodes));
     if (nodes < 1 || nodes > UINT32_MAX)
-        return cv_trace_fail(lines, at, "nodes", "expected from 1 to %lu nodes, got %llu",
-                             (unsigned long)UINT32_MAX, (unsigned long long)nodes);
+        return cv_json_in_fail(&lines->in, at, "nodes",
+                               "expected from 1 to %lu nodes, got %llu",
+                               (unsigned long)UINT32_MAX, (unsigned long long)nodes);
     lines->nworkers = out->nworkers = (uint32_t)nodes;
     return CLEAVE_OK;
 }
@@ -759,7 +899,7 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, const char *n
     if (strcmp(name, "format") == 0)
         return expect_text(lines, name, FORMAT);
     if (strcmp(name, "policy") == 0)
-        return cv_trace_text(lines, &out->policy);
+        return read_text(lines, &out->policy);
     if (strcmp(name, "load") == 0)
         return cv_json_in_number(&lines->in, &out->load);
     if (strcmp(name, "port") == 0)
@@ -784,10 +924,10 @@ static enum cleave_status read_key(struct cv_trace_lines *lines, size_t i, bool 
         if (strcmp(key, headers[lines->task][i]) == 0)
             return CLEAVE_OK;
     }
-    return cv_trace_fail(lines, at, NULL, "expected the field '%s' of a trace%s",
-                         headers[lines->task][i],
-                         lines->task == CLEAVE_TASK_LOAD || i < 2 ? ""
-                                                                  : " of a reduction");
+    return cv_json_in_fail(&lines->in, at, NULL, "expected the field '%s' of a trace%s",
+                           headers[lines->task][i],
+                           lines->task == CLEAVE_TASK_LOAD || i < 2 ? ""
+                                                                    : " of a reduction");
 }
 
 /* The optional facts, and the end of the line. */
@@ -803,13 +943,13 @@ static enum cleave_status read_rest(struct cv_trace_lines *lines, bool *first,
     if (more) {
         CV_TRY(cv_json_in_key(&lines->in, &key));
         if (strcmp(key, "about") == 0) {
-            CV_TRY(cv_trace_object(lines, read_fact, &about));
+            CV_TRY(read_object(lines, read_fact, &about));
             CV_TRY(cleave_trace_describe(trace, &about.facts, lines->in.err));
             CV_TRY(cv_json_in_more(&lines->in, '}', first, &more));
             at = cv_json_in_skip(&lines->in);
         }
     }
-    return more ? cv_trace_fail(lines, at, NULL, "expected the end of the header")
+    return more ? cv_json_in_fail(&lines->in, at, NULL, "expected the end of the header")
                 : cv_json_in_end(&lines->in);
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -31,21 +32,45 @@ static uint32_t draw(struct cv_random *random, uint32_t below)
 
 /* --- exact sums ----------------------------------------------------------------------- */
 
+/* The sign of the sum of `values` minus `with`. No rounding: the sum is kept in parts that do not
+ * overlap, each the error of the addition of the next (Knuth's two-sum). */
 static int compare_sum(const double *values, size_t n, double with)
 {
-    struct cv_exact_sum sum;
+    double parts[MOST_ITEMS + 1];
 
-    cv_exact_begin(&sum);
-    for (size_t i = 0; i < n; i++)
-        cv_exact_add(&sum, values[i], 1);
-    return cv_exact_compare(&sum, with);
+    for (size_t i = 0; i <= n; i++) {
+        double sum = i < n ? values[i] : -with;
+
+        for (size_t k = 0; k < i; k++) {
+            const double whole = sum + parts[k], added = whole - sum;
+
+            parts[k] = (sum - (whole - added)) + (parts[k] - added);
+            sum = whole;
+        }
+        parts[i] = sum;
+    }
+    for (size_t k = n + 1; k-- > 0;)
+        if (parts[k] != 0)
+            return parts[k] < 0 ? -1 : 1;
+    return 0;
+}
+
+static bool holds(const struct cv_knapsack *problem,
+                  const struct cv_knapsack_answer *answer)
+{
+    uint64_t *counts = calloc((size_t)problem->nclasses + 1, sizeof *counts);
+    bool held;
+
+    assert_non_null(counts);
+    held = cv_knapsack_holds(problem, answer, counts);
+    free(counts);
+    return held;
 }
 
 static void sums_are_not_rounded(void **state)
 {
     static const double tenths[] = { 0.1, 0.2 }, halves[] = { 0.5, 0.25 };
-    static const double tiny[] = { 1, 0x1p-1074 }, huge[] = { 0x1p1023, 0x1p1023 };
-    struct cv_exact_sum sum;
+    static const double tiny[] = { 1, 0x1p-1074 };
 
     (void)state;
     /* 0.1 and 0.2 are above their names, 0.3 is below, and their rounded sum is not. */
@@ -54,43 +79,8 @@ static void sums_are_not_rounded(void **state)
     assert_int_equal(compare_sum(halves, 2, 0.75), 0);
     assert_int_equal(compare_sum(tiny, 2, 1), 1);
     assert_int_equal(compare_sum(tiny, 2, 1 + 0x1p-52), -1);
-    assert_int_equal(compare_sum(huge, 2, 1.7976931348623157e308), 1);
     assert_int_equal(compare_sum(NULL, 0, 0), 0);
     assert_int_equal(compare_sum(tiny + 1, 1, 0), 1);
-    /* Ten times 0.1 is above 1: rounding to the nearest double would not see it. */
-    cv_exact_begin(&sum);
-    cv_exact_add(&sum, 0.1, 10);
-    assert_int_equal(cv_exact_compare(&sum, 1), 1);
-    /* Counts up to the largest, and carries over many limbs. */
-    cv_exact_begin(&sum);
-    cv_exact_add(&sum, 0x1.fffffffffffffp-3, UINT32_MAX);
-    cv_exact_add(&sum, 0x1.fffffffffffffp-3, 1);
-    assert_int_equal(cv_exact_compare(&sum, 0x1.fffffffffffffp29), 0);
-    cv_exact_add(&sum, 0x1p-1074, 1);
-    assert_int_equal(cv_exact_compare(&sum, 0x1.fffffffffffffp29), 1);
-}
-
-static void sums_agree_with_integers(void **state)
-{
-    (void)state;
-    for (uint32_t number = 0; number < 500; number++) {
-        const int shift = (int)(number % 90) - 70;
-        struct cv_exact_sum sum;
-        struct cv_random random;
-        uint64_t total = 0;
-
-        cv_random_at(&random, 5, number, 0, 0);
-        cv_exact_begin(&sum);
-        for (unsigned i = 0; i < 50; i++) {
-            const uint32_t value = draw(&random, UINT32_MAX), count = draw(&random, 1000);
-
-            cv_exact_add(&sum, ldexp(value, shift), count);
-            total += (uint64_t)value * count;
-        }
-        assert_int_equal(cv_exact_compare(&sum, ldexp((double)total, shift)), 0);
-        assert_int_equal(cv_exact_compare(&sum, ldexp((double)(total - 1), shift)), 1);
-        assert_int_equal(cv_exact_compare(&sum, ldexp((double)(total + 1), shift)), -1);
-    }
 }
 
 /* --- all subsets ---------------------------------------------------------------------- */
@@ -204,12 +194,12 @@ static void small_ones_are_solved(void **state)
         random_scene(&scene, number);
         best = try_all_sets(&scene);
         MUST(cv_knapsack_solve(&scene.problem, 0, &arena, &answer, &err));
-        assert_true(cv_knapsack_holds(&scene.problem, &answer));
+        assert_true(holds(&scene.problem, &answer));
         assert_near(answer.profit, best);
         assert_true(answer.optimal);
         assert_true(answer.upper_bound == answer.profit);
         MUST(knapsack_greedy(&scene.problem, &arena, &greedy, &err));
-        assert_true(cv_knapsack_holds(&scene.problem, &greedy));
+        assert_true(holds(&scene.problem, &greedy));
         MUST(cv_knapsack_surrogate_lp(&scene.problem, &lp, &err));
         MUST(knapsack_surrogate_kp(&scene.problem, 0, &kp, &exact, &err));
         assert_true(exact);
@@ -236,7 +226,7 @@ static void little_work_leaves_a_bound(void **state)
         best = try_all_sets(&scene);
         for (uint64_t work = 1; work < 1000; work *= 9) {
             MUST(cv_knapsack_solve(&scene.problem, work, &arena, &answer, &err));
-            assert_true(cv_knapsack_holds(&scene.problem, &answer));
+            assert_true(holds(&scene.problem, &answer));
             assert_true(answer.profit <= best + 1e-9);
             assert_true(answer.upper_bound >= best - 1e-9);
             assert_true(!answer.optimal || answer.profit >= best - 1e-9);
@@ -258,7 +248,7 @@ static void assert_optimum(const struct cv_knapsack *problem, double profit,
 
     cv_arena_init(&arena);
     MUST(cv_knapsack_solve(problem, 0, &arena, &answer, &err));
-    assert_true(cv_knapsack_holds(problem, &answer));
+    assert_true(holds(problem, &answer));
     assert_near(answer.profit, profit);
     assert_true(answer.optimal);
     assert_int_equal(answer.selected, selected);
@@ -406,7 +396,7 @@ static void bounds_are_close(void **state)
         random_classes(classes, n, 100 + number);
         MUST(cv_knapsack_solve(&problem, 20000000, &arena, &answer, &err));
         MUST(knapsack_greedy(&problem, &arena, &greedy, &err));
-        assert_true(cv_knapsack_holds(&problem, &answer));
+        assert_true(holds(&problem, &answer));
         assert_true(answer.profit >= greedy.profit);
         assert_true(answer.upper_bound <= greedy.upper_bound);
         assert_true(answer.profit >= 0.998 * answer.upper_bound);
@@ -429,7 +419,7 @@ static void all_weights_different(void **state)
     for (uint32_t i = 0; i < 2000; i++)
         classes[i].count = 1;
     MUST(cv_knapsack_solve(&problem, 20000000, &arena, &answer, &err));
-    assert_true(cv_knapsack_holds(&problem, &answer));
+    assert_true(holds(&problem, &answer));
     assert_true(answer.profit >= 0.9995 * answer.upper_bound);
     cv_arena_done(&arena);
 }
@@ -474,20 +464,19 @@ static void false_answers_are_seen(void **state)
     struct cv_knapsack_answer answer = { 2, 2, true, 2, 0, first, &part };
 
     (void)state;
-    assert_true(cv_knapsack_holds(&problem, &answer));
+    assert_true(holds(&problem, &answer));
     part.count = 3;
     answer.profit = 3;
     answer.selected = 3;
-    assert_false(cv_knapsack_holds(&problem, &answer));
+    assert_false(holds(&problem, &answer));
     part.count = 2;
-    assert_false(cv_knapsack_holds(&problem, &answer));
+    assert_false(holds(&problem, &answer));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_not_rounded),
-        cmocka_unit_test(sums_agree_with_integers),
         cmocka_unit_test(small_ones_are_solved),
         cmocka_unit_test(little_work_leaves_a_bound),
         cmocka_unit_test(nothing_to_choose),

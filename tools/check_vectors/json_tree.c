@@ -114,7 +114,6 @@ static enum cleave_status build_items(struct builder *builder, bool map, struct 
 static enum cleave_status build(struct builder *builder, struct json *out)
 {
     const char first = cv_json_in_peek(&builder->in);
-    const struct cv_place place = cv_json_in_place(&builder->in, builder->in.at);
     enum cleave_status status;
 
     if (first == '"') {
@@ -125,7 +124,7 @@ static enum cleave_status build(struct builder *builder, struct json *out)
     if (first != '{' && first != '[')
         return build_word(builder, first, out);
     if (builder->depth++ == MOST_DEPTH)
-        return cv_fail_at(builder->err, &place, "nested too deeply");
+        return cv_json_in_fail(&builder->in, builder->in.at, NULL, "nested too deeply");
     status = build_items(builder, first == '{', out);
     builder->depth--;
     return status;

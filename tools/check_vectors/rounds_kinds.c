@@ -292,7 +292,7 @@ static void check_prices(struct scene *s)
     expect_nothing(inner, "back");
     if (inner->result == CASE_PASSED && nsend + 1 == nedges && nback == nsend &&
         room != NULL && cv_price_steps_init(&tariff, (uint32_t)nsend, inner->arena) &&
-        cv_kinds_init(&kinds, &s->rounds.returns, inner->arena)) {
+        cv_kinds_init(&kinds, &s->rounds.returns, NULL, inner->arena)) {
         tariff.cells = (uint32_t)nsend;
         memcpy(tariff.edge, edges, nedges * sizeof *edges);
         memcpy(tariff.send, send, nsend * sizeof *send);

@@ -40,13 +40,14 @@ static bool start_problem(struct vector_case *c, size_t max, struct cv_knapsack 
 
 static void expect_knapsack(struct vector_case *c, const struct cv_knapsack *problem)
 {
+    uint64_t *counts = cv_array(c->arena, problem->nclasses, sizeof *counts);
     struct cv_knapsack_answer answer;
     struct cleave_error err;
     double bound;
 
     if (!case_ok(c, cv_knapsack_solve(problem, 0, c->arena, &answer, &err), &err))
         return;
-    if (!cv_knapsack_holds(problem, &answer))
+    if (counts == NULL || !cv_knapsack_holds(problem, &answer, counts))
         case_fail(c, "expected an answer within the capacities, got more");
     expect_number(c, "optimum", answer.profit);
     if (case_ok(c, cv_knapsack_surrogate_lp(problem, &bound, &err), &err))

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/task/reduce_task.h"
-#include "model/ready/ready_times.h"
+#include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_tree.h"

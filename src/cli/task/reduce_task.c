@@ -7,7 +7,7 @@
 #include <cleave/trace.h>
 #include "cli/task/reduce_task.h"
 #include "io/costs_file.h"
-#include "model/ready/ready_times.h"
+#include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_tree.h"

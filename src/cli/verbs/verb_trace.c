@@ -6,7 +6,6 @@
 #include "io/input.h"
 #include "io/trace_export.h"
 #include "io/trace_file.h"
-#include "io/trace_line.h"
 #include "report/page/html_report.h"
 
 struct report_options {

@@ -30,8 +30,7 @@ struct cv_item_prices {
     uint64_t nitems;
 };
 
-/* --- the linear program of items that are divided between workers
- * --------------------------- */
+/* --- the linear program of items that are divided between workers ------------------ */
 
 /* Rows are classes of workers and maybe the port; a column is an assignment, with its
  * time in each row. Most assignments per unit of time: sum q with L q <= 1. Its prices p

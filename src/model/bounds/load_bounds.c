@@ -21,8 +21,7 @@
 #include "model/rounds/rounds.h"
 #include "model/rounds/rounds_links.h"
 
-/* --- speeds that change with time
- * ----------------------------------------------------------- */
+/* --- speeds that change with time -------------------------------------------------- */
 
 /* With f the factor on speed and bandwidths of a worker, which has something to compute
  * from its latencies on at the earliest, and whose last result takes its latency to return,
@@ -39,19 +38,12 @@
 
 enum { MOST_STEPS = 200 };
 
-/* A worker at its best. */
-struct passage {
-    double port_s; /* of the port, per unit */
-    uint32_t worker;
-};
-
-struct varied {
+/* Workers by the time of the port that a unit takes. */
+struct crowd {
     const struct cv_bound_query *query;
-    struct passage *out, *back; /* by port time; back: results on a duplex port */
-    double dead_s;              /* useless time of the port */
+    struct cv_ranked *out, *back; /* back: results on a duplex port; NULL: none */
+    double dead_s;                /* useless time of the port */
 };
-
-CV_ORDER_BY_TWO(cheapest_first, struct passage, port_s, worker)
 
 static double part(const struct cleave_profile *profile, double rate, double from_s,
                    double to_s)
@@ -62,12 +54,23 @@ static double part(const struct cleave_profile *profile, double rate, double fro
 /* The most that a worker can do by T, alone. */
 static double most_alone(const struct cv_bound_query *query, uint32_t w, double end_s)
 {
-    const struct cleave_profile *profile = &query->profiles[w];
     const struct cleave_worker *worker = &query->workers[w];
     const double there_s = worker->latency_s + worker->compute_latency_s;
     const double back_s = query->result_ratio > 0 ? worker->return_latency_s : 0;
-    double units = part(profile, worker->speed_ups, there_s, end_s - back_s);
+    const struct cleave_profile *profile;
+    double units;
 
+    if (query->profiles == NULL) {
+        double rate = worker->speed_ups;
+
+        if (query->port == CLEAVE_PORT_MULTI)
+            rate = fmin(rate,
+                        fmin(worker->bandwidth_ups,
+                             1 / (query->result_ratio / worker->return_bandwidth_ups)));
+        return fmax(0, (end_s - (there_s + back_s)) * rate);
+    }
+    profile = &query->profiles[w];
+    units = part(profile, worker->speed_ups, there_s, end_s - back_s);
     units = fmin(units, part(profile, worker->bandwidth_ups, worker->latency_s,
                              end_s - worker->compute_latency_s - back_s));
     if (query->result_ratio > 0)
@@ -77,58 +80,59 @@ static double most_alone(const struct cv_bound_query *query, uint32_t w, double 
     return units;
 }
 
-static double knapsack(const struct varied *varied, const struct passage *all,
+static double knapsack(const struct crowd *crowd, const struct cv_ranked *all,
                        double room_s, double end_s)
 {
     double units = 0;
 
-    for (uint32_t i = 0; i < varied->query->nworkers && room_s > 0; i++) {
-        double alone = most_alone(varied->query, all[i].worker, end_s);
+    for (uint32_t i = 0; i < crowd->query->nworkers && room_s > 0; i++) {
+        double alone = most_alone(crowd->query, all[i].index, end_s);
 
-        if (alone * all[i].port_s > room_s)
-            alone = room_s / all[i].port_s;
+        if (alone * all[i].value > room_s)
+            alone = room_s / all[i].value;
         units += alone;
-        room_s -= alone * all[i].port_s;
+        room_s -= alone * all[i].value;
     }
     return units;
 }
 
-static double most_by(const struct varied *varied, double end_s)
+static double most_by(const struct crowd *crowd, double end_s)
 {
-    double units = knapsack(varied, varied->out, end_s - varied->dead_s, end_s);
+    double units = knapsack(crowd, crowd->out, end_s - crowd->dead_s, end_s);
 
-    if (varied->back != NULL)
-        units = fmin(units, knapsack(varied, varied->back, end_s, end_s));
+    if (crowd->back != NULL)
+        units = fmin(units, knapsack(crowd, crowd->back, end_s, end_s));
     return units;
 }
 
-static struct passage *passages(const struct cv_bound_query *query, double load,
-                                double results, struct cv_arena *scratch)
+static struct cv_ranked *passages(const struct cv_bound_query *query, double load,
+                                  double results, struct cv_arena *scratch)
 {
-    struct passage *all = cv_array(scratch, query->nworkers, sizeof *all);
+    struct cv_ranked *all = cv_array(scratch, query->nworkers, sizeof *all);
 
     for (uint32_t w = 0; all != NULL && w < query->nworkers; w++) {
         const struct cleave_worker *worker = &query->workers[w];
-        const double max = cv_profile_most(&query->profiles[w]);
+        const double max =
+            query->profiles != NULL ? cv_profile_most(&query->profiles[w]) : 1;
 
-        all[w].worker = w;
-        all[w].port_s =
+        all[w].index = w;
+        all[w].value =
             (load / worker->bandwidth_ups + results / worker->return_bandwidth_ups) /
             fmax(max, 1e-300);
     }
     if (all != NULL)
-        qsort(all, query->nworkers, sizeof *all, cheapest_first);
+        qsort(all, query->nworkers, sizeof *all, cv_rank_up);
     return all;
 }
 
-static bool prepare(struct varied *varied, const struct cv_bound_query *query,
+static bool prepare(struct crowd *varied, const struct cv_bound_query *query,
                     struct cv_arena *scratch)
 {
     const bool multi = query->port == CLEAVE_PORT_MULTI,
                one = query->port == CLEAVE_PORT_ONE;
     double alpha = INFINITY, beta = INFINITY;
 
-    *varied = (struct varied){ .query = query };
+    *varied = (struct crowd){ .query = query };
     varied->out = passages(query, multi ? 0 : 1, one ? query->result_ratio : 0, scratch);
     if (varied->out == NULL)
         return false;
@@ -144,27 +148,25 @@ static bool prepare(struct varied *varied, const struct cv_bound_query *query,
     return varied->back != NULL;
 }
 
-/* With profiles: the least time for the load, or the most units by the lifespan; NAN when
- * memory is short, infinite if the load can never be done. */
-static double varied_bound(const struct cv_bound_query *query, struct cv_arena *scratch)
+/* The least time for the load from below, or the most units by the lifespan; INFINITY if the
+ * load can never be done. */
+static double crowd_bound(const struct crowd *crowd, double precision)
 {
-    struct varied varied;
+    const struct cv_bound_query *query = crowd->query;
     double low = 0, high = 1;
 
-    if (!prepare(&varied, query, scratch))
-        return NAN;
     if (query->lifespan_s > 0)
-        return most_by(&varied, query->lifespan_s);
-    while (most_by(&varied, high) < query->load) {
+        return most_by(crowd, query->lifespan_s);
+    while (most_by(crowd, high) < query->load) {
         if (high > 1e300)
             return INFINITY;
         low = high;
         high *= 2;
     }
-    for (int i = 0; i < MOST_STEPS && high - low > 1e-15 * high; i++) {
+    for (int i = 0; i < MOST_STEPS && high - low > precision * high; i++) {
         const double middle = low + (high - low) / 2;
 
-        if (most_by(&varied, middle) < query->load)
+        if (most_by(crowd, middle) < query->load)
             low = middle;
         else
             high = middle;
@@ -172,77 +174,16 @@ static double varied_bound(const struct cv_bound_query *query, struct cv_arena *
     return low;
 }
 
-enum { BOUNDS_MOST_STEPS = 200 };
+/* With profiles; NAN when memory is short. */
+static double varied_bound(const struct cv_bound_query *query, struct cv_arena *scratch)
+{
+    struct crowd varied;
+
+    return prepare(&varied, query, scratch) ? crowd_bound(&varied, 1e-15) : NAN;
+}
+
 /* Most workers for which the convex bound takes milliseconds. */
 enum { CONVEX_QUICK = 1000 };
-
-struct bounds_passage {
-    double port_s; /* of the port, per unit               */
-    double rate;   /* most units per second of its time   */
-    double dead_s; /* latencies                            */
-};
-
-CV_ORDER_BY(least_port_time_first, struct bounds_passage, port_s)
-
-static struct bounds_passage *bounds_passages(const struct cv_bound_query *query,
-                                              struct cv_arena *scratch)
-{
-    struct bounds_passage *all = cv_array(scratch, query->nworkers, sizeof *all);
-
-    for (uint32_t i = 0; all != NULL && i < query->nworkers; i++) {
-        const struct cleave_worker *w = &query->workers[i];
-        const double back_s = query->result_ratio / w->return_bandwidth_ups;
-
-        all[i].rate = w->speed_ups;
-        all[i].dead_s = w->latency_s + w->compute_latency_s + w->return_latency_s;
-        if (query->port == CLEAVE_PORT_ONE) {
-            all[i].port_s = 1 / w->bandwidth_ups + back_s;
-        } else if (query->port == CLEAVE_PORT_DUPLEX) {
-            all[i].port_s = back_s;
-        } else {
-            all[i].port_s = 0;
-            all[i].rate = fmin(w->speed_ups, fmin(w->bandwidth_ups, 1 / back_s));
-        }
-    }
-    if (all != NULL)
-        qsort(all, query->nworkers, sizeof *all, least_port_time_first);
-    return all;
-}
-
-static double most_work(const struct bounds_passage *all, uint32_t n, double time_s)
-{
-    double room_s = time_s, units = 0;
-
-    for (uint32_t i = 0; i < n && room_s > 0; i++) {
-        double part = (time_s - all[i].dead_s) * all[i].rate;
-
-        if (part <= 0)
-            continue;
-        if (part * all[i].port_s > room_s)
-            part = room_s / all[i].port_s;
-        units += part;
-        room_s -= part * all[i].port_s;
-    }
-    return units;
-}
-
-/* The least time for the load, from below. */
-static double least_time(const struct bounds_passage *all, uint32_t n, double load)
-{
-    double low = 0, high = 1;
-
-    while (most_work(all, n, high) < load && high < 1e300)
-        low = high, high *= 2;
-    for (int step = 0; step < BOUNDS_MOST_STEPS && high - low > 1e-12 * high; step++) {
-        const double middle = low + (high - low) / 2;
-
-        if (most_work(all, n, middle) < load)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* The load whose least time is the lifespan, from above: `least` grows with the load,
  * nearly in proportion. */
@@ -383,13 +324,16 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
     for (size_t i = 0; lives && i < count; i++)
         out[i].value_s = invert(query, guess, out[i].value_s, scratch, i);
     if (query->result_ratio > 0) {
-        const struct bounds_passage *all = bounds_passages(query, scratch);
+        const struct crowd crowd = {
+            query,
+            passages(query, query->port == CLEAVE_PORT_ONE ? 1 : 0,
+                     query->port == CLEAVE_PORT_MULTI ? 0 : query->result_ratio, scratch),
+            NULL, 0
+        };
 
-        if (all == NULL)
+        if (crowd.out == NULL)
             return 0;
-        count = add(out, count, "results",
-                    lives ? most_work(all, query->nworkers, query->lifespan_s)
-                          : least_time(all, query->nworkers, query->load));
+        count = add(out, count, "results", crowd_bound(&crowd, 1e-12));
     }
     if (query->one_round && query->port != CLEAVE_PORT_MULTI)
         count = add_one_round(query, scratch, out, count);
@@ -460,6 +404,7 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     if (query->profiles == NULL)
         return memory_bounds(query, scratch, out, out_tightest);
     steady.memory = NULL;
+    steady.profiles = NULL;
     steady.workers =
         cv_platform_at_peak(query->workers, query->profiles, query->nworkers, scratch);
     if (steady.workers == NULL)
@@ -474,8 +419,7 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     return count;
 }
 
-/* --- the least cost of a load
- * ----------------------------------------------------------------- */
+/* --- the least cost of a load ------------------------------------------------------ */
 
 /* A worker that takes part is paid for its latencies once and for its computations. By
  * the deadline D it does at most X units, so a unit bears at least 1/X of its latencies:

@@ -22,29 +22,6 @@ static double own_s(const struct cleave_worker *worker, double tail_s)
     return tail_s + worker->compute_latency_s + worker->latency_s;
 }
 
-static double multi_sizes(const struct cv_joint_load *load, const uint32_t *order,
-                          uint32_t n, const double *tails, double *sizes, double *weights)
-{
-    double all = 0, late = 0, end_s;
-
-    for (uint32_t k = 0; k < n; k++) {
-        const struct cleave_worker *worker = &load->workers[order[k]];
-
-        all += rate(worker);
-        late += rate(worker) * own_s(worker, tails[k]);
-    }
-    end_s = (load->units + late) / all;
-    for (uint32_t k = 0; k < n; k++) {
-        const struct cleave_worker *worker = &load->workers[order[k]];
-
-        if (sizes != NULL)
-            sizes[k] = rate(worker) * (end_s - own_s(worker, tails[k]));
-        if (weights != NULL)
-            weights[k] = rate(worker) / all;
-    }
-    return end_s;
-}
-
 /* `growth` of the total load with T: X1 of X0 + X1 T. */
 static void find_weights(const struct cv_joint_load *load, const uint32_t *order,
                          uint32_t n, double growth, double *weights)
@@ -56,19 +33,18 @@ static void find_weights(const struct cv_joint_load *load, const uint32_t *order
         const double g = rate(worker);
 
         weights[k] = g * (1 + later / worker->bandwidth_ups) / growth;
-        later = -g + (1 - g / worker->bandwidth_ups) * later;
+        if (!load->multi)
+            later = -g + (1 - g / worker->bandwidth_ups) * later;
     }
 }
 
 double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, uint32_t n,
                       const double *tails, double *sizes, double *weights)
 {
-    double free0 = 0, free1 = 0; /* the port is free at free0 + free1 T */
+    double free0 = 0, free1 = 0; /* the port is free at free0 + free1 T; multi: always */
     double load0 = 0, load1 = 0; /* load so far: load0 + load1 T        */
     double end_s, free_s = 0;
 
-    if (load->multi)
-        return multi_sizes(load, order, n, tails, sizes, weights);
     for (uint32_t k = 0; k < n; k++) {
         const struct cleave_worker *worker = &load->workers[order[k]];
         const double g = rate(worker);
@@ -76,8 +52,10 @@ double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, u
 
         load0 += x0;
         load1 += x1;
-        free0 += worker->latency_s + x0 / worker->bandwidth_ups;
-        free1 += x1 / worker->bandwidth_ups;
+        if (!load->multi) {
+            free0 += worker->latency_s + x0 / worker->bandwidth_ups;
+            free1 += x1 / worker->bandwidth_ups;
+        }
     }
     end_s = (load->units - load0) / load1;
     if (weights != NULL)
@@ -86,7 +64,8 @@ double cv_joint_sizes(const struct cv_joint_load *load, const uint32_t *order, u
         const struct cleave_worker *worker = &load->workers[order[k]];
 
         sizes[k] = rate(worker) * (end_s - own_s(worker, tails[k]) - free_s);
-        free_s += worker->latency_s + sizes[k] / worker->bandwidth_ups;
+        if (!load->multi)
+            free_s += worker->latency_s + sizes[k] / worker->bandwidth_ups;
     }
     return end_s;
 }
@@ -232,10 +211,11 @@ static void find_tails(struct cv_tail_workspace *room, uint32_t n,
 }
 
 /* Combine the two least weights; the heavier of them keeps the result. */
-static void huffman_shape(struct cv_tail_workspace *room, const double *weights,
-                          uint32_t n, struct cv_tail_tree *out)
+static double huffman(struct cv_tail_workspace *room, const double *weights, uint32_t n,
+                      struct cv_tail_tree *out)
 {
     uint32_t number = n;
+    double sum = 0;
 
     room->count = 0;
     memset(room->senders, 0, n * sizeof *room->senders);
@@ -252,6 +232,10 @@ static void huffman_shape(struct cv_tail_workspace *room, const double *weights,
     }
     out->parent[room->heap[0].node] = CV_NO_NODE;
     out->turn[room->heap[0].node] = 0;
+    find_tails(room, n, out);
+    for (uint32_t i = 0; i < n; i++)
+        sum += weights[i] * out->tails[i];
+    return sum;
 }
 
 static void sort_by(struct cv_tail_workspace *room, const double *value, double sign,
@@ -322,18 +306,6 @@ static bool ready_shape(struct cv_tail_workspace *room, const double *weights, u
     out->turn[run.root] = 0;
     find_tails(room, n, out);
     return true;
-}
-
-static double huffman(struct cv_tail_workspace *room, const double *weights, uint32_t n,
-                      struct cv_tail_tree *out)
-{
-    double sum = 0;
-
-    huffman_shape(room, weights, n, out);
-    find_tails(room, n, out);
-    for (uint32_t i = 0; i < n; i++)
-        sum += weights[i] * out->tails[i];
-    return sum;
 }
 
 double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
@@ -408,13 +380,6 @@ static uint32_t least_of(const double *values, uint32_t n)
     return min;
 }
 
-static void leave_out_weakest(struct trial *trial)
-{
-    cv_joint_sizes(&trial->job->load, trial->order, trial->n, trial->none, NULL,
-                   trial->weights);
-    leave_out(trial, least_of(trial->weights, trial->n));
-}
-
 /* Seen from the end, a combination makes two partials of one, `folders` at a time; the
  * last are divided first. So with one folder the last partial must arrive c before the
  * end, and each one before it c more, the first two together. The port takes d each, one
@@ -441,16 +406,19 @@ static void star_tails(const struct cv_joint_job *job, uint32_t n, double *tails
 
 /* The end when partials return in the order of sending; INFINITY if a size is negative. A
  * single port receives none before it has sent all. */
-static double try_star(struct trial *trial)
+static double try_star(struct trial *trial, bool apart)
 {
     const struct cv_joint_job *job = trial->job;
     double end_s, sent_s = 0;
 
     star_tails(job, trial->n, trial->tree.tails);
-    end_s = cv_joint_sizes(&job->load, trial->order, trial->n, trial->tree.tails,
-                           trial->sizes, trial->weights);
+    end_s = cv_joint_sizes(&job->load, trial->order, trial->n,
+                           apart ? trial->none : trial->tree.tails, trial->sizes,
+                           trial->weights);
     if (trial->sizes[least_of(trial->sizes, trial->n)] < 0)
         return INFINITY;
+    if (apart)
+        return end_s + trial->tree.tails[0];
     for (uint32_t k = 0; k < trial->n; k++) {
         const struct cleave_worker *worker = &job->load.workers[trial->order[k]];
 
@@ -459,17 +427,6 @@ static double try_star(struct trial *trial)
     if (!job->load.multi && !job->duplex)
         end_s = fmax(end_s, trial->tree.tails[0] + sent_s);
     return end_s;
-}
-
-static double apart_star(struct trial *trial)
-{
-    const double load_s = cv_joint_sizes(&trial->job->load, trial->order, trial->n,
-                                         trial->none, trial->sizes, NULL);
-
-    star_tails(trial->job, trial->n, trial->tree.tails);
-    return trial->sizes[least_of(trial->sizes, trial->n)] < 0
-               ? INFINITY
-               : load_s + trial->tree.tails[0];
 }
 
 /* Workers with negative sizes leave. */
@@ -555,22 +512,24 @@ static bool try_all(struct trial *trial, bool apart, struct cv_arena *arena,
     const struct cv_joint_job *job = trial->job;
 
     while (trial->n > 0) {
-        const double end_s = job->at_master
-                                 ? (apart ? apart_star(trial) : try_star(trial))
-                                 : (apart ? apart_tree(trial) : try_tree(trial));
+        const double end_s = job->at_master ? try_star(trial, apart)
+                             : apart        ? apart_tree(trial)
+                                            : try_tree(trial);
 
         if (end_s < out->end_s && !keep(trial, end_s, arena, out))
             return false;
         if (trial->n == 1 || (job->all && isfinite(out->end_s)))
             break;
-        if (job->at_master)
+        if (job->at_master) {
             trial->n--;
-        else
-            leave_out_weakest(trial);
+            continue;
+        }
+        cv_joint_sizes(&job->load, trial->order, trial->n, trial->none, NULL,
+                       trial->weights);
+        leave_out(trial, least_of(trial->weights, trial->n));
         /* Fewer workers only take longer. */
-        if (!apart && !job->at_master &&
-            cv_joint_sizes(&job->load, trial->order, trial->n, trial->none, NULL, NULL) >
-                out->end_s)
+        if (!apart && cv_joint_sizes(&job->load, trial->order, trial->n, trial->none,
+                                     NULL, NULL) > out->end_s)
             break;
     }
     return true;
@@ -581,9 +540,10 @@ enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena
 {
     struct trial trial = { .job = job };
     struct cv_joint_plan plan = { .end_s = INFINITY };
-    bool ok = trial_room(&trial, arena);
+    bool ok;
 
-    trial.room = ok ? cv_tail_room_new(arena, job->nworkers, &job->costs) : NULL;
+    if (trial_room(&trial, arena))
+        trial.room = cv_tail_room_new(arena, job->nworkers, &job->costs);
     ok = trial.room != NULL && try_all(&trial, false, arena, &plan);
     cv_tail_room_done(trial.room);
     if (!ok)

@@ -12,7 +12,7 @@
 #include <cleave/platform.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "model/ready/ready_times.h"
+#include "model/ready/ready_tree.h"
 
 /* A load for workers (borrowed). */
 struct cv_joint_load {

@@ -30,13 +30,11 @@ enum { CV_PRICE_PIECES = 64 };
 struct cv_prices {
     uint32_t pieces;
     double from[CV_PRICE_PIECES + 1], price[CV_PRICE_PIECES + 1];
-    double
-        total[CV_PRICE_PIECES + 1];  /* sum of price x time up to from[k]              */
+    double total[CV_PRICE_PIECES + 1]; /* sum of price x time up to from[k] */
     double gap[CV_PRICE_PIECES + 1]; /* how long a chunk sent then keeps a worker busy */
 };
 
-/* --- the most that one worker earns at given prices
- * -------------------------------------- */
+/* --- the most that one worker earns at given prices -------------------------------- */
 
 /* A chunk that arrives at t and keeps the worker busy until its next one arrives at t'
  * has x = S (t' - t - alpha) units and a message of d = beta + x / B seconds, which costs
@@ -397,8 +395,7 @@ static double price_response(const struct cv_prices *prices,
     return open.value;
 }
 
-/* --- a first guess of the worth of the port's time
- * ------------------------------------------ */
+/* --- a first guess of the worth of the port's time --------------------------------- */
 
 /* The prices come from a schedule: round robin over the n widest links, K chunks, sizes
  * without gaps, the best over n and K. Counted from the end, sizes are affine in the time
@@ -413,19 +410,12 @@ static const double try_ratio = 0.75;
 /* Sizes are not trusted if larger terms, as multiples of the load, cancel. */
 static const double most_cancelled = 1e8;
 
-struct link {
-    double bandwidth;
-    uint32_t worker;
-};
-
-CV_ORDER_DOWN_BY(widest_first, struct link, bandwidth, worker)
-
 struct guide {
     const struct cleave_worker *workers; /* borrowed             */
     double load;
-    struct link *links;     /* widest first         */
-    struct cv_affine *lead; /* per place in `links` */
-    double makespan;        /* best so far          */
+    struct cv_ranked *links; /* widest first         */
+    struct cv_affine *lead;  /* per place in `links` */
+    double makespan;         /* best so far          */
     uint32_t n;
     size_t chunks;
 };
@@ -447,7 +437,7 @@ static void guide_scan(struct guide *guide, uint32_t n)
         double last, makespan;
 
         place = place > 0 ? place - 1 : n - 1;
-        w = &guide->workers[guide->links[place].worker];
+        w = &guide->workers[guide->links[place].index];
         size = cv_vertex_step(w, &guide->lead[place], &ahead, &sum);
         min = fmax(min, -size.offset / size.slope);
         last = (guide->load - sum.offset) / sum.slope;
@@ -533,8 +523,7 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers,
         !cv_vertex_room_init(&room, scratch, chunks, nworkers))
         return false;
     for (size_t i = 0; i < chunks; i++)
-        seq[chunks - 1 - i] =
-            guide->links[guide->n - 1 - (uint32_t)(i % guide->n)].worker;
+        seq[chunks - 1 - i] = guide->links[guide->n - 1 - (uint32_t)(i % guide->n)].index;
     cv_vertex_solve(guide->workers, guide->load, seq, chunks, &room, units, &feasible);
     for (size_t i = 0; i < chunks; i++)
         units[i] = fmax(0, units[i]);
@@ -553,8 +542,8 @@ static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
     if (!CV_NEW(scratch, guide.links, nworkers) || !CV_NEW(scratch, guide.lead, nworkers))
         return false;
     for (uint32_t i = 0; i < nworkers; i++)
-        guide.links[i] = (struct link){ workers[i].bandwidth_ups, i };
-    qsort(guide.links, nworkers, sizeof *guide.links, widest_first);
+        guide.links[i] = (struct cv_ranked){ workers[i].bandwidth_ups, i };
+    qsort(guide.links, nworkers, sizeof *guide.links, cv_rank_down);
     for (uint32_t n = nworkers; n >= 1;) {
         guide_scan(&guide, n);
         n = n <= try_all ? n - 1 : (uint32_t)(n * try_ratio);

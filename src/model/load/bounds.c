@@ -28,8 +28,7 @@
 /* Most workers, not all equal, for which the best assignment is found exactly. */
 enum { CV_START_EXACT = 128 };
 
-/* --- optima that are known
- * ---------------------------------------------------------------- */
+/* --- optima that are known --------------------------------------------------------- */
 
 /* Equal workers, one port. Read a schedule backwards from its end. An optimal one with as
  * few chunks as possible leaves no gap, and always fills the worker that has been empty
@@ -148,14 +147,6 @@ static double cv_bound_alone(const struct cleave_worker *worker, double t,
     }
 }
 
-/* A worker by its speed or by its bandwidth. */
-struct rank {
-    double value;
-    uint32_t worker;
-};
-
-CV_ORDER_DOWN_BY(greatest_first, struct rank, value, worker)
-
 /* A time at which one worker alone could have done the load; with `sent`, whatever the
  * bound. */
 static double late_enough(const struct cleave_worker *workers, uint32_t n, double load,
@@ -172,8 +163,7 @@ static double late_enough(const struct cleave_worker *workers, uint32_t n, doubl
     return best;
 }
 
-/* --- no worker computes before a chunk has arrived
- * ------------------------------------------- */
+/* --- no worker computes before a chunk has arrived --------------------------------- */
 
 /* Before the k-th worker to be served can begin, k messages have passed the port. Their
  * start-ups alone take P_k, the sum of the k smallest latencies, and the worker's own is
@@ -189,10 +179,10 @@ static double late_enough(const struct cleave_worker *workers, uint32_t n, doubl
 struct start {
     uint32_t n;
     const struct cleave_worker *workers; /* borrowed                               */
-    double *place;         /* place[k]: sum of the k smallest latencies, k from 1       */
-    double *price;         /* dual value of a place                                     */
-    struct rank *by_speed; /* fastest first                                          */
-    double *dual;          /* loss of a worker in its best place, in units */
+    double *place; /* place[k]: sum of the k smallest latencies, k from 1       */
+    double *price; /* dual value of a place                                     */
+    struct cv_ranked *by_speed; /* fastest first */
+    double *dual;               /* loss of a worker in its best place, in units */
     double load;
 };
 
@@ -217,12 +207,12 @@ static bool start_init(struct start *start, struct cv_arena *scratch)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         start->place[i + 1] = start->workers[i].latency_s;
-        start->by_speed[i] = (struct rank){ start->workers[i].speed_ups, i };
+        start->by_speed[i] = (struct cv_ranked){ start->workers[i].speed_ups, i };
     }
     qsort(start->place + 1, n, sizeof *start->place, cv_compare_doubles);
     for (uint32_t k = 2; k <= n; k++)
         start->place[k] += start->place[k - 1];
-    qsort(start->by_speed, n, sizeof *start->by_speed, greatest_first);
+    qsort(start->by_speed, n, sizeof *start->by_speed, cv_rank_down);
     return true;
 }
 
@@ -269,7 +259,7 @@ static uint32_t places_until(const struct start *start, double t)
 /* The most that the worker of rank r (from 1) gains over S (T - alpha), over places. */
 static double best_place(const struct start *start, uint32_t r, uint32_t used)
 {
-    const struct cleave_worker *w = &start->workers[start->by_speed[r - 1].worker];
+    const struct cleave_worker *w = &start->workers[start->by_speed[r - 1].index];
     const uint32_t early = places_until(start, w->latency_s);
     const uint32_t tries[3] = { early + 1, r < used ? r : used, r < used ? r : used + 1 };
     double best = -w->speed_ups * w->latency_s - start->price[early];
@@ -298,7 +288,7 @@ static double start_dual(struct start *start, double horizon, double from)
         double units = prices, speed = 0, next;
 
         for (uint32_t k = 0; k < start->n; k++) {
-            const struct cleave_worker *w = &start->workers[start->by_speed[k].worker];
+            const struct cleave_worker *w = &start->workers[start->by_speed[k].index];
             const double gain =
                 w->speed_ups * (t - w->compute_latency_s) + start->dual[k];
 
@@ -402,7 +392,7 @@ static double newton_step(struct hungarian *h, const struct start *start, double
         h->match[k] = 0;
     }
     for (uint32_t i = 0; i < start->n; i++)
-        hungarian_add(h, start, start->by_speed[i].worker + 1, t);
+        hungarian_add(h, start, start->by_speed[i].index + 1, t);
     for (uint32_t k = 1; k <= start->n; k++) {
         const struct cleave_worker *w = &start->workers[h->match[k] - 1];
         const double begin = w->compute_latency_s + fmax(start->place[k], w->latency_s);
@@ -460,7 +450,7 @@ struct volume {
 
 struct knapsack {
     const struct cleave_worker *workers;
-    const struct rank *order; /* widest link first */
+    const struct cv_ranked *order; /* widest link first */
     uint32_t n;
     double alpha, beta;   /* the least of each */
     uint32_t most_chunks; /* tried per worker, alone_volume */
@@ -473,7 +463,7 @@ static struct volume knapsack_volume(const struct knapsack *sack, double t)
     double room = t - sack->alpha - sack->beta, room_slope = 1;
 
     for (uint32_t k = 0; k < sack->n && room > 0; k++) {
-        const struct cleave_worker *w = &sack->workers[sack->order[k].worker];
+        const struct cleave_worker *w = &sack->workers[sack->order[k].index];
         const double time = t - w->compute_latency_s - w->latency_s;
         const double units = w->speed_ups * time;
 
@@ -549,7 +539,7 @@ static double volume_root(struct volume (*volume)(const struct knapsack *, doubl
 static bool bound_port(const struct cleave_worker *workers, uint32_t n, double load,
                        struct cv_arena *scratch, bool multi, double *out)
 {
-    struct rank *order = cv_array(scratch, n, sizeof *order);
+    struct cv_ranked *order = cv_array(scratch, n, sizeof *order);
     struct knapsack sack = {
         .workers = workers, .order = order, .n = n, .alpha = INFINITY, .beta = INFINITY
     };
@@ -557,11 +547,11 @@ static bool bound_port(const struct cleave_worker *workers, uint32_t n, double l
     if (order == NULL)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        order[i] = (struct rank){ workers[i].bandwidth_ups, i };
+        order[i] = (struct cv_ranked){ workers[i].bandwidth_ups, i };
         sack.alpha = fmin(sack.alpha, workers[i].compute_latency_s);
         sack.beta = fmin(sack.beta, workers[i].latency_s);
     }
-    qsort(order, n, sizeof *order, greatest_first);
+    qsort(order, n, sizeof *order, cv_rank_down);
     *out = volume_root(multi ? link_volume : knapsack_volume, &sack, load,
                        sack.alpha + sack.beta, late_enough(workers, n, load, true));
     return true;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/compare.h"
 #include "base/text.h"
 
 /* A group that another one leads. */
@@ -17,13 +18,9 @@ static int in_order(const void *left, const void *right)
 {
     const struct led *a = left, *b = right;
 
-    if (a->depth != b->depth)
-        return a->depth > b->depth ? -1 : 1;
-    if (a->leader != b->leader)
-        return a->leader < b->leader ? -1 : 1;
-    if (a->bandwidth_ups != b->bandwidth_ups)
-        return a->bandwidth_ups > b->bandwidth_ups ? -1 : 1;
-    return a->group < b->group ? -1 : a->group > b->group;
+    return cv_order(CV_COMPARE(b->depth, a->depth), CV_COMPARE(a->leader, b->leader),
+                    cv_order(CV_COMPARE(b->bandwidth_ups, a->bandwidth_ups),
+                             CV_COMPARE(a->group, b->group), 0));
 }
 
 /* How many leaders are above; UINT32_MAX: they go in circles. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/compare.h"
 #include "base/quantity.h"
 #include "base/text.h"
 
@@ -303,16 +304,14 @@ static int compare_keys(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
 
-    return a->several != b->several ? (int)a->several - (int)b->several
-                                    : strcmp(a->name, b->name);
+    return cv_order(CV_COMPARE(a->several, b->several), strcmp(a->name, b->name), 0);
 }
 
 static int compare_named(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
-    int order = compare_keys(left, right);
 
-    return order != 0 ? order : (a->group > b->group) - (a->group < b->group);
+    return cv_order(compare_keys(left, right), CV_COMPARE(a->group, b->group), 0);
 }
 
 /* If `name` is base.number as write_name would put it: number and length of base. */

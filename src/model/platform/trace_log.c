@@ -102,22 +102,33 @@ static void *copy_of(struct cleave_trace *trace, const void *things, size_t coun
     return copy;
 }
 
-/* A copy of all profiles; NULL when memory is short. */
-static const struct cleave_profile *copy_profiles(struct cleave_trace *trace,
-                                                  const struct cleave_profile *profiles,
-                                                  uint32_t n)
+/* *out, a pointer, becomes a copy of an array unless that is NULL. False: memory is short. */
+static bool copy_to(struct cleave_trace *trace, const void *things, uint64_t count,
+                    size_t size, void *out)
 {
-    struct cleave_profile *copy = copy_of(trace, profiles, n, sizeof *copy);
+    void *copy = NULL;
 
-    for (uint32_t w = 0; copy != NULL && w < n; w++) {
-        if (profiles[w].nsteps == 0)
-            continue;
-        copy[w].steps = copy_of(trace, profiles[w].steps, profiles[w].nsteps,
-                                sizeof *profiles[w].steps);
-        if (copy[w].steps == NULL)
-            return NULL;
-    }
-    return copy;
+    if (things != NULL)
+        copy = copy_of(trace, things, (size_t)count, size);
+    memcpy(out, &copy, sizeof copy);
+    return things == NULL || copy != NULL;
+}
+
+static bool copy_profiles(struct cleave_trace *trace,
+                          const struct cleave_profile *profiles, uint32_t n,
+                          const struct cleave_profile **out)
+{
+    struct cleave_profile *copy;
+
+    if (!copy_to(trace, profiles, n, sizeof *profiles, &copy))
+        return false;
+    *out = copy;
+    for (uint32_t w = 0; copy != NULL && w < n; w++)
+        if (profiles[w].nsteps > 0 &&
+            !copy_to(trace, profiles[w].steps, profiles[w].nsteps,
+                     sizeof *profiles[w].steps, &copy[w].steps))
+            return false;
+    return true;
 }
 
 static enum cleave_status keep_told(struct cleave_trace *trace,
@@ -127,7 +138,8 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
     struct cleave_policy_input *kept = copy_of(trace, told, 1, sizeof *kept);
     struct cleave_setting *settings =
         copy_of(trace, told->settings, told->nsettings, sizeof *settings);
-    const uint32_t n = told->view.nworkers;
+    const struct cleave_view *view = &told->view;
+    const uint32_t n = view->nworkers;
 
     if (kept == NULL || settings == NULL)
         return cv_fail_memory(err, "the facts of a trace");
@@ -137,27 +149,13 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
     }
     kept->settings = settings;
     CV_TRY(keep(trace, told->reads, &kept->reads, err));
-    if (told->view.workers != NULL)
-        kept->view.workers =
-            copy_of(trace, told->view.workers, n, sizeof *told->view.workers);
-    if (told->view.compute_each_s != NULL)
-        kept->view.compute_each_s =
-            copy_of(trace, told->view.compute_each_s, n, sizeof(double));
-    if (told->view.sizes != NULL)
-        kept->view.sizes =
-            copy_of(trace, told->view.sizes, (size_t)told->view.nitems, sizeof(double));
-    if (told->view.ready_s != NULL)
-        kept->view.ready_s = copy_of(trace, told->view.ready_s, n, sizeof(double));
-    if (told->view.memory != NULL)
-        kept->view.memory = copy_of(trace, told->view.memory, n, sizeof(double));
-    if (told->view.profiles != NULL)
-        kept->view.profiles = copy_profiles(trace, told->view.profiles, n);
-    if ((told->view.sizes != NULL && kept->view.sizes == NULL) ||
-        (told->view.memory != NULL && kept->view.memory == NULL) ||
-        (told->view.profiles != NULL && kept->view.profiles == NULL) ||
-        (told->view.workers != NULL && kept->view.workers == NULL) ||
-        (told->view.compute_each_s != NULL && kept->view.compute_each_s == NULL) ||
-        (told->view.ready_s != NULL && kept->view.ready_s == NULL))
+    if (!copy_to(trace, view->workers, n, sizeof *view->workers, &kept->view.workers) ||
+        !copy_to(trace, view->compute_each_s, n, sizeof(double),
+                 &kept->view.compute_each_s) ||
+        !copy_to(trace, view->sizes, view->nitems, sizeof(double), &kept->view.sizes) ||
+        !copy_to(trace, view->ready_s, n, sizeof(double), &kept->view.ready_s) ||
+        !copy_to(trace, view->memory, n, sizeof(double), &kept->view.memory) ||
+        !copy_profiles(trace, view->profiles, n, &kept->view.profiles))
         return cv_fail_memory(err, "the facts of a trace");
     trace->facts.told = kept;
     return CLEAVE_OK;
@@ -168,17 +166,19 @@ enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
                                          struct cleave_error *err)
 {
     struct cleave_trace_facts *kept = &trace->facts;
+    const struct {
+        const char *text, **kept;
+    } texts[] = {
+        { facts->command, &kept->command }, { facts->engine, &kept->engine },
+        { facts->noise, &kept->noise },     { facts->picked, &kept->picked },
+        { facts->why, &kept->why },         { facts->version, &kept->version },
+        { facts->policy, &kept->policy },   { facts->bound.name, &kept->bound.name },
+    };
 
-    CV_TRY(keep(trace, facts->command, &kept->command, err));
-    CV_TRY(keep(trace, facts->engine, &kept->engine, err));
-    CV_TRY(keep(trace, facts->noise, &kept->noise, err));
-    CV_TRY(keep(trace, facts->picked, &kept->picked, err));
-    CV_TRY(keep(trace, facts->why, &kept->why, err));
-    CV_TRY(keep(trace, facts->version, &kept->version, err));
-    CV_TRY(keep(trace, facts->policy, &kept->policy, err));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        CV_TRY(keep(trace, texts[i].text, texts[i].kept, err));
     if (facts->told != NULL)
         CV_TRY(keep_told(trace, facts->told, err));
-    CV_TRY(keep(trace, facts->bound.name, &kept->bound.name, err));
     if (facts->lifespan_s > 0)
         kept->lifespan_s = facts->lifespan_s;
     if (facts->failed > 0)

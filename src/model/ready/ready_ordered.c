@@ -52,8 +52,7 @@ static bool ordered_build(uint32_t n, cv_ordered_cut_of *cut_of, const void *con
     return true;
 }
 
-/* --- receiving early, transfers dearer than combinations
- * ---------------------------------------- */
+/* --- receiving early, transfers dearer than combinations --------------------------- */
 
 /* The holder of an interval has a pair: P, the time of its port, and Q, its own time with
  * all combinations so far. Receiving a partial of t makes it max(t + B, P + d) and Q + c;

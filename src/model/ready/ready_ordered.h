@@ -16,7 +16,7 @@
  * with d > c a node's port and processor count apart: lists of pairs that no other pair beats in both, O(n^3) and more. */
 #ifndef CV_READY_ORDERED_H
 #define CV_READY_ORDERED_H
-#include "model/ready/ready_times.h"
+#include "model/ready/ready_tree.h"
 
 /* With overlap every interval is looked at. */
 enum { CV_READY_ORDERED_MOST = 5000, CV_READY_ORDERED_LATE_MOST = 400 };

@@ -11,7 +11,7 @@
  * If there is none, T is too short. (docs/theory/ready.md has the proof.)
  *
  * Slots grow in order of their times, so fresh slots and older chains each come in order: a queue for each kind, whose front grows and whose back is given away, makes
- * it O(n) for a T, after sorting once. The least T lies between the bounds of ready_times.h
+ * it O(n) for a T, after sorting once. The least T lies between the bounds
  * and is found by halving: a T that is too short says below which no other will do, and a
  * tree found says which T it needs.
  *
@@ -19,7 +19,53 @@
  * heuristic, tried in two forms, with heaps (ready_tree.c). */
 #ifndef CV_READY_TREE_H
 #define CV_READY_TREE_H
-#include "model/ready/ready_times.h"
+#include <cleave/error.h>
+#include <cleave/policy.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "model/reduce/reduce_tree.h"
+
+/* A reduction with ready times; the array is borrowed, times are finite and >= 0. */
+struct cv_ready_job {
+    uint32_t n;
+    const double *ready_s;
+    double d, c;
+    enum cleave_ready_model model;
+};
+
+/* Constants of growth in reversed time (see above): A of the model, B, and the level
+ * of a slot above its time once its chain has grown. */
+struct cv_ready_steps {
+    double a, b, mu;
+};
+struct cv_ready_steps cv_ready_steps(const struct cv_ready_job *job);
+
+/* Whether the greedy above is proved to be optimal: not for early with d > c. */
+bool cv_ready_is_exact(const struct cv_ready_job *job);
+
+/* Execute a tree as soon as possible. Senders are received in the order they ask, ties by number, in O(n log m); or, unless
+ * `turn` is NULL, in the order of their turns at the receiver, from 0. */
+enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
+                                    const uint32_t *parent, const uint32_t *turn,
+                                    struct cv_arena *arena, struct cv_tree_run *out,
+                                    struct cleave_error *err);
+
+/* The root s of exp(-s A) + exp(-s B) = 1; ln 2 / B for A = B; INFINITY if B is 0. */
+double cv_ready_rate(double a, double b);
+
+/* ln(sum of exp(s ready)) / s. Slot t of a tree in reversed time has the mass exp(-s t);
+ * growth keeps the sum, so the ends of n nodes have at most 1 together, and each is
+ * before its deadline. Not for early with d > c: -INFINITY. */
+double cv_ready_kraft(const struct cv_ready_job *job);
+
+/* max over j of a(j) + s(j), a decreasing, s the times before the end at which nodes join
+ * the shortest tree for equal times; and the last node's own step. `sorted` is ready_s in
+ * decreasing order; `room` has n numbers. */
+double cv_ready_prefix(const struct cv_ready_job *job, const double *sorted,
+                       double *room);
+
+/* The greater of the two; NAN when memory is short. */
+double cv_ready_bound(const struct cv_ready_job *job);
 
 struct cv_ready_planner;
 

@@ -173,13 +173,18 @@ static double harmonic_squares(uint32_t n)
     return sum;
 }
 
-static enum cleave_status check_rate(const char *name, double rate,
-                                     struct cleave_error *err)
+static enum cleave_status check(uint32_t n, double lambda_d, double lambda_c,
+                                struct cleave_error *err)
 {
-    if (rate > 0)
+    const bool sends = lambda_d > 0;
+
+    if (n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at least one node to reduce, got none");
+    if (sends && lambda_c > 0)
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT, "expected a positive rate of %s, got %g", name,
-                   rate);
+    return cv_fail(err, CLEAVE_EINPUT, "expected a positive rate of %s, got %g",
+                   sends ? "reductions" : "transfers", sends ? lambda_c : lambda_d);
 }
 
 enum cleave_status cv_markov_transfers(uint32_t n, double lambda_d, struct cv_markov *out,
@@ -187,10 +192,7 @@ enum cleave_status cv_markov_transfers(uint32_t n, double lambda_d, struct cv_ma
 {
     const uint32_t empty = n / 2, taken = n == 0 ? 0 : (n - 1) / 2;
 
-    if (n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
-    CV_TRY(check_rate("transfers", lambda_d, err));
+    CV_TRY(check(n, lambda_d, INFINITY, err));
     out->mean_s = (harmonic(empty) + harmonic(taken)) / lambda_d;
     out->variance =
         (harmonic_squares(empty) + harmonic_squares(taken)) / (lambda_d * lambda_d);
@@ -239,11 +241,7 @@ enum cleave_status cv_markov_both(uint32_t n, double lambda_d, double lambda_c,
 
     if (isinf(lambda_c) && lambda_c > 0)
         return cv_markov_transfers(n, lambda_d, out, err);
-    if (n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
-    CV_TRY(check_rate("transfers", lambda_d, err));
-    CV_TRY(check_rate("reductions", lambda_c, err));
+    CV_TRY(check(n, lambda_d, lambda_c, err));
     width = (size_t)n + 3;
     rows = calloc(2 * width, sizeof *rows);
     if (rows == NULL)

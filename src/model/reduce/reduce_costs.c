@@ -135,101 +135,66 @@ static struct cv_distribution gamma_law(double mean, double cv)
     return distribution;
 }
 
-static struct cv_distribution make_gamma(const double *field)
-{
-    return gamma_law(field[0], field[1]);
-}
-
-static struct cv_distribution make_exponential(const double *field)
-{
-    return gamma_law(field[0], 1);
-}
-
-static struct cv_distribution make_constant(const double *field)
-{
-    return gamma_law(field[0], 0);
-}
-
 struct cv_distribution cv_distribution_constant(double x)
 {
     return gamma_law(x, 0);
 }
 
-static struct cv_distribution make_bernoulli(const double *field)
-{
-    struct cv_distribution distribution = {
-        .kind = CV_LAW_BERNOULLI, .low = field[0], .high = field[1], .p = field[2]
-    };
-
-    distribution.mean =
-        (1 - distribution.p) * distribution.low + distribution.p * distribution.high;
-    if (distribution.mean > 0)
-        distribution.cv = (distribution.high - distribution.low) *
-                          sqrt(distribution.p * (1 - distribution.p)) / distribution.mean;
-    return distribution;
-}
-
-static struct cv_distribution make_uniform(const double *field)
-{
-    struct cv_distribution distribution = { .kind = CV_LAW_UNIFORM,
-                                            .low = field[0],
-                                            .high = field[1] };
-
-    distribution.mean = distribution.low / 2 + distribution.high / 2;
-    if (distribution.mean > 0)
-        distribution.cv =
-            (distribution.high - distribution.low) / sqrt(12) / distribution.mean;
-    return distribution;
-}
-
-static struct cv_distribution make_lognormal(const double *field)
-{
-    struct cv_distribution distribution = { .kind = CV_LAW_LOGNORMAL,
-                                            .mean = field[0],
-                                            .cv = field[1] };
-
-    /* Without spread, or with a mean that has no logarithm, it is a constant. */
-    if (distribution.mean == 0 || distribution.cv == 0)
-        return gamma_law(distribution.mean, 0);
-    distribution.sigma = sqrt(log1p(distribution.cv * distribution.cv));
-    distribution.mu =
-        log(distribution.mean) - distribution.sigma * distribution.sigma / 2;
-    return distribution;
-}
-
+/* Fields are times, except CV and P. */
 static const struct form {
     const char *name;  /* the text before the colon */
-    const char *usage; /* the whole, for messages      */
-    unsigned nfields;
-    struct {
-        const char *name;
-        enum field kind;
-    } field[FIELDS_MOST];
-    struct cv_distribution (*make)(const double *field);
+    const char *usage; /* the whole, for messages   */
+    enum cv_distribution_kind kind;
+    double cv; /* of a gamma law without that field */
 } forms[] = {
-    { "gamma",
-      "gamma:MEAN,CV",
-      2,
-      { { "MEAN", FIELD_TIME }, { "CV", FIELD_CV } },
-      make_gamma },
-    { "exp", "exp:MEAN", 1, { { "MEAN", FIELD_TIME } }, make_exponential },
-    { "const", "const:X", 1, { { "X", FIELD_TIME } }, make_constant },
-    { "bernoulli",
-      "bernoulli:LOW,HIGH,P",
-      3,
-      { { "LOW", FIELD_TIME }, { "HIGH", FIELD_TIME }, { "P", FIELD_CHANCE } },
-      make_bernoulli },
-    { "uniform",
-      "uniform:LOW,HIGH",
-      2,
-      { { "LOW", FIELD_TIME }, { "HIGH", FIELD_TIME } },
-      make_uniform },
-    { "lognormal",
-      "lognormal:MEAN,CV",
-      2,
-      { { "MEAN", FIELD_TIME }, { "CV", FIELD_CV } },
-      make_lognormal },
+    { "gamma", "gamma:MEAN,CV", CV_LAW_GAMMA, 0 },
+    { "exp", "exp:MEAN", CV_LAW_GAMMA, 1 },
+    { "const", "const:X", CV_LAW_GAMMA, 0 },
+    { "bernoulli", "bernoulli:LOW,HIGH,P", CV_LAW_BERNOULLI, 0 },
+    { "uniform", "uniform:LOW,HIGH", CV_LAW_UNIFORM, 0 },
+    { "lognormal", "lognormal:MEAN,CV", CV_LAW_LOGNORMAL, 0 },
 };
+
+static unsigned count_commas(const char *text)
+{
+    unsigned commas = 0;
+
+    for (; *text != '\0'; text++)
+        commas += *text == ',';
+    return commas;
+}
+
+static struct cv_distribution make_law(const struct form *form, const double *field)
+{
+    const double first = field[0], second = field[1], p = field[2];
+    struct cv_distribution law = { .kind = form->kind };
+
+    if (form->kind == CV_LAW_GAMMA)
+        return gamma_law(first, count_commas(form->usage) > 0 ? second : form->cv);
+    if (form->kind == CV_LAW_LOGNORMAL) {
+        /* Without spread, or with a mean that has no logarithm, it is a constant. */
+        if (first == 0 || second == 0)
+            return gamma_law(first, 0);
+        law.mean = first;
+        law.cv = second;
+        law.sigma = sqrt(log1p(second * second));
+        law.mu = log(first) - law.sigma * law.sigma / 2;
+        return law;
+    }
+    law.low = first;
+    law.high = second;
+    if (form->kind == CV_LAW_BERNOULLI) {
+        law.p = p;
+        law.mean = (1 - p) * first + p * second;
+        if (law.mean > 0)
+            law.cv = (second - first) * sqrt(p * (1 - p)) / law.mean;
+    } else {
+        law.mean = first / 2 + second / 2;
+        if (law.mean > 0)
+            law.cv = (second - first) / sqrt(12) / law.mean;
+    }
+    return law;
+}
 
 enum { NFORMS = sizeof forms / sizeof *forms };
 
@@ -283,13 +248,15 @@ static enum cleave_status fail_form(const struct form *form, const char *text,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
-/* Read a number of a law or, with form NULL, a number that stands alone. */
-static enum cleave_status read_field(const struct form *form, unsigned which,
+/* Read a number of a law, whose name in the usage is `name`, or with form NULL a number alone. */
+static enum cleave_status read_field(const struct form *form, const char *name,
                                      const char *text, size_t length, double *out,
                                      struct cleave_error *err)
 {
-    const struct range *range =
-        &ranges[form == NULL ? FIELD_TIME : form->field[which].kind];
+    const struct range *range = &ranges[form == NULL   ? FIELD_TIME
+                                        : *name == 'C' ? FIELD_CV
+                                        : *name == 'P' ? FIELD_CHANCE
+                                                       : FIELD_TIME];
     char field[FIELD_SIZE], shown[SHOWN_SIZE];
     const char *expected = range->expected;
     double value = 0;
@@ -308,8 +275,8 @@ static enum cleave_status read_field(const struct form *form, unsigned which,
     cv_shown(text, length, shown, sizeof shown);
     if (form == NULL)
         return cv_fail(err, CLEAVE_EINPUT, "%s, got '%s'", expected, shown);
-    return cv_fail(err, CLEAVE_EINPUT, "%s of %s: %s, got '%s'", form->field[which].name,
-                   form->usage, expected, shown);
+    return cv_fail(err, CLEAVE_EINPUT, "%.*s of %s: %s, got '%s'",
+                   (int)strcspn(name, ","), name, form->usage, expected, shown);
 }
 
 static bool starts_number(char c)
@@ -321,17 +288,17 @@ static enum cleave_status read_fields(const struct form *form, const char *text,
                                       const char *fields, double *out,
                                       struct cleave_error *err)
 {
-    unsigned commas = 0;
+    const unsigned commas = count_commas(fields);
+    const char *name = strchr(form->usage, ':') + 1;
 
-    for (const char *c = fields; *c != '\0'; c++)
-        commas += *c == ',';
-    if (commas + 1 != form->nfields)
+    if (commas != count_commas(form->usage))
         return fail_form(form, text, err);
-    for (unsigned i = 0; i < form->nfields; i++) {
+    for (unsigned i = 0; i <= commas; i++) {
         size_t length = strcspn(fields, ",");
 
-        CV_TRY(read_field(form, i, fields, length, &out[i], err));
+        CV_TRY(read_field(form, name, fields, length, &out[i], err));
         fields += length + (fields[length] == ',');
+        name += strcspn(name, ",") + 1;
     }
     return CLEAVE_OK;
 }
@@ -344,8 +311,8 @@ enum cleave_status cv_distribution_parse(const char *text, struct cv_distributio
     double field[FIELDS_MOST] = { 0 };
 
     if (starts_number(text[0])) {
-        CV_TRY(read_field(NULL, 0, text, strlen(text), field, err));
-        *out = make_constant(field);
+        CV_TRY(read_field(NULL, NULL, text, strlen(text), field, err));
+        *out = gamma_law(field[0], 0);
         return CLEAVE_OK;
     }
     for (size_t i = 0; i < NFORMS; i++)
@@ -356,10 +323,10 @@ enum cleave_status cv_distribution_parse(const char *text, struct cv_distributio
     if (text[length] == '\0')
         return fail_form(form, text, err);
     CV_TRY(read_fields(form, text, text + length + 1, field, err));
-    if ((form->make == make_uniform || form->make == make_bernoulli) &&
+    if ((form->kind == CV_LAW_UNIFORM || form->kind == CV_LAW_BERNOULLI) &&
         field[0] > field[1])
         return cv_fail(err, CLEAVE_EINPUT, "%s: expected LOW at most HIGH, got '%s'",
                        form->usage, text);
-    *out = form->make(field);
+    *out = make_law(form, field);
     return CLEAVE_OK;
 }

@@ -82,6 +82,9 @@ static bool is_cost(double cost)
 static enum cleave_status tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
                                            struct cleave_error *err)
 {
+    if (n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at least one node to reduce, got none");
     if (!is_cost(costs->transfer_s))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected a transfer cost of 0 or more, got %g",
@@ -97,58 +100,34 @@ static enum cleave_status tree_costs_check(const struct cv_tree_costs *costs, ui
     return CLEAVE_OK;
 }
 
-static bool asks_before(const double *ready_s, uint32_t a, uint32_t b)
+/* By ready time, then by number. */
+static int by_ready(const void *a, const void *b, void *ready_s)
 {
-    return a < b ? ready_s[a] <= ready_s[b] : ready_s[a] < ready_s[b];
+    const uint32_t *x = a, *y = b;
+    const double *times_s = ready_s;
+
+    return cv_order(CV_COMPARE(times_s[*x], times_s[*y]), CV_COMPARE(*x, *y), 0);
 }
 
-static void sort_few(const double *ready_s, uint32_t *node, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        const uint32_t moved = node[i];
-        size_t at = i;
-
-        for (; at > 0 && asks_before(ready_s, moved, node[at - 1]); at--)
-            node[at] = node[at - 1];
-        node[at] = moved;
-    }
-}
-
-static void sink(const double *ready_s, uint32_t *node, size_t at, size_t n)
-{
-    const uint32_t moved = node[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && asks_before(ready_s, node[child], node[child + 1]))
-            child++;
-        if (!asks_before(ready_s, moved, node[child]))
-            break;
-        node[at] = node[child];
-    }
-    node[at] = moved;
-}
-
-void cv_tree_sort_senders(const double *ready_s, uint32_t *node, size_t n)
+static void sort_senders(double *ready_s, uint32_t *node, size_t n)
 {
     enum { FEW = 24 };
     size_t sorted = 1;
 
-    while (sorted < n && asks_before(ready_s, node[sorted - 1], node[sorted]))
+    while (n > FEW && sorted < n &&
+           by_ready(&node[sorted - 1], &node[sorted], ready_s) < 0)
         sorted++;
-    if (sorted >= n)
+    if (n > FEW && sorted < n)
+        qsort_r(node, n, sizeof *node, by_ready, ready_s);
+    if (n > FEW)
         return;
-    if (n <= FEW) {
-        sort_few(ready_s, node, n);
-        return;
-    }
-    for (size_t i = n / 2; i-- > 0;)
-        sink(ready_s, node, i, n);
-    while (n-- > 1) {
-        const uint32_t last = node[0];
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t moved = node[i];
+        size_t at = i;
 
-        node[0] = node[n];
-        node[n] = last;
-        sink(ready_s, node, 0, n);
+        for (; at > 0 && by_ready(&moved, &node[at - 1], ready_s) < 0; at--)
+            node[at] = node[at - 1];
+        node[at] = moved;
     }
 }
 
@@ -187,7 +166,7 @@ static void receive_all(const struct cv_tree_costs *costs, struct cv_tree_run *r
     double port_s = costs->model == CLEAVE_READY_EARLY ? 0 : busy_s;
 
     if (costs->turn == NULL)
-        cv_tree_sort_senders(run->ready_s, run->sender + begin, end - begin);
+        sort_senders(run->ready_s, run->sender + begin, end - begin);
     for (uint32_t k = begin; k < end; k++) {
         const uint32_t sender = run->sender[k];
 
@@ -519,21 +498,6 @@ static void grow(const struct growth *growth, struct cv_greedy_tree *tree)
         insert(growth, tree, i, tree->parent[again], tree->start_s[again]);
 }
 
-static enum cleave_status check_input(const struct cv_greedy_tree *tree, double d,
-                                      double c, const struct cv_greedy_limit *limit,
-                                      struct cleave_error *err)
-{
-    const struct cv_tree_costs costs = { .transfer_s = d, .compute_s = c };
-
-    if (tree->n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
-    if (limit->transfers != 0 && limit->reducers != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a limit on transfers or on reducers, got both");
-    return tree_costs_check(&costs, tree->n, err);
-}
-
 /* Times from the start, from times before the end. */
 static enum cleave_status set_starts(struct cv_greedy_tree *tree, double length_s,
                                      struct cleave_error *err)
@@ -551,6 +515,7 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
                                        const struct cv_greedy_limit *limit,
                                        struct cleave_error *err)
 {
+    const struct cv_tree_costs costs = { .transfer_s = d, .compute_s = c };
     const struct growth growth = {
         .d = d,
         .c = c,
@@ -560,7 +525,10 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
         .limited = limit->transfers != 0,
     };
 
-    CV_TRY(check_input(tree, d, c, limit, err));
+    if (limit->transfers != 0 && limit->reducers != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a limit on transfers or on reducers, got both");
+    CV_TRY(tree_costs_check(&costs, tree->n, err));
     tree->parent[0] = CV_NO_NODE;
     tree->rev_s[0] = 0;
     if (tree->n > 1)
@@ -568,41 +536,34 @@ enum cleave_status cv_greedy_tree_plan(struct cv_greedy_tree *tree, double d, do
     return set_starts(tree, tree->rev_s[tree->n - 1], err);
 }
 
-struct entry {
-    double key;
-    uint32_t node;
-};
-
-CV_ORDER_BY_TWO(by_key, struct entry, key, node)
-
-static bool before(const struct entry *a, const struct entry *b)
+static bool before(const struct cv_ranked *a, const struct cv_ranked *b)
 {
-    return by_key(a, b) < 0;
+    return cv_rank_up(a, b) < 0;
 }
 
-CV_HEAP(entry, struct entry, before)
+CV_HEAP(entry, struct cv_ranked, before)
 
 /* `queue` holds the nodes by increasing cost. Its places are taken by the heap as they are
  * used: after i insertions the heap has i entries. */
 static double unequal_grow(struct cv_greedy_tree *tree, double d, const double *c,
-                           struct entry *queue)
+                           struct cv_ranked *queue)
 {
-    const uint32_t root = queue[0].node;
+    const uint32_t root = queue[0].index;
     double last = 0;
 
     tree->parent[root] = CV_NO_NODE;
     tree->rev_s[root] = 0;
-    queue[0] = (struct entry){ c[root] + d, root };
+    queue[0] = (struct cv_ranked){ c[root] + d, root };
     for (uint32_t i = 1; i < tree->n; i++) {
-        const uint32_t node = queue[i].node;
-        struct entry chosen = queue[0];
+        const uint32_t node = queue[i].index;
+        struct cv_ranked chosen = queue[0];
 
-        last = chosen.key;
-        tree->parent[node] = chosen.node;
+        last = chosen.value;
+        tree->parent[node] = chosen.index;
         tree->rev_s[node] = last;
-        chosen.key += d > c[chosen.node] ? d : c[chosen.node];
+        chosen.value += d > c[chosen.index] ? d : c[chosen.index];
         entry_sink(queue, i, 0, chosen);
-        entry_push(queue, i, (struct entry){ last + c[node] + d, node });
+        entry_push(queue, i, (struct cv_ranked){ last + c[node] + d, node });
     }
     return last;
 }
@@ -611,19 +572,16 @@ enum cleave_status cv_greedy_unequal_plan(struct cv_greedy_tree *tree, double d,
                                           const double *c, struct cleave_error *err)
 {
     const struct cv_tree_costs costs = { .transfer_s = d, .compute = c };
-    struct entry *queue;
+    struct cv_ranked *queue;
     double length;
 
-    if (tree->n == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected at least one node to reduce, got none");
     CV_TRY(tree_costs_check(&costs, tree->n, err));
     queue = malloc(tree->n * sizeof *queue);
     if (queue == NULL)
         return cv_fail_memory(err, "a tree for unequal nodes");
     for (uint32_t i = 0; i < tree->n; i++)
-        queue[i] = (struct entry){ c[i], i };
-    qsort(queue, tree->n, sizeof *queue, by_key);
+        queue[i] = (struct cv_ranked){ c[i], i };
+    qsort(queue, tree->n, sizeof *queue, cv_rank_up);
     length = unequal_grow(tree, d, c, queue);
     free(queue);
     return set_starts(tree, length, err);

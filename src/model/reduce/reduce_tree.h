@@ -57,10 +57,6 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
                                const struct cv_tree_costs *costs, struct cv_arena *arena,
                                struct cv_tree_run *out, struct cleave_error *err);
 
-/* Sort nodes by when they ask to send, of those that ask at once the lowest first. In place,
- * as a node may have all others as senders. */
-void cv_tree_sort_senders(const double *ready_s, uint32_t *node, size_t n);
-
 /* Where each node's own element must stand among the inputs for an operation that does
  * not commute: a node's element first, then the blocks of its senders in the order of
  * reception, so that every reduction appends the interval next to its own. O(n).

@@ -190,29 +190,22 @@ enum cleave_status cv_returns_nothing(const struct cv_returns *returns, double l
                            err);
 }
 
-struct keyed {
-    double key;
-    uint32_t number;
-};
-
-CV_ORDER_BY_TWO(by_key, struct keyed, key, number)
-
 bool cv_returns_sort(const double *keys, uint32_t n, struct cv_arena *scratch,
                      uint32_t *order)
 {
-    struct keyed *rows = cv_array(scratch, n, sizeof *rows);
+    struct cv_ranked *rows = cv_array(scratch, n, sizeof *rows);
     bool sorted = true;
 
     if (rows == NULL)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        rows[i] = (struct keyed){ keys[i], i };
+        rows[i] = (struct cv_ranked){ keys[i], i };
         sorted = sorted && (i == 0 || keys[i - 1] <= keys[i]);
     }
     if (!sorted)
-        qsort(rows, n, sizeof *rows, by_key);
+        qsort(rows, n, sizeof *rows, cv_rank_up);
     for (uint32_t i = 0; i < n; i++)
-        order[i] = rows[i].number;
+        order[i] = rows[i].index;
     return true;
 }
 

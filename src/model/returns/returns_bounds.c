@@ -425,8 +425,7 @@ double cv_convex_bound(const struct cv_convex *convex, struct cv_arena *scratch,
     return report.bound;
 }
 
-/* --- the bounds
- * ------------------------------------------------------------------------ */
+/* --- the bounds -------------------------------------------------------------------- */
 
 /* Common ratios to try if ratios differ. */
 enum { MOST_RATIOS = 9 };

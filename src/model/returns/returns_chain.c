@@ -72,35 +72,32 @@ static void fifo_linear(const struct cv_trip *trips, const uint32_t *order, uint
         shares[k] *= lifespan_s / (first_u + returns);
 }
 
-/* Sums over an order in which all shares are slope * u_1 + offset. */
-struct affine_sums {
-    struct {
-        double slope, offset;
-    } returns, messages;
-};
-
-static struct affine_sums fifo_sums(const struct cv_trip *trips, const uint32_t *order,
-                                    uint32_t n)
+void cv_fifo_step(struct cv_fifo_walk *walk, const struct cv_trip *t)
 {
-    struct affine_sums sums = { { 0, 0 }, { 0, 0 } };
-    double slope = 1, offset = 0; /* of u */
+    const double unit_s = t->compute_s + t->send_s, port_s = t->send_s + t->back_s;
+    const double slope = walk->slope / unit_s;
+    const double offset = (walk->offset - t->compute_fixed_s - t->send_fixed_s) / unit_s;
 
-    for (uint32_t k = 0; k < n; k++) {
-        const struct cv_trip *t = &trips[order[k]];
-        const double share_slope = slope / (t->compute_s + t->send_s);
-        const double share_offset =
-            (offset - t->compute_fixed_s - t->send_fixed_s) / (t->compute_s + t->send_s);
+    walk->work_slope += slope;
+    walk->work_offset += offset;
+    walk->back_slope += t->back_s * slope;
+    walk->back_offset += t->back_s * offset + t->back_fixed_s;
+    walk->port_slope += port_s * slope;
+    walk->port_offset += port_s * offset + t->send_fixed_s + t->back_fixed_s;
+    walk->least_u = fmax(walk->least_u, -offset / slope);
+    walk->slope = (t->compute_s + t->back_s) * slope;
+    walk->offset =
+        (t->compute_s + t->back_s) * offset + t->compute_fixed_s + t->back_fixed_s;
+}
 
-        sums.returns.slope += t->back_s * share_slope;
-        sums.returns.offset += t->back_s * share_offset + t->back_fixed_s;
-        sums.messages.slope += (t->send_s + t->back_s) * share_slope;
-        sums.messages.offset +=
-            (t->send_s + t->back_s) * share_offset + t->send_fixed_s + t->back_fixed_s;
-        slope = (t->compute_s + t->back_s) * share_slope;
-        offset = (t->compute_s + t->back_s) * share_offset + t->compute_fixed_s +
-                 t->back_fixed_s;
-    }
-    return sums;
+static struct cv_fifo_walk fifo_sums(const struct cv_trip *trips, const uint32_t *order,
+                                     uint32_t n)
+{
+    struct cv_fifo_walk walk = { .slope = 1 };
+
+    for (uint32_t k = 0; k < n; k++)
+        cv_fifo_step(&walk, &trips[order[k]]);
+    return walk;
 }
 
 static void fifo_from(const struct cv_trip *trips, const uint32_t *order, uint32_t n,
@@ -147,10 +144,10 @@ double cv_chain_tight(const struct cv_returns *returns, enum cv_chain kind,
     } else if (!has_fixed(trips, order, n)) {
         fifo_linear(trips, order, n, lifespan_s, shares);
     } else {
-        const struct affine_sums sums = fifo_sums(trips, order, n);
+        const struct cv_fifo_walk sums = fifo_sums(trips, order, n);
 
         fifo_from(trips, order, n,
-                  (lifespan_s - sums.returns.offset) / (1 + sums.returns.slope), shares);
+                  (lifespan_s - sums.back_offset) / (1 + sums.back_slope), shares);
     }
     return sum_of(shares, n);
 }
@@ -178,17 +175,17 @@ static double messages_s(const struct cv_trip *trips, const uint32_t *order, uin
 static bool fill_port(const struct cv_trip *trips, const uint32_t *order, uint32_t n,
                       double lifespan_s, double *shares)
 {
-    const struct affine_sums sums = fifo_sums(trips, order, n - 1);
+    const struct cv_fifo_walk sums = fifo_sums(trips, order, n - 1);
     const struct cv_trip *t = &trips[order[n - 1]];
-    const double load = sums.messages.slope / (1 + sums.returns.slope);
-    const double free_s = lifespan_s - sums.returns.offset - t->back_fixed_s;
-    const double room_s = lifespan_s - sums.messages.offset - t->send_fixed_s -
-                          t->back_fixed_s - load * free_s;
+    const double load = sums.port_slope / (1 + sums.back_slope);
+    const double free_s = lifespan_s - sums.back_offset - t->back_fixed_s;
+    const double room_s =
+        lifespan_s - sums.port_offset - t->send_fixed_s - t->back_fixed_s - load * free_s;
     const double x = room_s / (t->send_s + t->back_s * (1 - load));
 
     if (n == 1 || !(x > 0) || !isfinite(x))
         return false;
-    fifo_from(trips, order, n - 1, (free_s - t->back_s * x) / (1 + sums.returns.slope),
+    fifo_from(trips, order, n - 1, (free_s - t->back_s * x) / (1 + sums.back_slope),
               shares);
     shares[n - 1] = x;
     return true;

@@ -301,42 +301,21 @@ static double measure(struct improver *im, const uint32_t *order, uint32_t n)
     return cv_chain_fill(im->returns, im->kind, order, n, im->lifespan_s, im->shares);
 }
 
-/* Sums of FIFO shares slope * u_1 + offset (returns_chain.c), and the least u_1 for which all
- * are positive. */
-struct fifo_walk {
-    double slope, offset; /* of the next u                  */
-    double work_slope, work_offset;
-    double back_slope, back_offset;
-    double port_slope, port_offset;
-    double least_u, work;
-};
-
-static bool fifo_takes(struct fifo_walk *walk, const struct cv_trip *t,
+/* `work`: that of the workers taken so far. */
+static bool fifo_takes(struct cv_fifo_walk *walk, double *work, const struct cv_trip *t,
                        const struct improver *im)
 {
-    struct fifo_walk next = *walk;
-    const double unit_s = t->compute_s + t->send_s;
-    const double slope = walk->slope / unit_s;
-    const double offset = (walk->offset - t->compute_fixed_s - t->send_fixed_s) / unit_s;
-    double u;
+    struct cv_fifo_walk next = *walk;
+    double u, more;
 
-    next.slope = (t->compute_s + t->back_s) * slope;
-    next.offset =
-        (t->compute_s + t->back_s) * offset + t->compute_fixed_s + t->back_fixed_s;
-    next.work_slope += slope;
-    next.work_offset += offset;
-    next.back_slope += t->back_s * slope;
-    next.back_offset += t->back_s * offset + t->back_fixed_s;
-    next.port_slope += (t->send_s + t->back_s) * slope;
-    next.port_offset +=
-        (t->send_s + t->back_s) * offset + t->send_fixed_s + t->back_fixed_s;
-    next.least_u = fmax(walk->least_u, -offset / slope);
+    cv_fifo_step(&next, t);
     u = (im->lifespan_s - next.back_offset) / (1 + next.back_slope);
-    next.work = u * next.work_slope + next.work_offset;
-    if (!(next.slope < most_growth) || !(u > next.least_u) || !(next.work > walk->work) ||
+    more = u * next.work_slope + next.work_offset;
+    if (!(next.slope < most_growth) || !(u > next.least_u) || !(more > *work) ||
         (im->returns->single && u * next.port_slope + next.port_offset > im->lifespan_s))
         return false;
     *walk = next;
+    *work = more;
     return true;
 }
 
@@ -361,14 +340,15 @@ static void accept(struct improver *im, uint32_t n, double work)
 /* Accept the workers of im->trial that help, in that order, if they beat the best. */
 static void walk_order(struct improver *im, uint32_t n)
 {
-    struct fifo_walk walk = { .slope = 1 };
-    double left_s = im->lifespan_s, work;
+    struct cv_fifo_walk walk = { .slope = 1 };
+    double left_s = im->lifespan_s, work = 0;
     uint32_t kept = 0;
 
     for (uint32_t k = 0; k < n; k++) {
         const struct cv_trip *t = &im->returns->trips[im->trial[k]];
 
-        if (im->kind == CV_CHAIN_FIFO ? fifo_takes(&walk, t, im) : lifo_takes(&left_s, t))
+        if (im->kind == CV_CHAIN_FIFO ? fifo_takes(&walk, &work, t, im)
+                                      : lifo_takes(&left_s, t))
             im->trial[kept++] = im->trial[k];
     }
     /* Rounding may have made a share not positive: drop the last workers. */

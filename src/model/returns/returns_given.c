@@ -14,8 +14,7 @@
 #include <string.h>
 #include "model/returns/returns.h"
 
-/* --- sets for many workers
- * ----------------------------------------------------------- */
+/* --- sets for many workers --------------------------------------------------------- */
 
 /* The inverse of the matrix of a set shows the effect when one worker leaves or joins,
  * and is updated in n^2 steps. Two starts, all workers with the negative shares
@@ -320,13 +319,9 @@ static bool grow_array(struct subset *s, const struct cv_rows *rows,
     const size_t n = rows->n;
 
     *s = (struct subset){ .rows = rows };
-    s->set = cv_array(arena, n, sizeof *s->set);
-    s->inverse = cv_array(arena, n, n * sizeof *s->inverse);
-    s->right = cv_array(arena, n, sizeof *s->right);
-    s->shares = cv_array(arena, n, sizeof *s->shares);
-    s->trial = cv_array(arena, n, 2 * sizeof *s->trial);
-    return s->set != NULL && s->inverse != NULL && s->right != NULL &&
-           s->shares != NULL && s->trial != NULL && CV_NEW(arena, s->down, n) &&
+    return CV_NEW(arena, s->set, n) && CV_NEW(arena, s->inverse, n * n) &&
+           CV_NEW(arena, s->right, n) && CV_NEW(arena, s->shares, n) &&
+           CV_NEW(arena, s->trial, 2 * n) && CV_NEW(arena, s->down, n) &&
            CV_NEW(arena, s->across, n);
 }
 
@@ -510,19 +505,18 @@ enum cleave_status cv_returns_small(const struct cv_returns *returns, double lif
                                     double *keys, struct cleave_error *err)
 {
     const uint32_t n = returns->n;
-    uint32_t *send = cv_array(arena, n, sizeof *send);
-    uint32_t *back = cv_array(arena, n, sizeof *back);
-    uint32_t *place = cv_array(arena, n, sizeof *place);
-    double *y = cv_array(arena, n, sizeof *y), *u = cv_array(arena, n, sizeof *u);
-    double *rank = cv_array(arena, n, sizeof *rank), ratio;
+    uint32_t *send, *back, *place;
+    double *y, *u, *rank, ratio;
     bool uniform;
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
     uniform = cv_returns_uniform(returns, &ratio);
-    for (uint32_t i = 0; rank != NULL && i < n; i++)
+    if (!CV_NEW(arena, send, n) || !CV_NEW(arena, back, n) || !CV_NEW(arena, place, n) ||
+        !CV_NEW(arena, y, n) || !CV_NEW(arena, u, n) || !CV_NEW(arena, rank, n))
+        return cv_fail_memory(err, "order of small results");
+    for (uint32_t i = 0; i < n; i++)
         rank[i] = returns->trips[i].send_s;
-    if (send == NULL || back == NULL || place == NULL || y == NULL || u == NULL ||
-        rank == NULL || !cv_returns_sort(rank, n, arena, send))
+    if (!cv_returns_sort(rank, n, arena, send))
         return cv_fail_memory(err, "order of small results");
     free_shares(returns, send, lifespan_s, y);
     free_duals(returns, send, u);

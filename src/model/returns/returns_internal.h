@@ -70,6 +70,18 @@ double cv_chain_fill(const struct cv_returns *returns, enum cv_chain kind,
                      const uint32_t *order, uint32_t n, double lifespan_s,
                      double *shares);
 
+/* Sums over a FIFO order in which all shares are slope * u_1 + offset (returns_chain.c). */
+struct cv_fifo_walk {
+    double slope, offset; /* of the next u */
+    double work_slope, work_offset;
+    double back_slope, back_offset;
+    double port_slope, port_offset;
+    double least_u; /* the least u_1 for which all shares are positive */
+};
+
+/* One more worker; the first walk is { .slope = 1 }. */
+void cv_fifo_step(struct cv_fifo_walk *walk, const struct cv_trip *t);
+
 /* The rest is for instances without fixed costs on a duplex port. */
 
 /* Leave out of `order`, in place, the workers that cost more than they bring: the best
@@ -88,12 +100,11 @@ double cv_chain_rate(const struct cv_returns *returns, const uint32_t *order, ui
 /* Row and column k belong to worker send[k]. */
 struct cv_rows {
     const struct cv_returns *returns;
-    const uint32_t *send, *back;
+    const uint32_t *send;
     uint32_t n;
     double lifespan_s;
-    double *units;   /* n x n: seconds of row i per unit of column j         */
-    double *fixed;   /* n x n: fixed seconds; NULL without fixed costs */
-    uint32_t *place; /* of column k in the order of returning                */
+    double *units; /* n x n: seconds of row i per unit of column j   */
+    double *fixed; /* n x n: fixed seconds; NULL without fixed costs */
 };
 
 /* False when memory is short. */

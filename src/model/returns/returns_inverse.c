@@ -208,19 +208,16 @@ bool cv_inverse_init(struct cv_inverse *inverse, const struct cv_returns *return
                      double lifespan_s, struct cv_arena *arena)
 {
     const uint32_t n = returns->n;
-    double **arrays[] = { &inverse->row_s,      &inverse->tight, &inverse->price,
-                          &inverse->port_price, &inverse->units, NULL };
-    bool ok = true;
 
     *inverse =
         (struct cv_inverse){ .returns = returns, .lifespan_s = lifespan_s, .n = n };
-    for (double ***a = arrays; *a != NULL; a++)
-        ok = (**a = cv_array(arena, n, sizeof(double))) != NULL && ok;
-    inverse->work_area = cv_array(arena, 2 * (size_t)n, sizeof(double));
-    inverse->inverse = cv_array(arena, (size_t)n * n, sizeof(double));
-    if (inverse->work_area == NULL || inverse->inverse == NULL ||
+    if (!CV_NEW(arena, inverse->row_s, n) || !CV_NEW(arena, inverse->tight, n) ||
+        !CV_NEW(arena, inverse->price, n) || !CV_NEW(arena, inverse->port_price, n) ||
+        !CV_NEW(arena, inverse->units, n) ||
+        !CV_NEW(arena, inverse->work_area, 2 * (size_t)n) ||
+        !CV_NEW(arena, inverse->inverse, (size_t)n * n) ||
         !CV_NEW(arena, inverse->who, n) || !CV_NEW(arena, inverse->slot, n) ||
-        !CV_NEW(arena, inverse->send, n) || !CV_NEW(arena, inverse->back, n) || !ok)
+        !CV_NEW(arena, inverse->send, n) || !CV_NEW(arena, inverse->back, n))
         return false;
     cv_inverse_clear(inverse);
     return true;

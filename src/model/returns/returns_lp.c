@@ -26,24 +26,20 @@ bool cv_rows_make(struct cv_rows *rows, const struct cv_returns *returns,
                   const uint32_t *send, const uint32_t *back, uint32_t n,
                   double lifespan_s, struct cv_arena *arena)
 {
-    uint32_t *place = cv_array(arena, returns->n, sizeof *place);
     const bool linear = cv_returns_linear(returns);
+    const size_t cells = (size_t)n * n;
+    uint32_t *place;
 
-    *rows = (struct cv_rows){ returns, send, back, n, lifespan_s, NULL, NULL, NULL };
-    rows->units = cv_array(arena, n, n * sizeof *rows->units);
-    rows->fixed = linear ? NULL : cv_array(arena, n, n * sizeof *rows->fixed);
-    rows->place = cv_array(arena, n, sizeof *rows->place);
-    if (place == NULL || rows->units == NULL || rows->place == NULL ||
-        (!linear && rows->fixed == NULL))
+    *rows = (struct cv_rows){ returns, send, n, lifespan_s, NULL, NULL };
+    if (!CV_NEW(arena, place, returns->n) || !CV_NEW(arena, rows->units, cells) ||
+        (!linear && !CV_NEW(arena, rows->fixed, cells)))
         return false;
     for (uint32_t k = 0; k < n; k++)
         place[back[k]] = k;
-    for (uint32_t k = 0; k < n; k++)
-        rows->place[k] = place[send[k]];
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++) {
             const struct cv_trip *t = &returns->trips[send[j]];
-            const bool sent = j <= i, returned = rows->place[j] >= rows->place[i];
+            const bool sent = j <= i, returned = place[send[j]] >= place[send[i]];
             const size_t at = (size_t)i * n + j;
 
             rows->units[at] = (sent ? t->send_s : 0) + (i == j ? t->compute_s : 0) +
@@ -155,13 +151,13 @@ static bool all_tight(const struct cv_returns *returns, const uint32_t *send,
                       const uint32_t *back, uint32_t n, double lifespan_s,
                       struct cv_arena *arena, double *shares, bool *out_memory)
 {
-    double *matrix = cv_array(arena, n, (size_t)2 * n * sizeof *matrix);
-    double *vector = cv_array(arena, n, 2 * sizeof *vector);
-    uint32_t *pivots = cv_array(arena, n, sizeof *pivots);
-    uint32_t *set = cv_array(arena, n, sizeof *set);
+    double *matrix, *vector;
+    uint32_t *pivots, *set;
     struct cv_rows rows;
 
-    *out_memory = matrix != NULL && vector != NULL && pivots != NULL && set != NULL &&
+    *out_memory = CV_NEW(arena, matrix, 2 * (size_t)n * n) &&
+                  CV_NEW(arena, vector, 2 * (size_t)n) && CV_NEW(arena, pivots, n) &&
+                  CV_NEW(arena, set, n) &&
                   cv_rows_make(&rows, returns, send, back, n, lifespan_s, arena);
     if (!*out_memory)
         return false;
@@ -459,44 +455,22 @@ static bool search(struct program *p, enum choice *kept)
     return complete;
 }
 
-static double *cut(double **room, size_t n)
-{
-    double *here = *room;
-
-    *room += n;
-    return here;
-}
-
-static bool grow_array(struct program *p, struct cv_arena *arena)
-{
-    const size_t n = p->rows->n;
-    double *room = cv_array(arena, n + 3, n * sizeof *room);
-    uint32_t *numbers = cv_array(arena, 4 * n, sizeof *numbers);
-
-    if (room == NULL || numbers == NULL || !CV_NEW(arena, p->choice, n) ||
-        !cv_tableau_init(&p->tableau, p->rows->n, p->rows->n + 1, arena))
-        return false;
-    p->matrix = cut(&room, n * n);
-    p->vector = cut(&room, n);
-    p->x = cut(&room, n);
-    p->best = cut(&room, n);
-    p->cols = numbers;
-    p->in = numbers + n;
-    p->pivots = numbers + 2 * n;
-    p->tight = numbers + 3 * n;
-    p->tableau.simplex.noise = 1e-12;
-    return true;
-}
-
 bool cv_rows_single(const struct cv_rows *rows, double *shares, bool *out_optimal,
                     struct cv_arena *arena)
 {
     struct program p = { .rows = rows };
-    enum choice *kept = cv_array(arena, rows->n, sizeof *kept);
-    const double n = rows->n;
+    const uint32_t size = rows->n;
+    const double n = size;
+    enum choice *kept;
 
-    if (kept == NULL || !grow_array(&p, arena))
+    if (!CV_NEW(arena, kept, size) || !CV_NEW(arena, p.choice, size) ||
+        !CV_NEW(arena, p.matrix, (size_t)size * size) || !CV_NEW(arena, p.vector, size) ||
+        !CV_NEW(arena, p.x, size) || !CV_NEW(arena, p.best, size) ||
+        !CV_NEW(arena, p.cols, size) || !CV_NEW(arena, p.in, size) ||
+        !CV_NEW(arena, p.pivots, size) || !CV_NEW(arena, p.tight, size) ||
+        !cv_tableau_init(&p.tableau, size, size + 1, arena))
         return false;
+    p.tableau.simplex.noise = 1e-12;
     p.most_nodes = rows->n <= EXACT_MOST
                        ? UINT64_MAX
                        : FEWEST_NODES + (uint64_t)(node_work / (n * n * n));

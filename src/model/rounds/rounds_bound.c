@@ -48,9 +48,9 @@ struct backwards {
     double *send_s, *back_s; /* of the lengths of messages               */
 };
 
-static const struct cv_rounds_cost *cost_of(const struct backwards *b, uint32_t worker)
+static const struct cv_trip *cost_of(const struct backwards *b, uint32_t worker)
 {
-    return &b->room->costs[worker];
+    return &b->room->trips[worker];
 }
 
 /* The place of pivot i in the return word. */
@@ -74,7 +74,7 @@ static void through_returns(struct backwards *b)
     const struct cv_rounds_words *words = b->words;
 
     for (uint32_t k = words->nback; k-- > 0;) {
-        const struct cv_rounds_cost *c = cost_of(b, words->back[k]);
+        const struct cv_trip *c = cost_of(b, words->back[k]);
         double x = b->y[k + 1] * c->back_s;
 
         b->back_s[k] += b->y[k + 1];
@@ -84,8 +84,9 @@ static void through_returns(struct backwards *b)
             continue;
         }
         x -= b->per_unit;
-        b->y[k] += c->speed * x;
-        b->y[b->room->chunks[b->room->back_id[k]].before] -= c->speed * x;
+        x *= b->room->speed[words->back[k]];
+        b->y[k] += x;
+        b->y[b->room->chunks[b->room->back_id[k]].before] -= x;
     }
 }
 
@@ -94,8 +95,8 @@ static void through_sends(struct backwards *b)
     const struct cv_rounds_words *words = b->words;
 
     for (uint32_t k = 0; k < words->nsend; k++) {
-        const struct cv_rounds_cost *c = cost_of(b, words->send[k]);
-        const double x = b->z[k] * c->send_s - b->per_unit;
+        const struct cv_trip *c = cost_of(b, words->send[k]);
+        double x = b->z[k] * c->send_s - b->per_unit;
 
         b->send_s[k] += b->z[k];
         b->z[k + 1] += b->z[k];
@@ -103,17 +104,17 @@ static void through_sends(struct backwards *b)
             b->x[k - b->growing] += x;
             continue;
         }
-        b->z[k + 1] += c->speed * x;
-        b->z[b->after[k] + 1] -= c->speed * x;
+        x *= b->room->speed[words->send[k]];
+        b->z[k + 1] += x;
+        b->z[b->after[k] + 1] -= x;
     }
 }
 
 static void through_pivots(struct backwards *b)
 {
     for (uint32_t i = b->n; i-- > 1;) {
-        const struct cv_rounds_cost *c = cost_of(b, b->words->send[b->growing + i]);
-        const struct cv_rounds_cost *before =
-            cost_of(b, b->words->send[b->growing + i - 1]);
+        const struct cv_trip *c = cost_of(b, b->words->send[b->growing + i]);
+        const struct cv_trip *before = cost_of(b, b->words->send[b->growing + i - 1]);
         const double own = c->send_s + c->compute_s + (b->lifo ? c->back_s : 0);
         const double gap = -b->x[i] / own;
 
@@ -131,7 +132,7 @@ static double per_unit(const struct backwards *b)
 {
     const struct cv_rounds_words *words = b->words;
     const double *z = b->room->z, *y = b->room->y, *xs = b->room->xs, *xr = b->room->xr;
-    const struct cv_rounds_cost *c = cost_of(b, words->send[b->growing]);
+    const struct cv_trip *c = cost_of(b, words->send[b->growing]);
     double sum = 0, end;
 
     for (uint32_t k = 0; k < words->nsend; k++)
@@ -160,7 +161,7 @@ static void set_times(const struct backwards *b, struct guide *out)
     double at_s = 0;
 
     for (uint32_t k = 0; k < words->nsend; k++) {
-        const struct cv_rounds_cost *c = cost_of(b, words->send[k]);
+        const struct cv_trip *c = cost_of(b, words->send[k]);
         const double begin_s = at_s;
 
         at_s += c->send_fixed_s + b->room->best.units[k] * c->send_s;
@@ -169,7 +170,7 @@ static void set_times(const struct backwards *b, struct guide *out)
     }
     at_s = out->end_s;
     for (uint32_t k = words->nback; k-- > 0;) {
-        const struct cv_rounds_cost *c = cost_of(b, words->back[k]);
+        const struct cv_trip *c = cost_of(b, words->back[k]);
         const double until_s = at_s;
 
         at_s -= c->back_fixed_s + b->room->best.units[b->room->back_id[k]] * c->back_s;
@@ -183,19 +184,12 @@ static bool set_up(struct backwards *b, struct guide *out, struct cv_arena *aren
 {
     const size_t nsend = b->words->nsend, nback = b->words->nback;
 
-    b->after = cv_array(arena, nsend, sizeof *b->after);
-    b->z = cv_array(arena, nsend + 1, sizeof *b->z);
-    b->y = cv_array(arena, nback + 1, sizeof *b->y);
-    b->x = cv_array(arena, b->n, sizeof *b->x);
-    b->send_s = cv_array(arena, nsend, sizeof *b->send_s);
-    b->back_s = cv_array(arena, nback, sizeof *b->back_s);
-    out->send = cv_array(arena, nsend, sizeof *out->send);
-    out->back = cv_array(arena, nback, sizeof *out->back);
     out->nsend = (uint32_t)nsend;
     out->nback = (uint32_t)nback;
-    return b->after != NULL && b->z != NULL && b->y != NULL && b->x != NULL &&
-           b->send_s != NULL && b->back_s != NULL && out->send != NULL &&
-           out->back != NULL;
+    return CV_NEW(arena, b->after, nsend) && CV_NEW(arena, b->z, nsend + 1) &&
+           CV_NEW(arena, b->y, nback + 1) && CV_NEW(arena, b->x, b->n) &&
+           CV_NEW(arena, b->send_s, nsend) && CV_NEW(arena, b->back_s, nback) &&
+           CV_NEW(arena, out->send, nsend) && CV_NEW(arena, out->back, nback);
 }
 
 /* The price of a message of a chain is the derivative of the end by its length over that by the
@@ -621,7 +615,7 @@ static int prepare(struct bounding *b, struct guide guides[2], uint32_t *out_n)
     struct cleave_error err;
     enum cleave_status status;
 
-    if (!cv_kinds_init(&b->kinds, &b->rounds->returns, b->arena))
+    if (!cv_kinds_init(&b->kinds, &b->rounds->returns, NULL, b->arena))
         return -1;
     if (b->kinds.n > CV_ROUNDS_BOUND_MOST)
         return 0;
@@ -680,36 +674,6 @@ static double bound_by(struct bounding *b, const struct guide *guide, struct loo
                          found.low);
 }
 
-double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
-{
-    struct bounding b = { .rounds = rounds, .arena = scratch };
-    struct guide guides[2];
-    struct look mix;
-    uint32_t n = 0, which = 0;
-    double best = 0;
-    const int begun = prepare(&b, guides, &n);
-
-    if (begun <= 0)
-        return begun;
-    if (rounds->returns.n > FEW)
-        return choose(&b, guides, n, 0.98, &mix, &which)
-                   ? bound_by(&b, &guides[which], &mix)
-                   : -1;
-    /* Plans that are equally good may give different prices, and rounding decides which of them
-     * is found: take the best bound of all guides. */
-    for (uint32_t i = 0; i < n; i++) {
-        double bound;
-
-        if (!look_by(&b, &guides[i], 0.98, &mix))
-            return -1;
-        bound = bound_by(&b, &guides[i], &mix);
-        if (bound < 0)
-            return -1;
-        best = fmax(best, bound);
-    }
-    return best;
-}
-
 /* The worth of the port's time and of the workers by the lifespan, for any load, from a good
  * mix. Negative: memory is short. */
 static double work_by(struct bounding *b, const struct guide *guide, double lifespan_s,
@@ -722,40 +686,58 @@ static double work_by(struct bounding *b, const struct guide *guide, double life
     return (b->rounds->load + value_at(b, &mix->mix, lifespan_s)) / SAFE;
 }
 
+/* The least makespan or, with a lifespan, the most units. Negative: memory is short. */
+static double best_bound(struct bounding *b, double lifespan_s)
+{
+    const bool lives = lifespan_s > 0;
+    const double part = lives ? 1 : 0.98;
+    struct guide guides[2];
+    struct look mix;
+    uint32_t n = 0, which = 0;
+    double best = lives ? INFINITY : 0;
+    const int begun = prepare(b, guides, &n);
+
+    if (begun <= 0)
+        return begun < 0 ? -1 : best;
+    if (b->rounds->returns.n > FEW) {
+        if (!choose(b, guides, n, part, &mix, &which))
+            return -1;
+        return lives ? work_by(b, &guides[which], lifespan_s, &mix)
+                     : bound_by(b, &guides[which], &mix);
+    }
+    /* Plans that are equally good may give different prices, and rounding decides which of them
+     * is found: take the best bound of all guides. */
+    for (uint32_t i = 0; i < n; i++) {
+        double bound;
+
+        if (!look_by(b, &guides[i], part, &mix))
+            return -1;
+        bound = lives ? work_by(b, &guides[i], lifespan_s, &mix)
+                      : bound_by(b, &guides[i], &mix);
+        if (bound < 0)
+            return -1;
+        best = lives ? fmin(best, bound) : fmax(best, bound);
+    }
+    return best;
+}
+
+double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
+{
+    return best_bound(&(struct bounding){ .rounds = rounds, .arena = scratch }, 0);
+}
+
 double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
                             struct cv_arena *scratch)
 {
     struct cv_rounds rounds = { *returns, 0, NULL };
-    struct bounding b = { .rounds = &rounds, .arena = scratch };
-    struct guide guides[2];
     struct cv_rounds_plan plan;
     struct cleave_error err;
-    struct look mix;
-    uint32_t n = 0, which = 0;
-    double best = INFINITY;
-    int begun;
 
     if (cv_rounds_for_lifespan(returns, NULL, lifespan_s, CV_ROUNDS_FAST, 1, scratch,
                                &plan, &rounds.load, &err) != CLEAVE_OK)
         return -1;
     if (!(rounds.load > 0))
         return INFINITY;
-    begun = prepare(&b, guides, &n);
-    if (begun <= 0)
-        return begun < 0 ? -1 : INFINITY;
-    if (returns->n > FEW)
-        return choose(&b, guides, n, 1, &mix, &which)
-                   ? work_by(&b, &guides[which], lifespan_s, &mix)
-                   : -1;
-    for (uint32_t i = 0; i < n; i++) {
-        double work;
-
-        if (!look_by(&b, &guides[i], 1, &mix))
-            return -1;
-        work = work_by(&b, &guides[i], lifespan_s, &mix);
-        if (work < 0)
-            return -1;
-        best = fmin(best, work);
-    }
-    return best;
+    return best_bound(&(struct bounding){ .rounds = &rounds, .arena = scratch },
+                      lifespan_s);
 }

@@ -64,14 +64,15 @@ static inline const pair *pairs_in(const double *row, uint32_t j)
 
 /* A chunk that is not a pivot: x = speed (from - to - fixed). The time after it is out = from
  * + x step_s. Adds the chunk to sum and port. */
-static void put_chunk(struct cv_rounds_workspace *room, const struct cv_rounds_cost *c,
-                      const double *from, const double *to, double step_s, uint32_t n,
-                      double *x, double *out)
+static void put_chunk(struct cv_rounds_workspace *room, uint32_t w, const double *from,
+                      const double *to, double step_s, uint32_t n, double *x, double *out)
 {
-    const double port_s = c->send_s + c->back_s, fixed = c->speed * c->compute_fixed_s;
+    const struct cv_trip *c = &room->trips[w];
+    const double port_s = c->send_s + c->back_s, speed = room->speed[w];
+    const double fixed = speed * c->compute_fixed_s;
 
     for (uint32_t j = 0; j <= n; j += 2) {
-        const pair size = c->speed * (*pairs_in(from, j) - *pairs_in(to, j));
+        const pair size = speed * (*pairs_in(from, j) - *pairs_in(to, j));
 
         *pairs(x, j) = size;
         *pairs(out, j) = *pairs_in(from, j) + size * step_s;
@@ -93,7 +94,7 @@ static void go_back(struct cv_rounds_workspace *room, const struct cv_rounds_wor
     memset(room->z + (size_t)words->nsend * m, 0, m * sizeof *room->z);
     for (uint32_t k = words->nsend; k-- > 0;) {
         const uint32_t w = words->send[k], i = room->workers[w].index;
-        const struct cv_rounds_cost *c = &room->costs[w];
+        const struct cv_trip *c = &room->trips[w];
         const double *z = room->z + (size_t)(k + 1) * m;
         double *before = room->z + (size_t)k * m;
 
@@ -104,7 +105,7 @@ static void go_back(struct cv_rounds_workspace *room, const struct cv_rounds_wor
             room->port[i] += c->send_s + c->back_s;
             room->port[n] += c->send_fixed_s + c->back_fixed_s;
         } else {
-            put_chunk(room, c, z, room->z + (size_t)(room->workers[w].next + 1) * m,
+            put_chunk(room, w, z, room->z + (size_t)(room->workers[w].next + 1) * m,
                       c->send_s, n, room->xs + (size_t)k * m, before);
         }
         before[n] += c->send_fixed_s;
@@ -124,7 +125,7 @@ static bool go_on(struct cv_rounds_workspace *room, const struct cv_rounds_words
     room->nchunks = words->nsend;
     for (uint32_t k = 0; k < words->nback; k++) {
         const uint32_t w = words->back[k];
-        const struct cv_rounds_cost *c = &room->costs[w];
+        const struct cv_trip *c = &room->trips[w];
         const double *y = room->y + (size_t)k * m;
         double *behind = room->y + (size_t)(k + 1) * m;
 
@@ -137,7 +138,7 @@ static bool go_on(struct cv_rounds_workspace *room, const struct cv_rounds_words
             behind[room->workers[w].index] += c->back_s;
             seen++;
         } else {
-            put_chunk(room, c, y, room->y + (size_t)room->workers[w].next * m, c->back_s,
+            put_chunk(room, w, y, room->y + (size_t)room->workers[w].next * m, c->back_s,
                       n, room->xr + (size_t)k * m, behind);
             room->chunks[room->nchunks].before = room->workers[w].next;
             room->back_id[k] = room->nchunks++;
@@ -165,9 +166,9 @@ static void set_rows(struct cv_rounds_workspace *room,
         for (uint32_t j = 0; j <= n; j += 2)
             *pairs(row, j) =
                 *pairs_in(u, j) - *pairs_in(z, j) + *pairs_in(v, j) - *pairs_in(y, j);
-        row[n + 1] = -(row[n] + room->costs[w].compute_fixed_s);
+        row[n + 1] = -(row[n] + room->trips[w].compute_fixed_s);
         row[n] = -1;
-        row[i] += room->costs[w].compute_s;
+        row[i] += room->trips[w].compute_s;
     }
     memcpy(last, room->sum, n * sizeof *last);
     last[n] = 0;

@@ -2,17 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_ROUNDS_INTERNAL_H
 #define CV_ROUNDS_INTERNAL_H
-#include "model/rounds/rounds.h"
+#include "model/rounds/rounds_links.h"
 
 /* Most workers of free words, which have one unknown per worker. */
 enum { CV_DENSE_MOST = 64 };
 /* Number of slow links that are tried as the waiting worker of a full port. */
 enum { CV_WAITING_MOST = 3 };
-
-struct cv_rounds_cost {
-    double send_s, send_fixed_s, compute_s, compute_fixed_s, back_s, back_fixed_s;
-    double speed; /* 1 / compute_s */
-};
 
 /* A chunk of the last words evaluated: first the letters of the send word, in its order, then
  * the shrinking chunks in the order of the return word. */
@@ -40,9 +35,10 @@ struct cv_rounds_variant {
 
 struct cv_rounds_workspace {
     const struct cv_rounds *rounds;
-    struct cv_rounds_cost *costs; /* per worker                                   */
-    uint32_t max;                 /* letters of a word                            */
-    uint32_t most_workers;        /* of free words                                */
+    const struct cv_trip *trips; /* per worker */
+    double *speed;               /* per worker: 1 / compute_s */
+    uint32_t max;                /* letters of a word                            */
+    uint32_t most_workers;       /* of free words                                */
     uint32_t nchunks;
     struct cv_rounds_chunk *chunks;
     struct cv_rounds_worker *workers;
@@ -92,7 +88,6 @@ enum cleave_status cv_rounds_take(struct cv_rounds_workspace *room, double makes
                                   struct cleave_error *err);
 
 bool cv_words_init(struct cv_rounds_words *words, uint32_t max, struct cv_arena *arena);
-void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from);
 
 struct cv_rounds_candidate {
     struct cv_rounds_words words;
@@ -163,11 +158,13 @@ void cv_price_steps_sum(struct cv_price_steps *prices);
 /* Kinds of workers of an instance. */
 struct cv_kinds {
     uint32_t n;
-    struct cv_trip *trips;
-    double *count;
+    struct cv_rounds_link *kind;
+    double *count; /* workers of each kind */
+    uint32_t *of;  /* per worker           */
 };
+/* `memory` as in struct cv_rounds. False when memory is short. */
 bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
-                   struct cv_arena *arena);
+                   const double *memory, struct cv_arena *arena);
 
 /* The worth of the port's time and of all workers, minus the load. Negative: no schedule ends
  * by the last edge. `room` holds a number per edge. */

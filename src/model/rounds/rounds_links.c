@@ -24,8 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/fail.h"
-#include "model/rounds/rounds.h"
-#include "model/returns/returns_internal.h"
+#include "model/rounds/rounds_internal.h"
 
 enum {
     SIDE_MOST = 128,     /* chunks of the closed form before, and after, the pivot */
@@ -452,11 +451,8 @@ static const double STEP_DOWN =
 static const double SAFE = 1 - 4e-9; /* bound over makespan if the bound is tight */
 
 struct links {
-    struct cv_rounds_link *kind;
-    uint32_t *count; /* per kind   */
-    uint32_t *hint;  /* per kind: chunks that were best last time; 0: none yet */
-    uint32_t *of;    /* per worker */
-    uint32_t nkinds;
+    struct cv_kinds kinds;
+    uint32_t *hint; /* per kind: chunks that were best last time; 0: none yet */
     struct cv_link_workspace room;
     struct cv_link_lines *lines; /* per kind, of the bound */
 };
@@ -464,28 +460,9 @@ struct links {
 static bool set_up(struct links *links, const struct cv_rounds *rounds,
                    struct cv_arena *arena)
 {
-    const uint32_t n = rounds->returns.n;
-
-    links->nkinds = 0;
-    if (!CV_NEW(arena, links->kind, n) || !CV_NEW(arena, links->count, n) ||
-        !CV_NEW(arena, links->hint, n) || !CV_NEW(arena, links->of, n) ||
-        !cv_link_room_init(&links->room, arena))
-        return false;
-    for (uint32_t w = 0; w < n; w++) {
-        const struct cv_rounds_link link = { rounds->returns.trips[w],
-                                             rounds->memory != NULL ? rounds->memory[w]
-                                                                    : INFINITY };
-        uint32_t k = 0;
-
-        while (k < links->nkinds && !(links->kind[k].memory == link.memory &&
-                                      cv_trips_equal(&links->kind[k].trip, &link.trip)))
-            k++;
-        if (k == links->nkinds)
-            links->kind[links->nkinds++] = link;
-        links->count[k]++;
-        links->of[w] = k;
-    }
-    return true;
+    return CV_NEW(arena, links->hint, rounds->returns.n) &&
+           cv_kinds_init(&links->kinds, &rounds->returns, rounds->memory, arena) &&
+           cv_link_room_init(&links->room, arena);
 }
 
 /* Work of all workers by a time: found, or an upper bound. */
@@ -495,12 +472,12 @@ static double found_by(struct links *links, double time_s)
 {
     double units = 0;
 
-    for (uint32_t k = 0; k < links->nkinds; k++) {
+    for (uint32_t k = 0; k < links->kinds.n; k++) {
         const struct cv_link_best best =
-            cv_link_best(&links->room, &links->kind[k], time_s, links->hint[k]);
+            cv_link_best(&links->room, &links->kinds.kind[k], time_s, links->hint[k]);
 
         links->hint[k] = best.chunks;
-        units += links->count[k] * best.units;
+        units += links->kinds.count[k] * best.units;
     }
     return units;
 }
@@ -509,9 +486,9 @@ static double most_by(struct links *links, double time_s)
 {
     double units = 0;
 
-    for (uint32_t k = 0; k < links->nkinds; k++)
-        units +=
-            links->count[k] * cv_link_most(&links->kind[k], &links->lines[k], time_s);
+    for (uint32_t k = 0; k < links->kinds.n; k++)
+        units += links->kinds.count[k] *
+                 cv_link_most(&links->kinds.kind[k], &links->lines[k], time_s);
     return units;
 }
 
@@ -519,8 +496,8 @@ static double cap_by(struct links *links, double time_s)
 {
     double units = 0;
 
-    for (uint32_t k = 0; k < links->nkinds; k++)
-        units += links->count[k] * link_cap(&links->kind[k], 1, time_s);
+    for (uint32_t k = 0; k < links->kinds.n; k++)
+        units += links->kinds.count[k] * link_cap(&links->kinds.kind[k], 1, time_s);
     return units;
 }
 
@@ -589,19 +566,19 @@ static enum cleave_status make_plan(struct links *links, const struct cv_rounds 
                                     struct cv_rounds_plan *out, struct cleave_error *err)
 {
     const uint32_t n = rounds->returns.n;
-    struct cv_link_best *best = cv_array(arena, links->nkinds, sizeof *best);
+    struct cv_link_best *best = cv_array(arena, links->kinds.n, sizeof *best);
     double units = 0, scale;
     size_t chunks = 0;
 
     if (best == NULL)
         return cv_fail_memory(err, "a plan");
-    for (uint32_t k = 0; k < links->nkinds; k++) {
-        best[k] = cv_link_best(&links->room, &links->kind[k], time_s, 0);
+    for (uint32_t k = 0; k < links->kinds.n; k++) {
+        best[k] = cv_link_best(&links->room, &links->kinds.kind[k], time_s, 0);
         if (!CV_NEW(arena, best[k].sizes, best[k].chunks))
             return cv_fail_memory(err, "a plan");
         memcpy(best[k].sizes, links->room.sizes, best[k].chunks * sizeof *best[k].sizes);
-        units += best[k].units * links->count[k];
-        chunks += (size_t)best[k].chunks * links->count[k];
+        units += best[k].units * links->kinds.count[k];
+        chunks += best[k].chunks * (size_t)links->kinds.count[k];
     }
     scale = load > 0 && units > 0 ? load / units : 1;
     if (!cv_rounds_plan_init(out, (uint32_t)chunks, arena) || links->room.out_of_memory)
@@ -609,7 +586,7 @@ static enum cleave_status make_plan(struct links *links, const struct cv_rounds 
     out->nchunks = 0;
     out->makespan_s = 0;
     for (uint32_t w = 0; w < n; w++) {
-        const struct cv_link_best *own = &best[links->of[w]];
+        const struct cv_link_best *own = &best[links->kinds.of[w]];
         double *sizes = out->units + out->nchunks;
 
         for (uint32_t k = 0; k < own->chunks; k++) {
@@ -617,8 +594,9 @@ static enum cleave_status make_plan(struct links *links, const struct cv_rounds 
             out->back[out->nchunks] = out->nchunks;
             out->units[out->nchunks++] = own->sizes[k] * scale;
         }
-        out->makespan_s = fmax(out->makespan_s, cv_link_end(&links->kind[links->of[w]],
-                                                            sizes, own->chunks));
+        out->makespan_s =
+            fmax(out->makespan_s,
+                 cv_link_end(&links->kinds.kind[links->kinds.of[w]], sizes, own->chunks));
     }
     return CLEAVE_OK;
 }
@@ -654,9 +632,9 @@ enum cleave_status cv_rounds_links(const struct cv_rounds *rounds, double lifesp
 /* Prices at a time, from which upper bounds for earlier times follow. */
 static bool price_at(struct links *links, double time_s, struct cv_arena *arena)
 {
-    links->lines = cv_array(arena, links->nkinds, sizeof *links->lines);
-    for (uint32_t k = 0; links->lines != NULL && k < links->nkinds; k++)
-        cv_link_price(&links->room, &links->kind[k], time_s, &links->lines[k]);
+    links->lines = cv_array(arena, links->kinds.n, sizeof *links->lines);
+    for (uint32_t k = 0; links->lines != NULL && k < links->kinds.n; k++)
+        cv_link_price(&links->room, &links->kinds.kind[k], time_s, &links->lines[k]);
     return links->lines != NULL && !links->room.out_of_memory;
 }
 
@@ -668,7 +646,7 @@ double cv_rounds_links_bound(const struct cv_rounds *rounds, double lifespan_s,
 
     if (!set_up(&links, rounds, scratch))
         return -1;
-    if (links.nkinds > CV_ROUNDS_BOUND_MOST)
+    if (links.kinds.n > CV_ROUNDS_BOUND_MOST)
         return 0;
     if (!(lifespan_s > 0))
         b.high_s = least_time(&links, rounds->load);

@@ -27,8 +27,9 @@ struct program {
     double *rows;        /* m x n, scaled                                       */
     double *own_s;
     struct cv_tableau tableau;
-    double largest; /* scale of worth */
-    double slope;   /* units per second of lifespan */
+    double largest;       /* scale of worth */
+    double slope;         /* units per second of lifespan */
+    double *units, *room; /* the solution, and for replays */
 };
 
 enum { PORT = UINT32_MAX, MEMORY = UINT32_MAX - 1 };
@@ -139,13 +140,11 @@ static bool set_up(struct program *p, struct cv_arena *arena)
 {
     const size_t n = p->n, m = p->m = list_rows(p);
 
-    p->from = cv_array(arena, m, sizeof *p->from);
-    p->to = cv_array(arena, m, sizeof *p->to);
-    p->back = cv_array(arena, n, sizeof *p->back);
-    p->fixed_s = cv_array(arena, m, sizeof *p->fixed_s);
-    p->rows = cv_array(arena, m, n * sizeof *p->rows);
-    if (p->from == NULL || p->to == NULL || p->back == NULL || p->fixed_s == NULL ||
-        p->rows == NULL || !CV_NEW(arena, p->own_s, n) ||
+    if (!CV_NEW(arena, p->from, m) || !CV_NEW(arena, p->to, m) ||
+        !CV_NEW(arena, p->back, n) || !CV_NEW(arena, p->fixed_s, m) ||
+        !CV_NEW(arena, p->rows, m * n) || !CV_NEW(arena, p->own_s, n) ||
+        !CV_NEW(arena, p->units, n) ||
+        !CV_NEW(arena, p->room, n + p->rounds->returns.n) ||
         !cv_tableau_init(&p->tableau, p->n, p->m, arena))
         return false;
     (void)list_rows(p);
@@ -160,36 +159,18 @@ static bool set_up(struct program *p, struct cv_arena *arena)
     return true;
 }
 
-/* A program with memory for its solution. */
-struct solving {
-    struct program program;
-    double *units, *room;
-};
-
-static bool prepare(struct solving *s, const struct cv_rounds *rounds,
-                    const struct cv_rounds_plan *plan, struct cv_arena *arena)
-{
-    const uint32_t n = plan->nchunks;
-
-    s->program = (struct program){ .rounds = rounds, .plan = plan, .n = n };
-    return CV_NEW(arena, s->units, n) &&
-           CV_NEW(arena, s->room, (size_t)n + rounds->returns.n) &&
-           set_up(&s->program, arena);
-}
-
 /* Sizes for the load and their lifespan; false if it does not converge. */
-static bool optimise(struct solving *s, double *lifespan_s)
+static bool optimise(struct program *p, double *lifespan_s)
 {
-    struct program *p = &s->program;
     const double load = p->rounds->load;
 
     if (isinf(*lifespan_s)) { /* no sizes yet: take equal sizes */
         for (uint32_t k = 0; k < p->n; k++)
-            s->units[k] = load / p->n;
-        *lifespan_s = cv_rounds_replay(&p->rounds->returns, p->plan, s->units, s->room);
+            p->units[k] = load / p->n;
+        *lifespan_s = cv_rounds_replay(&p->rounds->returns, p->plan, p->units, p->room);
     }
     for (int step = 0; step < MOST_STEPS; step++) {
-        const double work = solve(p, *lifespan_s, s->units);
+        const double work = solve(p, *lifespan_s, p->units);
 
         if (!(work > 0) || !(p->slope > 0))
             return false;
@@ -205,35 +186,43 @@ static bool optimise(struct solving *s, double *lifespan_s)
     return false;
 }
 
-static bool is_small(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan,
-                     size_t max)
+/* Solve the program of a plan of at most `max` numbers; *out_solved: false if it is larger or
+ * does not converge. */
+static enum cleave_status solve_plan(struct program *p, const struct cv_rounds *rounds,
+                                     const struct cv_rounds_plan *plan, size_t max,
+                                     double *lifespan_s, bool *out_solved,
+                                     struct cv_arena *arena, struct cleave_error *err)
 {
-    struct program p = { .rounds = rounds, .plan = plan, .n = plan->nchunks };
-
-    return p.n <= CV_ROUNDS_LP_MOST && (size_t)list_rows(&p) * p.n <= max;
+    *p = (struct program){ .rounds = rounds, .plan = plan, .n = plan->nchunks };
+    *lifespan_s = plan->makespan_s;
+    *out_solved = false;
+    if (p->n > CV_ROUNDS_LP_MOST || (size_t)list_rows(p) * p->n > max)
+        return CLEAVE_OK;
+    if (!set_up(p, arena))
+        return cv_fail_memory(err, "the sizes of chunks");
+    *out_solved = optimise(p, lifespan_s);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_rounds_lp(const struct cv_rounds *rounds,
                                 struct cv_rounds_plan *plan, struct cv_arena *arena,
                                 struct cleave_error *err)
 {
-    double lifespan_s = plan->makespan_s, work = 0, end_s;
-    struct solving s;
+    double lifespan_s, work = 0, end_s;
+    struct program p;
+    bool solved;
 
-    if (!is_small(rounds, plan, MOST_NUMBERS))
-        return CLEAVE_OK;
-    if (!prepare(&s, rounds, plan, arena))
-        return cv_fail_memory(err, "the sizes of chunks");
-    if (!optimise(&s, &lifespan_s))
+    CV_TRY(solve_plan(&p, rounds, plan, MOST_NUMBERS, &lifespan_s, &solved, arena, err));
+    if (!solved)
         return CLEAVE_OK;
     for (uint32_t k = 0; k < plan->nchunks; k++)
-        work += s.units[k];
+        work += p.units[k];
     for (uint32_t k = 0; k < plan->nchunks; k++)
-        s.units[k] *= rounds->load / work;
-    end_s = cv_rounds_replay(&rounds->returns, plan, s.units, s.room);
+        p.units[k] *= rounds->load / work;
+    end_s = cv_rounds_replay(&rounds->returns, plan, p.units, p.room);
     if (end_s < plan->makespan_s) {
         plan->makespan_s = end_s;
-        memcpy(plan->units, s.units, plan->nchunks * sizeof *s.units);
+        memcpy(plan->units, p.units, plan->nchunks * sizeof *p.units);
     }
     return CLEAVE_OK;
 }
@@ -243,30 +232,26 @@ enum cleave_status cv_rounds_lp_prices(const struct cv_rounds *rounds,
                                        double *back, bool *out_known,
                                        struct cv_arena *arena, struct cleave_error *err)
 {
-    double lifespan_s = plan->makespan_s;
-    struct solving s;
+    double lifespan_s;
+    struct program p;
 
-    *out_known = false;
-    if (!is_small(rounds, plan, PRICES_MOST))
-        return CLEAVE_OK;
-    if (!prepare(&s, rounds, plan, arena))
-        return cv_fail_memory(err, "prices");
-    if (!optimise(&s, &lifespan_s))
+    CV_TRY(solve_plan(&p, rounds, plan, PRICES_MOST, &lifespan_s, out_known, arena, err));
+    if (!*out_known)
         return CLEAVE_OK;
     for (uint32_t k = 0; k < plan->nchunks; k++) {
         send[k] = back[k] = 0;
         for (uint32_t j = 0; j < plan->nchunks; j++) {
+            const double price = p.tableau.worth[j] * p.largest;
             bool part[3];
 
-            if (s.program.tableau.outside[j] < plan->nchunks)
+            if (p.tableau.outside[j] < plan->nchunks)
                 continue;
-            parts_of(&s.program, s.program.tableau.outside[j] - plan->nchunks, k, part);
-            send[k] -= part[0] ? s.program.tableau.worth[j] * s.program.largest : 0;
-            back[k] -= part[2] ? s.program.tableau.worth[j] * s.program.largest : 0;
+            parts_of(&p, p.tableau.outside[j] - plan->nchunks, k, part);
+            send[k] -= part[0] ? price : 0;
+            back[k] -= part[2] ? price : 0;
         }
     }
-    memcpy(plan->units, s.units, plan->nchunks * sizeof *s.units);
+    memcpy(plan->units, p.units, plan->nchunks * sizeof *p.units);
     plan->makespan_s = lifespan_s;
-    *out_known = true;
     return CLEAVE_OK;
 }

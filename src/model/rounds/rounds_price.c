@@ -17,14 +17,11 @@
 bool cv_price_steps_init(struct cv_price_steps *prices, uint32_t max,
                          struct cv_arena *arena)
 {
-    *prices =
-        (struct cv_price_steps){ .edge = cv_array(arena, max + 1, sizeof(double)),
-                                 .send = cv_array(arena, max + 1, sizeof(double)),
-                                 .back = cv_array(arena, max + 1, sizeof(double)),
-                                 .send_sum = cv_array(arena, max + 1, sizeof(double)),
-                                 .back_sum = cv_array(arena, max + 1, sizeof(double)) };
-    return prices->edge != NULL && prices->send != NULL && prices->back != NULL &&
-           prices->send_sum != NULL && prices->back_sum != NULL;
+    const size_t n = (size_t)max + 1;
+
+    return CV_NEW(arena, prices->edge, n) && CV_NEW(arena, prices->send, n) &&
+           CV_NEW(arena, prices->back, n) && CV_NEW(arena, prices->send_sum, n) &&
+           CV_NEW(arena, prices->back_sum, n);
 }
 
 void cv_price_steps_sum(struct cv_price_steps *prices)
@@ -312,20 +309,24 @@ static double respond(const struct cv_price_steps *prices, const struct cv_trip 
 }
 
 bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
-                   struct cv_arena *arena)
+                   const double *memory, struct cv_arena *arena)
 {
     kinds->n = 0;
-    if (!CV_NEW(arena, kinds->trips, returns->n) ||
-        !CV_NEW(arena, kinds->count, returns->n))
+    if (!CV_NEW(arena, kinds->kind, returns->n) ||
+        !CV_NEW(arena, kinds->count, returns->n) || !CV_NEW(arena, kinds->of, returns->n))
         return false;
     for (uint32_t i = 0; i < returns->n; i++) {
+        const struct cv_rounds_link own = { returns->trips[i],
+                                            memory != NULL ? memory[i] : INFINITY };
         uint32_t k = 0;
 
-        while (k < kinds->n && !cv_trips_equal(&kinds->trips[k], &returns->trips[i]))
+        while (k < kinds->n && !(kinds->kind[k].memory == own.memory &&
+                                 cv_trips_equal(&kinds->kind[k].trip, &own.trip)))
             k++;
         if (k == kinds->n)
-            kinds->trips[kinds->n++] = returns->trips[i];
+            kinds->kind[kinds->n++] = own;
         kinds->count[k]++;
+        kinds->of[i] = k;
     }
     return true;
 }
@@ -343,6 +344,6 @@ double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kind
                                                : prices->send[i] + prices->back[i]);
     }
     for (uint32_t k = 0; k < kinds->n; k++)
-        value += kinds->count[k] * respond(prices, &kinds->trips[k], room);
+        value += kinds->count[k] * respond(prices, &kinds->kind[k].trip, room);
     return value;
 }

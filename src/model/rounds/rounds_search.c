@@ -250,7 +250,12 @@ bool cv_rounds_search_init(struct cv_rounds_search *search,
 void cv_candidate_copy(struct cv_rounds_candidate *to,
                        const struct cv_rounds_candidate *from)
 {
-    cv_words_copy(&to->words, &from->words);
+    struct cv_rounds_words *words = &to->words;
+
+    words->nsend = from->words.nsend;
+    words->nback = from->words.nback;
+    memcpy(words->send, from->words.send, words->nsend * sizeof *words->send);
+    memcpy(words->back, from->words.back, words->nback * sizeof *words->back);
     to->chain = from->chain;
     to->lifo = from->lifo;
     to->end_s = from->end_s;

@@ -12,22 +12,6 @@
 #include <string.h>
 #include "model/rounds/rounds.h"
 
-static bool set_costs(struct cv_rounds_workspace *room, struct cv_arena *arena)
-{
-    const struct cv_returns *returns = &room->rounds->returns;
-
-    room->costs = cv_array(arena, returns->n, sizeof *room->costs);
-    for (uint32_t i = 0; room->costs != NULL && i < returns->n; i++) {
-        const struct cv_trip *t = &returns->trips[i];
-
-        room->costs[i] = (struct cv_rounds_cost){
-            t->send_s, t->send_fixed_s, t->compute_s,     t->compute_fixed_s,
-            t->back_s, t->back_fixed_s, 1 / t->compute_s,
-        };
-    }
-    return room->costs != NULL;
-}
-
 static bool variant_init(struct cv_rounds_variant *variant, size_t chunks,
                          struct cv_arena *arena)
 {
@@ -56,13 +40,18 @@ bool cv_rounds_room_init(struct cv_rounds_workspace *room, const struct cv_round
 
     *room = (struct cv_rounds_workspace){
         .rounds = rounds,
+        .trips = rounds->returns.trips,
         .max = max,
         .limit_s = INFINITY,
         .most_workers = !dense              ? 0
                         : n < CV_DENSE_MOST ? n
                                             : CV_DENSE_MOST,
     };
-    return set_costs(room, arena) && CV_NEW(arena, room->chunks, 2 * (size_t)max) &&
+    if (!CV_NEW(arena, room->speed, n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        room->speed[i] = 1 / room->trips[i].compute_s;
+    return CV_NEW(arena, room->chunks, 2 * (size_t)max) &&
            CV_NEW(arena, room->workers, n) && CV_NEW(arena, room->back_id, max) &&
            variant_init(&room->now, 2 * (size_t)max, arena) &&
            variant_init(&room->best, 2 * (size_t)max, arena) && rows_init(room, arena);
@@ -80,14 +69,6 @@ bool cv_words_init(struct cv_rounds_words *words, uint32_t max, struct cv_arena 
 {
     words->nsend = words->nback = 0;
     return CV_NEW(arena, words->send, max) && CV_NEW(arena, words->back, max);
-}
-
-void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from)
-{
-    to->nsend = from->nsend;
-    to->nback = from->nback;
-    memcpy(to->send, from->send, from->nsend * sizeof *to->send);
-    memcpy(to->back, from->back, from->nback * sizeof *to->back);
 }
 
 double cv_rounds_replay(const struct cv_returns *returns,
@@ -157,42 +138,52 @@ static void order_returns(struct cv_rounds_workspace *room,
         order[count++] = room->back_id[k];
 }
 
-/* Sends and computations if chunks that exceed the memory are sent in parts. */
+/* Times of a part of chunk k if chunks that exceed the memory are sent in parts. */
+struct parts {
+    double count, send_s, own_s, back_s;
+};
+
+static struct parts parts_of(const struct cv_rounds_workspace *room, uint32_t k)
+{
+    const uint32_t w = room->chunks[k].worker;
+    const struct cv_trip *c = &room->trips[w];
+    const double units = room->now.units[k];
+    const double count = cv_parts_of(units, room->rounds->memory[w]);
+
+    return (struct parts){ count, c->send_fixed_s + units / count * c->send_s,
+                           c->compute_fixed_s + units / count * c->compute_s,
+                           c->back_fixed_s + units / count * c->back_s };
+}
+
 static double send_in_parts(struct cv_rounds_workspace *room)
 {
     double now_s = 0;
 
     for (uint32_t i = 0; i < room->nchunks; i++) {
-        const uint32_t k = room->now.send[i], w = room->chunks[k].worker;
-        const struct cv_rounds_cost *c = &room->costs[w];
-        const double parts = cv_parts_of(room->now.units[k], room->rounds->memory[w]);
-        const double send_s = c->send_fixed_s + room->now.units[k] / parts * c->send_s;
-        const double own_s =
-            c->compute_fixed_s + room->now.units[k] / parts * c->compute_s;
+        const uint32_t k = room->now.send[i];
+        struct cv_rounds_worker *worker = &room->workers[room->chunks[k].worker];
+        const struct parts part = parts_of(room, k);
         /* The worker waits for the first part, or for the last one. */
-        const double start_s = fmax(now_s + send_s, room->workers[w].ready_s);
+        const double start_s = fmax(now_s + part.send_s, worker->ready_s);
 
-        now_s += parts * send_s;
-        room->chunks[k].ends_s = room->workers[w].ready_s =
-            fmax(start_s + parts * own_s, now_s + own_s);
+        now_s += part.count * part.send_s;
+        room->chunks[k].ends_s = worker->ready_s =
+            fmax(start_s + part.count * part.own_s, now_s + part.own_s);
     }
     return now_s;
 }
 
-/* Returns in parts, which are ready one after the other. */
+/* Parts are ready one after the other. */
 static double return_in_parts(struct cv_rounds_workspace *room, double now_s)
 {
     for (uint32_t i = 0; i < room->nchunks; i++) {
-        const uint32_t k = room->now.back[i], w = room->chunks[k].worker;
-        const struct cv_rounds_cost *c = &room->costs[w];
-        const double parts = cv_parts_of(room->now.units[k], room->rounds->memory[w]);
-        const double back_s = c->back_fixed_s + room->now.units[k] / parts * c->back_s;
-        const double own_s =
-            c->compute_fixed_s + room->now.units[k] / parts * c->compute_s;
+        const uint32_t k = room->now.back[i];
+        const struct parts part = parts_of(room, k);
+        const double ends_s = room->chunks[k].ends_s;
 
-        now_s = fmax(fmax(now_s, room->chunks[k].ends_s - (parts - 1) * own_s) +
-                         parts * back_s,
-                     room->chunks[k].ends_s + back_s);
+        now_s = fmax(fmax(now_s, ends_s - (part.count - 1) * part.own_s) +
+                         part.count * part.back_s,
+                     ends_s + part.back_s);
     }
     return now_s;
 }
@@ -200,7 +191,6 @@ static double return_in_parts(struct cv_rounds_workspace *room, double now_s)
 double cv_rounds_orders(struct cv_rounds_workspace *room,
                         const struct cv_rounds_words *words)
 {
-    const struct cv_rounds_cost *costs = room->costs;
     const double *units = room->now.units;
     double now_s = 0;
 
@@ -218,7 +208,7 @@ double cv_rounds_orders(struct cv_rounds_workspace *room,
     }
     for (uint32_t i = 0; i < room->nchunks; i++) {
         const uint32_t k = room->now.send[i], w = room->chunks[k].worker;
-        const struct cv_rounds_cost *c = &costs[w];
+        const struct cv_trip *c = &room->trips[w];
         double start_s;
 
         now_s += c->send_fixed_s + units[k] * c->send_s;
@@ -231,7 +221,7 @@ double cv_rounds_orders(struct cv_rounds_workspace *room,
         now_s = 0;
     for (uint32_t i = 0; i < room->nchunks; i++) {
         const uint32_t k = room->now.back[i];
-        const struct cv_rounds_cost *c = &costs[room->chunks[k].worker];
+        const struct cv_trip *c = &room->trips[room->chunks[k].worker];
 
         if (room->chunks[k].ends_s > now_s)
             now_s = room->chunks[k].ends_s;
@@ -255,10 +245,10 @@ uint32_t cv_rounds_slowest(const struct cv_rounds_workspace *room,
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        const double own_s = room->costs[workers[i]].send_s;
+        const double own_s = room->trips[workers[i]].send_s;
         uint32_t at = count < CV_WAITING_MOST ? count++ : CV_WAITING_MOST;
 
-        for (; at > 0 && room->costs[workers[out[at - 1]]].send_s < own_s; at--)
+        for (; at > 0 && room->trips[workers[out[at - 1]]].send_s < own_s; at--)
             if (at < CV_WAITING_MOST)
                 out[at] = out[at - 1];
         if (at < CV_WAITING_MOST)
@@ -325,13 +315,13 @@ ALWAYS struct line plus(struct line x, struct line y, double times, bool waits)
 }
 
 /* speed (from - to - fixed) */
-ALWAYS struct line between(struct line from, struct line to,
-                           const struct cv_rounds_cost *c, bool waits)
+ALWAYS struct line between(struct line from, struct line to, const struct cv_trip *c,
+                           double speed, bool waits)
 {
     const pair fixed = { 0, c->compute_fixed_s };
 
-    return (struct line){ (from.ac - to.ac - fixed) * c->speed,
-                          waits ? (from.b - to.b) * c->speed : 0 };
+    return (struct line){ (from.ac - to.ac - fixed) * speed,
+                          waits ? (from.b - to.b) * speed : 0 };
 }
 
 ALWAYS double value(const struct line *x, double first, double waiting, bool waits)
@@ -344,9 +334,9 @@ static struct line *lines(double *array)
     return (struct line *)(void *)array;
 }
 
-static const struct cv_rounds_cost *pivot_cost(const struct chain *chain, uint32_t i)
+static const struct cv_trip *pivot_cost(const struct chain *chain, uint32_t i)
 {
-    return &chain->room->costs[chain->words->send[chain->growing + i]];
+    return &chain->room->trips[chain->words->send[chain->growing + i]];
 }
 
 /* Units and port time so far. */
@@ -354,7 +344,7 @@ struct sums {
     struct line units, port;
 };
 
-ALWAYS void count_in(struct sums *sums, struct line x, const struct cv_rounds_cost *c,
+ALWAYS void count_in(struct sums *sums, struct line x, const struct cv_trip *c,
                      bool waits)
 {
     sums->units = plus(sums->units, x, 1, waits);
@@ -364,8 +354,8 @@ ALWAYS void count_in(struct sums *sums, struct line x, const struct cv_rounds_co
 
 /* `gap` is the difference of the arrivals of two successive pivots, minus that of their returns,
  * without the size of the second: add a message that lies between. */
-static void pass(struct line *gap, struct line x, const struct cv_rounds_cost *c,
-                 bool sends, bool returns, double sense)
+static void pass(struct line *gap, struct line x, const struct cv_trip *c, bool sends,
+                 bool returns, double sense)
 {
     if (sends) {
         *gap = plus(*gap, x, c->send_s, true);
@@ -387,7 +377,7 @@ static void set_pivots(struct chain *chain)
     uint32_t before = NONE;
 
     for (uint32_t i = 0; i < chain->n; i++) {
-        const struct cv_rounds_cost *c = pivot_cost(chain, i);
+        const struct cv_trip *c = pivot_cost(chain, i);
 
         if (i == chain->waits) {
             x[i] = (struct line){ { 0, 0 }, 1 };
@@ -421,12 +411,13 @@ ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
     z[words->nsend] = now;
     for (uint32_t k = words->nsend; k-- > 0;) {
         const uint32_t w = words->send[k];
-        const struct cv_rounds_cost *c = &room->costs[w];
+        const struct cv_trip *c = &room->trips[w];
         struct line x;
 
         room->chunks[k].pivot = k >= chain->growing;
         if (!room->chunks[k].pivot) {
-            xs[k] = x = between(now, z[room->workers[w].next + 1], c, waits);
+            xs[k] = x =
+                between(now, z[room->workers[w].next + 1], c, room->speed[w], waits);
         } else {
             x = xs[k];
             room->workers[w].place = k;
@@ -449,14 +440,14 @@ ALWAYS void go_on(struct chain *chain, struct sums *sums, bool waits)
     room->nchunks = words->nsend;
     for (uint32_t k = 0; k < words->nback; k++) {
         const uint32_t w = words->back[k];
-        const struct cv_rounds_cost *c = &room->costs[w];
+        const struct cv_trip *c = &room->trips[w];
         struct line x;
 
         if (k < chain->n) {
             room->back_id[k] = room->workers[w].place;
             x = lines(room->xs)[room->workers[w].place];
         } else {
-            x = between(now, y[room->workers[w].next], c, waits);
+            x = between(now, y[room->workers[w].next], c, room->speed[w], waits);
             count_in(sums, x, c, waits);
             room->chunks[room->nchunks].before = room->workers[w].next;
             room->back_id[k] = room->nchunks++;
@@ -475,7 +466,7 @@ static void set_end(struct chain *chain)
     struct cv_rounds_workspace *room = chain->room;
     const uint32_t i = chain->waits == 0 ? 1 : 0;
     const uint32_t k = chain->growing + i, j = chain->lifo ? chain->n - 1 - i : i;
-    const struct cv_rounds_cost *c = pivot_cost(chain, i);
+    const struct cv_trip *c = pivot_cost(chain, i);
     const struct line *z = lines(room->z), *y = lines(room->y);
     struct line end = plus(z[0], z[k + 1], -1, true);
 

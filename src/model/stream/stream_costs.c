@@ -31,7 +31,7 @@ struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
     return worker;
 }
 
-double cv_ring_theta(const struct cv_stream_ring *ring, uint32_t worker)
+static double theta_of(const struct cv_stream_ring *ring, uint32_t worker)
 {
     return ring->theta != NULL ? ring->theta[worker] : 0.5;
 }
@@ -74,7 +74,7 @@ struct cv_stream_times *cv_ring_times(const struct cv_stream_ring *ring,
 
     for (uint32_t w = 0; times != NULL && w < ring->n; w++)
         times[w] =
-            cv_stream_times(&ring->workers[w], cv_ring_theta(ring, w), ring->result_ratio,
+            cv_stream_times(&ring->workers[w], theta_of(ring, w), ring->result_ratio,
                             cv_stream_load(&ring->workers[w], ring->tau_s));
     return times;
 }
@@ -216,7 +216,7 @@ static double phase_of(const struct cv_stream_times *times)
 static double shift_per_unit(const struct cv_stream_ring *ring, uint32_t w)
 {
     return 1 / ring->workers[w].speed_ups +
-           cv_ring_theta(ring, w) / ring->workers[w].bandwidth_ups;
+           theta_of(ring, w) / ring->workers[w].bandwidth_ups;
 }
 
 struct use {
@@ -309,21 +309,14 @@ double cv_stream_next_load(double load, double tau_s, double sigma)
  * this order: those at ranks with enter >= leave from the greatest rank down, then the
  * others from the least up. */
 
-struct ranked {
-    double value;
-    uint32_t index;
-};
-
-CV_ORDER_BY_TWO(by_value, struct ranked, value, index)
-
-static struct ranked *rank(const double *values, uint32_t n, struct cv_arena *arena)
+static struct cv_ranked *rank(const double *values, uint32_t n, struct cv_arena *arena)
 {
-    struct ranked *ranks = cv_array(arena, n, sizeof *ranks);
+    struct cv_ranked *ranks = cv_array(arena, n, sizeof *ranks);
 
     for (uint32_t i = 0; ranks != NULL && i < n; i++)
-        ranks[i] = (struct ranked){ values[i], i };
+        ranks[i] = (struct cv_ranked){ values[i], i };
     if (ranks != NULL)
-        qsort(ranks, n, sizeof *ranks, by_value);
+        qsort(ranks, n, sizeof *ranks, cv_rank_up);
     return ranks;
 }
 
@@ -360,12 +353,12 @@ static bool join(uint32_t *parent, uint32_t i, uint32_t j)
 }
 
 struct matching {
-    struct ranked *leave, *enter; /* by rank                                         */
-    uint32_t *next;               /* rank of leave -> place that follows             */
-    uint32_t *parent;             /* place -> set of joined cycles                   */
-    struct ranked *swaps;         /* by cost: exchange of ranks index and index + 1  */
-    bool *taken;                  /* rank -> is the exchange with the next one made  */
-    uint32_t *after;              /* place -> place that follows                     */
+    struct cv_ranked *leave, *enter; /* by rank                                         */
+    uint32_t *next;                  /* rank of leave -> place that follows             */
+    uint32_t *parent;                /* place -> set of joined cycles                   */
+    struct cv_ranked *swaps;         /* by cost: exchange of ranks index and index + 1  */
+    bool *taken;                     /* rank -> is the exchange with the next one made  */
+    uint32_t *after;                 /* place -> place that follows                     */
 };
 
 static bool matching_init(struct matching *m, const struct cv_cycle *cycle,
@@ -395,10 +388,10 @@ static void choose_swaps(struct matching *m, uint32_t n)
         const double above = fmin(m->leave[i + 1].value, m->enter[i + 1].value);
         const double below = fmax(m->leave[i].value, m->enter[i].value);
 
-        m->swaps[i] = (struct ranked){ fmax(0, above - below), i };
+        m->swaps[i] = (struct cv_ranked){ fmax(0, above - below), i };
     }
     if (cycles > 1)
-        qsort(m->swaps, n - 1, sizeof *m->swaps, by_value);
+        qsort(m->swaps, n - 1, sizeof *m->swaps, cv_rank_up);
     for (uint32_t i = 0; cycles > 1; i++) {
         const uint32_t at = m->swaps[i].index;
 
@@ -503,7 +496,7 @@ struct lines {
 static struct lines lines_at(const struct cv_stream_ring *ring, uint32_t w, double tau_s)
 {
     const struct cleave_worker *worker = &ring->workers[w];
-    const double theta = cv_ring_theta(ring, w), ratio = ring->result_ratio;
+    const double theta = theta_of(ring, w), ratio = ring->result_ratio;
     const struct cv_stream_times times =
         cv_stream_times(worker, theta, ratio, cv_stream_load(worker, tau_s));
     const double back = ratio * worker->speed_ups / worker->return_bandwidth_ups;
@@ -614,7 +607,7 @@ struct cv_tau_range cv_ring_theta_range(const struct cv_stream_ring *ring)
 static double nearest_theta(const struct cv_stream_ring *ring, uint32_t w, double tau_s)
 {
     const struct cleave_worker *worker = &ring->workers[w];
-    const double load = cv_stream_load(worker, tau_s), wanted = cv_ring_theta(ring, w);
+    const double load = cv_stream_load(worker, tau_s), wanted = theta_of(ring, w);
     struct cv_theta_window window;
 
     if (!(load > 0))
@@ -669,13 +662,10 @@ enum cleave_status cv_stream_cip(const struct cv_stream_ring *ring,
 {
     const struct cv_tau_range range = cv_ring_theta_range(ring);
     double from = range.low_s;
-    struct cv_cip cip = {
-        .theta = cv_array(arena, ring->n, sizeof *cip.theta),
-        .first_load = cv_array(arena, ring->n, sizeof *cip.first_load),
-        .delay = cv_array(arena, ring->n, sizeof *cip.delay),
-    };
+    struct cv_cip cip;
 
-    if (cip.theta == NULL || cip.first_load == NULL || cip.delay == NULL)
+    if (!CV_NEW(arena, cip.theta, ring->n) || !CV_NEW(arena, cip.first_load, ring->n) ||
+        !CV_NEW(arena, cip.delay, ring->n))
         return cv_fail_memory(err, "the parts of a round");
     for (uint32_t w = 0; w < ring->n && max_latency_share > 0; w++)
         from = fmax(from, 2 * ring->workers[w].compute_latency_s / max_latency_share);

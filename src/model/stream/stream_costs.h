@@ -42,7 +42,6 @@ struct cv_stream_ring {
 struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
                                          enum cleave_port port, double ratio);
 
-double cv_ring_theta(const struct cv_stream_ring *ring, uint32_t worker);
 double cv_ring_margin(const struct cv_stream_ring *ring, uint32_t worker);
 
 /* Load of a round that lasts tau_s, and units per second; both are negative when the two

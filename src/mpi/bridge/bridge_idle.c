@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "mpi/bridge/bridge_idle.h"
 
+#include <math.h>
 #include <sched.h>
 
 static const double NAP_S = 500e-6, LONGEST_NAP_S = 1e-3;
@@ -15,21 +16,12 @@ double cv_idle_wait_clock_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static struct timespec idle(double nap_s)
-{
-    return (struct timespec){ 0, (long)(1e9 * nap_s) };
-}
-
 struct timespec cv_idle_wait_for(double silence_s)
 {
-    const double nap_s = silence_s / 2;
-    double most_s = silence_s / 25;
+    const double most_s = fmin(fmax(silence_s / 25, NAP_S), LONGEST_NAP_S);
+    const double nap_s = silence_s / 2 < NO_NAP_S ? 0 : fmin(silence_s / 2, most_s);
 
-    if (most_s < NAP_S)
-        most_s = NAP_S;
-    if (most_s > LONGEST_NAP_S)
-        most_s = LONGEST_NAP_S;
-    return idle(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
+    return (struct timespec){ 0, (long)(1e9 * nap_s) };
 }
 
 int cv_idle_wait_reset(MPI_Request *request)

@@ -225,51 +225,27 @@ static uint32_t number_at(const unsigned char *bytes)
            (uint32_t)bytes[3] << 24;
 }
 
-/* Bytes of the frame in the free buffer that are still to be read. */
-static size_t wanting(const struct cv_bridge_line *line,
-                      const struct cv_bridge_buffer *buffer, bool *out_bad)
-{
-    uint32_t length;
-
-    *out_bad = false;
-    if (line->partial < CV_BRIDGE_HEAD)
-        return CV_BRIDGE_HEAD - line->partial;
-    length = number_at(buffer->bytes + CV_BRIDGE_LENGTH_AT);
-    *out_bad = length > CV_BRIDGE_MOST;
-    return *out_bad ? 0 : CV_BRIDGE_HEAD + length - line->partial;
-}
-
-static bool send_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                       const struct cv_bridge_buffer *buffer)
-{
-    const uint32_t to = number_at(buffer->bytes + CV_BRIDGE_PEER_AT);
-    const size_t length = line->partial;
-
-    line->partial = 0;
-    if (to == 0 || to >= bridge->open.size) {
-        cv_fail(&bridge->err, CLEAVE_EENGINE,
-                "expected a frame for one of the ranks 1 to %u, got one for rank %u",
-                bridge->open.size - 1, to);
-        bridge->failed = true;
-        line->out.ended = true;
-        return true;
-    }
-    bridge->sent[to]++;
-    return send_next(bridge, line, (int)to, length);
-}
-
+/* Read the rest of a frame into the free buffer, and send it. */
 static bool fetch_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
                         bool *out_more)
 {
     struct cv_bridge_buffer *buffer =
         cv_ring_buffer(&line->out, line->out.first + line->out.count);
-    bool bad, moved = false;
-    size_t rest;
+    size_t all = CV_BRIDGE_HEAD;
+    uint32_t to, length = 0;
+    bool moved = false;
 
-    while ((rest = wanting(line, buffer, &bad)) > 0) {
-        const ssize_t n =
-            recv(line->fd, buffer->bytes + line->partial, rest, MSG_DONTWAIT);
+    for (;;) {
+        ssize_t n;
 
+        if (line->partial >= CV_BRIDGE_HEAD) {
+            length = number_at(buffer->bytes + CV_BRIDGE_LENGTH_AT);
+            all = CV_BRIDGE_HEAD + (size_t)length;
+        }
+        if (length > CV_BRIDGE_MOST || line->partial == all)
+            break;
+        n = recv(line->fd, buffer->bytes + line->partial, all - line->partial,
+                 MSG_DONTWAIT);
         if (n <= 0) {
             *out_more = false;
             line->out.ended = n == 0 || (errno != EAGAIN && errno != EINTR);
@@ -278,16 +254,22 @@ static bool fetch_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
         line->partial += (size_t)n;
         moved = true;
     }
-    if (bad) {
-        cv_fail(&bridge->err, CLEAVE_EENGINE,
-                "expected frames of at most %d bytes between ranks, got one of %u",
-                CV_BRIDGE_MOST, number_at(buffer->bytes + CV_BRIDGE_LENGTH_AT));
-        bridge->failed = true;
-        *out_more = false;
-        line->out.ended = true;
+    to = number_at(buffer->bytes + CV_BRIDGE_PEER_AT);
+    if (length <= CV_BRIDGE_MOST && to > 0 && to < bridge->open.size) {
+        line->partial = 0;
+        bridge->sent[to]++;
+        send_next(bridge, line, (int)to, all);
         return true;
     }
-    send_frame(bridge, line, buffer);
+    if (length > CV_BRIDGE_MOST)
+        cv_fail(&bridge->err, CLEAVE_EENGINE,
+                "expected frames of at most %d bytes between ranks, got one of %u",
+                CV_BRIDGE_MOST, length);
+    else
+        cv_fail(&bridge->err, CLEAVE_EENGINE,
+                "expected a frame for one of the ranks 1 to %u, got one for rank %u",
+                bridge->open.size - 1, to);
+    bridge->failed = line->out.ended = true;
     return true;
 }
 

@@ -137,9 +137,7 @@ enum cleave_status cv_map_called(enum cleave_status status, const char *name,
                                  struct cleave_error *err);
 void cv_map_buffer_done(struct cleave_mpi_buffer *buffer);
 
-/* The call on other ranks, and on rank 0. */
-enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
-                               struct cv_map_tasks *tasks, struct cleave_error *err);
+/* The call on rank 0. */
 enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
                                struct cv_map_tasks *tasks, struct cleave_mpi_result *out,
                                struct cleave_error *err);

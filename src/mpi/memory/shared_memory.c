@@ -16,11 +16,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "mpi/memory/mpi_try.h"
 
 enum { TRIES_BEFORE_NAPS = 1000, NAP_US = 20 };
 
-static int wait_for(MPI_Request *request, bool naps)
+int cv_mpi_wait(MPI_Request *request, bool naps)
 {
     int complete = 0;
 
@@ -33,16 +32,6 @@ static int wait_for(MPI_Request *request, bool naps)
         else
             usleep(NAP_US);
     }
-}
-
-int cv_mpi_wait(MPI_Request *request)
-{
-    return wait_for(request, false);
-}
-
-int cv_mpi_wait_long(MPI_Request *request)
-{
-    return wait_for(request, true);
 }
 
 /* --- shared memory ------------------------------------------------------------------ */
@@ -126,7 +115,7 @@ static int agree(MPI_Comm comm, bool mine, bool *out)
     MPI_Request request;
 
     CV_MPI_TRY(PMPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm, &request));
-    CV_MPI_TRY(cv_mpi_wait_long(&request));
+    CV_MPI_TRY(cv_mpi_wait(&request, true));
     *out = all != 0;
     return MPI_SUCCESS;
 }
@@ -150,7 +139,7 @@ int cv_shared_memory_make(MPI_Comm comm, int rank, size_t bytes, void **out)
     }
     code = PMPI_Ibcast(&offer, (int)sizeof offer, MPI_BYTE, 0, comm, &request);
     if (code == MPI_SUCCESS)
-        code = cv_mpi_wait_long(&request);
+        code = cv_mpi_wait(&request, true);
     if (code == MPI_SUCCESS && rank != 0)
         head = open_offer(&offer, machine, whole);
     if (code == MPI_SUCCESS)

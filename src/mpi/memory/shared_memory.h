@@ -7,11 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Return an error code of MPI as soon as there is one. */
+#define CV_MPI_TRY(call)                \
+    do {                                \
+        int cv_mpi_code = (call);       \
+        if (cv_mpi_code != MPI_SUCCESS) \
+            return cv_mpi_code;         \
+    } while (0)
+
 /* MPI_Wait that yields the processor. If ranks share processors, not every MPI library
- * does: a spinning rank delays others until its time slice ends. */
-int cv_mpi_wait(MPI_Request *request);
-/* For set-up calls that may wait long for other ranks: sleeps after a while. */
-int cv_mpi_wait_long(MPI_Request *request);
+ * does: a spinning rank delays others until its time slice ends. `naps`, for set-up
+ * calls that may wait long for other ranks: sleep after a while. */
+int cv_mpi_wait(MPI_Request *request, bool naps);
 
 /* Collective. *out is zeroed memory of all ranks, or NULL on all ranks if some rank is on
  * another machine or may not open it. */

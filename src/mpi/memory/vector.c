@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/memory/mpi_try.h"
+#include "mpi/memory/shared_memory.h"
 
 enum { TAG_COPY = 9 }; /* messages of a rank to itself */
 

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include "base/compare.h"
-#include "model/ready/ready_times.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
@@ -14,11 +13,6 @@ struct cv_replan_node {
     uint32_t senders;
     bool idle;
     bool clean; /* all below it has been decided */
-};
-
-struct cv_replan_time {
-    double done_s;
-    uint32_t node;
 };
 
 /* An idle rank, and its node of the plan. */
@@ -164,8 +158,6 @@ static bool collect_ranks(struct cv_replan *plan, double now_s, struct cv_ready_
     return some && job->n > 1;
 }
 
-CV_ORDER_BY_TWO(by_time, struct cv_replan_time, done_s, node)
-
 /* Whether the transfer of `node`, planned for start_s, can be decided now. */
 static bool may_go(const struct cv_replan *plan, uint32_t node, double start_s)
 {
@@ -197,7 +189,7 @@ static void take_seats(struct cv_replan *plan, uint32_t n)
                                                       0, plan->nodes[i].rank };
     qsort(seats, count, sizeof *seats, by_pace);
     for (uint32_t k = 0; k < count; k++)
-        plan->order[k].node = (uint32_t)seats[k].rank;
+        plan->order[k].index = (uint32_t)seats[k].rank;
     for (uint32_t i = 0; i < n; i++)
         plan->nodes[i].senders = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -207,7 +199,7 @@ static void take_seats(struct cv_replan *plan, uint32_t n)
         seats[k].senders = plan->nodes[seats[k].node].senders;
     qsort(seats, count, sizeof *seats, by_senders);
     for (uint32_t k = 0; k < count; k++)
-        plan->nodes[seats[k].node].rank = (int)plan->order[k].node;
+        plan->nodes[seats[k].node].rank = (int)plan->order[k].index;
 }
 
 bool cv_replan_decide(struct cv_replan *plan, double now_s)
@@ -229,12 +221,12 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
     take_seats(plan, job.n);
     for (uint32_t i = 0; i < job.n; i++) {
         plan->nodes[i].clean = true;
-        plan->order[i] = (struct cv_replan_time){ run.ready_s[i], i };
+        plan->order[i] = (struct cv_ranked){ run.ready_s[i], i };
     }
     /* A sender is done before its receiver. */
-    qsort(plan->order, job.n, sizeof *plan->order, by_time);
+    qsort(plan->order, job.n, sizeof *plan->order, cv_rank_up);
     for (uint32_t k = 0; k < job.n; k++) {
-        const uint32_t node = plan->order[k].node, above = plan->parent[node];
+        const uint32_t node = plan->order[k].index, above = plan->parent[node];
 
         if (above == CV_NO_NODE)
             continue;

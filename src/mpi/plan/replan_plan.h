@@ -39,7 +39,7 @@ struct cv_replan {
     double *ready_s; /* per node of the plan, as the following */
     uint32_t *parent;
     struct cv_replan_node *nodes;
-    struct cv_replan_time *order;
+    struct cv_ranked *order;
     struct cv_replan_seat *seats;
     struct cv_arena room, scratch;
 };
@@ -96,7 +96,7 @@ int cv_slice_owners(int n, int root, const bool *there, const double *pace, int 
 
 /* Calls of about the same size are judged together, by the time from the last arrival to
  * the result: with MPI_Reduce, with plans, of the best tree for these arrivals
- * (model/ready/ready_times.h), and of slices. The measured ratio to the latter two
+ * (model/ready/ready_tree.h), and of slices. The measured ratio to the latter two
  * corrects later estimates. If MPI_Reduce is faster than both, or plans prove not to be
  * faster, 1, 2, 4, ... calls in a row use MPI_Reduce without asking the root. */
 enum { CV_HABITS = 24 }; /* sizes, by factors of four */

@@ -153,6 +153,7 @@ static void leave_short(void)
         defaults->least_bytes = CV_SHORT_BYTES;
 }
 
+/* `together`: MPI has been initialised, on all ranks. */
 static void make_ready(bool together)
 {
     if (state.ready)
@@ -163,12 +164,6 @@ static void make_ready(bool together)
     state.hands_on = state.policy == CV_MPI_AUTO;
     if (state.verbose)
         cv_mpi_process.report = report_comm;
-}
-
-/* MPI has been initialised, on all ranks. */
-static void start(void)
-{
-    make_ready(true);
 }
 
 /* An operator that does not commute gets a policy that keeps the order. */
@@ -206,7 +201,7 @@ int MPI_Init(int *argc, char ***argv)
     int code = PMPI_Init(argc, argv);
 
     if (code == MPI_SUCCESS)
-        start();
+        make_ready(true);
     return code;
 }
 
@@ -215,7 +210,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     int code = PMPI_Init_thread(argc, argv, required, provided);
 
     if (code == MPI_SUCCESS)
-        start();
+        make_ready(true);
     return code;
 }
 
@@ -345,7 +340,7 @@ static void tell(MPI_Fint *ierr, int code)
 static void begun(MPI_Fint *ierr, MPI_Fint code)
 {
     if (code == MPI_SUCCESS)
-        start();
+        make_ready(true);
     tell(ierr, (int)code);
 }
 

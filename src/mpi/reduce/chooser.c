@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 #include "base/compare.h"
-#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/comm_state.h"
 
 /* --- learning ----------------------------------------------------------------------- */

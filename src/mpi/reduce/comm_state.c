@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mpi/memory/mpi_try.h"
 
 int cv_comm_state_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
                       struct cv_comm_state **out)
@@ -202,30 +201,28 @@ static int close_process(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static int make_process(void)
+{
+    CV_MPI_TRY(
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &process.key, NULL));
+    CV_MPI_TRY(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_process,
+                                       &process.closing_key, NULL));
+    CV_MPI_TRY(PMPI_Comm_dup(MPI_COMM_SELF, &process.self));
+    CV_MPI_TRY(PMPI_Comm_set_errhandler(process.self, MPI_ERRORS_RETURN));
+    CV_MPI_TRY(PMPI_Comm_set_attr(MPI_COMM_SELF, process.closing_key, NULL));
+    /* The attribute keeps the key alive until it is deleted. */
+    PMPI_Comm_free_keyval(&process.closing_key);
+    atomic_store_explicit(&process.open, true, memory_order_release);
+    return MPI_SUCCESS;
+}
+
 static int open_process(void)
 {
     int code = MPI_SUCCESS;
 
     pthread_mutex_lock(&process.lock);
-    if (atomic_load_explicit(&process.open, memory_order_relaxed))
-        goto out;
-    code =
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &process.key, NULL);
-    if (code == MPI_SUCCESS)
-        code = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_process,
-                                       &process.closing_key, NULL);
-    if (code == MPI_SUCCESS)
-        code = PMPI_Comm_dup(MPI_COMM_SELF, &process.self);
-    if (code == MPI_SUCCESS)
-        code = PMPI_Comm_set_errhandler(process.self, MPI_ERRORS_RETURN);
-    if (code == MPI_SUCCESS)
-        code = PMPI_Comm_set_attr(MPI_COMM_SELF, process.closing_key, NULL);
-    if (code == MPI_SUCCESS) {
-        /* The attribute keeps the key alive until it is deleted. */
-        PMPI_Comm_free_keyval(&process.closing_key);
-        atomic_store_explicit(&process.open, true, memory_order_release);
-    }
-out:
+    if (!atomic_load_explicit(&process.open, memory_order_relaxed))
+        code = make_process();
     pthread_mutex_unlock(&process.lock);
     return code;
 }

@@ -1,5 +1,4 @@
 /* dynamic_algorithms.c -- tree-dyn and ordered-tree-dyn. SPDX-License-Identifier: MIT */
-#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/reduction.h"
 
 /* --- tree-dyn ----------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "mpi/reduce/comm_state.h"
-#include "mpi/memory/mpi_try.h"
 #include "mpi/memory/shared_memory.h"
 
 enum { SMALL = 8, LARGE = 65536, TIMES = 4, LARGE_TIMES = 2, PARTNERS = 3 };
@@ -117,7 +116,7 @@ static int exchange(const struct sight *mine, struct sight *all, MPI_Comm comm, 
         return PMPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
     CV_MPI_TRY(
         PMPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request));
-    return cv_mpi_wait_long(&request);
+    return cv_mpi_wait(&request, true);
 }
 
 /* One call for everything: if ranks share processors, a collective call takes as long as

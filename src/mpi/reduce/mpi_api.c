@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cleave/mpi.h>
-#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/comm_state.h"
 
 struct cleave_mpi_request {

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/comm_state.h"
 #include "mpi/reduce/reduction.h"
 

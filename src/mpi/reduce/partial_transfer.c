@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "mpi/reduce/reduction.h"
 
-#include "mpi/memory/mpi_try.h"
-
 int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count)
 {
     const struct cv_vector *vector = &r->vector;

@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include "mpi/reduce/comm_state.h"
-#include "mpi/memory/mpi_try.h"
 
 static void enqueue(struct cv_reduction *r)
 {

@@ -16,7 +16,6 @@
  * without asking the root in more and more calls (cv_replan_history). */
 #include <math.h>
 #include <stdlib.h>
-#include "mpi/memory/mpi_try.h"
 #include "mpi/plan/replan_plan.h"
 #include "mpi/reduce/reduction.h"
 
@@ -61,11 +60,6 @@ struct cv_replanning {
     MPI_Status *statuses;
     struct cv_replan *plan; /* owned */
 };
-
-static MPI_Request *slice_requests(const struct cv_comm_state *state)
-{
-    return state->replanning->listening + state->size + 1;
-}
 
 static struct cv_replan_history *history_of(const struct cv_reduction *r)
 {
@@ -220,20 +214,6 @@ static int slices_take(struct slices *slices, int which)
     if (which < SLICE_BUFFERS + CV_MOST_SLICES && --slices->sending == 0 &&
         is_first_owner(slices))
         return await_results(slices);
-    return MPI_SUCCESS;
-}
-
-static int slices_run(struct cv_reduction *r, const int *owners, int count,
-                      MPI_Request *requests)
-{
-    struct slices slices;
-    int which;
-
-    CV_MPI_TRY(slices_begin(&slices, r, owners, count, requests));
-    while (slices.left > 0) {
-        CV_MPI_TRY(PMPI_Waitany(SLICE_REQUESTS, requests, &which, MPI_STATUS_IGNORE));
-        CV_MPI_TRY(slices_take(&slices, which));
-    }
     return MPI_SUCCESS;
 }
 
@@ -454,28 +434,34 @@ static void learn(struct cv_reduction *r)
 }
 
 /* All ranks send slices; the root tells arriving ranks the owners. */
-static int all_by_slices(struct cv_reduction *r)
+static int run_slices(struct cv_reduction *r)
 {
-    struct cv_comm_state *state = r->state;
-    struct cv_replanning *of = state->replanning;
+    struct cv_replanning *of = r->state->replanning;
+    const int size = r->state->size;
     struct slices slices;
     int which;
 
-    CV_MPI_TRY(choose_owners(r));
-    r->at.replan.by_slices = true;
-    CV_MPI_TRY(tell_all(r, TO_SLICES));
     CV_MPI_TRY(slices_begin(&slices, r, of->expect, r->at.replan.expected,
-                            slice_requests(state)));
+                            of->listening + 1 + size));
     while (slices.left > 0) {
-        CV_MPI_TRY(PMPI_Waitany(state->size + SLICE_REQUESTS, of->listening + 1, &which,
+        CV_MPI_TRY(PMPI_Waitany(size + SLICE_REQUESTS, of->listening + 1, &which,
                                 MPI_STATUS_IGNORE));
-        if (which >= state->size) {
-            CV_MPI_TRY(slices_take(&slices, which - state->size));
+        if (which >= size) {
+            CV_MPI_TRY(slices_take(&slices, which - size));
             continue;
         }
         CV_MPI_TRY(take_report(r, which));
         CV_MPI_TRY(tell(r, which, TO_SLICES));
     }
+    return MPI_SUCCESS;
+}
+
+static int all_by_slices(struct cv_reduction *r)
+{
+    CV_MPI_TRY(choose_owners(r));
+    r->at.replan.by_slices = true;
+    CV_MPI_TRY(tell_all(r, TO_SLICES));
+    CV_MPI_TRY(run_slices(r));
     learn(r);
     return MPI_SUCCESS;
 }
@@ -692,7 +678,7 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
     struct cv_in_replan *at = &r->at.replan;
 
     if (at->step == AWAIT && at->to == TO_SLICES) {
-        return slices_run(r, of->expect, at->expected, slice_requests(r->state));
+        return run_slices(r);
     } else if (at->step == AWAIT && at->done < at->expected) {
         at->step = RECEIVE;
         CV_MPI_TRY(cv_partial_transfer_receive(r, of->expect[at->done], CV_RIGHT));

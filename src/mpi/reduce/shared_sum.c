@@ -21,7 +21,6 @@
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include "mpi/memory/mpi_try.h"
 #include "mpi/memory/shared_memory.h"
 
 /* --- shared vectors ----------------------------------------------------------------- */
@@ -336,7 +335,7 @@ static int receive_place(struct shared_sum *sum)
 
     CV_MPI_TRY(PMPI_Irecv(&sum->at, 1, MPI_INT, MPI_ANY_SOURCE, CV_TAG_SHARED,
                           sum->state->comm, &request));
-    return cv_mpi_wait(&request);
+    return cv_mpi_wait(&request, false);
 }
 
 /* Tell ranks that want the result where it is. */
@@ -551,7 +550,7 @@ int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *stat
     cv_vector_cut(&sum.vector, segment_bytes(state, sum.vector.bytes));
     set_buffers(&sum, call);
     if (due != NULL)
-        CV_MPI_TRY(cv_mpi_wait(due));
+        CV_MPI_TRY(cv_mpi_wait(due, false));
     CV_MPI_TRY(cv_atomic_words_turn(&state->atomics, state->comm));
     first_ticket =
         cv_atomic_words_tickets(&state->atomics, 2 * ((uint64_t)state->size - 1));

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include "model/reduce/reduce_tree.h"
-#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/comm_state.h"
 #include "mpi/reduce/reduction.h"
 

@@ -8,71 +8,519 @@
 #include "base/fail.h"
 #include "select/knapsack/knapsack_internal.h"
 
-enum { LOWEST = -1074, LIMB_BITS = 32 };
+/* --- answers made of patterns ------------------------------------------------------ */
 
-void cv_exact_begin(struct cv_exact_sum *sum)
+/* Diving: patterns used once or more by the program are fixed, else the one nearest to a whole
+ * bin, and the program is solved again for the bins that are left. Later, a few bins are
+ * emptied at a time and filled in the same way, or at random.
+ * 
+ * Branching: at the duals u of the program, an answer misses the bound by at least the sum, over
+ * its bins, of the worth that their patterns lack to the most. So an answer above the best
+ * known one uses only patterns that miss it by less than the gap; if these are few, they are
+ * listed, and branching on the number of bins of a pattern finds the optimum among them. At
+ * every node duals again give a bound that does not depend on how exactly the program was
+ * solved. */
+
+enum { MOST_LISTED = 20000 };
+
+struct listing {
+    const struct cv_instance *instance;
+    struct cv_master *pool;
+    struct cv_work *work;
+    struct cv_single *single; /* sizes by decreasing worth per weight  */
+    uint32_t group;
+    double min; /* worth of a pattern that matters        */
+    uint32_t *count;
+    bool complete;
+};
+
+static bool is_full(const struct listing *listing, cv_wide rest)
 {
-    memset(sum, 0, sizeof *sum);
-}
+    for (uint32_t i = 0; i < listing->single->nitems; i++) {
+        const struct cv_single_item *item = &listing->single->items[i];
 
-static void carry(struct cv_exact_sum *sum)
-{
-    uint64_t over = 0;
-
-    for (size_t i = 0; i < CV_EXACT_LIMBS; i++) {
-        const uint64_t limb = sum->limb[i] + over;
-
-        sum->limb[i] = limb & UINT32_MAX;
-        over = limb >> LIMB_BITS;
+        if (item->weight <= rest && listing->count[item->tag] < item->count)
+            return false;
     }
-    sum->terms = 0;
+    return true;
 }
 
-/* Add value * 2^bit, where bit counts from the lowest bit of the number. */
-static void add_shifted(struct cv_exact_sum *sum, uint64_t value, unsigned bit)
+/* All patterns with the present counts of the first `next` items. */
+static void list_from(struct listing *listing, uint32_t next, cv_wide rest, double worth)
 {
-    const unsigned limb = bit / LIMB_BITS, shift = bit % LIMB_BITS;
-    const uint64_t low = (value & UINT32_MAX) << shift;
-    const uint64_t high = (value >> LIMB_BITS) << shift;
+    const struct cv_single_item *item = &listing->single->items[next];
+    uint32_t count;
 
-    sum->limb[limb] += low & UINT32_MAX;
-    sum->limb[limb + 1] += (low >> LIMB_BITS) + (high & UINT32_MAX);
-    sum->limb[limb + 2] += high >> LIMB_BITS;
-}
-
-void cv_exact_add(struct cv_exact_sum *sum, double value, uint32_t count)
-{
-    int exponent;
-    const double fraction = frexp(value, &exponent);
-    const uint64_t mantissa = (uint64_t)ldexp(fraction, 53);
-    const int lowest = exponent - 53;
-    /* Below the normal range the mantissa ends in zeros; its bits start at LOWEST. */
-    const unsigned lost = lowest < LOWEST ? (unsigned)(LOWEST - lowest) : 0;
-    const unsigned bit = lowest < LOWEST ? 0 : (unsigned)(lowest - LOWEST);
-    const uint64_t whole = mantissa >> lost;
-
-    if (value == 0 || count == 0)
+    listing->complete = listing->complete && cv_work_spend(listing->work, 4);
+    if (!listing->complete)
         return;
-    /* Three numbers below 2^33 go to a limb each time. */
-    if (++sum->terms >= UINT32_C(1) << 28)
-        carry(sum);
-    add_shifted(sum, (whole & UINT32_MAX) * count, bit);
-    add_shifted(sum, (whole >> LIMB_BITS) * count, bit + LIMB_BITS);
+    if (next == listing->single->nitems) {
+        if (worth < listing->min || !is_full(listing, rest))
+            return;
+        listing->complete = listing->pool->npatterns < MOST_LISTED;
+        if (listing->complete)
+            cv_master_append(listing->pool, listing->group, listing->count);
+        return;
+    }
+    if (worth + cv_wide_double(rest) * (item->profit / cv_wide_double(item->weight)) <
+        listing->min)
+        return;
+    count = cv_wide_times(rest, item->weight, item->count);
+    for (uint32_t c = count + 1; c-- > 0;) {
+        const double here = worth + item->profit * c;
+        const cv_wide left = rest - item->weight * c;
+
+        listing->count[item->tag] = c;
+        list_from(listing, next + 1, left, here);
+    }
+    listing->count[item->tag] = 0;
 }
 
-int cv_exact_compare(struct cv_exact_sum *sum, double value)
+/* Fill the pool with the patterns that miss the bound by no more than the gap. False: there are
+ * too many. */
+static bool list_patterns(const struct cv_generator *generator, double gap,
+                          struct cv_master *pool, struct cv_work *work)
 {
-    struct cv_exact_sum other;
+    const struct cv_instance *instance = generator->instance;
+    struct cv_single *single = generator->single;
+    struct listing listing = { .instance = instance,
+                               .pool = pool,
+                               .work = work,
+                               .single = single,
+                               .count = generator->count,
+                               .complete = true };
 
-    cv_exact_begin(&other);
-    cv_exact_add(&other, value, 1);
-    carry(&other);
-    carry(sum);
-    for (size_t i = CV_EXACT_LIMBS; i-- > 0;)
-        if (sum->limb[i] != other.limb[i])
-            return sum->limb[i] < other.limb[i] ? -1 : 1;
-    return 0;
+    memset(listing.count, 0, instance->nsizes * sizeof *listing.count);
+    single->nitems = 0;
+    for (uint32_t s = 0; s < instance->nsizes; s++)
+        if (instance->sizes[s].count > 0)
+            single->items[single->nitems++] =
+                (struct cv_single_item){ instance->sizes[s].weight,
+                                         fmax(generator->master.dual[s], 0),
+                                         instance->sizes[s].count, s };
+    cv_single_sort(single);
+    for (uint32_t g = 0; g < instance->ngroups && listing.complete; g++) {
+        listing.group = g;
+        listing.min = generator->upper[g] - gap;
+        list_from(&listing, 0, instance->groups[g].capacity, 0);
+    }
+    return listing.complete;
 }
+
+struct branching {
+    struct cv_master *pool;
+    struct cv_work *work;
+    struct cv_fill *best, *trial;
+    uint32_t *fixed; /* bins per pattern                          */
+    double closed;   /* no leaf or branch left aside reaches more */
+};
+
+/* A bound on the profit below the node, from the duals. */
+static double node_bound(const struct cv_master *pool)
+{
+    const struct cv_instance *instance = pool->instance;
+    double bound = 0, worth[CV_MASTER_ROWS];
+
+    for (uint32_t g = 0; g < instance->ngroups; g++)
+        worth[g] = fmax(pool->dual[instance->nsizes + g], 0);
+    for (uint32_t turn = 0; turn < 2; turn++)
+        for (uint32_t p = 0; p < pool->npatterns; p++) {
+            const uint32_t *count = cv_master_pattern(pool, p), g = pool->group[p];
+            double here = 0;
+
+            /* First what unlimited patterns are worth, then what limited ones add. */
+            if (isinf(*cv_master_limit(pool, p)) != (turn == 0) ||
+                *cv_master_limit(pool, p) <= 0)
+                continue;
+            for (uint32_t s = 0; s < instance->nsizes; s++)
+                here += fmax(pool->dual[s], 0) * count[s];
+            if (turn == 0)
+                worth[g] = fmax(worth[g], here);
+            else
+                bound += *cv_master_limit(pool, p) * fmax(here - worth[g], 0);
+        }
+    for (uint32_t g = 0; g < instance->ngroups; g++)
+        bound += worth[g] * pool->rhs[instance->nsizes + g];
+    for (uint32_t s = 0; s < instance->nsizes; s++)
+        bound += fmax(pool->dual[s], 0) * pool->rhs[s];
+    for (uint32_t i = 0; i < instance->nsegments; i++) {
+        const struct cv_segment *segment = &instance->segments[i];
+
+        bound +=
+            segment->count *
+            fmax(segment->profit / pool->scale - fmax(pool->dual[segment->size], 0), 0);
+    }
+    return bound * pool->scale;
+}
+
+/* Make an answer of the fixed bins and the whole part of the values. */
+static void round_down(struct branching *branching)
+{
+    const struct cv_master *pool = branching->pool;
+    const struct cv_instance *instance = pool->instance;
+    struct cv_fill *trial = branching->trial;
+    uint32_t next[CV_MASTER_ROWS] = { 0 };
+
+    cv_fill_clear(trial);
+    for (uint32_t p = 0; p < pool->npatterns; p++) {
+        const struct cv_knapsack_group *group = &instance->groups[pool->group[p]];
+        const uint32_t *count = cv_master_pattern(pool, p);
+        uint32_t bins = branching->fixed[p] + (uint32_t)floor(pool->values[p] + 1e-6);
+
+        for (; bins > 0 && next[pool->group[p]] < group->nbins; bins--) {
+            const uint32_t bin = group->first + next[pool->group[p]]++;
+
+            for (uint32_t s = 0; s < instance->nsizes; s++) {
+                const uint32_t left = instance->sizes[s].count - trial->used[s];
+
+                cv_fill_put(trial, bin, s, count[s] < left ? count[s] : left);
+            }
+        }
+    }
+    cv_fill_greedy(trial, branching->work);
+    if (cv_fill_count(trial) > branching->best->profit)
+        cv_fill_copy(branching->best, trial);
+}
+
+/* The pattern whose number of bins has the largest fraction; UINT32_MAX: all are whole. */
+static uint32_t choose_pattern(const struct cv_master *pool)
+{
+    uint32_t chosen = UINT32_MAX;
+    double max = 1e-6;
+
+    for (uint32_t p = 0; p < pool->npatterns; p++) {
+        const double value = pool->values[p], part = value - floor(value);
+
+        if (part < 1 - 1e-6 && part > max) {
+            max = part;
+            chosen = p;
+        }
+    }
+    return chosen;
+}
+
+/* Put `bins` more bins of a pattern into the fixed part. */
+static void shift(struct branching *branching, uint32_t pattern, double bins)
+{
+    struct cv_master *pool = branching->pool;
+    const uint32_t *count = cv_master_pattern(pool, pattern);
+
+    for (uint32_t s = 0; s < pool->instance->nsizes; s++)
+        pool->rhs[s] += bins * count[s];
+    pool->rhs[pool->instance->nsizes + pool->group[pattern]] -= bins;
+    *cv_master_limit(pool, pattern) -= bins;
+    branching->fixed[pattern] = (uint32_t)((double)branching->fixed[pattern] + bins);
+}
+
+/* Search below a node, whose bound is `parent`. */
+static void branch(struct branching *branching, double parent)
+{
+    struct cv_master *pool = branching->pool;
+    double bound, whole, limit;
+    uint32_t p;
+
+    if (cv_reaches(branching->best->profit, parent) || branching->trial->failed)
+        return;
+    cv_master_reset(pool);
+    (void)cv_work_spend(branching->work,
+                        (uint64_t)pool->npatterns * pool->instance->nsizes);
+    (void)cv_master_solve(pool, branching->work);
+    bound = fmin(parent, cv_instance_round(pool->instance, node_bound(pool)));
+    if (cv_reaches(branching->best->profit, bound))
+        return;
+    cv_master_values(pool);
+    round_down(branching);
+    p = choose_pattern(pool);
+    if (p == UINT32_MAX || branching->work->left == 0) {
+        branching->closed = fmax(branching->closed, bound);
+        return;
+    }
+    whole = floor(pool->values[p]);
+    limit = *cv_master_limit(pool, p);
+    if (pool->rhs[pool->instance->nsizes + pool->group[p]] >= whole + 1 &&
+        limit >= whole + 1) {
+        shift(branching, p, whole + 1);
+        branch(branching, bound);
+        shift(branching, p, -(whole + 1));
+    }
+    *cv_master_limit(pool, p) = whole;
+    branch(branching, bound);
+    *cv_master_limit(pool, p) = limit;
+}
+
+/* All patterns that an answer better than `best` may need are listed, if they are few: at the
+ * duals of the generator, which must be priced, they miss its bound by no more than `best`
+ * does. Then the integer program over them is solved by branching. Improves `best`, and
+ * lowers *bound to its profit if the search ends. */
+static bool branch_solve(struct cv_generator *generator, struct cv_work *work,
+                         struct cv_fill *best, double *bound)
+{
+    const struct cv_master *master = &generator->master;
+    /* A better answer has at least the grain more. */
+    const double min = best->profit + (1 - 1e-6) * master->instance->grain;
+    const double missed = fmax(cv_generator_bound(generator) - min, 0);
+    const double gap = missed / master->scale * (1 + 1e-9) + 1e-9;
+    struct cv_master pool;
+    struct branching branching = {
+        .pool = &pool, .work = work, .best = best, .trial = &generator->trial
+    };
+    bool made = cv_master_init(&pool, master->instance);
+
+    if (made && list_patterns(generator, gap, &pool, work)) {
+        made = !pool.failed &&
+               CV_NEW(master->instance->arena, branching.fixed, pool.npatterns);
+        if (made) {
+            branch(&branching, *bound);
+            *bound = fmin(*bound, fmax(best->profit, branching.closed));
+        }
+    }
+    made = made && !pool.failed;
+    cv_master_done(&pool);
+    return made;
+}
+
+/* --- diving ------------------------------------------------------------------------------------ */
+
+enum { ROOT_ROUNDS = 2000, DIVE_ROUNDS = 12, MOST_PATTERNS = 600, DIVES = 4 };
+/* Most bins that are all refilled after a dive. */
+enum { FEW_BINS = 16 };
+/* Work for a pattern of most worth, for bounds and in dives. */
+static const uint64_t root_price = 400000, dive_price = 20000;
+
+/* Fill an empty bin of the pattern's group; false when there is none. */
+static bool place(struct cv_generator *generator, uint32_t pattern)
+{
+    const struct cv_instance *instance = generator->instance;
+    const struct cv_knapsack_group *group =
+        &instance->groups[generator->master.group[pattern]];
+    const uint32_t *count = cv_master_pattern(&generator->master, pattern);
+    uint32_t bin = group->first;
+
+    while (bin < group->first + group->nbins && generator->trial.bins[bin].nparts > 0)
+        bin++;
+    if (bin == group->first + group->nbins)
+        return false;
+    for (uint32_t s = 0; s < instance->nsizes; s++) {
+        const uint32_t left = cv_generator_left(generator, s);
+
+        cv_fill_put(&generator->trial, bin, s, count[s] < left ? count[s] : left);
+    }
+    return true;
+}
+
+/* Set the program for the empty bins; returns their number. */
+static uint32_t set_rows(struct cv_generator *generator)
+{
+    const struct cv_instance *instance = generator->instance;
+    uint32_t empty = 0;
+
+    for (uint32_t s = 0; s < instance->nsizes; s++)
+        generator->master.rhs[s] = generator->trial.used[s];
+    for (uint32_t g = 0; g < instance->ngroups; g++) {
+        const struct cv_knapsack_group *group = &instance->groups[g];
+        uint32_t here = 0;
+
+        for (uint32_t i = 0; i < group->nbins; i++)
+            here += generator->trial.bins[group->first + i].nparts == 0;
+        generator->master.rhs[instance->nsizes + g] = here;
+        empty += here;
+    }
+    cv_master_reset(&generator->master);
+    return empty;
+}
+
+/* Fix whole bins of the program's answer, or else one nearly whole; returns how many. */
+static uint32_t fix_patterns(struct cv_generator *generator, bool vary)
+{
+    const uint32_t n = generator->master.npatterns;
+    uint32_t nearest = UINT32_MAX, placed = 0;
+    double max = 1e-6;
+
+    cv_master_values(&generator->master);
+    for (uint32_t p = 0; p < n; p++) {
+        const double noise = vary ? 0.5 * cv_random_uniform(&generator->random) : 0;
+        const double value = generator->master.values[p];
+
+        for (uint32_t whole = (uint32_t)(value + 1e-6); whole > 0; whole--)
+            placed += place(generator, p);
+        if (value > 1e-6 && value + noise > max) {
+            max = value + noise;
+            nearest = p;
+        }
+    }
+    if (placed == 0 && nearest != UINT32_MAX)
+        placed += place(generator, nearest);
+    return placed;
+}
+
+/* Choose the bins that finish() refills. */
+static void open_bins(struct cv_generator *generator)
+{
+    for (uint32_t b = 0; b < generator->instance->nbins; b++)
+        generator->open[b] = generator->instance->nbins <= FEW_BINS ||
+                             generator->trial.bins[b].nparts == 0;
+}
+
+/* Add items that fit, and refill the open bins. */
+static void finish(struct cv_generator *generator)
+{
+    struct cv_work share = cv_work_share(generator->work, generator->work->left / 4);
+
+    cv_fill_greedy(&generator->trial, &share);
+    cv_fill_improve(&generator->trial, generator->open, generator->single, &share);
+    cv_work_return(generator->work, &share);
+}
+
+static bool has_failed(const struct cv_generator *generator)
+{
+    return generator->trial.failed || generator->master.failed;
+}
+
+/* Fill the empty bins of the trial. */
+static void dive(struct cv_generator *generator, bool vary)
+{
+    uint32_t placed = 1;
+
+    open_bins(generator);
+    generator->price = dive_price;
+    if (generator->master.npatterns > generator->nroot + MOST_PATTERNS)
+        generator->master.npatterns = generator->nroot;
+    while (placed > 0 && generator->work->left > 0 && set_rows(generator) > 1 &&
+           !has_failed(generator)) {
+        double bound = INFINITY;
+
+        cv_generate(generator, DIVE_ROUNDS, 0, &bound);
+        placed = fix_patterns(generator, vary);
+    }
+    finish(generator);
+}
+
+/* Empty a few random bins of the trial. */
+static void empty_some(struct cv_generator *generator)
+{
+    const uint32_t nbins = generator->instance->nbins;
+    uint32_t max = nbins < 10 ? nbins : 10, wanted;
+
+    wanted = 2 + (uint32_t)(cv_random_uniform(&generator->random) * (max - 1));
+    for (uint32_t i = 0; i < wanted; i++)
+        cv_fill_empty_bin(&generator->trial,
+                          (uint32_t)(cv_random_uniform(&generator->random) * nbins));
+}
+
+/* Refill a few bins of the best answer: by diving, or at random, which is cheaper. */
+static void repair_some(struct cv_generator *generator, bool by_chance,
+                        struct cv_fill *best)
+{
+    cv_fill_copy(&generator->trial, best);
+    (void)cv_work_spend(generator->work, 24 * ((uint64_t)generator->instance->nbins +
+                                               generator->instance->nsegments));
+    empty_some(generator);
+    if (by_chance) {
+        open_bins(generator);
+        cv_fill_noisily(&generator->trial, &generator->random, generator->single,
+                        generator->work);
+        finish(generator);
+    } else {
+        dive(generator, true);
+    }
+    if (generator->trial.profit > best->profit)
+        cv_fill_pairs(&generator->trial, generator->single, generator->work);
+    if (generator->trial.profit >= best->profit)
+        cv_fill_copy(best, &generator->trial);
+}
+
+/* Repair while there is work left, half of it in each way. */
+static void repair(struct cv_generator *generator, struct cv_fill *best, double bound)
+{
+    uint64_t spent[2] = { 0, 0 };
+
+    while (generator->work->left > 0 && !cv_reaches(best->profit, bound) &&
+           !has_failed(generator)) {
+        const bool by_chance = spent[1] < spent[0];
+        const uint64_t before = generator->work->spent;
+
+        repair_some(generator, by_chance, best);
+        spent[by_chance] += generator->work->spent - before;
+    }
+}
+
+/* The bins of an answer are patterns. */
+static void add_bins(struct cv_generator *generator, const struct cv_fill *fill)
+{
+    const struct cv_instance *instance = generator->instance;
+
+    for (uint32_t g = 0; g < instance->ngroups; g++)
+        for (uint32_t i = 0; i < instance->groups[g].nbins; i++) {
+            const struct cv_fill_bin *bin = &fill->bins[instance->groups[g].first + i];
+
+            memset(generator->count, 0, instance->nsizes * sizeof *generator->count);
+            for (size_t k = 0; k < bin->nparts; k++)
+                generator->count[bin->parts[k].size] += bin->parts[k].count;
+            cv_generator_complete(generator, bin->left);
+            cv_master_add(&generator->master, g, generator->count);
+        }
+}
+
+static void root(struct cv_generator *generator, const struct cv_fill *best,
+                 double *bound)
+{
+    generator->price = root_price;
+    generator->priced = false;
+    cv_fill_clear(&generator->trial);
+    (void)set_rows(generator);
+    cv_generate(generator, ROOT_ROUNDS, best->profit, bound);
+}
+
+static bool solve_patterns(struct cv_generator *generator, struct cv_fill *best,
+                           double *bound)
+{
+    struct cv_work *all = generator->work, share = cv_work_share(all, all->left / 2);
+    bool made = true;
+
+    cv_fill_clear(&generator->trial);
+    add_bins(generator, best);
+    generator->work = &share;
+    root(generator, best, bound);
+    generator->nroot = generator->master.npatterns;
+    for (unsigned i = 0; i < DIVES && !cv_reaches(best->profit, *bound); i++) {
+        cv_fill_clear(&generator->trial);
+        dive(generator, i > 0);
+        if (generator->trial.profit > best->profit)
+            cv_fill_copy(best, &generator->trial);
+    }
+    cv_work_return(all, &share);
+    share = cv_work_share(all, all->left / 2);
+    if (!cv_reaches(best->profit, *bound)) {
+        root(generator, best, bound);
+        if (generator->priced)
+            made = branch_solve(generator, &share, best, bound);
+        cv_work_return(all, &share);
+    }
+    generator->work = all;
+    if (made)
+        repair(generator, best, *bound);
+    return made && !has_failed(generator) && !best->failed;
+}
+
+/* Look for better fillings and a better bound by linear programming over the ways to
+ * fill one bin. `best` and *bound are improved. */
+static bool try_patterns(const struct cv_instance *instance, struct cv_work *work,
+                         struct cv_single *single, struct cv_fill *best, double *bound)
+{
+    struct cv_generator generator;
+    double own_bound = *bound - instance->free_profit;
+    bool made;
+
+    if (instance->nsizes + instance->ngroups > CV_MASTER_ROWS || instance->nsizes == 0)
+        return true;
+    made = cv_generator_init(&generator, instance, single, work) &&
+           solve_patterns(&generator, best, &own_bound);
+    cv_generator_done(&generator);
+    *bound = fmin(*bound, own_bound + instance->free_profit);
+    return made;
+}
+
+/* --- the multiple knapsack, from cheap answers to proved ones ---------------------- */
 
 /* The best filling so far, a place to try others, and the bound. */
 struct contest {
@@ -150,8 +598,8 @@ static bool try_all(struct contest *contest, struct cv_work *work)
         if (contest->best.failed || contest->trial.failed || solved(contest))
             return !contest->best.failed && !contest->trial.failed;
     }
-    return cv_patterns_solve(contest->instance, work, &contest->single, &contest->best,
-                             &contest->bound);
+    return try_patterns(contest->instance, work, &contest->single, &contest->best,
+                        &contest->bound);
 }
 
 /* Solve an instance; with an answer wanted or, if `out` is NULL, for the bound alone. */
@@ -200,45 +648,6 @@ static bool solve(const struct cv_knapsack *problem, uint64_t work_units,
     return made;
 }
 
-static bool bin_holds(const struct cv_knapsack *problem,
-                      const struct cv_knapsack_answer *answer, uint32_t bin)
-{
-    const double capacity =
-        problem->capacities != NULL ? problem->capacities[bin] : problem->capacity;
-    struct cv_exact_sum sum;
-
-    if (answer->first[bin] > answer->first[bin + 1])
-        return false;
-    cv_exact_begin(&sum);
-    for (size_t i = answer->first[bin]; i < answer->first[bin + 1]; i++)
-        cv_exact_add(&sum, problem->classes[answer->parts[i].item_class].weight,
-                     answer->parts[i].count);
-    return cv_exact_compare(&sum, capacity) <= 0;
-}
-
-/* cv_knapsack_holds with counts: zeros, one per class. */
-static bool answer_holds(const struct cv_knapsack *problem,
-                         const struct cv_knapsack_answer *answer, uint64_t *counts)
-{
-    uint64_t selected = 0;
-    double profit = 0;
-    bool holds = answer->first[0] == 0;
-
-    for (size_t i = 0; i < answer->first[problem->nbins] && holds; i++) {
-        holds = answer->parts[i].item_class < problem->nclasses;
-        if (holds)
-            counts[answer->parts[i].item_class] += answer->parts[i].count;
-        selected += answer->parts[i].count;
-    }
-    for (uint32_t b = 0; b < problem->nbins && holds; b++)
-        holds = bin_holds(problem, answer, b);
-    for (uint32_t i = 0; i < problem->nclasses; i++) {
-        holds = holds && counts[i] <= problem->classes[i].count;
-        profit += problem->classes[i].profit * (double)counts[i];
-    }
-    return holds && selected == answer->selected && profit == answer->profit;
-}
-
 enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t work,
                                      struct cv_arena *arena,
                                      struct cv_knapsack_answer *out,
@@ -251,7 +660,7 @@ enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t
     if (!CV_NEW(arena, counts, problem->nclasses) ||
         !solve(problem, work, arena, &answer))
         return cv_fail_memory(err, "the selection of items");
-    if (!answer_holds(problem, &answer, counts))
+    if (!cv_knapsack_holds(problem, &answer, counts))
         return cv_fail(err, CLEAVE_EPOLICY, "a bin was filled beyond its capacity");
     *out = answer;
     return CLEAVE_OK;
@@ -271,15 +680,4 @@ enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
         *out_bound = cv_instance_surrogate_lp(&instance);
     cv_arena_done(&own);
     return made ? CLEAVE_OK : cv_fail_memory(err, "a bound");
-}
-
-bool cv_knapsack_holds(const struct cv_knapsack *problem,
-                       const struct cv_knapsack_answer *answer)
-{
-    uint64_t *counts =
-        calloc(problem->nclasses > 0 ? problem->nclasses : 1, sizeof *counts);
-    const bool holds = counts != NULL && answer_holds(problem, answer, counts);
-
-    free(counts);
-    return holds;
 }

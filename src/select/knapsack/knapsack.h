@@ -65,22 +65,8 @@ enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
                                             double *out_bound, struct cleave_error *err);
 
 /* Whether an answer keeps within the counts and, without rounding, the capacities, and
- * its profit and number of items are those of its parts. */
+ * its profit and number of items are those of its parts. counts: zeros, one per class. */
 bool cv_knapsack_holds(const struct cv_knapsack *problem,
-                       const struct cv_knapsack_answer *answer);
-
-/* Bits 2^-1074 to 2^1023 of a double, times a count below 2^32, 2^31 terms: 2161 bits. */
-enum { CV_EXACT_LIMBS = 68 };
-
-struct cv_exact_sum {
-    uint64_t limb[CV_EXACT_LIMBS]; /* 32 bits each, lowest first, the rest are carries */
-    uint32_t terms;                /* since the carries were last moved up             */
-};
-
-void cv_exact_begin(struct cv_exact_sum *sum);
-/* Add count * value; value is finite and >= 0. */
-void cv_exact_add(struct cv_exact_sum *sum, double value, uint32_t count);
-/* Negative, 0 or positive: the sum is below, equal to or above `value` (finite, >= 0). */
-int cv_exact_compare(struct cv_exact_sum *sum, double value);
+                       const struct cv_knapsack_answer *answer, uint64_t *counts);
 
 #endif

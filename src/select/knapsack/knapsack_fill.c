@@ -90,11 +90,27 @@ void cv_fill_empty_bin(struct cv_fill *fill, uint32_t bin)
     from->nparts = 0;
 }
 
+/* Profit of the best `count` items of a size. */
+static double size_profit(const struct cv_instance *instance, uint32_t size,
+                          uint32_t count)
+{
+    const struct cv_segment *segment = &instance->segments[instance->sizes[size].first];
+    double profit = 0;
+
+    for (; count > 0; segment++) {
+        const uint32_t taken = segment->count < count ? segment->count : count;
+
+        profit += segment->profit * taken;
+        count -= taken;
+    }
+    return profit;
+}
+
 double cv_fill_count(struct cv_fill *fill)
 {
     fill->profit = 0;
     for (uint32_t s = 0; s < fill->instance->nsizes; s++)
-        fill->profit += cv_size_profit(fill->instance, s, fill->used[s]);
+        fill->profit += size_profit(fill->instance, s, fill->used[s]);
     return fill->profit;
 }
 
@@ -359,8 +375,8 @@ static bool exchange(struct pair *pair, uint32_t in, uint32_t out)
 /* The least profitable item of a size that is used. */
 static double last_profit(const struct cv_fill *fill, uint32_t size)
 {
-    return cv_size_profit(fill->instance, size, fill->used[size]) -
-           cv_size_profit(fill->instance, size, fill->used[size] - 1);
+    return size_profit(fill->instance, size, fill->used[size]) -
+           size_profit(fill->instance, size, fill->used[size] - 1);
 }
 
 /* Try one item in no bin on the open pair. */
@@ -634,8 +650,8 @@ static double parts_profit(const struct cv_fill *fill, const struct cv_fill_part
     for (size_t i = 0; i < nparts; i++) {
         const uint32_t s = parts[i].size;
 
-        profit += cv_size_profit(fill->instance, s, fill->used[s] + parts[i].count) -
-                  cv_size_profit(fill->instance, s, fill->used[s]);
+        profit += size_profit(fill->instance, s, fill->used[s] + parts[i].count) -
+                  size_profit(fill->instance, s, fill->used[s]);
         /* A size may be there in several parts. */
         fill->used[s] += parts[i].count;
     }

@@ -105,11 +105,9 @@ static int by_density(const void *left, const void *right)
 {
     const struct sort_key *a = left, *b = right;
 
-    if (a->density != b->density)
-        return a->density > b->density ? -1 : 1;
-    if (a->item.weight != b->item.weight)
-        return a->item.weight < b->item.weight ? -1 : 1;
-    return (a->item.tag > b->item.tag) - (a->item.tag < b->item.tag);
+    return cv_order(CV_COMPARE(b->density, a->density),
+                    CV_COMPARE(a->item.weight, b->item.weight),
+                    CV_COMPARE(a->item.tag, b->item.tag));
 }
 
 static void sort_items(struct cv_single_item *items, uint32_t nitems,
@@ -357,28 +355,21 @@ static int choose_unit(const struct cv_knapsack *problem, double largest)
     return unit == INT32_MAX || top + spare - unit > 126 ? top + spare - 126 : unit;
 }
 
-struct bin_order {
-    double capacity;
-    uint32_t bin;
-};
-
-CV_ORDER_BY_TWO(by_capacity, struct bin_order, capacity, bin)
-
 /* Groups of the bins which hold at least the lightest item. */
 static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lightest,
                         struct cv_arena *arena, struct cv_instance *out)
 {
-    struct bin_order *order = cv_array(arena, problem->nbins, sizeof *order);
+    struct cv_ranked *order = cv_array(arena, problem->nbins, sizeof *order);
     bool lost = false;
 
     if (order == NULL || !CV_NEW(arena, out->bin, problem->nbins) ||
         !CV_NEW(arena, out->groups, problem->nbins))
         return false;
     for (uint32_t b = 0; b < problem->nbins; b++)
-        order[b] = (struct bin_order){ capacity_of(problem, b), b };
-    qsort(order, problem->nbins, sizeof *order, by_capacity);
+        order[b] = (struct cv_ranked){ capacity_of(problem, b), b };
+    qsort(order, problem->nbins, sizeof *order, cv_rank_up);
     for (uint32_t i = 0; i < problem->nbins; i++) {
-        const cv_wide capacity = wide_of(order[i].capacity, unit, false, &lost);
+        const cv_wide capacity = wide_of(order[i].value, unit, false, &lost);
         struct cv_knapsack_group *last = out->groups + out->ngroups;
 
         if (capacity < lightest)
@@ -388,7 +379,7 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
             out->ngroups++;
         }
         out->groups[out->ngroups - 1].nbins++;
-        out->bin[out->nbins++] = order[i].bin;
+        out->bin[out->nbins++] = order[i].index;
     }
     return true;
 }
@@ -403,11 +394,8 @@ static int by_weight(const void *left, const void *right)
 {
     const struct item_order *a = left, *b = right;
 
-    if (a->weight != b->weight)
-        return a->weight > b->weight ? -1 : 1;
-    if (a->profit != b->profit)
-        return a->profit > b->profit ? -1 : 1;
-    return (a->item_class > b->item_class) - (a->item_class < b->item_class);
+    return cv_order(CV_COMPARE(b->weight, a->weight), CV_COMPARE(b->profit, a->profit),
+                    CV_COMPARE(a->item_class, b->item_class));
 }
 
 /* The most items of a weight that the bins together hold, up to UINT32_MAX. */
@@ -559,18 +547,50 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
     return sort_by_density(arena, out);
 }
 
-double cv_size_profit(const struct cv_instance *instance, uint32_t size, uint32_t count)
+/* Whether a bin holds its items, rounded as cv_instance_make rounds them for answers. */
+static bool bin_holds(const struct cv_knapsack *problem,
+                      const struct cv_knapsack_answer *answer, uint32_t bin, int unit)
 {
-    const struct cv_segment *segment = &instance->segments[instance->sizes[size].first];
-    double profit = 0;
+    const double capacity = capacity_of(problem, bin);
+    bool lost;
+    cv_wide left = wide_of(capacity, unit, false, &lost);
 
-    for (; count > 0; segment++) {
-        const uint32_t taken = segment->count < count ? segment->count : count;
+    for (size_t i = answer->first[bin]; i < answer->first[bin + 1]; i++) {
+        const struct cv_knapsack_part *part = &answer->parts[i];
+        const double weight = problem->classes[part->item_class].weight;
+        cv_wide each;
 
-        profit += segment->profit * taken;
-        count -= taken;
+        if (weight > capacity)
+            return false;
+        each = wide_of(weight, unit, true, &lost);
+        if (cv_wide_times(left, each, UINT32_MAX) < part->count)
+            return false;
+        left -= each * part->count;
     }
-    return profit;
+    return answer->first[bin] <= answer->first[bin + 1];
+}
+
+bool cv_knapsack_holds(const struct cv_knapsack *problem,
+                       const struct cv_knapsack_answer *answer, uint64_t *counts)
+{
+    const int unit = choose_unit(problem, largest_weight(problem, CV_FOR_ANSWERS));
+    uint64_t selected = 0;
+    double profit = 0;
+    bool holds = answer->first[0] == 0;
+
+    for (size_t i = 0; i < answer->first[problem->nbins] && holds; i++) {
+        holds = answer->parts[i].item_class < problem->nclasses;
+        if (holds)
+            counts[answer->parts[i].item_class] += answer->parts[i].count;
+        selected += answer->parts[i].count;
+    }
+    for (uint32_t b = 0; b < problem->nbins && holds; b++)
+        holds = bin_holds(problem, answer, b, unit);
+    for (uint32_t i = 0; i < problem->nclasses; i++) {
+        holds = holds && counts[i] <= problem->classes[i].count;
+        profit += problem->classes[i].profit * (double)counts[i];
+    }
+    return holds && selected == answer->selected && profit == answer->profit;
 }
 
 /* --- bounds that see the bins as one, and capacities made tight -------------------- */

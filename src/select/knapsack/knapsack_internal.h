@@ -102,8 +102,6 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
                       struct cv_arena *arena, struct cv_instance *out);
 /* The capacity of all bins together. */
 cv_wide cv_instance_capacity(const struct cv_instance *instance);
-/* Profit of the best `count` items of a size. */
-double cv_size_profit(const struct cv_instance *instance, uint32_t size, uint32_t count);
 /* Items of a segment that are left when `used` of its size are. */
 static inline uint32_t cv_segment_left(const struct cv_segment *segment, uint32_t used)
 {
@@ -121,8 +119,7 @@ struct cv_single_item {
 
 /* A knapsack with one bin. */
 struct cv_single {
-    struct cv_single_item
-        *items; /* by decreasing density; room for all sizes, segments */
+    struct cv_single_item *items; /* by decreasing density */
     uint32_t nitems;
     cv_wide capacity;
     double floor;     /* only more than this is wanted                       */
@@ -212,11 +209,6 @@ void cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
 void cv_fill_pairs(struct cv_fill *fill, struct cv_single *single, struct cv_work *work);
 /* Put all of take[size] into the bins of the trial. False if no way is found. */
 bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *work);
-
-/* Look for better fillings and a better bound by linear programming over the ways to
- * fill one bin. `best` and *bound are improved. */
-bool cv_patterns_solve(const struct cv_instance *instance, struct cv_work *work,
-                       struct cv_single *single, struct cv_fill *best, double *bound);
 
 /* Rows for which the inverse of the basis is kept in full. */
 enum { CV_MASTER_ROWS = 160 };

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/stream/stream_costs.h"
 #include "select/knapsack/knapsack.h"
@@ -263,16 +264,6 @@ void cv_set_clear(struct cv_stream_set *set)
         cv_cluster_clear(&set->clusters[m]);
 }
 
-double cv_set_throughput(const struct cv_stream_field *field,
-                         const struct cv_stream_set *set)
-{
-    double sum = 0;
-
-    for (uint32_t m = 0; m < set->n; m++)
-        sum += cv_cluster_throughput(field, &set->clusters[m]);
-    return sum;
-}
-
 struct entry {
     double weight, profit;
     uint32_t worker;
@@ -282,11 +273,8 @@ static int by_kind(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
 
-    if (a->weight != b->weight)
-        return a->weight < b->weight ? -1 : 1;
-    if (a->profit != b->profit)
-        return a->profit > b->profit ? -1 : 1;
-    return (a->worker > b->worker) - (a->worker < b->worker);
+    return cv_order(CV_COMPARE(a->weight, b->weight), CV_COMPARE(b->profit, a->profit),
+                    CV_COMPARE(a->worker, b->worker));
 }
 
 /* Workers sorted by class. */
@@ -300,11 +288,9 @@ struct classes {
 static bool classify(const struct cv_stream_field *field, const struct cv_pack *pack,
                      struct cv_arena *arena, struct classes *out)
 {
-    out->entries = cv_array(arena, pack->n, sizeof *out->entries);
-    out->list = cv_array(arena, pack->n, sizeof *out->list);
-    out->next = cv_array(arena, pack->n, sizeof *out->next);
     out->n = 0;
-    if (out->entries == NULL || out->list == NULL || out->next == NULL)
+    if (!CV_NEW(arena, out->entries, pack->n) || !CV_NEW(arena, out->list, pack->n) ||
+        !CV_NEW(arena, out->next, pack->n))
         return false;
     for (uint32_t i = 0; i < pack->n; i++) {
         const uint32_t w = pack->workers[i];

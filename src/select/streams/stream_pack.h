@@ -71,8 +71,6 @@ struct cv_stream_set {
 bool cv_set_init(struct cv_stream_set *set, uint32_t n, struct cv_arena *arena);
 void cv_set_done(struct cv_stream_set *set);
 void cv_set_clear(struct cv_stream_set *set);
-double cv_set_throughput(const struct cv_stream_field *field,
-                         const struct cv_stream_set *set);
 
 struct cv_pack {
     const uint32_t *workers; /* borrowed: workers to choose from */
@@ -93,21 +91,6 @@ enum cleave_status cv_stream_pack(struct cv_stream_field *field,
 enum cleave_status cv_stream_pack_bound(struct cv_stream_field *field,
                                         const struct cv_pack *pack, uint32_t nclusters,
                                         double *out, struct cleave_error *err);
-
-/* More workers are not tried, nor more streams. */
-enum { CV_EXACT_WORKERS = 64, CV_EXACT_STREAMS = 64 };
-
-/* Look through all clusters of some of these workers, in their best orders, that give
- * more than *value; margins are the same for all. The best of them, if there is one, goes
- * to `best` and its throughput to *value. True when all have been looked through: then no
- * cluster gives more than *value. False when field->work or memory (field->no_memory) did
- * not last. */
-bool cv_stream_exact(struct cv_stream_field *field, const uint32_t *workers, uint32_t n,
-                     struct cv_stream_cluster *best, double *value);
-
-/* cv_stream_exact for all clusters of a set. */
-bool cv_stream_exact_set(struct cv_stream_field *field, const uint32_t *workers,
-                         uint32_t n, struct cv_stream_set *best, double *value);
 
 /* Fill the set with the best clusters that were found for these workers, all of which
  * fit alone, and set an upper bound of the throughput. `work` is spent on

@@ -47,28 +47,21 @@ struct search {
     uint64_t share; /* work of one phase */
 };
 
-struct density {
-    double value;
-    uint32_t worker;
-};
-
-CV_ORDER_DOWN_BY(by_density, struct density, value, worker)
-
 bool cv_sort_by_density(uint32_t *workers, uint32_t n, const double *value,
                         const double *price)
 {
-    struct density *list = malloc((n > 0 ? n : 1) * sizeof *list);
+    struct cv_ranked *list = malloc((n > 0 ? n : 1) * sizeof *list);
 
     if (list == NULL)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t w = workers[i];
 
-        list[i] = (struct density){ value[w] / (price != NULL ? price[w] : 1), w };
+        list[i] = (struct cv_ranked){ value[w] / (price != NULL ? price[w] : 1), w };
     }
-    qsort(list, n, sizeof *list, by_density);
+    qsort(list, n, sizeof *list, cv_rank_down);
     for (uint32_t i = 0; i < n; i++)
-        workers[i] = list[i].worker;
+        workers[i] = list[i].index;
     free(list);
     return true;
 }
@@ -223,6 +216,15 @@ static bool sort_list(struct search *s, uint32_t n, const double *value,
     return !s->field->no_memory;
 }
 
+static double throughput(const struct search *s)
+{
+    double sum = 0;
+
+    for (uint32_t m = 0; m < s->trial->n; m++)
+        sum += cv_cluster_throughput(s->field, &s->trial->clusters[m]);
+    return sum;
+}
+
 /* Raise the throughput until it reaches the bound or no step helps: a worker replaces one with
  * less profit, or one that fits into another cluster. */
 static void exchange(struct search *s)
@@ -232,7 +234,7 @@ static void exchange(struct search *s)
     memcpy(s->list, s->dense, s->n * sizeof *s->list);
     sort_list(s, s->n, s->field->profit, NULL);
     while (again && s->field->work > 0 && !s->field->no_memory &&
-           cv_set_throughput(s->field, s->trial) < s->bound * (1 - rounding)) {
+           throughput(s) < s->bound * (1 - rounding)) {
         again = sweep(s, s->list, false);
         fill(s);
         again = sweep(s, s->dense, true) || again;
@@ -285,7 +287,7 @@ static void mark_taken(struct search *s)
 
 static void keep_if_better(struct search *s)
 {
-    const double ups = cv_set_throughput(s->field, s->trial);
+    const double ups = throughput(s);
 
     if (ups <= s->best_ups)
         return;

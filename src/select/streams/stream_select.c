@@ -354,11 +354,9 @@ static int by_miss(const void *left, const void *right)
 {
     const struct step *a = left, *b = right;
 
-    if (a->miss != b->miss)
-        return a->miss < b->miss ? -1 : 1;
-    if (a->in_place_of != b->in_place_of)
-        return a->in_place_of < b->in_place_of ? -1 : 1;
-    return (a->from_place > b->from_place) - (a->from_place < b->from_place);
+    return cv_order(CV_COMPARE(a->miss, b->miss),
+                    CV_COMPARE(a->in_place_of, b->in_place_of),
+                    CV_COMPARE(a->from_place, b->from_place));
 }
 
 /* Members by profit, one of each profit; with `none` at profit 0 on request. */
