@@ -644,7 +644,7 @@ static bool choose(struct bounding *b, const struct guide *guides, uint32_t n,
 {
     uint32_t which = 0;
 
-    out->value = INFINITY;
+    *out = (struct look){ .value = INFINITY };
     for (uint32_t i = 0; i < n; i++) {
         struct look look;
 
