@@ -109,7 +109,7 @@ const char *cleave_version(void)
     return CLEAVE_VERSION;
 }
 
-enum cleave_status cv_fail_errno(struct cleave_error *err, int error, const char *what)
+enum cleave_status(cv_fail_errno)(struct cleave_error *err, int error, const char *what)
 {
     return cv_fail(err, CLEAVE_EENGINE, "%s: %s", what, strerror(error));
 }

@@ -41,6 +41,7 @@ enum cleave_status cv_fail_as(struct cleave_error *err, enum cleave_status statu
 #define cv_fail_at(...) (cv_fail_at(__VA_ARGS__), CLEAVE_EINPUT)
 #define cv_fail_memory(...) (cv_fail_memory(__VA_ARGS__), CLEAVE_ENOMEM)
 #define cv_fail_stopped(err) (cv_fail_stopped(err), CLEAVE_ESTOPPED)
+#define cv_fail_errno(...) (cv_fail_errno(__VA_ARGS__), CLEAVE_EENGINE)
 #endif
 
 /* Return the status of a call that did not succeed. */

@@ -212,12 +212,12 @@ void cv_fields(struct cv_json *json, const char *format, ...)
             cv_field_number(json, key, va_arg(values, double));
         else if (strncmp(format, "%d", 2) == 0)
             cv_field_bool(json, key, va_arg(values, int) != 0);
-        else if (strncmp(format, "%u", 2) == 0)
-            cv_field_count(json, key, va_arg(values, unsigned));
-        else if (strncmp(format, "%zu", 3) == 0)
-            cv_field_count(json, key, va_arg(values, size_t));
-        else
-            cv_field_count(json, key, va_arg(values, unsigned long long));
+        else /* NOLINT(bugprone-branch-clone): types differ */
+            cv_field_count(json, key,
+                           strncmp(format, "%u", 2) == 0 ? va_arg(values, unsigned)
+                           : strncmp(format, "%zu", 3) == 0
+                               ? va_arg(values, size_t)
+                               : va_arg(values, unsigned long long));
         format += *format == '%' ? strcspn(format, "sgdu") + 1 : 1;
     }
     va_end(values);

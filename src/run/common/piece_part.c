@@ -213,7 +213,13 @@ void cv_content_hash_text(struct cv_content_hash hash, char out[CV_CONTENT_HASH_
 
 bool cv_content_hash_parse(const char *text, struct cv_content_hash *out)
 {
-    return strlen(text) == CV_CONTENT_HASH_TEXT - 1 &&
-           text[strspn(text, "0123456789abcdef")] == '\0' &&
-           sscanf(text, "%16" SCNx64 "%16" SCNx64, &out->high, &out->low) == 2;
+    char half[17] = "";
+
+    if (strlen(text) != CV_CONTENT_HASH_TEXT - 1 ||
+        text[strspn(text, "0123456789abcdef")] != '\0')
+        return false;
+    memcpy(half, text, 16);
+    out->high = strtoull(half, NULL, 16);
+    out->low = strtoull(text + 16, NULL, 16);
+    return true;
 }
