@@ -67,6 +67,8 @@ enum cleave_event_kind {
                         so many partial results (`units`) into one                      */
     CLEAVE_CAME,     /* worker has joined, or has returned after a loss or a pause: it is
                         idle and may be given work                                      */
+    CLEAVE_DROPPED,  /* worker was ended, or has failed, with a chunk of which there is
+                        another copy: nothing came of it, and it is idle                */
 };
 
 struct cleave_event {
@@ -97,6 +99,7 @@ enum cleave_order_kind {
     CLEAVE_EXTEND,  /* give the open chunk of `worker` up to `units` more             */
     CLEAVE_CLOSE,   /* that is all of it: the command reads the end of its input      */
     CLEAVE_QUERY, /* say how far `worker` has come with its chunk: CLEAVE_PROGRESS      */
+    CLEAVE_COPY, /* `worker` runs the chunk that `peer` has as well: the first one counts */
 };
 
 struct cleave_order {
@@ -132,6 +135,7 @@ struct cleave_view {
     bool before_round;   /* ... instead of that they are fetched right before the next
                             chunk of their worker                                  */
     bool opens;          /* chunks may be opened: see cleave_order_open            */
+    bool copies;         /* a chunk may be run twice: see cleave_order_copy        */
     double ahead;        /* units that a command is given before it reads them, which
                             cannot be recalled                                     */
     double hold;         /* of a stream: units that may wait or be at work at a time;
@@ -193,6 +197,12 @@ void cleave_order_extend(struct cleave_orders *orders, uint32_t worker, double u
 void cleave_order_close(struct cleave_orders *orders, uint32_t worker);
 /* Ask how far `worker` is with its chunk: a CLEAVE_PROGRESS event comes at once. */
 void cleave_order_look(struct cleave_orders *orders, uint32_t worker);
+/* Where the view says so: `worker`, which has nothing to do, runs the chunk of `peer` as
+ * well. If that chunk is open, its unread input is recalled first (CLEAVE_RECALLED), and it
+ * is closed. CLEAVE_DONE names the one that is done first, CLEAVE_DROPPED the other one, or
+ * `worker` if there is nothing to copy. At most one copy of a chunk, and none of a chunk
+ * that has failed. */
+void cleave_order_copy(struct cleave_orders *orders, uint32_t worker, uint32_t peer);
 /* Ask for a CLEAVE_WAKE event at `time_s` that names `worker`. */
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s);
 /* Ask `sender`, whose own combinations are all done, to send its partial to `receiver`.

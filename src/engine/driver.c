@@ -112,7 +112,7 @@ static double open_check_note(struct cv_open_chunk *chunk,
     const double due = chunk->due;
 
     if (event->kind != CLEAVE_EXTENDED && event->kind != CLEAVE_DONE &&
-        event->kind != CLEAVE_LOST)
+        event->kind != CLEAVE_LOST && event->kind != CLEAVE_DROPPED)
         return 0;
     chunk->due = 0;
     if (event->kind == CLEAVE_EXTENDED)
@@ -375,20 +375,38 @@ static bool is_about_open(const struct cv_driver *driver,
 {
     return (order->kind == CLEAVE_SEND && driver->view.opens) ||
            order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
-           order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_QUERY;
+           order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_QUERY ||
+           order->kind == CLEAVE_COPY;
 }
+/* The same for an order to copy. The chunk that is copied is closed. */
+static const char *copy_check_order(struct cv_driver *driver,
+                                    const struct cleave_order *order)
+{
+    struct cv_open_chunk *own = &driver->open[order->worker];
+
+    if (!driver->view.copies)
+        return "chunks cannot be copied here";
+    if (order->peer >= driver->view.nworkers || order->peer == order->worker)
+        return "nobody else has it";
+    if (own->there || own->sent > 0)
+        return "it has something else to do";
+    *own = (struct cv_open_chunk){ .there = true };
+    driver->open[order->peer].open = false;
+    return NULL;
+}
+
 static enum cleave_status check_open_order(struct cv_driver *driver,
                                            const struct cleave_order *order,
                                            struct cleave_error *err)
 {
-    static const char *const VERBS[] = { [CLEAVE_SEND] = "send",
-                                         [CLEAVE_OPEN] = "open",
-                                         [CLEAVE_EXTEND] = "extend",
-                                         [CLEAVE_CLOSE] = "close",
-                                         [CLEAVE_QUERY] = "look at" };
-    const char *fault = driver->view.opens
-                            ? open_check_order(&driver->open[order->worker], order)
-                            : "chunks cannot be opened here";
+    static const char *const VERBS[] = {
+        [CLEAVE_SEND] = "send",   [CLEAVE_OPEN] = "open",     [CLEAVE_EXTEND] = "extend",
+        [CLEAVE_CLOSE] = "close", [CLEAVE_QUERY] = "look at", [CLEAVE_COPY] = "copy"
+    };
+    const char *fault = !driver->view.opens ? "chunks cannot be opened here"
+                        : order->kind == CLEAVE_COPY
+                            ? copy_check_order(driver, order)
+                            : open_check_order(&driver->open[order->worker], order);
 
     if (fault != NULL)
         return POLICY_FAULT(driver, err, "asked to %s a chunk of worker %u: %s",

@@ -19,7 +19,7 @@ struct cv_load {
     bool before_round;   /* results are fetched before the next chunk of their worker */
     bool real;
     /* As in struct cleave_view: */
-    bool measured, opens;
+    bool measured, opens, copies;
     double ahead, hold, unequal, burst_s, varies;
     uint32_t folders;
     bool folds_apart;

@@ -21,6 +21,7 @@ enum {
 
 struct chunk {
     uint32_t worker;
+    uint32_t copier; /* runs it as well; else the worker */
     unsigned seen;
 };
 
@@ -90,7 +91,15 @@ static enum cleave_status note_order(struct replay *replay,
     if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN) {
         if (!CV_ROOM(replay->chunks, &replay->room, replay->nchunks + 1))
             return cv_fail_memory(err, "a replay");
-        replay->chunks[replay->nchunks++] = (struct chunk){ order->worker, 0 };
+        replay->chunks[replay->nchunks++] =
+            (struct chunk){ .worker = order->worker, .copier = order->worker };
+    } else if (order->kind == CLEAVE_COPY) {
+        size_t i = replay->nchunks;
+
+        while (i > 0 && replay->chunks[i - 1].worker != order->peer)
+            i--;
+        if (i > 0)
+            replay->chunks[i - 1].copier = order->worker;
     } else if (order->kind == CLEAVE_COMBINE) {
         if (replay->nodes == NULL)
             replay->nodes = calloc(replay->source->nworkers, sizeof *replay->nodes);
@@ -147,7 +156,7 @@ static const char *find_chunk_fault(struct replay *replay,
     if (event->chunk >= replay->nchunks)
         return "a chunk that was not ordered";
     chunk = &replay->chunks[event->chunk];
-    if (chunk->worker != event->worker)
+    if (chunk->worker != event->worker && chunk->copier != event->worker)
         return "a chunk that another worker was to get";
     if (event->kind == CLEAVE_PROGRESS)
         return NULL; /* the chunk may be done at the same instant */
@@ -201,6 +210,7 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_WAKE:
     case CLEAVE_ENDED:
     case CLEAVE_CAME:
+    case CLEAVE_DROPPED:
         break;
     }
     return NULL;

@@ -106,8 +106,9 @@ static const struct kind kinds[] = {
     { "returned", LOAD,   false, CLEAVE_RETURNED, CHUNK_SPAN,                      ALSO },
     { "recalled", LOAD,   false, CLEAVE_RECALLED, CHUNK_SPAN,                      ALSO },
     { "lost",     LOAD,   false, CLEAVE_LOST,     CHUNK_SPAN,                      ALSO },
+    { "dropped",  LOAD,   false, CLEAVE_DROPPED,  CHUNK_SPAN,                      ALSO },
     { "started",  LOAD,   false, CLEAVE_STARTED,  CHUNK_SPAN,                      ALSO },
-    { "drained",  LOAD,   false, CLEAVE_DRAINED,  CHUNK_SPAN,                      ALSO },
+    { "drained",  LOAD,   false, CLEAVE_DRAINED,  CHUNK_SPAN,             ALSO | BIT(OUTPUT) },
     { "extended", LOAD,   false, CLEAVE_EXTENDED, CHUNK_SPAN,                      ALSO },
     { "progress", LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN,    ALSO | BIT(OUTPUT) | BIT(CPU) },
     { "seen",     LOAD,   false, CLEAVE_PROGRESS, CHUNK_SPAN, /* name up to 0.2 */
@@ -123,6 +124,7 @@ static const struct kind kinds[] = {
     { "close",    LOAD,   true,  CLEAVE_CLOSE,    TO,                              0 },
     { "query",    LOAD,   true,  CLEAVE_QUERY,    TO,                              0 },
     { "look",     LOAD,   true,  CLEAVE_QUERY,    TO, /* name up to 0.2 */     0 },
+    { "copy",     LOAD,   true,  CLEAVE_COPY,     TO | BIT(PEER),                  0 },
     { "return",   LOAD,   true,  CLEAVE_RETURN,   TO | BIT(CHUNK),                 0 },
     { "wake",     LOAD,   true,  CLEAVE_WAKE_AT,  BIT(ORDER) | BIT(TIME),          BIT(WORKER) },
     { "start",    REDUCE, false, CLEAVE_START,    SPAN,                            BIT(MORE) },
@@ -145,8 +147,9 @@ struct record {
 
 static const char *const known_kinds[2][2] = {
     [LOAD] = { "expected start, sent, done, returned, recalled, lost, "
-               "started, drained, extended, progress, ended, came or wake",
-               "expected send, open, extend, close, query, recall, return or wake" },
+               "dropped, started, drained, extended, progress, ended, came or wake",
+               "expected send, open, extend, close, query, copy, recall, return or "
+               "wake" },
     [REDUCE] = { "expected start, arrived, combined or wake",
                  "expected combine or wake" },
 };

@@ -59,6 +59,7 @@ static void put_opens(struct cv_json *json, const struct cleave_view *view)
     if (!view->opens)
         return;
     put_flag(json, "opens", true);
+    put_flag(json, "copies", view->copies);
     cv_field_number(json, "ahead", view->ahead);
     cv_field_number(json, "hold", view->hold);
     cv_field_number(json, "unequal", view->unequal);
@@ -564,6 +565,7 @@ static enum cleave_status read_member(void *context, const char *key)
         { "real", NULL, &view->real },
         { "measured", NULL, &view->measured },
         { "opens", NULL, &view->opens },
+        { "copies", NULL, &view->copies },
         { "changing", NULL, &told->changing },
         { "folds_apart", NULL, &view->folds_apart },
         { "before_round", NULL, &view->before_round },

@@ -110,6 +110,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .real = view->real,
                                   .measured = view->measured,
                                   .opens = view->opens,
+                                  .copies = view->copies,
                                   .ahead = view->ahead,
                                   .hold = view->hold,
                                   .unequal = view->unequal,

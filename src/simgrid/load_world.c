@@ -491,6 +491,7 @@ static void told(struct world *world, struct activity *activity, struct cleave_e
     } else if (stage == READS) {
         reader->stage = WAITS;
         reader->read = reader->given;
+        out->output = open_of(world)->command.emits ? out->units : 0;
         if (reader->closed) /* in this instant */
             reader_work(world, reader);
     } else {

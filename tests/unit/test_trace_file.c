@@ -329,9 +329,10 @@ static const struct {
     { HEADER "\n", "run.trace:2:1: expected an object, got the end of the line" },
     { HEADER "{\"event\":\"gone\"}\n",
       "run.trace:2:10: event: expected start, sent, done, returned, recalled, "
-      "lost, started, drained, extended, progress, ended, came or wake, got 'gone'" },
+      "lost, dropped, started, drained, extended, progress, ended, came or wake, got "
+      "'gone'" },
     { HEADER "{\"order\":\"stop\"}\n",
-      "run.trace:2:10: order: expected send, open, extend, close, query, recall, "
+      "run.trace:2:10: order: expected send, open, extend, close, query, copy, recall, "
       "return or wake, got 'stop'" },
     { HEADER "{\"order\":\"wake\",\"event\":\"wake\"}\n",
       "run.trace:2:25: expected either an event or an order" },

@@ -158,12 +158,15 @@ static void add_order(struct cv_text *out, const struct cv_trace_file *file, boo
         [CLEAVE_EXTEND] = { "give ", " units more to " },
         [CLEAVE_CLOSE] = { "close the chunk of ", NULL },
         [CLEAVE_QUERY] = { "look at ", NULL },
+        [CLEAVE_COPY] = { "copy the chunk of worker ", " to " },
         [CLEAVE_RETURN] = { "return the result of chunk ", " from " },
         [CLEAVE_COMBINE] = { "combine the partial of node ", " at " },
         [CLEAVE_WAKE_AT] = { "wake at ", " s for " },
     };
     const double number = order->kind == CLEAVE_RETURN    ? (double)order->chunk
-                          : order->kind == CLEAVE_COMBINE ? order->peer
+                          : order->kind == CLEAVE_COMBINE ||
+                                  order->kind == CLEAVE_COPY
+                              ? order->peer
                           : order->kind == CLEAVE_WAKE_AT ? order->time_s
                                                           : order->units;
 

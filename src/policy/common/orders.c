@@ -61,6 +61,12 @@ void cleave_order_look(struct cleave_orders *orders, uint32_t worker)
     cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_QUERY, .worker = worker });
 }
 
+void cleave_order_copy(struct cleave_orders *orders, uint32_t worker, uint32_t peer)
+{
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_COPY, .worker = worker, .peer = peer });
+}
+
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s)
 {
     cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_WAKE_AT,

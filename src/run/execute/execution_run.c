@@ -319,6 +319,17 @@ static size_t ahead_of(const struct cv_worker_pool *pool, double total)
     return small_write > LEAST_SIP ? (size_t)small_write : LEAST_SIP;
 }
 
+/* Whether a chunk may be run twice: its input stays in a file, and its output is collected
+ * as a whole before any of it is written. */
+static bool may_copy(const struct cv_execution *execution, double total)
+{
+    const struct cleave_execution *request = execution->request;
+
+    return isfinite(total) && !request->output.early && !request->output.lines &&
+           !request->output.direct && request->items.words == NULL &&
+           !cv_source_flows(execution->run.queue.source) && !request->persistent;
+}
+
 /* The load and the transport, as the policy gets them. */
 static struct cv_load describe(const struct cv_execution *execution,
                                const struct cleave_policy *policy, double total)
@@ -345,6 +356,7 @@ static struct cv_load describe(const struct cv_execution *execution,
     load.unequal = execution->run.pool.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.queue.source);
     load.opens = policy->gets_losses && may_open(execution, policy);
+    load.copies = load.opens && may_copy(execution, total);
     load.ahead = load.opens ? (double)ahead_of(&execution->run.pool, total) : 0;
     load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.pool) : 0;
     load.varies = load.opens ? VARIES : 0;

@@ -75,6 +75,8 @@ struct cv_attempt {
     struct cv_unread_input unread;  /* input that the command may still be working on */
     struct cv_content_hash content; /* files of a journaled item at its start */
     struct cv_piece tail;           /* being recalled, until the host answers           */
+    struct cv_attempt *twin; /* runs the same chunk; NULL: none does                    */
+    bool beaten;             /* its twin was done first: nothing comes of it            */
 };
 
 /* Note the event and return the reaction. The event must be possible in its state. */

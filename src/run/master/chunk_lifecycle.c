@@ -246,16 +246,46 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
     return status;
 }
 
+/* True: a twin of the attempt is, or was, first, and the attempt is forgotten. */
+static bool end_copy(struct cv_exec_run *run, struct cv_attempt *attempt, bool success)
+{
+    struct cv_attempt *twin = attempt->twin;
+    struct cv_slot *slot = &attempt->slot;
+
+    if (twin == NULL && !attempt->beaten)
+        return false;
+    if (twin != NULL) {
+        attempt->twin = twin->twin = NULL;
+        run->queue.running--;
+    }
+    if (twin != NULL && success) {
+        twin->beaten = true;
+        cv_slot_stop(&twin->slot);
+        return false;
+    }
+    attempt->beaten = false;
+    cv_attempt_step(attempt, CV_EVENT_DISCARD);
+    if (slot->store != NULL)
+        cv_chunk_output_drop(slot->store);
+    slot->store = NULL;
+    cv_open_chunks_over(run, attempt);
+    cv_chunk_tell_dropped(run, slot->worker, &attempt->chunk);
+    return true;
+}
+
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
     const enum cv_attempt_event event = classify_end(run, attempt, end);
-    const enum cv_attempt_action action = cv_attempt_step(attempt, event);
+    enum cv_attempt_action action;
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
     cv_start_limiter_ended(&run->limiter);
+    if (end_copy(run, attempt, event == CV_EVENT_SUCCESS))
+        return;
+    action = cv_attempt_step(attempt, event);
     if (!had_piece(event) && slot->store != NULL) {
         cv_chunk_output_drop(slot->store);
         slot->store = NULL;

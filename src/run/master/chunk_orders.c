@@ -455,3 +455,50 @@ enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
     return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
                                                      : CLEAVE_OK;
 }
+
+/* --- copies ---------------------------------------------------------------------------- */
+
+/* A chunk that has failed, or has a copy, is not copied. */
+static bool may_copy(const struct cv_exec_run *run, const struct cv_attempt *attempt)
+{
+    return attempt != NULL && !run->halted && !run->stopping &&
+           cv_attempt_is_running(attempt) && !cv_attempt_is_empty(attempt) &&
+           attempt->twin == NULL && !attempt->beaten && attempt->due == 0 &&
+           attempt->chunk.attempt == 1 && attempt->chunk.past.count == 0 &&
+           attempt->chunk.reported == CV_REPORTED_SENT;
+}
+
+enum cleave_status cv_orders_copy(struct cv_exec_run *run, uint32_t worker, uint32_t peer,
+                                  struct cleave_error *err)
+{
+    struct cv_attempt *original = cv_attempt_table_find_last(&run->table, peer);
+    struct cv_attempt *attempt = cv_attempt_table_find_free(&run->table, worker);
+    struct cleave_error why;
+
+    if (attempt == NULL || !may_copy(run, original) ||
+        !cv_worker_pool_serves(&run->pool, worker) ||
+        cv_resource_wait_look(run, &attempt->slot, &why) != CLEAVE_OK) {
+        cv_chunk_tell_dropped(run, worker, original != NULL ? &original->chunk : NULL);
+        return CLEAVE_OK;
+    }
+    if (cv_attempt_is_open(original))
+        CV_TRY(cv_open_chunks_finish(run, original, err));
+    attempt->chunk = original->chunk;
+    attempt->chunk.owner = worker;
+    attempt->slot.number = attempt->chunk.number;
+    attempt->runs_s = cv_clock_s();
+    attempt->bound_s = attempt->start_s = attempt->due = 0;
+    attempt->content = original->content;
+    cv_attempt_step(attempt, CV_EVENT_BEGIN);
+    if (cv_slot_start(&attempt->slot, &original->slot.piece, &why) != CLEAVE_OK) {
+        cv_attempt_step(attempt, CV_EVENT_NO_START);
+        cv_chunk_tell_dropped(run, worker, &attempt->chunk);
+        return CLEAVE_OK;
+    }
+    cv_start_limiter_begun(&run->limiter);
+    attempt->twin = original;
+    original->twin = attempt;
+    run->queue.running++;
+    run->queue.copies++;
+    return CLEAVE_OK;
+}

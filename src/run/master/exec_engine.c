@@ -224,6 +224,8 @@ static enum cleave_status exec_submit(void *instance, const struct cleave_order 
     case CLEAVE_QUERY:
         cv_open_chunks_look(run, order->worker);
         return CLEAVE_OK;
+    case CLEAVE_COPY:
+        return cv_orders_copy(run, order->worker, order->peer, err);
     default:
         return cv_fail(err, CLEAVE_EENGINE,
                        "this engine can send, open, recall and wake, nothing else");

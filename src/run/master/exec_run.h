@@ -118,6 +118,10 @@ bool cv_resource_wait_wait(struct cv_exec_run *run, const struct cv_slot *slot,
 enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
                                  enum cv_order_kind kind, double units, uint64_t item,
                                  struct cleave_error *err);
+/* Let `worker` run the chunk of `peer` as well. If that is not possible now, nothing
+ * happens but CLEAVE_DROPPED. */
+enum cleave_status cv_orders_copy(struct cv_exec_run *run, uint32_t worker, uint32_t peer,
+                                  struct cleave_error *err);
 /* Begin pending orders and retries as far as possible. */
 enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err);
 /* All events were delivered: if nothing is running, retry a chunk that has to run
@@ -150,6 +154,10 @@ enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
 void cv_open_chunks_drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost);
 /* No other order will extend the open chunk of the worker. */
 void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker);
+/* Take back what the command was not fed, and close the chunk. */
+enum cleave_status cv_open_chunks_finish(struct cv_exec_run *run,
+                                         struct cv_attempt *attempt,
+                                         struct cleave_error *err);
 /* Report how much of its chunk the worker has read. */
 void cv_open_chunks_look(struct cv_exec_run *run, uint32_t worker);
 
@@ -248,6 +256,9 @@ void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *a
                        enum cv_slot_end end, bool given_up);
 /* Report the end to the policy, whether the command succeeded or not. */
 void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt);
+/* Report that nothing comes of what `worker` did of a chunk; NULL: there was none. */
+void cv_chunk_tell_dropped(struct cv_exec_run *run, uint32_t worker,
+                           const struct cv_chunk *chunk);
 /* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
 double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 /* Print a line for the user, of at most 600 bytes. */

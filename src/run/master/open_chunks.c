@@ -19,6 +19,9 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
                                double units, uint64_t from, struct cv_piece *head,
                                struct cv_piece *tail, struct cleave_error *err);
 
+static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      double units, struct cleave_error *err);
+
 static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
 {
@@ -67,8 +70,10 @@ void cv_open_chunks_drained(void *context, struct cv_slot *slot)
 
     cv_unread_input_read(&attempt->unread, &run->slow, cv_clock_s());
     tell(run, attempt,
-         (struct cleave_event){ .kind = CLEAVE_DRAINED,
-                                .units = cv_attempt_units(attempt) });
+         (struct cleave_event){
+             .kind = CLEAVE_DRAINED,
+             .units = cv_attempt_units(attempt),
+             .output = cv_slot_is_remote(slot) ? 0 : (double)cv_slot_look(slot).output });
 }
 
 static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
@@ -215,6 +220,17 @@ void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker)
         close_one(run, attempt);
     else if (attempt == NULL && pending != NULL)
         pending->close = true;
+}
+
+enum cleave_status cv_open_chunks_finish(struct cv_exec_run *run,
+                                         struct cv_attempt *attempt,
+                                         struct cleave_error *err)
+{
+    if (!cv_slot_is_remote(&attempt->slot))
+        CV_TRY(take_unsent(run, attempt, INFINITY, err));
+    if (!cv_attempt_is_closed(attempt))
+        close_one(run, attempt);
+    return CLEAVE_OK;
 }
 
 /* --- extensions ------------------------------------------------------------------------ */

@@ -246,6 +246,15 @@ void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attemp
                                                      read_until(run, &attempt->slot) });
 }
 
+void cv_chunk_tell_dropped(struct cv_exec_run *run, uint32_t worker,
+                           const struct cv_chunk *chunk)
+{
+    cv_event_queue_push(&run->events, (struct cleave_event){
+                                          .kind = CLEAVE_DROPPED,
+                                          .worker = worker,
+                                          .chunk = chunk != NULL ? chunk->number : 0 });
+}
+
 /* --- progress ----------------------------------------------------------------------------- */
 
 /* Whether local commands have to wait for the start limiter. */

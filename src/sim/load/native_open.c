@@ -341,6 +341,7 @@ bool cv_native_process_tell(struct native *native, uint32_t worker,
         process->drained = true;
         process->read = process->end;
         process->read_at_s = native->now_s;
+        out->output = native->open->command->emits ? out->units : 0;
     }
     plan_process(native, worker);
     return false;
