@@ -20,6 +20,7 @@
 #include "policy/common/reserved_workers.h"
 #include "policy/pull/elastic.h"
 #include "policy/pull/fold_charge.h"
+#include "policy/pull/learn2.h"
 #include "policy/pull/pull.h"
 
 /* --- what a policy has found out about its workers ---------------------------------- */
@@ -349,6 +350,7 @@ enum { NOBODY = UINT32_MAX };
 struct learn {
     double first, min, max, growth, parts;
     struct cv_elastic elastic; /* where chunks may stay open                       */
+    struct cv_ranges ranges;   /* the same for learn-2                             */
     struct cv_learned_costs known;
     double fold_s;    /* what a result more takes to be folded; 0: nothing was       */
     double wake_s;    /* asked to be woken then; below 0: not                        */
@@ -800,4 +802,44 @@ const struct cleave_policy cleave_policy_learn = {
     .plan = learn_plan,
     .start = learn_start,
     .decide = learn_decide,
+};
+
+static enum cleave_status learn2_start(void *state, const struct cleave_view *view,
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
+{
+    struct learn *learn = state;
+
+    if (!view->opens)
+        return learn_start(state, view, setup, err);
+    learn->ranges.min = learn->min;
+    learn->ranges.max = largest_open(learn, view);
+    return cv_ranges_begin(&learn->ranges, view, setup, err);
+}
+
+static void learn2_decide(void *state, const struct cleave_view *view,
+                          const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct learn *learn = state;
+
+    if (view->opens)
+        cv_ranges_decide(&learn->ranges, view, event, orders);
+    else
+        learn_decide(state, view, event, orders);
+}
+
+const struct cleave_policy cleave_policy_learn_2 = {
+    .name = "learn-2",
+    .summary = "as learn, with one rule for chunks that stay open; no waits",
+    .reference = "cleave",
+    .takes_streams = true,
+    .gets_losses = true,
+    .opens_chunks = true,
+    .takes_joiners = true,
+    .sends_first = true,
+    .state_size = sizeof(struct learn),
+    .params = learn_params,
+    .plan = learn_plan,
+    .start = learn2_start,
+    .decide = learn2_decide,
 };

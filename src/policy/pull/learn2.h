@@ -1,0 +1,35 @@
+/* learn2.h -- one rule for chunks that may stay open. SPDX-License-Identifier: MIT */
+#ifndef CV_LEARN2_H
+#define CV_LEARN2_H
+#include "policy/common/setup.h"
+#include "policy/pull/pull.h"
+
+struct cv_range_worker;
+
+struct cv_ranges {
+    double min, max; /* units of a chunk; max 0: no limit */
+    struct cv_range_worker *workers;
+    struct cv_ready *ready; /* scratch of the end of all */
+    uint32_t n, present;    /* places; workers that are there */
+    uint32_t known;         /* workers with a measured speed */
+    int kind;
+    double phi;     /* part of the work that is done while reading */
+    bool emits;     /* output came before the end of the input */
+    double start_s; /* mean start, over the last ones */
+    uint32_t starts;
+    double fixed_s, unsure_s; /* what a chunk takes besides; by how much that is off */
+    double reading_s, all_s;  /* seconds of chunks: reading; all */
+    double least_s;           /* the least that a chunk took after its end was read */
+    double round_s;           /* the longest answer to a query */
+    double record;            /* units of a record, if it is larger than was asked for */
+    double largest;           /* units of the largest chunk that is done */
+    double fold_s, wake_s;
+};
+
+enum cleave_status cv_ranges_begin(struct cv_ranges *ranges,
+                                   const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err);
+void cv_ranges_decide(struct cv_ranges *ranges, const struct cleave_view *view,
+                      const struct cleave_event *event, struct cleave_orders *orders);
+
+#endif

@@ -1,0 +1,326 @@
+/* test_learn2.c -- learn-2, told by hand what commands do. SPDX-License-Identifier: MIT
+ *
+ * The load is a file of 4 million bytes; pipes hold 4096. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "policy/common/orders.h"
+#include "policy/common/setup.h"
+
+enum { WORKERS = 4, ORDERS = 256 };
+static const double LOAD = 4e6, SHARE = 1e6;
+
+struct scene {
+    struct cv_arena arena;
+    struct cleave_worker workers[WORKERS];
+    struct cleave_view view;
+    struct cleave_order items[ORDERS];
+    struct cleave_orders orders;
+    const struct cleave_policy *policy;
+    char state[8192];
+};
+
+static void tell(struct scene *scene, struct cleave_event event)
+{
+    scene->orders.count = 0;
+    scene->policy->decide(scene->state, &scene->view, &event, &scene->orders);
+}
+
+static const struct cleave_order *ordered(const struct scene *scene,
+                                          enum cleave_order_kind kind, uint32_t worker)
+{
+    for (size_t i = 0; i < scene->orders.count; i++)
+        if (scene->items[i].kind == kind && scene->items[i].worker == worker)
+            return &scene->items[i];
+    return NULL;
+}
+
+static void begin(struct scene *scene, double unequal)
+{
+    struct cleave_setup setup = { .arena = &scene->arena };
+
+    *scene = (struct scene){ .view = { .nworkers = WORKERS,
+                                       .port = CLEAVE_PORT_MULTI,
+                                       .units_total = LOAD,
+                                       .units_left = LOAD,
+                                       .real = true,
+                                       .opens = true,
+                                       .copies = true,
+                                       .unequal = unequal,
+                                       .burst_s = 0.02,
+                                       .ahead = 4096 } };
+    for (uint32_t w = 0; w < WORKERS; w++)
+        scene->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    scene->view.workers = scene->workers;
+    scene->orders = (struct cleave_orders){ .items = scene->items,
+                                            .capacity = ORDERS,
+                                            .units_left = &scene->view.units_left };
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn-2", &scene->policy,
+                                        NULL),
+                     CLEAVE_OK);
+    assert_true(scene->policy->state_size <= sizeof scene->state);
+    assert_int_equal(cv_params_store(scene->policy, NULL, 0, scene->state, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(scene->policy->start(scene->state, &scene->view, &setup, NULL),
+                     CLEAVE_OK);
+    tell(scene, (struct cleave_event){ .kind = CLEAVE_START });
+}
+
+static void end(struct scene *scene)
+{
+    cv_arena_done(&scene->arena);
+}
+
+/* All have their shares, and read from start_s on. */
+static void all_start(struct scene *scene, double start_s)
+{
+    for (uint32_t w = 0; w < WORKERS; w++)
+        tell(scene, (struct cleave_event){ .kind = CLEAVE_SENT,
+                                           .worker = w,
+                                           .chunk = w,
+                                           .units = SHARE,
+                                           .more = w + 1 < WORKERS });
+    for (uint32_t w = 0; w < WORKERS; w++)
+        tell(scene,
+             (struct cleave_event){
+                 .kind = CLEAVE_STARTED, .worker = w, .chunk = w, .time_s = start_s });
+}
+
+static void workers_that_are_alike_start_on_equal_ranges(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 4);
+    assert_int_equal(scene.orders.count, WORKERS);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        assert_non_null(ordered(&scene, CLEAVE_OPEN, w));
+        assert_true(fabs(ordered(&scene, CLEAVE_OPEN, w)->units - SHARE) < 1);
+    }
+    end(&scene);
+}
+
+static void workers_that_differ_wait_for_one_small_test(void **state)
+{
+    struct scene scene;
+    double given = 0;
+
+    (void)state;
+    begin(&scene, 30);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        assert_non_null(ordered(&scene, CLEAVE_OPEN, w));
+        given += ordered(&scene, CLEAVE_OPEN, w)->units;
+    }
+    assert_non_null(ordered(&scene, CLEAVE_EXTEND, 0));
+    assert_null(ordered(&scene, CLEAVE_EXTEND, 1));
+    given += ordered(&scene, CLEAVE_EXTEND, 0)->units;
+    assert_true(given > 0 && given < SHARE / 16);
+    end(&scene);
+}
+
+/* A test that takes longer than a start does not hold up the others. */
+static void a_slow_test_is_not_waited_for(void **state)
+{
+    struct scene scene;
+    bool any = false;
+
+    (void)state;
+    begin(&scene, 30);
+    for (uint32_t w = 0; w < WORKERS; w++)
+        tell(&scene,
+             (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w, .chunk = w });
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_EXTENDED, .units = 16384 });
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 0.5 });
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 1.01 });
+    for (uint32_t w = 1; w < WORKERS; w++)
+        any = any || ordered(&scene, CLEAVE_EXTEND, w) != NULL;
+    assert_true(any);
+    end(&scene);
+}
+
+static void what_is_swallowed_is_closed_at_once(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 4);
+    all_start(&scene, 1);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        tell(&scene, (struct cleave_event){ .kind = CLEAVE_DRAINED,
+                                            .worker = w,
+                                            .chunk = w,
+                                            .units = SHARE,
+                                            .time_s = 1.001 + 1e-4 * w });
+        assert_non_null(ordered(&scene, CLEAVE_CLOSE, w));
+    }
+    end(&scene);
+}
+
+static void reads(struct scene *scene, uint32_t worker, double units, double time_s)
+{
+    tell(scene, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                       .worker = worker,
+                                       .chunk = worker,
+                                       .units = units,
+                                       .output = units,
+                                       .time_s = time_s });
+}
+
+/* Worker 0 has done its share, worker 2 is behind, and worker 1 does not answer. */
+static void a_worker_that_does_not_answer_holds_up_nobody(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 4);
+    all_start(&scene, 0.01);
+    for (uint32_t w = 0; w < WORKERS; w++)
+        reads(&scene, w, w == 1 ? 0.1 * SHARE : 0.4 * SHARE, 0.5);
+    tell(&scene,
+         (struct cleave_event){
+             .kind = CLEAVE_DRAINED, .units = SHARE, .output = SHARE, .time_s = 1.2 });
+    assert_non_null(ordered(&scene, CLEAVE_CLOSE, 0));
+    tell(&scene, (struct cleave_event){
+                     .kind = CLEAVE_DONE, .units = SHARE, .read_s = 1.2, .time_s = 1.2 });
+    /* The one that would be last is asked how far it is, ... */
+    assert_non_null(ordered(&scene, CLEAVE_QUERY, 1));
+    /* ... and loses its tail without an answer. */
+    for (int i = 1; i < 100 && ordered(&scene, CLEAVE_RECALL, 1) == NULL; i++)
+        tell(&scene,
+             (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 1.2 + 0.01 * i });
+    assert_non_null(ordered(&scene, CLEAVE_RECALL, 1));
+    assert_true(ordered(&scene, CLEAVE_RECALL, 1)->units > 0.5 * SHARE);
+    scene.view.units_left = 0.7 * SHARE;
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                        .worker = 1,
+                                        .chunk = 1,
+                                        .units = 0.7 * SHARE,
+                                        .time_s = 1.3 });
+    assert_non_null(ordered(&scene, CLEAVE_OPEN, 0));
+    end(&scene);
+}
+
+/* Three have swallowed their shares and are done; the fourth is not. */
+static void all_but_one_are_done(struct scene *scene)
+{
+    begin(scene, 4);
+    all_start(scene, 0.05);
+    for (uint32_t w = 0; w < WORKERS; w++)
+        tell(scene, (struct cleave_event){ .kind = CLEAVE_DRAINED,
+                                           .worker = w,
+                                           .chunk = w,
+                                           .units = SHARE,
+                                           .time_s = 0.051 + 1e-4 * w });
+    for (uint32_t w = 0; w < WORKERS - 1; w++)
+        tell(scene, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                           .worker = w,
+                                           .chunk = w,
+                                           .units = SHARE,
+                                           .read_s = 0.052,
+                                           .time_s = 1.05 });
+}
+
+static uint32_t copier(const struct scene *scene)
+{
+    for (uint32_t w = 0; w < WORKERS; w++)
+        if (ordered(scene, CLEAVE_COPY, w) != NULL)
+            return w;
+    return WORKERS;
+}
+
+static double wait_for_copy(struct scene *scene, double from_s, double until_s)
+{
+    while (from_s < until_s && copier(scene) == WORKERS) {
+        from_s += 0.05;
+        tell(scene, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = from_s });
+    }
+    return from_s;
+}
+
+static void a_chunk_that_is_late_is_copied_once(void **state)
+{
+    struct scene scene;
+    double time_s;
+    uint32_t first;
+
+    (void)state;
+    all_but_one_are_done(&scene);
+    assert_int_equal(copier(&scene), WORKERS); /* it is not late */
+    time_s = wait_for_copy(&scene, 1.05, 4);
+    first = copier(&scene);
+    assert_true(first < WORKERS - 1);
+    assert_int_equal(ordered(&scene, CLEAVE_COPY, first)->peer, WORKERS - 1);
+    assert_true(time_s > 1.9 && time_s < 2.6); /* late by what a copy takes */
+    for (size_t i = 0; i < scene.orders.count; i++)
+        assert_true(scene.items[i].kind != CLEAVE_COPY || scene.items[i].worker == first);
+    scene.orders.count = 0;
+    wait_for_copy(&scene, time_s, time_s + 0.8);
+    assert_int_equal(copier(&scene), WORKERS);
+    /* The copy is first: the other one is being ended, and not copied again. */
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                        .worker = first,
+                                        .chunk = WORKERS - 1,
+                                        .units = SHARE,
+                                        .time_s = time_s + 1 });
+    scene.orders.count = 0;
+    wait_for_copy(&scene, time_s + 1, time_s + 8);
+    assert_int_equal(copier(&scene), WORKERS);
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_DROPPED,
+                                        .worker = WORKERS - 1,
+                                        .chunk = WORKERS - 1,
+                                        .time_s = time_s + 8 });
+    /* All are idle: what comes back is given to one of them. */
+    scene.view.units_left = 1000;
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = time_s + 9 });
+    assert_true(scene.orders.count > 0);
+    end(&scene);
+}
+
+static void a_copy_that_is_refused_is_not_asked_for_again(void **state)
+{
+    struct scene scene;
+    double time_s;
+
+    (void)state;
+    all_but_one_are_done(&scene);
+    time_s = wait_for_copy(&scene, 1.05, 4);
+    tell(&scene, (struct cleave_event){ .kind = CLEAVE_DROPPED,
+                                        .worker = copier(&scene),
+                                        .chunk = WORKERS - 1,
+                                        .time_s = time_s });
+    scene.orders.count = 0;
+    wait_for_copy(&scene, time_s, time_s + 8);
+    assert_int_equal(copier(&scene), WORKERS);
+    end(&scene);
+}
+
+static void nothing_is_copied_where_it_may_not(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    all_but_one_are_done(&scene);
+    scene.view.copies = false;
+    wait_for_copy(&scene, 1.05, 9);
+    assert_int_equal(copier(&scene), WORKERS);
+    end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workers_that_are_alike_start_on_equal_ranges),
+        cmocka_unit_test(workers_that_differ_wait_for_one_small_test),
+        cmocka_unit_test(a_slow_test_is_not_waited_for),
+        cmocka_unit_test(what_is_swallowed_is_closed_at_once),
+        cmocka_unit_test(a_worker_that_does_not_answer_holds_up_nobody),
+        cmocka_unit_test(a_chunk_that_is_late_is_copied_once),
+        cmocka_unit_test(a_copy_that_is_refused_is_not_asked_for_again),
+        cmocka_unit_test(nothing_is_copied_where_it_may_not),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
