@@ -63,7 +63,6 @@ void cv_table_add(struct cv_table *table, const char *format, ...)
     struct cv_cell *cell;
     va_list values;
 
-    /* NOLINTBEGIN(clang-analyzer-valist.Uninitialized): va_start is not seen here */
     va_start(values, format);
     while ((format = strchr(format, '%')) != NULL && (cell = add_cell(table)) != NULL) {
         if (*++format == 's')
@@ -74,7 +73,6 @@ void cv_table_add(struct cv_table *table, const char *format, ...)
             cell->value = va_arg(values, double);
     }
     va_end(values);
-    /* NOLINTEND(clang-analyzer-valist.Uninitialized) */
 }
 
 size_t cv_shown_width(const char *text)
