@@ -163,9 +163,8 @@ static void add_order(struct cv_text *out, const struct cv_trace_file *file, boo
         [CLEAVE_COMBINE] = { "combine the partial of node ", " at " },
         [CLEAVE_WAKE_AT] = { "wake at ", " s for " },
     };
-    const double number = order->kind == CLEAVE_RETURN    ? (double)order->chunk
-                          : order->kind == CLEAVE_COMBINE ||
-                                  order->kind == CLEAVE_COPY
+    const double number = order->kind == CLEAVE_RETURN ? (double)order->chunk
+                          : order->kind == CLEAVE_COMBINE || order->kind == CLEAVE_COPY
                               ? order->peer
                           : order->kind == CLEAVE_WAKE_AT ? order->time_s
                                                           : order->units;
