@@ -118,74 +118,112 @@ static enum cleave_status http_listen(const char *text, int *out,
     return CLEAVE_OK;
 }
 
+/* A part of the request: [at, end). */
+struct part {
+    const char *at, *end;
+};
+
+static bool is(struct part part, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return (size_t)(part.end - part.at) == length &&
+           strncasecmp(part.at, word, length) == 0;
+}
+
+/* The next line, without its end; false: it is not complete yet. */
+static bool take_line(struct part *rest, struct part *line)
+{
+    const char *end = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
+
+    if (end == NULL)
+        return false;
+    *line = (struct part){ rest->at, end > rest->at && end[-1] == '\r' ? end - 1 : end };
+    rest->at = end + 1;
+    return true;
+}
+
+/* The part before the first `sign`, which is skipped as well; all without one. */
+static struct part take_until(struct part *rest, char sign)
+{
+    const char *end = memchr(rest->at, sign, (size_t)(rest->end - rest->at));
+    const struct part taken = { rest->at, end != NULL ? end : rest->end };
+
+    rest->at = end != NULL ? end + 1 : rest->end;
+    return taken;
+}
+
 /* Whether a Host header names this machine. A foreign page whose name was resolved to
  * 127.0.0.1 has its own name there. */
-static bool names_this(char *host)
+static bool names_this(struct part line)
 {
-    char *colon = strrchr(host, ':');
+    static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
+    const char *end;
 
-    if (colon != NULL && colon[1 + strspn(colon + 1, "0123456789")] == '\0')
-        *colon = '\0';
-    host += strspn(host, " \t");
-    return strcasecmp(host, "127.0.0.1") == 0 || strcasecmp(host, "localhost") == 0 ||
-           strcasecmp(host, "[::1]") == 0;
+    while (line.at < line.end && (*line.at == ' ' || *line.at == '\t'))
+        line.at++;
+    for (end = line.end; end > line.at && end[-1] >= '0' && end[-1] <= '9';)
+        end--;
+    if (end > line.at && end[-1] == ':')
+        line.end = end - 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is(line, names[i]))
+            return true;
+    return false;
 }
 
 /* "/", or "/next?after=NUMBER". */
-static bool read_target(const char *target, uint64_t *after)
+static bool read_target(struct part target, uint64_t *after)
 {
-    size_t digits;
+    const struct part path = take_until(&target, '=');
 
     *after = UINT64_MAX;
-    if (strcmp(target, "/") == 0 || strcmp(target, "/=") == 0)
-        return true;
-    if (!begins(&target, "/next?after="))
+    if (is(path, "/"))
+        return target.at == target.end;
+    if (!is(path, "/next?after") || target.at == target.end ||
+        target.end - target.at > 18)
         return false;
-    digits = strspn(target, "0123456789");
-    *after = strtoull(target, NULL, 10);
-    return digits > 0 && digits <= 18 && target[digits] == '\0';
-}
-
-static enum cv_http_wish read_request(char *text, uint64_t *after)
-{
-    char *first = strsep(&text, "\n"), *line = first, *method, *target;
-    bool ours = false, foreign = false;
-
-    while (text != NULL && (line == first || line[0] != '\0')) {
-        size_t length;
-
-        line = strsep(&text, "\n");
-        length = strlen(line);
-        if (length > 0 && line[length - 1] == '\r')
-            line[length - 1] = '\0';
-        if (strncasecmp(line, "Host:", 5) != 0)
-            continue;
-        if (names_this(line + 5))
-            ours = true;
-        else
-            foreign = true;
+    for (*after = 0; target.at < target.end; target.at++) {
+        if (*target.at < '0' || *target.at > '9')
+            return false;
+        *after = *after * 10 + (uint64_t)(*target.at - '0');
     }
-    if (text == NULL) /* no empty line, with its end */
-        return CV_HTTP_MORE;
-    method = strsep(&first, " ");
-    target = strsep(&first, " ");
-    if (first == NULL || strncmp(first, "HTTP/1", 6) != 0)
-        return CV_HTTP_BAD;
-    if (!ours || foreign)
-        return CV_HTTP_FOREIGN;
-    if (strcasecmp(method, "GET") != 0)
-        return CV_HTTP_METHOD;
-    return read_target(target, after) ? CV_HTTP_PAGE : CV_HTTP_ABSENT;
+    return true;
 }
 
 struct cv_http_request cv_http_request_read(const char *text, size_t length)
 {
-    struct cv_http_request request = { .wish = CV_HTTP_BAD };
-    char *copy = memchr(text, '\0', length) == NULL ? strndup(text, length) : NULL;
+    struct part rest = { text, text + length };
+    struct part first, method, target, line;
+    struct cv_http_request request = { .wish = CV_HTTP_MORE };
+    bool ours = false, foreign = false;
 
-    if (copy != NULL)
-        request.wish = read_request(copy, &request.after);
-    free(copy);
+    if (!take_line(&rest, &first))
+        return request;
+    for (;;) {
+        if (!take_line(&rest, &line))
+            return request;
+        if (line.at == line.end)
+            break;
+        if (!is(take_until(&line, ':'), "Host"))
+            continue;
+        if (names_this(line))
+            ours = true;
+        else
+            foreign = true;
+    }
+    method = take_until(&first, ' ');
+    target = take_until(&first, ' ');
+    if (first.end - first.at < 6 || strncmp(first.at, "HTTP/1", 6) != 0)
+        request.wish = CV_HTTP_BAD;
+    else if (!ours || foreign)
+        request.wish = CV_HTTP_FOREIGN;
+    else if (!is(method, "GET"))
+        request.wish = CV_HTTP_METHOD;
+    else if (!read_target(target, &request.after))
+        request.wish = CV_HTTP_ABSENT;
+    else
+        request.wish = CV_HTTP_PAGE;
     return request;
 }
 
