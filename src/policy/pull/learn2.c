@@ -22,7 +22,7 @@
 #include "policy/pull/fold_charge.h"
 #include "policy/pull/pull.h"
 
-/* --- constants: docs/inside/learning.md gives the effect of each ------------------------ */
+/* --- constants -------------------------------------------------------------------------- */
 
 /* Standard deviations below (own) and above (others) the estimate. */
 static const double LOW = 1.28, HIGH = 0.64;
@@ -69,9 +69,9 @@ enum { NOBODY = UINT32_MAX };
 
 enum phase {
     IDLE,
-    EMPTY,  /* its command is started, and has no input */
-    OPEN,   /* it reads, or will, and may be given more */
-    CLOSED, /* it gets no more */
+    EMPTY,  /* a command was started, without input */
+    OPEN,   /* the chunk may be extended */
+    CLOSED, /* the command was given the end of its input */
 };
 
 /* What the command does with its input. */
@@ -99,8 +99,8 @@ struct cv_range_worker {
     uint32_t lost;               /* chunks in a row */
     uint32_t thief;              /* gets what is recalled, or NOBODY */
     uint32_t twin;               /* runs the same chunk, or NOBODY */
-    bool copy;                   /* it runs the chunk of its twin */
-    bool no_copy;                /* its chunk cannot be copied */
+    bool copy;                   /* this is the copy of the two */
+    bool no_copy;                /* a copy was refused */
     bool opening;                /* what is due was asked for by CLEAVE_OPEN */
     bool coming, drained, ends, querying, recalling, test, guessed;
     bool firm; /* nothing could be taken back, and it was given nothing since */
@@ -350,9 +350,8 @@ static bool takes_back(const struct turn *turn, const struct cv_range_worker *wo
 static double unread(const struct turn *turn, const struct cv_range_worker *worker)
 {
     const double since_s = turn->now_s - fmax(worker->read_s, worker->began_s);
-    const double more = worker->began_s >= 0 && worker->speed_ups > 0 && since_s > 0
-                            ? worker->speed_ups * since_s
-                            : 0;
+    const double more =
+        worker->began_s >= 0 && since_s > 0 ? worker->speed_ups * since_s : 0;
 
     return fmax(0, worker->given + worker->due - worker->read -
                        more / fmax(turn->ranges->phi, LEAST_PHI));
@@ -722,6 +721,12 @@ static double share(const struct turn *turn)
     return turn->view->hold > 0 ? turn->view->hold / (1 + 1.25 * n) : INFINITY;
 }
 
+/* The least that shows how a command reads. */
+static double test_size(const struct turn *turn)
+{
+    return fmax(share(turn) * TEST, WINDOWS * window(turn));
+}
+
 /* Units that cannot be taken back. 0: none; another worker is better. */
 static double bite(const struct turn *turn, uint32_t w)
 {
@@ -731,7 +736,7 @@ static double bite(const struct turn *turn, uint32_t w)
     double part, safe, end_s;
 
     if (ranges->known == 0)
-        return fmax(share(turn) * TEST, WINDOWS * window(turn));
+        return test_size(turn);
     if (is_stream(turn))
         return fmin(share(turn), fmax(worker->speed_ups * STREAM_STARTS * start_s,
                                       share(turn) * TEST));
@@ -835,47 +840,41 @@ static bool steal(const struct turn *turn, uint32_t w)
     return true;
 }
 
-/* What the one that ends last cannot give back is done again, once it is later than
- * expected by the time that takes. */
-static bool copy(const struct turn *turn, uint32_t w)
+/* The chunk that ends last is copied once it is late by the time that a copy takes. */
+static void copy(const struct turn *turn, uint32_t w)
 {
     struct cv_ranges *ranges = turn->ranges;
-    struct cv_range_worker *worker = &ranges->workers[w];
-    uint32_t last = NOBODY;
-    double longest_s = 0, takes_s;
+    struct cv_range_worker *worker = &ranges->workers[w], *last = NULL;
+    double longest_s = 0, units, takes_s;
 
     if (!turn->view->copies || ranges->known == 0 || worker->phase != IDLE)
-        return false;
+        return;
     for (uint32_t y = 0; y < ranges->n; y++) {
-        const struct cv_range_worker *other = &ranges->workers[y];
+        struct cv_range_worker *other = &ranges->workers[y];
 
         if (y != w && is_busy(other) && other->twin == NOBODY && !other->no_copy &&
             other->given > 0 && !(other->due > 0) && rest_of(turn, other) > longest_s) {
             longest_s = rest_of(turn, other);
-            last = y;
+            last = other;
         }
     }
-    if (last == NOBODY)
-        return false;
-    takes_s = overhead(turn) + ranges->workers[last].given / worker->speed_ups;
-    if (takes_back(turn, &ranges->workers[last])) /* what was not fed is taken back */
-        takes_s = overhead(turn) + fmin(ranges->workers[last].given,
-                                        ranges->workers[last].read + window(turn)) /
-                                       worker->speed_ups;
-    if (!(longest_s > (is_late(turn, &ranges->workers[last]) ? 1 : COPY) * takes_s)) {
+    if (last == NULL)
+        return;
+    units = takes_back(turn, last) ? fmin(last->given, last->read + window(turn))
+                                   : last->given;
+    takes_s = overhead(turn) + units / worker->speed_ups;
+    if (!(longest_s > (is_late(turn, last) ? 1 : COPY) * takes_s)) {
         wake(turn, turn->now_s + fmax(takes_s / 2, LOOK_S));
-        return false;
+        return;
     }
-    ranges->workers[last].twin = w;
     worker->opened_s = turn->now_s;
     begin_chunk(turn, worker, CLOSED);
-    worker->given = ranges->workers[last].given;
-    worker->twin = last;
+    worker->given = last->given;
+    worker->twin = (uint32_t)(last - ranges->workers);
     worker->copy = true;
-    if (ranges->workers[last].phase == OPEN)
-        ranges->workers[last].phase = CLOSED;
-    cleave_order_copy(turn->orders, w, last);
-    return true;
+    last->twin = w;
+    last->phase = CLOSED;
+    cleave_order_copy(turn->orders, w, worker->twin);
 }
 
 /* An open chunk whose input was read: more, or the end. */
@@ -946,7 +945,7 @@ static void test(const struct turn *turn)
         }
     for (uint32_t w = 0; w < ranges->n && !tested; w++)
         if (is_free(&ranges->workers[w])) {
-            give(turn, w, fmax(share(turn) * TEST, WINDOWS * window(turn)));
+            give(turn, w, test_size(turn));
             ranges->workers[w].test = tested = true;
         }
 }
@@ -956,8 +955,6 @@ static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
     struct cv_ranges *ranges = turn->ranges;
     struct cv_range_worker *worker = &ranges->workers[w];
 
-    if (!is_free(worker))
-        return;
     if (!(turn->view->units_left > 0)) {
         if (!steal(turn, w))
             copy(turn, w);
@@ -1008,14 +1005,6 @@ static void count_present(struct cv_ranges *ranges, double now_s)
     }
 }
 
-static bool anybody_knows(const struct cv_ranges *ranges)
-{
-    for (uint32_t w = 0; w < ranges->n; w++)
-        if (ranges->workers[w].seconds > 0)
-            return true;
-    return false;
-}
-
 static void serve(const struct turn *turn)
 {
     struct cv_ranges *ranges = turn->ranges;
@@ -1024,23 +1013,20 @@ static void serve(const struct turn *turn)
 
     for (uint32_t w = 0; w < ranges->n; w++)
         go_on(turn, w);
-    for (uint32_t w = 0; w < ranges->n; w++) {
+    for (uint32_t w = 0; w < ranges->n; w++)
         waiting += is_free(&ranges->workers[w]) || ranges->workers[w].coming;
-        busy += is_busy(&ranges->workers[w]);
-    }
     if (turn->view->units_left > 0 && ranges->kind == UNKNOWN && ranges->known == 0 &&
         !are_alike(turn) && turn->view->nworkers > 1 && !is_stream(turn)) {
         test(turn);
-        if (ranges->kind == UNKNOWN && !anybody_knows(ranges))
-            return;
         estimate(turn);
+        if (ranges->kind == UNKNOWN && ranges->known == 0)
+            return;
     }
     for (uint32_t w = 0; w < ranges->n; w++)
         if (is_free(&ranges->workers[w])) {
             serve_one(turn, w, waiting);
             waiting--;
         }
-    busy = 0;
     waiting = 0;
     for (uint32_t w = 0; w < ranges->n; w++) {
         const struct cv_range_worker *worker = &ranges->workers[w];
@@ -1053,8 +1039,7 @@ static void serve(const struct turn *turn)
     if (busy == 0 && turn->view->units_left > 0)
         for (uint32_t w = 0; w < ranges->n; w++)
             if (is_free(&ranges->workers[w])) {
-                give(turn, w,
-                     fmax(turn->view->units_left / ranges->present, ranges->min));
+                give(turn, w, turn->view->units_left / ranges->present);
                 break;
             }
     if (waiting > 0 && longest_s > 0 && ranges->known > 0)

@@ -499,6 +499,5 @@ enum cleave_status cv_orders_copy(struct cv_exec_run *run, uint32_t worker, uint
     attempt->twin = original;
     original->twin = attempt;
     run->queue.running++;
-    run->queue.copies++;
     return CLEAVE_OK;
 }

@@ -84,7 +84,6 @@ struct cv_order_queue {
     uint32_t running;  /* chunks that are running or queued for a retry */
 
     uint64_t chunks, retries, failed, resumed, lost, parted;
-    uint64_t copies;   /* chunks that were run a second time at the same time */
     uint64_t unread;   /* part of `failed`: the command read nothing */
     double largest;    /* size of the largest chunk that was done */
     uint32_t fits;     /* chunks of about `max` that were done since the limit was set */
