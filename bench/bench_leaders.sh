@@ -4,7 +4,7 @@
 # usage: bench/bench_leaders.sh [LINES [BUILD]]     60000, build
 #
 # The hosts are workers of this machine with four slots each, beyond links of BENCH_RATE (4000000) bytes a
-# second in all and BENCH_DELAY (20) ms each way (tests/cli/relay.c): sixteen of them, a sixteenth of the rate
+# second in all and BENCH_DELAY (20) ms each way (tests/relay.c): sixteen of them, a sixteenth of the rate
 # each, to the master; or four to leaders, a quarter each, with three more hosts behind every one of these at
 # no cost. Commands take 20 ms and a millisecond for each line, asleep; each line has 100 bytes. Both are
 # done BENCH_REPEATS (3) times in turn, so that whatever else runs here is met by both.
@@ -13,7 +13,7 @@ lines=${1:-60000}
 rate=${BENCH_RATE:-4000000}
 delay=${BENCH_DELAY:-20}
 . "$(dirname "$0")/bench_head.sh" "${2:-build}"
-"${CC:-cc}" -O2 -D_GNU_SOURCE -o relay "$top/tests/cli/relay.c" || exit 2
+"${CC:-cc}" -O2 -o relay "$top/tests/relay.c" -lm || exit 2
 cat >work.c <<'END'
 #include <stdio.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ head -c $((lines * 80)) /dev/urandom | base64 -w 99 | head -n "$lines" >input
 
 # line NAME RATE MORE -- a host of the platform file; without a rate it costs nothing to reach.
 line() {
-    local through="$folder/relay rate $2 delay $delay"
+    local through="$folder/relay --rate $2 --delay $delay --"
     [ "$2" != - ] || through="env"
     echo "  - {name: $1, slots: 4, ${3}speed: 1e5, bandwidth: 1e6, command: '$through'}"
 }

@@ -49,3 +49,49 @@ S
     run grep -vF -- '--ssh "$masters"' <<<"$output"
     [ -z "$output" ]
 }
+
+@test "stand_in of bench-scenes returns its input, and sums lines" {
+    command -v cc >/dev/null || skip "no compiler"
+    cd "$BATS_TEST_TMPDIR"
+    cc -o stand_in "$CLEAVE_SOURCE_DIR/bench/stand_in.c" -lm
+    printf '%s\n' 100 20 '{"cost": 3}' 'none' >in
+    printf 4 >>in
+    for kind in stream count slurp late; do
+        ./stand_in $kind 0.01 @ <in | cmp - in
+        SLOWS=1,5 CLEAVE_SLOT=2 ./stand_in $kind 0 0.001 <in | cmp - in
+        [ -z "$(./stand_in $kind 0 @ </dev/null)" ]
+    done
+    [ "$(./stand_in sum 0 @ <in)" = 5 ]
+    "$CLEAVE" run -q --persistent -j 2 -i in -- ./stand_in persistent 0 @ | cmp - in
+    # HANG_AFTER stops it, SIGCONT continues it.
+    HANG_AFTER=2 ./stand_in stream 0 @ <in >out &
+    until grep -q '^State:.T' /proc/$!/status; do :; done
+    kill -CONT $!
+    wait $!
+    cmp in out
+}
+
+@test "bench-scenes compares contenders, and notices a wrong output" {
+    command -v python3 >/dev/null || skip "no Python"
+    command -v cc >/dev/null || skip "no compiler"
+    cd "$BATS_TEST_TMPDIR"
+    cat >loses <<'S'
+#!/bin/bash
+"$CLEAVE" "$@"
+while [ "$1" != -o ]; do shift; done
+sed -i '$d' "$2"
+S
+    chmod +x loses
+    run "$CLEAVE_SOURCE_DIR/bench/bench-scenes" --only '^small-5' --rounds 2 --busy 1 --json runs \
+        --contender "one=$CLEAVE --policy learn" --contender "two=$PWD/loses"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '"contender": "one".*"wrong": null' runs)" -eq 2 ]
+    [ "$(grep -c '"contender": "two".*"wrong": "wrong output"' runs)" -eq 2 ]
+    [[ $output == *"one: 1 scenes,"*"wrong 0"*"two: 1 scenes,"*"wrong 2"* ]]
+    # The same seed draws the same scenes, another seed others.
+    for seed in 1 1 2; do
+        "$CLEAVE_SOURCE_DIR/bench/bench-scenes" --contender "one=$CLEAVE" --draw $seed --count 5 --list >>drawn
+    done
+    [ "$(sort -u drawn | wc -l)" -eq 10 ]
+    run -2 "$CLEAVE_SOURCE_DIR/bench/bench-scenes" --contender "one=./missing"
+}
