@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -144,6 +144,9 @@ bench-sim: benches build ## the native engine against SimGrid
 
 bench-slots: build ## one master and a thousand slots
 	@bash bench/bench_slots.sh
+
+bench-scenes: build ## real runs of CONTENDERS in alternation, as multiples of the ideal (bench/bench-scenes --help)
+	@bench/bench-scenes $(or $(CONTENDERS),--contender cleave=build/cleave) $(SCENES)
 
 bench-leaders: build ## sixteen hosts, by one master and behind four leaders
 	@bash bench/bench_leaders.sh

@@ -71,7 +71,7 @@ _cleave() {
         --seed) return ;;
         --deadline) return ;;
         --budget) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn learn-2 as4dr'; return ;;
+        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
@@ -131,7 +131,7 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --answers --stalls --hang --host-timeout --cost-law --copies --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --via) return ;;
@@ -144,13 +144,18 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn learn-2 as4dr'; return ;;
+        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
         --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --answers) return ;;
+        --stalls) return ;;
+        --hang) return ;;
+        --host-timeout) return ;;
+        --cost-law) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
@@ -222,7 +227,7 @@ _cleave() {
         esac
         ;;
     'simulate items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --threads --engine --json --width --trace'
+        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --answers --stalls --hang --host-timeout --cost-law --threads --engine --json --width --trace'
         case $option in
         --sizes) _cleave_files -f; return ;;
         --weight) return ;;
@@ -234,6 +239,11 @@ _cleave() {
         --param) _cleave_words 'trust='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --answers) return ;;
+        --stalls) return ;;
+        --hang) return ;;
+        --host-timeout) return ;;
+        --cost-law) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
         --width) return ;;
@@ -241,7 +251,7 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --answers --stalls --hang --host-timeout --cost-law --copies --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --via) return ;;
@@ -254,12 +264,17 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn learn-2 as4dr'; return ;;
+        --policies) _cleave_list 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn as4dr'; return ;;
         --rounds) return ;;
         --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error= budget='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --answers) return ;;
+        --stalls) return ;;
+        --hang) return ;;
+        --host-timeout) return ;;
+        --cost-law) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
@@ -300,7 +315,7 @@ _cleave() {
         esac
         ;;
     'compare items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --threads --engine --json'
+        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --answers --stalls --hang --host-timeout --cost-law --threads --engine --json'
         case $option in
         --sizes) _cleave_files -f; return ;;
         --weight) return ;;
@@ -312,12 +327,17 @@ _cleave() {
         --param) _cleave_words 'trust='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --answers) return ;;
+        --stalls) return ;;
+        --hang) return ;;
+        --host-timeout) return ;;
+        --cost-law) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --serve --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --serve --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
@@ -356,9 +376,10 @@ _cleave() {
         --mpi-library) return ;;
         --leaders) _cleave_words 'node'; return ;;
         --as) return ;;
-        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn learn-2 as4dr'; return ;;
+        --policy) _cleave_words 'auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn as4dr'; return ;;
         --param) _cleave_words 'limit= trials= transfer= compute= folders= tree= model= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
+        --backups) return ;;
         --ssh) return ;;
         --remote) return ;;
         --push-from) return ;;
@@ -492,7 +513,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn learn-2 as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list'
+        operands='auto portfolio one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list'
         case $option in
         esac
         ;;

@@ -50,6 +50,8 @@ struct cleave_attempt {
     const char *input;        /* borrowed: name of the file                          */
     uint64_t begin, end;      /* its bytes                                           */
     bool timed_out, given_up; /* given_up: it will not be tried again                */
+    bool
+        dropped; /* another attempt of the chunk counts, or still runs: nothing comes of it */
 };
 
 /* What a worker does now, or why it waits. */
@@ -292,6 +294,14 @@ struct cleave_host_list {
                                struct cleave_error *err);
 };
 
+/* Backups: when nothing is left to be given out, an idle worker runs a chunk that is late as
+ * well. The first result counts, and the other attempt is ended. */
+enum cleave_backups {
+    CLEAVE_BACKUPS_AUTO, /* of chunks whose output is collected before it is written   */
+    CLEAVE_BACKUPS_ON,   /* of items as well, whose commands may write files           */
+    CLEAVE_BACKUPS_OFF,
+};
+
 /* How much each worker gets, and when. */
 struct cleave_policy_options {
     const char *name; /* NULL: learn                                                   */
@@ -300,6 +310,7 @@ struct cleave_policy_options {
     size_t nsettings;
     double block; /* above 0: every chunk has about so many bytes; without a policy, or
                      with one whose chunks all have one size                           */
+    enum cleave_backups backups;
 };
 
 /* How several results become one. */
@@ -445,6 +456,7 @@ struct cleave_execution_result {
     char header_goes_on;
     double connect_s; /* of `seconds`, until hosts were ready                      */
     uint64_t lost; /* chunks that were lost with a host and done by others            */
+    uint64_t backups; /* chunks that two workers ran at the same time                  */
     struct cleave_platform *platform; /* owned: the workers that took part; NULL: a signal
                                          came before anything was begun               */
     int stopped_by; /* signal that stopped the run, or 0. The caller finds it and the

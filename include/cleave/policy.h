@@ -68,7 +68,8 @@ enum cleave_event_kind {
     CLEAVE_CAME,     /* worker has joined, or has returned after a loss or a pause: it is
                         idle and may be given work                                      */
     CLEAVE_DROPPED,  /* worker was ended, or has failed, with a chunk of which there is
-                        another copy: nothing came of it, and it is idle                */
+                        another copy: nothing came of it, and it is idle. 0 units: the
+                        copy was not begun                                              */
 };
 
 struct cleave_event {
@@ -145,9 +146,12 @@ struct cleave_view {
     bool folds_apart;    /* ... not there but where they are made, along a tree    */
     double unequal;      /* how many times faster one worker may be than another; 0:
                             not known                                              */
-    double burst_s;      /* for so long a command may be at work on what it has read at
+    /* Per worker: its group, numbered from 0 without gaps. Workers of one group are alike,
+     * by what is known beforehand: the same machine and the same command. NULL: not known. */
+    const uint32_t *groups;
+    double burst_s; /* for so long a command may be at work on what it has read at
                             once, and seem to stand still; 0: it reads evenly      */
-    double varies;       /* by about this part the same takes more or less time when it is
+    double varies;  /* by about this part the same takes more or less time when it is
                             done again; 0: it does not                             */
     uint64_t seed;
     double transfer_s; /* reductions: declared cost of sending a partial            */
@@ -198,10 +202,10 @@ void cleave_order_close(struct cleave_orders *orders, uint32_t worker);
 /* Ask how far `worker` is with its chunk: a CLEAVE_PROGRESS event comes at once. */
 void cleave_order_look(struct cleave_orders *orders, uint32_t worker);
 /* Where the view says so: `worker`, which has nothing to do, runs the chunk of `peer` as
- * well. If that chunk is open, its unread input is recalled first (CLEAVE_RECALLED), and it
- * is closed. CLEAVE_DONE names the one that is done first, CLEAVE_DROPPED the other one, or
- * `worker` if there is nothing to copy. At most one copy of a chunk, and none of a chunk
- * that has failed. */
+ * well; if `peer` has several, the oldest that can be copied. An open chunk is closed, and
+ * its unread input is recalled first (CLEAVE_RECALLED). CLEAVE_DONE names the attempt that is
+ * done first. CLEAVE_DROPPED names the other one, or `worker` if nothing can be copied. There
+ * is at most one copy of a chunk, and none of a chunk that has failed. */
 void cleave_order_copy(struct cleave_orders *orders, uint32_t worker, uint32_t peer);
 /* Ask for a CLEAVE_WAKE event at `time_s` that names `worker`. */
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s);
@@ -291,16 +295,19 @@ struct cleave_policy {
                             job says otherwise; else messages go in the order asked for */
     bool gets_losses; /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */
-    bool opens_chunks;    /* loads: gives orders about open chunks where it may, and is
+    bool orders_copies; /* loads: orders copies itself where chunks may be opened, and is
+                            told of CLEAVE_DROPPED. For all others an idle worker copies
+                            what is late when nothing is left to be ordered         */
+    bool opens_chunks;  /* loads: gives orders about open chunks where it may, and is
                             told of CLEAVE_STARTED, CLEAVE_DRAINED and CLEAVE_EXTENDED; in
                             real runs only if it hears of losses                    */
-    bool takes_joiners;   /* loads: there may be places that nobody has taken yet, which
+    bool takes_joiners; /* loads: there may be places that nobody has taken yet, which
                             are declared with next to no speed. Whoever takes one later
                             gets work: what was ordered for the place before, or what
                             is ordered when a CLEAVE_CAME event names it             */
-    bool minds_folds;     /* loads: its sizes are for results that are reduced when they
+    bool minds_folds;   /* loads: its sizes are for results that are reduced when they
                              are back, which takes a time that others do not count  */
-    bool uses_profiles;   /* loads: its plan follows from the profiles of the view     */
+    bool uses_profiles; /* loads: its plan follows from the profiles of the view     */
     const char *one_size; /* loads: the parameter that holds the units of every chunk,
                              the last ones aside; NULL: chunks have many sizes       */
     size_t state_size;

@@ -47,6 +47,8 @@ struct cleave_job {
      * works), "late" (reads all, then starts up and works) or "mix" (0.3 of the work as
      * it reads, the rest after). NULL: chunks cannot be opened. */
     const char *reads;
+    bool copies; /* a worker that has nothing to do may run the chunk of another as well:
+                    see cleave_order_copy                                             */
     double hold; /* with `reads`: above 0: the load is a stream of which so many units may
                     wait or be at work at a time; policies are not told where it ends */
     /* Not NULL: the load is made of `nitems` items, each of which is done by one worker as
@@ -160,10 +162,58 @@ struct cleave_noise {
 enum cleave_status cleave_noise_parse(const char *text, struct cleave_noise *out,
                                       struct cleave_error *err);
 
+/* A worker stands still now and then, although not its links. The times from the end of
+ * one stall to the next and the lengths of stalls are exponential with these means.
+ * every_s 0: it never does. */
+struct cleave_stalls {
+    double every_s, length_s;
+};
+
+/* "60s,2s". */
+enum cleave_status cleave_stalls_parse(const char *text, struct cleave_stalls *out,
+                                       struct cleave_error *err);
+
+enum cleave_cost_kind {
+    CLEAVE_COST_EVEN,
+    CLEAVE_COST_GAMMA,     /* `spread` is the coefficient of variation             */
+    CLEAVE_COST_LOGNORMAL, /* the same                                             */
+    CLEAVE_COST_PARETO,    /* `spread` is the exponent, above 1                    */
+};
+
+/* Computing a record takes its declared time multiplied by a factor of mean 1 of its own,
+ * a function of (seed, run, place in the load): a chunk takes the sum over its records.
+ * An item is one record. */
+struct cleave_cost_law {
+    enum cleave_cost_kind kind;
+    double spread;
+    double record; /* units of a record; not of items */
+};
+
+/* "gamma:0.5", "lognormal:2,100" with records of 100 units, "pareto:1.5". */
+enum cleave_status cleave_cost_law_parse(const char *text, struct cleave_cost_law *out,
+                                         struct cleave_error *err);
+
+/* A worker stops computing for ever, although its links work on. */
+struct cleave_hang {
+    uint32_t worker;
+    double time_s;
+};
+
+/* What happens in real runs and is not declared. Zero: nothing of it. */
+struct cleave_conditions {
+    double answers_s; /* what a worker reports arrives so much later */
+    struct cleave_stalls stalls;
+    struct cleave_cost_law costs;
+    const struct cleave_hang *hangs; /* borrowed */
+    size_t nhangs;
+    double timeout_s; /* a worker is lost so long after it hangs; 0: 10 s */
+};
+
 struct cleave_trial {
     uint64_t runs;
     unsigned threads; /* 0: one per usable core */
     struct cleave_noise noise;
+    struct cleave_conditions conditions; /* of loads and items */
     /* Called now and then from the calling thread with the runs done; may be NULL. */
     void (*progress)(void *context, uint64_t done);
     void *context;

@@ -72,6 +72,18 @@ class Command(unittest.TestCase):
         self.assertGreater(done.facts["chunks"], 1)
         self.assertEqual(len(done.facts["workers"]), 2)
 
+    def test_backups(self) -> None:
+        hangs = f"cat; ! mkdir {self.folder}/taken 2>/dev/null || kill -STOP $$"
+        line = ["sh", "-c", hangs]
+        done = cleave.run(line, input=self.numbers, workers=2, block="4k", backups="auto")
+        with open(self.numbers, "rb") as file:
+            self.assertEqual(done.output, file.read())
+        self.assertGreater(done.facts["backups"], 0)
+        done = cleave.run(line, input=self.numbers, workers=2, backups="off")
+        self.assertEqual(done.facts["backups"], 0)
+        with self.assertRaisesRegex(cleave.CleaveError, "backups: expected auto, on or off"):
+            cleave.run(line, input=self.numbers, backups="never")
+
     def test_bytes_and_a_file(self) -> None:
         path = os.path.join(self.folder, "out")
         done = cleave.run(["tr", "a", "b"], input=b"a\na\n", output=path)

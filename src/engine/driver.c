@@ -370,10 +370,16 @@ static const char *reduce_check_order(struct cv_reduce_check *check,
 
 /* --- orders and events ------------------------------------------------------------- */
 
+/* Whether it matters which workers have a chunk. */
+static bool follows_chunks(const struct cv_driver *driver)
+{
+    return driver->view.opens || driver->view.copies;
+}
+
 static bool is_about_open(const struct cv_driver *driver,
                           const struct cleave_order *order)
 {
-    return (order->kind == CLEAVE_SEND && driver->view.opens) ||
+    return (order->kind == CLEAVE_SEND && follows_chunks(driver)) ||
            order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
            order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_QUERY ||
            order->kind == CLEAVE_COPY;
@@ -403,7 +409,8 @@ static enum cleave_status check_open_order(struct cv_driver *driver,
         [CLEAVE_SEND] = "send",   [CLEAVE_OPEN] = "open",     [CLEAVE_EXTEND] = "extend",
         [CLEAVE_CLOSE] = "close", [CLEAVE_QUERY] = "look at", [CLEAVE_COPY] = "copy"
     };
-    const char *fault = !driver->view.opens ? "chunks cannot be opened here"
+    const bool opens = order->kind != CLEAVE_COPY && order->kind != CLEAVE_SEND;
+    const char *fault = opens && !driver->view.opens ? "chunks cannot be opened here"
                         : order->kind == CLEAVE_COPY
                             ? copy_check_order(driver, order)
                             : open_check_order(&driver->open[order->worker], order);
@@ -435,7 +442,7 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
     if (!(order->units >= 0) || isinf(order->units))
         return POLICY_FAULT(driver, err, "sent %g units to worker %u", order->units,
                             order->worker);
-    if (driver->view.nitems > 0)
+    if (driver->view.nitems > 0 && order->kind != CLEAVE_COPY)
         CV_TRY(item_check_order(driver, order, err));
     /* A recall may concern several chunks. */
     if (driver->view.memory != NULL && order->kind != CLEAVE_RECALL &&
@@ -453,6 +460,7 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
     if (order->kind != CLEAVE_SEND && order->kind != CLEAVE_OPEN)
         return CLEAVE_OK;
     driver->livelock.open++;
+    cv_backups_ordered(&driver->backups, order->worker);
     if (cv_driver_has_results(driver)) {
         if (!CV_ROOM(returns->chunks, &returns->room, returns->count + 1))
             return cv_fail_memory(err, "the results of a run");
@@ -493,14 +501,31 @@ enum cleave_status cv_driver_check_order(struct cv_driver *driver,
     return CLEAVE_OK;
 }
 
+/* A lost chunk has no result. Without a CLEAVE_SENT event it was still on its way. */
+static void note_loss(struct cv_driver *driver, const struct cleave_event *event)
+{
+    const struct cv_assigned_units *handed = &driver->handed;
+    const uint64_t at = event->chunk - handed->first;
+
+    if (driver->held.on && event->chunk >= handed->first && at < handed->count &&
+        !isnan(handed->request[at]))
+        driver->held.sends--;
+    if (!cv_driver_has_results(driver))
+        return;
+    driver->returns.chunks[event->chunk].stage = HERE;
+    driver->returns.returned++;
+}
+
 /* Units that an open chunk did not get are left. */
 static void note_extension(struct cv_driver *driver, const struct cleave_event *event)
 {
     double missed;
 
-    if (!driver->view.opens || driver->open == NULL)
+    if (!follows_chunks(driver) || driver->open == NULL)
         return;
     missed = open_check_note(&driver->open[event->worker], event);
+    if (event->kind == CLEAVE_LOST && missed > 0 && driver->held.on)
+        driver->held.sends--;
     driver->view.units_left += missed;
     driver->handed.units -= missed;
 }
@@ -508,6 +533,8 @@ static void note_extension(struct cv_driver *driver, const struct cleave_event *
 void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *event,
                           struct cv_outcome *outcome)
 {
+    if (driver->backups.hidden)
+        return;
     if (driver->held.on)
         cv_queued_returns_note(&driver->held, event);
     note_extension(driver, event);
@@ -517,8 +544,10 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
     if (event->kind == CLEAVE_DONE) {
         outcome->busy_s += event->time_s - event->start_s;
         outcome->makespan_s = event->time_s;
-        if (cv_driver_has_results(driver))
+        if (cv_driver_has_results(driver)) {
             driver->returns.chunks[event->chunk].stage = READY;
+            driver->returns.chunks[event->chunk].worker = event->worker; /* a copy */
+        }
     } else if (event->kind == CLEAVE_RETURNED) {
         outcome->makespan_s = event->time_s;
         if (cv_driver_has_results(driver)) {
@@ -526,6 +555,8 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
             driver->returns.returned++;
         }
     } else if (event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST) {
+        if (event->kind == CLEAVE_LOST)
+            note_loss(driver, event);
         driver->view.units_left += event->units;
         cv_assigned_units_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_ENDED) {
@@ -602,6 +633,7 @@ void cv_driver_close(struct cv_driver *driver)
     free(driver->returns.chunks);
     cv_queued_returns_done(&driver->held);
     cv_assigned_units_done(&driver->handed);
+    free(driver->backups.chunks);
     free(driver->items.has);
     free(driver->items.of);
     free(driver->orders.items);
@@ -655,6 +687,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->returns.count = driver->returns.returned = 0;
     if (policy->task != CLEAVE_TASK_REDUCE)
         CV_TRY(init_load_checks(driver, err));
+    CV_TRY(cv_backups_begin(driver, err));
     cv_queued_returns_clear(&driver->held,
                             driver->view.sends_first || driver->view.before_round,
                             driver->view.before_round);
@@ -700,6 +733,8 @@ enum cleave_status cv_driver_record_event(const struct cv_driver *driver,
     struct cleave_entry entry = { .is_order = false };
 
     entry.as.event = *event;
+    if (driver->backups.on)
+        entry.as.event.worker = driver->backups.worker;
     if (driver->engine->left != NULL && isfinite(driver->view.units_left)) {
         entry.knows_left = true;
         entry.units_left = driver->view.units_left;
@@ -756,6 +791,19 @@ static enum cleave_status check_end(const struct cv_driver *driver,
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_backups_order(struct cv_driver *driver, double now_s,
+                                    struct cleave_trace *trace,
+                                    const struct cv_loop *loop, struct cleave_error *err)
+{
+    struct cleave_order order;
+
+    if (driver->backups.out_of_memory)
+        return cv_fail_memory(err, "backup copies");
+    while (cv_backups_next(driver, now_s, &order))
+        CV_TRY(cv_loop_submit(driver, &order, trace, loop, err));
+    return CLEAVE_OK;
+}
+
 /* Use the engine's own loop for plain runs. */
 static enum cleave_status run_loop(struct cv_driver *driver, struct cleave_trace *trace,
                                    struct cv_outcome *outcome, struct cleave_error *err)
@@ -777,6 +825,10 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     driver->run = *run;
     driver->run.result_ratio = driver->planned->view.result_ratio;
     driver->run.items = driver->planned->view.nitems > 0;
+    driver->run.copies = driver->planned->view.copies;
+    /* Nobody stands in where chunks may be opened, as in real runs. */
+    driver->run.gets_losses =
+        driver->planned->policy->gets_losses || driver->planned->view.opens;
     if (isfinite(driver->planned->view.units_total))
         driver->run.units = driver->planned->view.units_total;
     CV_TRY(driver->engine->begin(driver->instance, &driver->run, err));

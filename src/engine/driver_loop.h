@@ -154,6 +154,26 @@ bool cv_queued_returns_next(struct cv_queued_returns *held, bool all_sent,
 bool cv_queued_returns_take(struct cv_queued_returns *held, uint32_t worker,
                             struct cleave_order *out);
 
+/* Backup copies for policies that do not order them (backups.c). */
+struct cv_backups {
+    bool on;
+    bool hidden;      /* the policy does not get the current event */
+    bool all_ordered; /* nothing was left at the current event, before its orders */
+    uint32_t
+        worker; /* that the current event named; the policy gets the owner's number */
+    struct cv_backup_worker *workers; /* in arena */
+    struct cv_backup_chunk *chunks;   /* owned: sent and not over, the oldest first */
+    size_t nchunks, room;
+    uint32_t waker;
+    double wake_s;    /* the wake of `waker` that was ordered; INFINITY: none was */
+    double longest_s; /* computation of a chunk that is done; 0: none is */
+    bool out_of_memory;
+};
+
+/* Called before anything else is done about an event; may change its worker. */
+void cv_backups_note(struct cv_backups *backups, struct cleave_event *event);
+void cv_backups_ordered(struct cv_backups *backups, uint32_t worker);
+
 /* Sums of chunk sizes may miss the load by this part of it: rounding. */
 static const double CV_DRIVER_SLACK = 1e-9;
 
@@ -175,6 +195,7 @@ struct cv_driver {
     struct cv_reduce_check reduce;
     struct cv_return_check returns; /* results in any stage */
     struct cv_queued_returns held;  /* results that sends overtake */
+    struct cv_backups backups;
 };
 
 static inline bool cv_driver_has_results(const struct cv_driver *driver)
@@ -190,6 +211,14 @@ enum cleave_status cv_driver_check_order(struct cv_driver *driver,
 /* Update view, checks and outcome. */
 void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *event,
                           struct cv_outcome *outcome);
+enum cleave_status cv_backups_begin(struct cv_driver *driver, struct cleave_error *err);
+/* The next order about backups after an event, if there is one. */
+bool cv_backups_next(struct cv_driver *driver, double now_s, struct cleave_order *out);
+struct cv_loop;
+/* Submit all of them. */
+enum cleave_status cv_backups_order(struct cv_driver *driver, double now_s,
+                                    struct cleave_trace *trace,
+                                    const struct cv_loop *loop, struct cleave_error *err);
 enum cv_driver_failure {
     CV_TOO_MANY_UNITS,
     CV_TOO_MANY_CHUNKS,
@@ -220,15 +249,16 @@ struct cv_loop {
     bool plain; /* cv_driver_is_plain holds */
 };
 
-/* Plain runs: a load without results, items, open chunks, memory limits and trace. */
+/* Plain runs: a load without results, items, open chunks, copies, memory limits and
+ * trace. */
 static inline bool cv_driver_is_plain(const struct cv_driver *driver,
                                       const struct cleave_trace *trace)
 {
     const struct cleave_view *view = &driver->view;
 
     return trace == NULL && driver->planned->policy->task != CLEAVE_TASK_REDUCE &&
-           !cv_driver_has_results(driver) && !view->opens && view->nitems == 0 &&
-           view->memory == NULL && driver->engine->left == NULL;
+           !cv_driver_has_results(driver) && !view->opens && !view->copies &&
+           view->nitems == 0 && view->memory == NULL && driver->engine->left == NULL;
 }
 
 /* Only the engine knows what is left if chunks end at records. */
@@ -367,18 +397,28 @@ CV_IN_LOOP enum cleave_status cv_loop_step(struct cv_driver *driver,
     if (event->kind == CLEAVE_RETURNED && !results)
         return CLEAVE_OK;
     driver->orders.count = 0;
-    driver->planned->policy->decide(driver->state, &driver->view, event, &driver->orders);
+    if (!loop->plain && driver->backups.on)
+        driver->backups.all_ordered = driver->view.nitems > 0
+                                          ? driver->items.given == driver->view.nitems
+                                          : cv_loop_all_sent(&driver->view);
+    if (loop->plain || !driver->backups.hidden)
+        driver->planned->policy->decide(driver->state, &driver->view, event,
+                                        &driver->orders);
     if (results && !driver->planned->policy->orders_returns)
         cv_return_when_done(&driver->view, event, &driver->orders);
     if (driver->orders.count > 0 || driver->orders.out_of_memory)
         CV_TRY(cv_loop_submit_orders(driver, event->time_s, trace, loop, err));
+    if (!loop->plain && driver->backups.on)
+        CV_TRY(cv_backups_order(driver, event->time_s, trace, loop, err));
     return cv_loop_release(driver, cv_loop_all_sent(&driver->view), trace, loop, err);
 }
 
-CV_IN_LOOP void cv_loop_note(struct cv_driver *driver, const struct cleave_event *event,
+CV_IN_LOOP void cv_loop_note(struct cv_driver *driver, struct cleave_event *event,
                              const struct cv_loop *loop, struct cv_outcome *outcome)
 {
     outcome->events++;
+    if (!loop->plain && driver->backups.on)
+        cv_backups_note(&driver->backups, event);
     if (!loop->plain || (event->kind != CLEAVE_DONE && event->kind != CLEAVE_SENT)) {
         cv_driver_note_event(driver, event, outcome);
     } else if (event->kind == CLEAVE_DONE) {

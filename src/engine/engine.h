@@ -21,6 +21,7 @@ struct cv_load {
     /* As in struct cleave_view: */
     bool measured, opens, copies;
     double ahead, hold, unequal, burst_s, varies;
+    const uint32_t *groups; /* borrowed: as long as the plan */
     uint32_t folders;
     bool folds_apart;
     uint64_t seed;
@@ -45,6 +46,10 @@ struct cv_run {
     const double *ready_s; /* borrowed: when nodes have their partials; NULL: at 0 */
     enum cleave_ready_model ready_model;
     struct cv_step_budget *budget; /* borrowed: the run fails when it is spent, or NULL */
+    /* With a command: what happens besides. */
+    struct cleave_conditions conditions;
+    bool gets_losses; /* set by the driver: the policy is told of CLEAVE_LOST */
+    bool copies;      /* set by the driver: chunks may be run twice */
 };
 
 struct cv_driver;

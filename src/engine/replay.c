@@ -84,6 +84,19 @@ static enum cleave_status differ(struct replay *replay,
                    replay->next, (unsigned long long)found->orders);
 }
 
+/* The oldest running chunk that `worker` copies, or has alone. */
+static struct chunk *find_running(struct replay *replay, uint32_t worker, bool copies)
+{
+    for (size_t i = 0; i < replay->nchunks; i++) {
+        struct chunk *chunk = &replay->chunks[i];
+
+        if (chunk->copier == worker && (chunk->worker != worker) == copies &&
+            (chunk->seen & (SENT | DONE | LOST)) == SENT)
+            return chunk;
+    }
+    return NULL;
+}
+
 static enum cleave_status note_order(struct replay *replay,
                                      const struct cleave_order *order,
                                      struct cleave_error *err)
@@ -94,12 +107,10 @@ static enum cleave_status note_order(struct replay *replay,
         replay->chunks[replay->nchunks++] =
             (struct chunk){ .worker = order->worker, .copier = order->worker };
     } else if (order->kind == CLEAVE_COPY) {
-        size_t i = replay->nchunks;
+        struct chunk *chunk = find_running(replay, order->peer, false);
 
-        while (i > 0 && replay->chunks[i - 1].worker != order->peer)
-            i--;
-        if (i > 0)
-            replay->chunks[i - 1].copier = order->worker;
+        if (chunk != NULL)
+            chunk->copier = order->worker;
     } else if (order->kind == CLEAVE_COMBINE) {
         if (replay->nodes == NULL)
             replay->nodes = calloc(replay->source->nworkers, sizeof *replay->nodes);
@@ -187,6 +198,8 @@ static const char *find_pair_fault(struct replay *replay,
 
 static const char *find_fault(struct replay *replay, const struct cleave_event *event)
 {
+    struct chunk *chunk;
+
     if (event->worker >= replay->source->nworkers)
         return "a worker that is not there";
     switch (event->kind) {
@@ -205,12 +218,16 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
         return find_pair_fault(replay, event);
+    case CLEAVE_DROPPED:
+        chunk = event->units > 0 ? NULL : find_running(replay, event->worker, true);
+        if (chunk != NULL) /* the copy was not begun */
+            chunk->copier = chunk->worker;
+        break;
     case CLEAVE_FOLDED: /* removed before */
     case CLEAVE_READY:
     case CLEAVE_WAKE:
     case CLEAVE_ENDED:
     case CLEAVE_CAME:
-    case CLEAVE_DROPPED:
         break;
     }
     return NULL;

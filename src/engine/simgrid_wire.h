@@ -48,6 +48,7 @@ enum cv_wire_what {
     CV_WIRE_ORDER,  /* not answered                                                */
     CV_WIRE_WAIT,   /* answered by CV_WIRE_EVENT or CV_WIRE_NOTHING                */
     CV_WIRE_LEFT,   /* units left; answered by CV_WIRE_READY */
+    CV_WIRE_HANG,   /* order.worker hangs at order.time_s; not answered            */
     CV_WIRE_REPEAT, /* the last run `repeats` times; answered by CV_WIRE_READY     */
 };
 
@@ -62,6 +63,10 @@ struct cv_wire_message {
     uint32_t opens; /* CV_WIRE_BEGIN: chunks may be opened; the rest is as in cv_run */
     struct cv_command_model command;
     double units, hold;
+    /* CV_WIRE_BEGIN: as in cv_run; hangs follow as messages */
+    struct cleave_conditions conditions;
+    uint64_t seed;
+    uint32_t run, gets_losses, copies, items;
 };
 
 enum cv_wire_reply {

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
+#include "model/platform/noise.h"
 
 /* start-up of any process */
 static const double LATE_BEFORE_S = 0.001;
@@ -163,7 +165,9 @@ void cv_simulated_input_begin(struct cv_simulated_input *input, double units, do
     input->hold = hold;
     input->share = hold / parts;
     input->arrived = input->finished = input->wished = 0;
-    input->ended = false;
+    input->ended = input->items = false;
+    input->nrecords = 0;
+    input->given = 0;
 }
 
 static bool is_going_on(const struct cv_simulated_input *input)
@@ -187,6 +191,10 @@ bool cv_simulated_input_arrive(struct cv_simulated_input *input)
 bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
                              double *out_begin)
 {
+    if (input->items) {
+        input->given += *units;
+        return true;
+    }
     if (is_going_on(input)) {
         const struct cv_free_range *first = input->free.items;
         const double part = fmin(*units, input->share);
@@ -199,9 +207,82 @@ bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
     return true;
 }
 
+void cv_simulated_input_return(struct cv_simulated_input *input, double begin, double end)
+{
+    if (input->items)
+        input->given -= end - begin;
+    else if (end > begin)
+        cv_free_ranges_add(&input->free, begin, end);
+}
+
 double cv_simulated_input_left(const struct cv_simulated_input *input)
 {
     if (input->hold > 0 && !input->ended)
         return INFINITY;
+    if (input->items)
+        return fmax(0, input->units - input->given);
     return fmax(0, free_ranges_sum(&input->free) - input->wished);
+}
+
+/* --- what records cost ---------------------------------------------------------------- */
+
+bool cv_simulated_input_draw(struct cv_simulated_input *input,
+                             const struct cleave_cost_law *law, uint64_t seed,
+                             uint32_t run)
+{
+    const size_t n = (size_t)ceil(input->units / law->record);
+    struct cv_record_law drawn;
+
+    if (law->kind == CLEAVE_COST_EVEN || input->items)
+        return true;
+    if (!CV_ROOM(input->costs, &input->cost_room, n + 1))
+        return false;
+    cv_record_law_begin(&drawn, law, seed, run);
+    input->record = law->record;
+    input->nrecords = n;
+    input->costs[0] = 0;
+    for (size_t i = 0; i < n; i++)
+        input->costs[i + 1] = input->costs[i] + law->record * cv_record_factor(&drawn, i);
+    return true;
+}
+
+static double cost_upto(const struct cv_simulated_input *input, double at)
+{
+    const size_t all = input->nrecords;
+    const size_t i =
+        at / input->record < (double)all ? (size_t)(at / input->record) : all - 1;
+    const double part = at / input->record - (double)i;
+
+    return input->costs[i] + part * (input->costs[i + 1] - input->costs[i]);
+}
+
+double cv_simulated_input_cost(const struct cv_simulated_input *input, double begin,
+                               double end)
+{
+    if (input->nrecords == 0 || !(end > begin))
+        return end - begin;
+    return cost_upto(input, end) - cost_upto(input, begin);
+}
+
+double cv_simulated_input_reach(const struct cv_simulated_input *input, double begin,
+                                double cost)
+{
+    double upto, all;
+    size_t i;
+
+    if (input->nrecords == 0 || !(cost > 0))
+        return begin + cost;
+    upto = cost_upto(input, begin) + cost;
+    CV_BISECT(i, input->nrecords, k, input->costs[k + 1] <= upto);
+    if (i == input->nrecords)
+        return input->units;
+    all = input->costs[i + 1] - input->costs[i];
+    return input->record * ((double)i + (upto - input->costs[i]) / all);
+}
+
+void cv_simulated_input_done(struct cv_simulated_input *input)
+{
+    cv_free_ranges_done(&input->free);
+    free(input->costs);
+    input->costs = NULL;
 }

@@ -7,7 +7,8 @@
  * of its input instead. Units that were fed and not read cannot be recalled. */
 #ifndef CV_SIMULATED_COMMAND_H
 #define CV_SIMULATED_COMMAND_H
-#include <cleave/error.h>
+#include <cleave/policy.h>
+#include <cleave/run.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,16 @@ struct cv_command_model {
 /* "stream", "count", "slurp", "late" or "mix": see cleave_job.reads. */
 enum cleave_status cv_command_find(const char *name, struct cv_command_model *out,
                                    struct cleave_error *err);
+
+/* What a worker reports, and what may therefore take time. */
+static inline bool cv_is_answer(enum cleave_event_kind kind)
+{
+    return kind == CLEAVE_PROGRESS || kind == CLEAVE_RECALLED || kind == CLEAVE_DRAINED ||
+           kind == CLEAVE_STARTED || kind == CLEAVE_DONE || kind == CLEAVE_DROPPED;
+}
+
+/* A worker that hangs is lost after this time unless the conditions have another. */
+static const double CV_HOST_TIMEOUT_S = 10;
 
 /* The part of a latency before the first unit is read; the rest follows the end of the
  * input. */
@@ -59,7 +70,16 @@ struct cv_simulated_input {
     double arrived, finished; /* units so far */
     double wished;            /* units of chunks that wait for a stream */
     bool ended;               /* CLEAVE_ENDED was reported */
+    bool items;               /* chunks are items, which have no place */
+    double given;             /* units of items that chunks have or had */
+    /* If records differ: the cost of all before each; else NULL */
+    double *costs; /* owned */
+    size_t nrecords, cost_room;
+    double record;
 };
+
+/* Most records whose costs are drawn. */
+#define CV_RECORDS_MOST 1e7
 
 /* `hold`: 0 if it is not a stream. `record`: the smallest part. */
 void cv_simulated_input_begin(struct cv_simulated_input *input, double units, double hold,
@@ -70,7 +90,21 @@ bool cv_simulated_input_arrive(struct cv_simulated_input *input);
  * stream must continue first. */
 bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
                              double *out_begin);
+/* Units of a chunk are free again; one more range must be reserved. */
+void cv_simulated_input_return(struct cv_simulated_input *input, double begin,
+                               double end);
 /* Units that no chunk has or waits for. */
 double cv_simulated_input_left(const struct cv_simulated_input *input);
+
+/* Draw what records cost, which is even before; false: no memory. */
+bool cv_simulated_input_draw(struct cv_simulated_input *input,
+                             const struct cleave_cost_law *law, uint64_t seed,
+                             uint32_t run);
+/* What a range costs, in units of mean cost, and how far a cost reaches. */
+double cv_simulated_input_cost(const struct cv_simulated_input *input, double begin,
+                               double end);
+double cv_simulated_input_reach(const struct cv_simulated_input *input, double begin,
+                                double cost);
+void cv_simulated_input_done(struct cv_simulated_input *input);
 
 #endif

@@ -53,14 +53,15 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_DONE] = CV_SPAN_COMPUTE + 1,     [CLEAVE_RETURNED] = CV_SPAN_RETURN + 1,
         [CLEAVE_RECALLED] = CV_SPAN_RECALL + 1,  [CLEAVE_LOST] = CV_SPAN_LOST + 1,
         [CLEAVE_ARRIVED] = CV_SPAN_TRANSFER + 1, [CLEAVE_COMBINED] = CV_SPAN_COMBINE + 1,
-        [CLEAVE_FOLDED] = CV_SPAN_FOLD + 1,
+        [CLEAVE_FOLDED] = CV_SPAN_FOLD + 1,      [CLEAVE_DROPPED] = CV_SPAN_DROPPED + 1,
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;
 
     if (entry->is_order || event->kind >= sizeof spans / sizeof *spans ||
         spans[event->kind] == 0 ||
-        (event->kind == CLEAVE_EXTENDED && !(event->units > 0)))
+        ((event->kind == CLEAVE_EXTENDED || event->kind == CLEAVE_DROPPED) &&
+         !(event->units > 0)))
         return false;
     *out = (struct cv_span){ .kind = (enum cv_span_kind)(spans[event->kind] - 1),
                              .worker = event->worker,
@@ -80,6 +81,7 @@ const char *cv_span_name(enum cv_span_kind kind)
         [CV_SPAN_RETURN] = "return",   [CV_SPAN_LOST] = "lost",
         [CV_SPAN_RECALL] = "recall",   [CV_SPAN_TRANSFER] = "transfer",
         [CV_SPAN_COMBINE] = "combine", [CV_SPAN_FOLD] = "fold",
+        [CV_SPAN_DROPPED] = "dropped",
     };
 
     return names[kind];
@@ -338,6 +340,7 @@ static const char types[] = "0 R 0 \"run\"\n"
                             "3 cc C \"compute\" \"0.00 0.45 0.70\"\n"
                             "3 cl C \"lost\" \"0.84 0.37 0.00\"\n"
                             "3 cr C \"recall\" \"0.94 0.89 0.26\"\n"
+                            "3 cd C \"dropped\" \"0.60 0.60 0.60\"\n"
                             "3 cm C \"combine\" \"0.80 0.47 0.65\"\n";
 
 /* The order of lines of the same time; an arrow without length ends after its begin. */
@@ -398,6 +401,7 @@ static void add_span(struct changes *changes, const struct cv_span *span, size_t
         [CV_SPAN_TRANSFER] = { NULL, "lt", 'D' }, [CV_SPAN_COMPUTE] = { NULL, "cc", 0 },
         [CV_SPAN_LOST] = { NULL, "cl", 0 },       [CV_SPAN_RECALL] = { NULL, "cr", 0 },
         [CV_SPAN_COMBINE] = { NULL, "cm", 0 },    [CV_SPAN_FOLD] = { NULL, "cm", 0 },
+        [CV_SPAN_DROPPED] = { NULL, "cd", 0 },
     };
     const uint32_t worker = span->worker + 1,
                    other = span->kind == CV_SPAN_TRANSFER ? span->peer + 1 : 0;

@@ -35,6 +35,7 @@ enum cv_span_kind {
     CV_SPAN_COMBINE,  /* worker combines it; the transfer is part of it if the trace
                          has none                                                     */
     CV_SPAN_FOLD,     /* worker folds partial results of a real run                   */
+    CV_SPAN_DROPPED,  /* worker, on a chunk that another worker ran as well           */
     CV_SPAN_KINDS,
 };
 

@@ -53,16 +53,22 @@ static void put_settings(struct cv_json *json, const struct cleave_policy_input 
     cv_json_end(json);
 }
 
-/* An open chunk and the commands that read it. */
+/* Copies, open chunks, and the commands that read them. */
 static void put_opens(struct cv_json *json, const struct cleave_view *view)
 {
+    put_flag(json, "copies", view->copies);
     if (!view->opens)
         return;
     put_flag(json, "opens", true);
-    put_flag(json, "copies", view->copies);
     cv_field_number(json, "ahead", view->ahead);
     cv_field_number(json, "hold", view->hold);
     cv_field_number(json, "unequal", view->unequal);
+    if (view->groups != NULL) {
+        cv_field_list(json, "groups");
+        for (uint32_t w = 0; w < view->nworkers; w++)
+            cv_json_number(json, view->groups[w]);
+        cv_json_end(json);
+    }
     put_positive(json, "burst", view->burst_s);
     put_positive(json, "varies", view->varies);
 }
@@ -305,6 +311,7 @@ struct reading {
     struct cv_trace_lines *lines;
     struct cleave_policy_input *told;
     const char *field; /* that is being read */
+    size_t ngroups;    /* workers with a group */
 };
 
 static enum cleave_status read_positive(void *context, void *element)
@@ -493,6 +500,28 @@ static enum cleave_status read_sizes(struct reading *reading)
     return CLEAVE_OK;
 }
 
+static enum cleave_status read_groups(struct reading *reading)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    const char *at = lines->in.at;
+    double *numbers;
+    uint32_t *groups;
+    size_t count;
+
+    CV_TRY(read_numbers(reading, &numbers, &count));
+    if (!CV_NEW(lines->arena, groups, count))
+        return cv_fail_memory(lines->in.err, "the header of a trace");
+    for (size_t w = 0; w < count; w++) {
+        if (!(numbers[w] >= 0 && numbers[w] < (double)count))
+            return cv_json_in_fail(&lines->in, at, reading->field,
+                                   "expected the number of a group for each worker");
+        groups[w] = (uint32_t)numbers[w];
+    }
+    reading->told->view.groups = groups;
+    reading->ngroups = count;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status read_setting(void *context, void *element)
 {
     struct cv_trace_lines *lines = context;
@@ -522,8 +551,9 @@ static enum cleave_status read_of_task(struct reading *reading)
         const char *key;
         enum cleave_status (*read)(struct reading *reading);
     } members[] = {
-        { "sizes", read_sizes },   { "workers", read_workers },   { "alike", read_alike },
-        { "memory", read_memory }, { "profiles", read_profiles },
+        { "sizes", read_sizes },       { "workers", read_workers },
+        { "alike", read_alike },       { "memory", read_memory },
+        { "profiles", read_profiles }, { "groups", read_groups },
     };
     struct cleave_view *view = &reading->told->view;
     const bool load = reading->lines->task == CLEAVE_TASK_LOAD;
@@ -598,10 +628,13 @@ static enum cleave_status trace_policy_input_read(struct cv_trace_lines *lines,
     struct cleave_policy_input told = { .view = { .nworkers = lines->nworkers,
                                                   .port = lines->port,
                                                   .units_total = INFINITY } };
-    struct reading reading = { lines, &told, NULL };
+    struct reading reading = { lines, &told, NULL, 0 };
     const char *at = cv_json_in_skip(&lines->in);
 
     CV_TRY(read_object(lines, read_member, &reading));
+    if (told.view.groups != NULL && reading.ngroups != told.view.nworkers)
+        return cv_json_in_fail(&lines->in, at, "groups",
+                               "expected the number of a group for each worker");
     if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
         return cv_json_in_fail(&lines->in, at, "told",
                                "expected the costs of the workers");

@@ -114,6 +114,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .ahead = view->ahead,
                                   .hold = view->hold,
                                   .unequal = view->unequal,
+                                  .groups = view->groups,
                                   .burst_s = view->burst_s,
                                   .varies = view->varies,
                                   .folders = view->folders,
@@ -161,8 +162,10 @@ static enum cleave_status drive(const struct again *again,
     const struct cv_run run = { .platform = again->platform,
                                 .ready_s = again->told->view.ready_s,
                                 .ready_model = again->told->view.ready_model };
-    /* Only the engine knew the units left. */
-    const bool knew = again->told->view.real || again->told->view.opens;
+    /* Only the engine knew the units left, as events then tell. */
+    const bool knew =
+        again->told->view.real || again->told->view.opens ||
+        (cleave_trace_count(trace) > 0 && cleave_trace_at(trace, 0)->knows_left);
     struct cv_outcome outcome;
 
     return cv_driver_run_once(&again->planned,

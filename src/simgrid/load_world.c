@@ -17,19 +17,24 @@ enum { TRANSFER, COMPUTE, RETURN };
 
 struct chunk {
     double units, factor[3];
+    double weight; /* factor on the cost of an item */
     uint64_t number;
-    uint32_t worker;
-    bool back;                   /* a result */
-    struct activity *activity;   /* while it is computed */
-    double output;               /* of a report */
-    struct chunk *next;          /* in a queue */
-    double begin;                /* its place in the load, if known */
+    uint32_t worker, owner;    /* owner: whom events name; another may stand in for it */
+    bool back;                 /* a result */
+    bool silent;               /* its arrival was reported before */
+    struct activity *activity; /* while it is computed */
+    double output;             /* of a report */
+    struct chunk *next;        /* in a queue */
+    double begin;              /* its place in the load, if known */
     enum cleave_event_kind kind; /* a piece or a report: its event; 0: a whole chunk */
 };
 
 struct line {
     struct chunk *first, *last;
 };
+
+/* The piece that is the input of a copy: its arrival is not reported. */
+static const enum cleave_event_kind COPY_INPUT = CLEAVE_DROPPED;
 
 /* Stages of a command; it works after the end of its input. */
 enum stage { WAITS, STARTS, READS, WORKS };
@@ -43,10 +48,18 @@ struct reader {
     enum stage stage;
     struct activity *activity; /* for the stage, or NULL */
     bool opened, closed, started;
+    bool copied;         /* the chunk has or had a copy, or is one */
+    bool awaited;        /* a copy whose input has not arrived */
+    struct reader *twin; /* that has the same chunk, or NULL */
 };
 
 struct open_load {
     struct cv_command_model command;
+    struct cleave_conditions conditions;
+    struct cv_record_law law; /* of items */
+    bool gets_losses, copies, answered;
+    bool *gone; /* owned: by worker: it is lost */
+    uint32_t ngone;
     struct reader *readers; /* owned: by worker */
     struct cv_simulated_input input;
     struct line waiting; /* chunks that wait for their part of a stream */
@@ -110,8 +123,11 @@ static struct chunk *new_chunk(struct world *world, const struct cv_wire_message
     struct load *load = world->state;
     struct chunk *chunk = cv_world_take(world, 1, sizeof *chunk);
 
-    chunk->worker = message->order.worker;
+    chunk->worker = chunk->owner = message->order.worker;
     chunk->number = load->numbered++;
+    chunk->weight = load->open != NULL && load->open->input.items
+                        ? cv_record_factor(&load->open->law, message->order.item)
+                        : 1;
     memcpy(chunk->factor, message->cost, sizeof chunk->factor);
     return chunk;
 }
@@ -120,7 +136,7 @@ static void load_fill(const struct chunk *chunk, enum cleave_event_kind kind,
                       struct cleave_event *out)
 {
     out->kind = kind;
-    out->worker = chunk->worker;
+    out->worker = chunk->owner;
     out->chunk = chunk->number;
     out->units = chunk->units;
 }
@@ -216,7 +232,7 @@ static void load_finish(struct world *world, struct chunk *chunk)
     struct load *load = world->state;
 
     if (load->result_ratio > 0)
-        line_join(&load->results[chunk->worker], chunk);
+        line_join(&load->results[chunk->owner], chunk);
     else
         free(chunk);
 }
@@ -248,7 +264,7 @@ static void open_report(struct world *world, const struct chunk *about, uint32_t
     struct chunk *note = cv_world_take(world, 1, sizeof *note);
     struct activity *activity = load_activity(world, note);
 
-    note->worker = worker;
+    note->worker = note->owner = worker;
     note->number = about != NULL ? about->number : 0;
     note->units = units;
     note->kind = kind;
@@ -317,16 +333,29 @@ static void open_arrive(struct world *world)
 /* The model of engine/simulated_command.h. Reading and working are computations of SimGrid,
  * whose length changes when units arrive or are recalled. */
 
-static double reader_flops(const struct world *world, const struct reader *reader,
-                           double units)
+/* Flops for a range of a chunk, all of them. */
+static double work_flops(const struct world *world, const struct reader *reader,
+                         double begin, double end)
 {
-    return units * open_of(world)->command.phi * load_unit_flops(world, reader->chunk);
+    return cv_simulated_input_cost(&open_of(world)->input, begin, end) *
+           reader->chunk->weight * load_unit_flops(world, reader->chunk);
+}
+
+/* For reading up to the end of what was given. */
+static double reader_flops(const struct world *world, const struct reader *reader,
+                           double from)
+{
+    return open_of(world)->command.phi * work_flops(world, reader, from, reader->given);
 }
 
 static double reader_position(const struct world *world, const struct reader *reader)
 {
     const struct activity *activity = reader->activity;
-    const double all = reader->chunk != NULL ? reader_flops(world, reader, 1) : 0;
+    const double all = reader->chunk != NULL
+                           ? open_of(world)->command.phi * reader->chunk->weight *
+                                 load_unit_flops(world, reader->chunk)
+                           : 0;
+    const struct cv_simulated_input *input = &open_of(world)->input;
 
     if (reader->stage == WORKS)
         return reader->end;
@@ -336,7 +365,11 @@ static double reader_position(const struct world *world, const struct reader *re
         return reader->given;
     if (reader->stage != READS || !(all > 0)) /* not started up */
         return reader->read;
-    return fmax(reader->begin, reader->given - rest_flops(activity) / all); /* rounding */
+    return fmax(reader->begin, /* rounding */
+                cv_simulated_input_reach(input, reader->begin,
+                                         cv_simulated_input_cost(input, reader->begin,
+                                                                 reader->given) -
+                                             rest_flops(activity) / all));
 }
 
 /* If reading begins in this instant, let it begin: then the position is known. */
@@ -362,8 +395,8 @@ static void set_work(struct world *world, struct reader *reader,
     activity->then = NULL;
     activity->delay_s = reader->chunk->factor[COMPUTE] *
                         (latency_s - cv_command_before_s(command, latency_s));
-    activity->flops = (reader->end - reader->begin) * (1 - command->phi) *
-                      load_unit_flops(world, reader->chunk);
+    activity->flops =
+        (1 - command->phi) * work_flops(world, reader, reader->begin, reader->end);
 }
 
 /* The activity changed: its place among simultaneous ends is by now. */
@@ -414,7 +447,7 @@ static enum activity_turn after_reading(struct world *world, struct activity *ac
 
 static void reader_read(struct world *world, struct reader *reader, double delay_s)
 {
-    const double flops = reader_flops(world, reader, reader->given - reader->read);
+    const double flops = reader_flops(world, reader, reader->read);
     struct activity *activity;
 
     if (!(delay_s > 0) && !(flops > 0)) {
@@ -455,21 +488,33 @@ static void reader_start(struct world *world, struct reader *reader)
     cv_world_begin(world, activity);
 }
 
+static void open_finished(struct world *world, double units)
+{
+    open_of(world)->input.finished += units;
+    open_arrive(world);
+    open_serve(world);
+}
+
+static void drop(struct world *world, struct reader *reader);
+
 static void done(struct world *world, struct reader *reader, struct cleave_event *out)
 {
     struct load *load = world->state;
     struct chunk *chunk = reader->chunk;
+    struct reader *twin = reader->twin;
 
     chunk->units = out->units;
     if (reader->opened && out->units > 0)
         out->read_s = reader->end_read_s;
     reader->chunk = NULL;
+    reader->twin = NULL;
     line_leave(&load->processors[reader->worker]);
     load_finish(world, chunk);
     begin_next(world, reader->worker);
-    load->open->input.finished += out->units;
-    open_arrive(world);
-    open_serve(world);
+    if (!(load->open->conditions.answers_s > 0))
+        open_finished(world, out->units);
+    if (twin != NULL)
+        drop(world, twin);
 }
 
 static void told(struct world *world, struct activity *activity, struct cleave_event *out)
@@ -511,6 +556,134 @@ static void reader_take_back(struct world *world, struct reader *reader)
     reader->stage = WAITS;
 }
 
+/* --- workers that are lost ------------------------------------------------------------ */
+
+/* Nothing comes of a chunk. */
+static void lose(struct world *world, struct chunk *chunk)
+{
+    open_report(world, chunk, chunk->owner, CLEAVE_LOST, chunk->units, 0);
+    free(chunk);
+}
+
+/* Chunks that a worker has or is about to be sent. */
+static size_t count_chunks(const struct world *world, uint32_t worker)
+{
+    const struct load *load = world->state;
+    const struct line *lines[] = { &load->processors[worker],
+                                   &load->ports[load->line_each ? worker : 0],
+                                   &load->open->waiting };
+    size_t count = 0;
+
+    for (int k = 0; k < 3; k++)
+        for (const struct chunk *c = lines[k]->first; c != NULL; c = c->next)
+            count += c->worker == worker && !c->back;
+    return count;
+}
+
+/* The worker that is to get a chunk: not one that is gone. */
+static uint32_t stand_in(const struct world *world, uint32_t worker)
+{
+    const bool *gone = open_of(world)->gone;
+    size_t least = SIZE_MAX;
+
+    if (!gone[worker])
+        return worker;
+    for (uint32_t w = 0; w < world->told.nodes; w++) {
+        const size_t count = gone[w] ? SIZE_MAX : count_chunks(world, w);
+
+        if (count < least) {
+            least = count;
+            worker = w;
+        }
+    }
+    return worker;
+}
+
+static enum activity_turn discarded(struct world *world, struct activity *activity)
+{
+    (void)world;
+    (void)activity;
+    return CV_TURN_GONE;
+}
+
+static void reader_stop(struct world *world, struct reader *reader)
+{
+    struct activity *activity = reader->activity;
+
+    reader->activity = NULL;
+    reader->chunk = NULL;
+    reader->awaited = false;
+    reader->twin = NULL;
+    if (activity == NULL)
+        return;
+    /* A computation that begins in this instant cannot be ended before. */
+    if (!(activity->delay_s > 0) && activity->flops > 0)
+        cv_world_await(activity);
+    if (activity->over) {
+        cv_world_drop(world, activity);
+        return;
+    }
+    activity->then = discarded;
+    change_flops(activity, 0);
+}
+
+/* The chunk is no longer in a queue; `reader` is NULL if it had not begun. */
+static void lose_one(struct world *world, struct chunk *chunk, struct reader *reader)
+{
+    struct open_load *open = open_of(world);
+    struct reader *twin = reader != NULL ? reader->twin : NULL;
+
+    if (reader != NULL) {
+        chunk->begin = reader->begin;
+        chunk->units = reader->end - reader->begin;
+        reader_stop(world, reader);
+    }
+    if (twin != NULL) {
+        twin->twin = NULL;
+        open_report(world, chunk, chunk->owner, CLEAVE_DROPPED, 0, 0);
+        free(chunk);
+    } else if (open->gets_losses) {
+        reserve_range(world);
+        cv_simulated_input_return(&open->input, chunk->begin,
+                                  chunk->begin + chunk->units);
+        lose(world, chunk);
+    } else {
+        chunk->silent = true;
+        chunk->worker = stand_in(world, chunk->worker);
+        load_send(world, chunk);
+    }
+}
+
+/* What has arrived at a worker that is gone. What is under way to an open chunk arrives
+ * first. */
+static void lose_all(struct world *world, uint32_t worker)
+{
+    struct load *load = world->state;
+    struct reader *reader = &load->open->readers[worker];
+    struct line *line = &load->processors[worker];
+
+    while (line->first != NULL) {
+        const bool begun = reader->chunk == line->first;
+
+        if (begun && reader->given < reader->end && !reader->awaited)
+            return;
+        lose_one(world, line_leave(line), begun ? reader : NULL);
+    }
+    open_serve(world);
+}
+
+/* The twin is done. */
+static void drop(struct world *world, struct reader *reader)
+{
+    struct load *load = world->state;
+    struct chunk *chunk = line_leave(&load->processors[reader->worker]);
+
+    open_report(world, chunk, chunk->owner, CLEAVE_DROPPED, 0, 0);
+    reader_stop(world, reader);
+    free(chunk);
+    begin_next(world, reader->worker);
+}
+
 /* --- orders about open chunks ------------------------------------------------------- */
 
 /* As in the native engine, a chunk is one range of the load, decided with its first unit;
@@ -520,6 +693,11 @@ static void open_send(struct world *world, struct chunk *chunk)
 {
     struct open_load *open = open_of(world);
 
+    if (open->gone[chunk->worker] && open->gets_losses) {
+        lose(world, chunk);
+        return;
+    }
+    chunk->worker = stand_in(world, chunk->worker);
     line_join(&open->waiting, chunk);
     open->input.wished += chunk->units;
     open_serve(world);
@@ -550,6 +728,20 @@ static void piece_arrived(struct world *world, struct chunk *piece,
     struct reader *reader = &open->readers[piece->worker];
     struct activity *activity;
 
+    if (piece->kind == COPY_INPUT) {
+        if (reader->awaited && reader->chunk->number == piece->number) {
+            reader->awaited = false;
+            reader->given = reader->end;
+            reader->spawn_s = cv_world_now(world);
+            reader_read(
+                world, reader,
+                reader->chunk->factor[COMPUTE] *
+                    cv_command_before_s(&open->command,
+                                        world->workers[piece->worker].compute_latency_s));
+        }
+        free(piece);
+        return;
+    }
     load_fill(piece, piece->kind, out);
     reader_await(reader);
     activity = reader->activity;
@@ -564,7 +756,7 @@ static void piece_arrived(struct world *world, struct chunk *piece,
     } else if (activity == NULL) {
         reader_read(world, reader, 0);
     } else {
-        change_flops(activity, reader_flops(world, reader, reader->given - reader->read));
+        change_flops(activity, reader_flops(world, reader, reader->read));
     }
     free(piece);
 }
@@ -610,6 +802,11 @@ static void open_chunk(struct world *world, const struct cv_wire_message *messag
     struct reader *reader = &load->open->readers[w];
     struct chunk *chunk = new_chunk(world, message);
 
+    if (load->open->gone[w]) {
+        chunk->units = message->order.units;
+        lose(world, chunk);
+        return;
+    }
     line_join(&load->processors[w], chunk);
     *reader = (struct reader){
         .worker = w, .chunk = chunk, .spawn_s = cv_world_now(world), .opened = true
@@ -662,30 +859,34 @@ static void shorten(struct world *world, struct reader *reader)
     reader_renew(world, reader);
     if (activity == NULL || reader->stage != READS)
         return;
-    change_flops(activity, reader_flops(world, reader, reader->given - reader->read));
+    change_flops(activity, reader_flops(world, reader, reader->read));
 }
 
 static void recall(struct world *world, struct reader *reader,
                    const struct cleave_order *order)
 {
     struct open_load *open = open_of(world);
-    double units = 0;
+    double units = 0, read = 0;
 
-    if (reader->chunk != NULL && !(reader->given < reader->end)) {
-        const double read = reader_position(world, reader);
-
+    if (reader->chunk != NULL && reader->twin == NULL && !(reader->given < reader->end)) {
+        read = reader_position(world, reader);
         units = fmin(order->units, reader->end - read - open->command.ahead);
         if (units < open->input.free.record)
             units = 0;
         else if (reader->stage == READS)
             reader->read = read;
     }
-    open_report(world, reader->chunk, order->worker, CLEAVE_RECALLED, units, 0);
+    /* With answers that take time, the output is the place of the part. */
+    open_report(world, reader->chunk, order->worker, CLEAVE_RECALLED, units,
+                open->conditions.answers_s > 0 ? reader->end - units : 0);
     if (!(units > 0))
         return;
     reserve_range(world);
-    cv_free_ranges_add(&open->input.free, reader->end - units, reader->end);
+    if (!(open->conditions.answers_s > 0))
+        cv_simulated_input_return(&open->input, reader->end - units, reader->end);
     reader->end -= units;
+    if (reader->end - read <= open->input.free.grain)
+        reader->end = read;
     if (reader->end - reader->begin <= open->input.free.grain)
         reader->end = reader->begin;
     reader->given = reader->end;
@@ -693,11 +894,62 @@ static void recall(struct world *world, struct reader *reader,
     open_serve(world);
 }
 
-/* An order to open, extend, close, look or recall. */
+/* An open chunk is closed in any case; the command starts when all input has arrived. */
+static void copy_chunk(struct world *world, const struct cv_wire_message *message)
+{
+    struct load *load = world->state;
+    const uint32_t w = message->order.worker;
+    struct reader *reader = &load->open->readers[w];
+    struct reader *original = &load->open->readers[message->order.peer];
+    const struct cleave_order all = { .worker = message->order.peer, .units = INFINITY };
+    struct chunk *chunk;
+    bool may;
+
+    reader_await(original);
+    may = original->chunk != NULL && !original->copied &&
+          !(original->given < original->end) && !load->open->gone[w] &&
+          load->processors[w].first == NULL;
+    if (original->chunk != NULL && !original->closed) {
+        if (may)
+            recall(world, original, &all);
+        close_chunk(world, original);
+    }
+    if (!may || !(original->end > original->begin)) {
+        open_report(world, NULL, w, CLEAVE_DROPPED, 0, 0);
+        return;
+    }
+    chunk = cv_world_take(world, 1, sizeof *chunk);
+    *chunk = *original->chunk;
+    chunk->worker = chunk->owner = w;
+    chunk->silent = false;
+    if (!load->open->input.items)
+        memcpy(chunk->factor, message->cost, sizeof chunk->factor);
+    line_join(&load->processors[w], chunk);
+    *reader = (struct reader){ .worker = w,
+                               .chunk = chunk,
+                               .begin = original->begin,
+                               .end = original->end,
+                               .given = original->begin,
+                               .read = original->begin,
+                               .spawn_s = cv_world_now(world),
+                               .closed = true,
+                               .copied = true,
+                               .awaited = true,
+                               .twin = original };
+    original->copied = true;
+    original->twin = reader;
+    send_piece(world, reader, reader->end - reader->begin, COPY_INPUT);
+}
+
+/* An order to open, extend, close, look, recall or copy. */
 static void open_obey(struct world *world, const struct cv_wire_message *message)
 {
     struct reader *reader = &open_of(world)->readers[message->order.worker];
+    const enum cleave_order_kind kind = message->order.kind;
 
+    /* A chunk may be lost in this instant, and CLEAVE_LOST not yet told. */
+    if (reader->chunk == NULL && (kind == CLEAVE_EXTEND || kind == CLEAVE_CLOSE))
+        return;
     reader_await(reader);
     switch (message->order.kind) {
     case CLEAVE_OPEN:
@@ -713,6 +965,9 @@ static void open_obey(struct world *world, const struct cv_wire_message *message
     case CLEAVE_QUERY:
         look(world, reader, message->order.worker);
         break;
+    case CLEAVE_COPY:
+        copy_chunk(world, message);
+        break;
     default:
         recall(world, reader, &message->order);
         break;
@@ -726,8 +981,9 @@ static void open_begin(struct world *world, const struct cv_wire_message *run)
     struct open_load *open;
 
     if (load->open != NULL) {
-        cv_free_ranges_done(&load->open->input.free);
+        cv_simulated_input_done(&load->open->input);
         free(load->open->readers);
+        free(load->open->gone);
         free(load->open);
         load->open = NULL;
     }
@@ -736,8 +992,109 @@ static void open_begin(struct world *world, const struct cv_wire_message *run)
     open = load->open = cv_world_take(world, 1, sizeof *open);
     open->readers = cv_world_take(world, n, sizeof *open->readers);
     open->command = run->command;
+    open->gone = cv_world_take(world, n, sizeof *open->gone);
+    open->conditions = run->conditions;
+    open->gets_losses = run->gets_losses != 0;
+    open->copies = run->copies != 0;
     cv_simulated_input_begin(&open->input, run->units, run->hold, n, run->command.record);
+    open->input.items = run->items != 0;
+    cv_record_law_begin(&open->law, &run->conditions.costs, run->seed, run->run);
+    if (!cv_simulated_input_draw(&open->input, &run->conditions.costs, run->seed,
+                                 run->run))
+        cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for the costs of records");
+    for (uint32_t w = 0; run->conditions.stalls.every_s > 0 && w < n; w++) {
+        struct cv_standstill still;
+
+        cv_standstill_begin(&still, &run->conditions.stalls, INFINITY, run->seed,
+                            run->run, w);
+        cv_standstill_go(world, &still, w);
+    }
     open_arrive(world);
+}
+
+/* --- answers that take time, workers that hang ---------------------------------------- */
+
+/* Something that was given since has made a report outdated. */
+static bool is_outdated(const struct reader *reader, const struct cleave_event *event)
+{
+    return event->kind == CLEAVE_DRAINED &&
+           (reader->chunk == NULL || reader->chunk->number != event->chunk ||
+            reader->closed || reader->stage != WAITS ||
+            event->units < reader->end - reader->begin);
+}
+
+static void answered(struct world *world, struct activity *activity,
+                     struct cleave_event *out)
+{
+    struct open_load *open = open_of(world);
+    struct cleave_event *event = activity->about;
+
+    *out = *event;
+    activity->start_s = event->start_s;
+    open->answered = true;
+    free(event);
+    if (out->kind == CLEAVE_DONE) {
+        open_finished(world, out->units);
+    } else if (out->kind == CLEAVE_RECALLED) {
+        reserve_range(world);
+        cv_simulated_input_return(&open->input, out->output, out->output + out->units);
+        out->output = 0;
+        open_serve(world);
+    } else if (is_outdated(&open->readers[out->worker], out)) {
+        out->kind = CLEAVE_START;
+    }
+}
+
+static bool load_holds(struct world *world, struct cleave_event *event)
+{
+    struct open_load *open = open_of(world);
+    const bool again = open != NULL && open->answered;
+    struct cleave_event *answer;
+    struct activity *activity;
+
+    if (open == NULL)
+        return false;
+    open->answered = false;
+    if (open->copies || open->conditions.answers_s > 0 || open->conditions.nhangs > 0)
+        event->more = false;
+    for (uint32_t w = 0; open->ngone > 0 && w < world->told.nodes; w++)
+        if (open->gone[w])
+            lose_all(world, w);
+    if (!(open->conditions.answers_s > 0) || !cv_is_answer(event->kind) || again)
+        return event->kind == CLEAVE_START;
+    answer = cv_world_take(world, 1, sizeof *answer);
+    *answer = *event;
+    activity = load_activity(world, answer);
+    activity->delay_s = activity->usual_s = open->conditions.answers_s;
+    activity->ended = answered;
+    cv_world_begin(world, activity);
+    return true;
+}
+
+static void worker_lost(struct world *world, struct activity *activity,
+                        struct cleave_event *out)
+{
+    struct open_load *open = open_of(world);
+
+    out->kind = CLEAVE_START;
+    open->gone[activity->worker] = true;
+    open->ngone++;
+}
+
+static void load_hang(struct world *world, uint32_t worker, double time_s)
+{
+    static const struct cleave_stalls none = { 0, 0 };
+    const double timeout_s = open_of(world)->conditions.timeout_s;
+    struct activity *activity = load_activity(world, NULL);
+    struct cv_standstill still;
+
+    cv_standstill_begin(&still, &none, time_s, 0, 0, worker);
+    cv_standstill_go(world, &still, worker);
+    activity->worker = worker;
+    activity->delay_s = activity->usual_s = activity->wanted_s =
+        time_s + (timeout_s > 0 ? timeout_s : CV_HOST_TIMEOUT_S);
+    activity->ended = worker_lost;
+    cv_world_begin(world, activity);
 }
 
 /* --- computations, orders and runs -------------------------------------------------- */
@@ -776,7 +1133,8 @@ static void arrived(struct world *world, struct chunk *chunk, struct cleave_even
         piece_arrived(world, chunk, out);
         return;
     }
-    load_fill(chunk, CLEAVE_SENT, out);
+    if (!chunk->silent)
+        load_fill(chunk, CLEAVE_SENT, out);
     if (line_join(&load->processors[chunk->worker], chunk))
         begin_next(world, chunk->worker);
 }
@@ -920,4 +1278,5 @@ static void open(struct world *world)
     world->state = load;
 }
 
-const struct world_task cv_load_task = { open, begin, submit, open_left };
+const struct world_task cv_load_task = { open,      begin,     submit,
+                                         open_left, load_hang, load_holds };

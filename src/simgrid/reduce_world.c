@@ -164,4 +164,6 @@ static void open(struct world *world)
     world->state = cv_world_take(world, world->told.nodes, sizeof(struct node));
 }
 
-const struct world_task cv_reduce_task = { open, begin, submit, NULL };
+const struct world_task cv_reduce_task = { .open = open,
+                                           .begin = begin,
+                                           .submit = submit };

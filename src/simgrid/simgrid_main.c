@@ -257,20 +257,24 @@ static void keep(struct world *world, struct record *record,
 
 static void next_event(struct world *world, struct cv_wire_answer *answer)
 {
+    struct cleave_event *event = &answer->event;
     struct activity ended;
 
-    if (!cv_world_next(world, &ended)) {
-        answer->reply = CV_WIRE_NOTHING;
-        return;
-    }
+    do {
+        if (!cv_world_next(world, &ended)) {
+            answer->reply = CV_WIRE_NOTHING;
+            return;
+        }
+        *event = (struct cleave_event){ .kind = CLEAVE_START };
+        ended.ended(world, &ended, event);
+        /* Simultaneous events come in the order of their begin, even if rounding has put
+         * the end of one before another. */
+        world->told_s = fmax(world->told_s, ended.end_s);
+        event->start_s = ended.start_s < ended.end_s ? ended.start_s : world->told_s;
+        event->time_s = world->told_s;
+        event->more = world->nwaiting > 0;
+    } while (world->task->holds != NULL && world->task->holds(world, event));
     answer->reply = CV_WIRE_EVENT;
-    ended.ended(world, &ended, &answer->event);
-    /* Simultaneous events come in the order of their begin, even if rounding has put the end
-     * of one before another. */
-    world->told_s = fmax(world->told_s, ended.end_s);
-    answer->event.start_s = ended.start_s < ended.end_s ? ended.start_s : world->told_s;
-    answer->event.time_s = world->told_s;
-    answer->event.more = world->nwaiting > 0;
 }
 
 /* Every run has a new world, so that earlier runs do not matter. */
@@ -293,6 +297,10 @@ static bool obey(struct world *world, const struct cv_wire_message *message,
 {
     if (message->what == CV_WIRE_ORDER) {
         world->task->submit(world, message);
+        return false;
+    }
+    if (message->what == CV_WIRE_HANG) {
+        world->task->hang(world, message->order.worker, message->order.time_s);
         return false;
     }
     *answer = (struct cv_wire_answer){ .reply = CV_WIRE_READY };

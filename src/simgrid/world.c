@@ -8,6 +8,7 @@
 #include "simgrid/world.h"
 
 #include <errno.h>
+#include <math.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/exec.h>
@@ -425,7 +426,7 @@ static const struct cleave_worker *worker_at(const struct world *world, uint32_t
     return world->told.task == CV_WIRE_LOAD ? &world->workers[i] : &one_unit_a_second;
 }
 
-/* Speeds of a host: the usual one, then one for each step of its profile. */
+/* Speeds of a host: the usual one, one for each step of its profile, and next to none. */
 static void write_host(const struct world *world, uint32_t i,
                        const struct cleave_step *steps, FILE *file)
 {
@@ -435,6 +436,7 @@ static void write_host(const struct world *world, uint32_t i,
     fprintf(file, "<host id=\"w%u\" speed=\"%.17gf", i, speed);
     for (uint32_t k = 0; world->nsteps != NULL && k < world->nsteps[i]; k++)
         fprintf(file, ",%.17gf", speed * star_factor(steps[k].factor));
+    fprintf(file, ",%.17gf", speed * star_factor(0));
     /* Bandwidths are set when the bytes of a unit are known. */
     fprintf(file,
             "\"/><link id=\"d%u\" bandwidth=\"" ANY "\" latency=\"%.17gs\"/>"
@@ -481,6 +483,8 @@ static void find_parts(struct world *world)
     world->hosts = cv_world_take(world, n, sizeof(sg_host_t));
     world->down = cv_world_take(world, n, sizeof *world->down);
     world->up = cv_world_take(world, n, sizeof *world->up);
+    world->paces = cv_world_take(world, n, sizeof *world->paces);
+    world->still = cv_world_take(world, n, sizeof *world->still);
     for (uint32_t i = 0; i < n; i++) {
         const struct cleave_worker *worker = worker_at(world, i);
 
@@ -524,9 +528,18 @@ void cv_star_latency(struct world *world, bool on_links)
     world->latency_on_links = on_links;
 }
 
+static void host_rate(struct world *world, uint32_t worker)
+{
+    const uint32_t slowest = world->nsteps != NULL ? world->nsteps[worker] + 1 : 1;
+
+    sg_host_set_pstate(world->hosts[worker],
+                       world->still[worker] > 0 ? slowest : world->paces[worker]);
+}
+
 static void star_rate(struct world *world, uint32_t worker, uint32_t state, double factor)
 {
-    sg_host_set_pstate(world->hosts[worker], state);
+    world->paces[worker] = state;
+    host_rate(world, worker);
     world->down[worker].factor = world->up[worker].factor = factor;
     star_bandwidth(&world->down[worker]);
     star_bandwidth(&world->up[worker]);
@@ -610,4 +623,54 @@ void cv_weather_begin(struct world *world)
     actor = sg_actor_init("weather", world->master);
     sg_actor_set_data(actor, forecast);
     sg_actor_start(actor, go_on, 0, NULL);
+}
+
+/* --- standstills ---------------------------------------------------------------------- */
+
+struct pause {
+    struct world *world;
+    struct cv_standstill still;
+    uint32_t worker, run;
+};
+
+/* False: another run has begun. */
+static bool sleep_until(const struct pause *pause, double origin_s, double time_s)
+{
+    const double rest_s = origin_s + time_s - simgrid_get_clock();
+
+    if (rest_s > 0)
+        sg_actor_sleep_for(rest_s);
+    return pause->run == pause->world->run;
+}
+
+static void stand_still(int argc, char **argv)
+{
+    struct pause *pause = sg_actor_self_get_data();
+    struct world *world = pause->world;
+    const double origin_s = world->origin_s;
+
+    (void)argc;
+    (void)argv;
+    while (isfinite(pause->still.from_s) &&
+           sleep_until(pause, origin_s, pause->still.from_s)) {
+        world->still[pause->worker]++;
+        host_rate(world, pause->worker);
+        if (isinf(pause->still.to_s) || !sleep_until(pause, origin_s, pause->still.to_s))
+            break;
+        world->still[pause->worker]--;
+        host_rate(world, pause->worker);
+        cv_standstill_next(&pause->still);
+    }
+    free(pause);
+}
+
+void cv_standstill_go(struct world *world, const struct cv_standstill *still,
+                      uint32_t worker)
+{
+    struct pause *pause = cv_world_take(world, 1, sizeof *pause);
+    sg_actor_t actor = sg_actor_init("pause", world->master);
+
+    *pause = (struct pause){ world, *still, worker, world->run };
+    sg_actor_set_data(actor, pause);
+    sg_actor_start(actor, stand_still, 0, NULL);
 }

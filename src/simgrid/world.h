@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "engine/simgrid_wire.h"
+#include "model/platform/noise.h"
 
 /* Sanitizers only understand threads, and a process with threads cannot be copied. */
 #if defined(__has_feature)
@@ -67,6 +68,10 @@ struct world_task {
     void (*begin)(struct world *world, const struct cv_wire_message *run);
     void (*submit)(struct world *world, const struct cv_wire_message *message);
     double (*left)(const struct world *world); /* NULL for a reduction */
+    /* A worker hangs; NULL for a reduction. */
+    void (*hang)(struct world *world, uint32_t worker, double time_s);
+    /* After an event: true if it is held back. NULL: none is. */
+    bool (*holds)(struct world *world, struct cleave_event *event);
 };
 
 extern const struct world_task cv_load_task, cv_reduce_task;
@@ -91,11 +96,13 @@ struct world {
     sg_host_t master, *hosts;
     struct link *down, *up; /* owned, of a star: to and from each host */
     bool latency_on_links;
-    struct change *changes; /* owned: by time; NULL: not yet, or none */
-    double origin_s;        /* clock at the beginning of the run */
-    double usual_s;         /* longest duration of an activity so far */
-    double told_s;          /* time of the last event reported */
-    uint32_t run;           /* counts runs */
+    uint32_t *paces, *still; /* owned, of a star, by host: state by its profile;
+                                standstills now */
+    struct change *changes;  /* owned: by time; NULL: not yet, or none */
+    double origin_s;         /* clock at the beginning of the run */
+    double usual_s;          /* longest duration of an activity so far */
+    double told_s;           /* time of the last event reported */
+    uint32_t run;            /* counts runs */
 
     struct activity **waiting; /* owned: ended, the next one last */
     size_t nwaiting, waiting_room;
@@ -142,5 +149,8 @@ void cv_topology_load(struct world *world);
 void cv_star_latency(struct world *world, bool on_links);
 /* Begin the changes of speeds and bandwidths of a run. */
 void cv_weather_begin(struct world *world);
+/* A host stands still now and then. */
+void cv_standstill_go(struct world *world, const struct cv_standstill *still,
+                      uint32_t worker);
 
 #endif

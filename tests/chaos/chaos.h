@@ -97,6 +97,7 @@ struct job {
     const char *port;
     const char *flavour;         /* of MPI, or NULL                              */
     uint32_t sleep_us;           /* what a command takes                         */
+    const char *backups;         /* NULL: by default                             */
     uint32_t feed_stall_us;      /* the pause in the middle of a pipe           */
     char work[WORD];             /* more words for the command                   */
     char link[MOST_HOSTS][WORD]; /* for the relays                         */

@@ -99,6 +99,8 @@ void job_choose(struct trial *trial)
     job->sleep_us = chance_one_in(chance, 2) ? (uint32_t)chance_below(chance, 20000) : 0;
     job->feed_stall_us =
         chance_one_in(chance, 3) ? (uint32_t)chance_below(chance, 50000) : 0;
+    if (chance_one_in(chance, 4))
+        job->backups = chance_one_in(chance, 2) ? "on" : "off";
     if (chance_one_in(chance, 40)) {
         job->flavour = chance_one_in(chance, 2) ? "openmpi" : "mpich";
         job->nhosts = 0;
@@ -318,6 +320,10 @@ static void add_failures(struct words *words, const struct trial *trial, bool re
 {
     const struct job *job = &trial->job;
 
+    if (job->backups != NULL) {
+        add(words, "--backups");
+        add(words, "%s", job->backups);
+    }
     if (job->retries > 0) {
         add(words, "--retries");
         add(words, "%d", job->retries + 1);

@@ -69,7 +69,7 @@ paid() {
     refuses "--budget: expected more than 0" plan load -p $PRICED -l 2000 --budget 0
     refuses "--budget: a deadline or a budget is for a load of known size: not with a lifespan" \
         plan load -p $PRICED --lifespan 20 --budget 3
-    refuses "--sweep: a budget is for exact plans of a load; leave out --noise, --error and --lifespan" \
+    refuses "--sweep: a budget is for exact plans of a load; leave out --noise, --error, --lifespan and what happens in runs" \
         compare load -p $PRICED -l 2000 --policies auto --sweep budget=12:20:8 --error 0.1
 }
 

@@ -234,7 +234,7 @@ tells() {
     # Nobody goes on before b is there; what a has then ends only when it has been told to go.
     meeting_command a b
     sed -i '2,$s|exec tr|[ $CLEAVE_WORKER != a ] \|\| while ! grep -q "a: is to leave" err; do sleep 0.02; done\nexec tr|' meet
-    begin --hosts-file list --grace 60 --block 2000 --joblog log -- "$T/meet"
+    begin --hosts-file list --grace 60 --backups off --block 2000 --joblog log -- "$T/meet"
     echo b:1 >>list
     appears here.b
     echo b:1 >list.new
@@ -260,7 +260,7 @@ tells() {
         echo 'while [ ! -e here.a ]; do sleep 0.02; done; exec tr 0-9 a-j' >>meet
         chmod +x meet
         # shellcheck disable=SC2086
-        begin --hosts-file list --grace 0.2 $policy --workdir "$T" -- "$T/meet"
+        begin --hosts-file list --grace 0.2 --backups off $policy --workdir "$T" -- "$T/meet"
         echo b:1 >list
         kill -HUP "$pid"
         wait $job_pid
@@ -275,7 +275,7 @@ tells() {
     # a ends when it has been told that it stays.
     meeting_command a b
     sed -i '2,$s|exec tr|[ $CLEAVE_WORKER != a ] \|\| while ! grep -q "a: stays" err; do sleep 0.02; done\n[ $CLEAVE_WORKER != b ] \|\| while [ ! -e '"$T"'/again ]; do sleep 0.02; done\nexec tr|' meet
-    begin --hosts-file list --grace 60 --block 2000 --joblog log -- "$T/meet"
+    begin --hosts-file list --grace 60 --backups off --block 2000 --joblog log -- "$T/meet"
     echo b:1 >list
     kill -HUP "$pid"
     tells 'a: is to leave'

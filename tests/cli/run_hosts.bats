@@ -7,7 +7,7 @@ load job
 
 setup_file() {
     export RELAY=$BATS_FILE_TMPDIR/relay
-    ${CC:-cc} -O1 -o "$RELAY" "$CLEAVE_SOURCE_DIR/tests/cli/relay.c"
+    ${CC:-cc} -O1 -o "$RELAY" "$CLEAVE_SOURCE_DIR/tests/relay.c" -lm
 }
 
 # prepare -- a folder for the files of a test; `in` has 200000 lines, `expected` is what comes out.
@@ -233,7 +233,7 @@ END
     prepare
     seq 1 1000000 >in
     tr 0-9 a-j <in >expected
-    hosts 'name: good, slots: 1' "name: crawls, slots: 1, command: $RELAY rate 400" >h.yaml
+    hosts 'name: good, slots: 1' "name: crawls, slots: 1, command: $RELAY --rate 400 --" >h.yaml
     # Time enough for it to be there and to be sent something.
     job -i in --hosts h.yaml -- sh -c 'sleep 4; exec tr 0-9 a-j'
     cmp expected out
@@ -308,10 +308,10 @@ END
     prepare
     seq 1 1000000 >in
     tr 0-9 a-j <in >expected
-    for fault in "flip 200000" "cut 200000" "hang 200000"; do
+    for fault in "--flip 200000" "--cut-after 200000" "--loss-after 200000"; do
         rm -f mark
-        hosts "name: bad, slots: 2, command: $RELAY rate 3000000 $fault again $T/mark" \
-            "name: good, slots: 1, command: $RELAY rate 1000000" >h.yaml
+        hosts "name: bad, slots: 2, command: $RELAY --rate 3000000 $fault --once $T/mark --" \
+            "name: good, slots: 1, command: $RELAY --rate 1000000 --" >h.yaml
         job -i in --hosts h.yaml --host-timeout 5 --block 100000 -- tr 0-9 a-j
         cmp expected out
         says "bad: lost, its chunks go elsewhere"
@@ -345,7 +345,7 @@ END
 #!/bin/sh
 [ -e "$T/used" ] && exit 1
 touch "$T/used"
-exec "$RELAY" rate 2000000 cut 300000 "\$@"
+exec "$RELAY" --rate 2000000 --cut-after 300000 -- "\$@"
 END
     chmod +x fragile
     hosts 'name: a, slots: 1, command: ./fragile' >h.yaml
@@ -460,7 +460,7 @@ END
 @test "calibrate measures hosts and their links" {
     prepare
     seq 1 2000000 >in
-    hosts "name: near, slots: 1" "name: far, slots: 1, command: $RELAY rate 1000000 delay 20" >h.yaml
+    hosts "name: near, slots: 1" "name: far, slots: 1, command: $RELAY --rate 1000000 --delay 20 --" >h.yaml
     timeout $LONG "$CLEAVE" calibrate -i in --hosts h.yaml -o out.yaml -- tr 0-9 a-j 2>err
     cleave 0 plan load --platform "$T/out.yaml" --load 1e8 --json
     valid_json
@@ -522,7 +522,7 @@ END
 
 @test "a host that is cut off before it is ready is tried again" {
     prepare
-    printf '#!/bin/sh\nmkdir "%s/cut" 2>/dev/null && exec "%s" cut 60 "$@"\nexec "$@"\n' "$T" "$RELAY" >once
+    printf '#!/bin/sh\nmkdir "%s/cut" 2>/dev/null && exec "%s" --cut 0 -- "$@"\nexec "$@"\n' "$T" "$RELAY" >once
     chmod +x once
     hosts 'name: a, slots: 1, command: ./once' >h.yaml
     job -i in --hosts h.yaml -- tr 0-9 a-j

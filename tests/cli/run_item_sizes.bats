@@ -19,15 +19,17 @@ begun() {
 
 @test "files: the longest are begun first, outputs stay in order" {
     files
-    # The first two wait for each other.
+    # Nobody knows how fast the workers are: each begins with a short one. They wait for each other, as do those that follow.
     cleave 0 run -q -j 2 --joblog log -- \
-        'echo {} >>order; until [ $(wc -l <order) -ge 2 ]; do sleep 0.02; done; echo out {}' \
+        'echo {} >>order; case {} in f[12]) n=2 ;; *) n=4 ;; esac; until [ $(wc -l <order) -ge $n ]; do sleep 0.02; done; echo out {}' \
         ::: f3 f1 f6 f2 f5 f4
     [ "$output" = "$(printf 'out %s\n' f3 f1 f6 f2 f5 f4)" ]
     [ "$(wc -l <order)" -eq 6 ]
-    begun 2 f5 f6
+    [ "$(head -n 2 order | sort | tr '\n' ' ')" = "f1 f2 " ]
+    sed -n 3,4p order | grep -q f6
+    rm order
     # A job log has the same commands.
-    [ "$(cut -f 9 log | grep -c '^echo f[1-6] >>order; until')" -eq 6 ]
+    [ "$(cut -f 9 log | grep -c '^echo f[1-6] >>order; case')" -eq 6 ]
 }
 
 @test "files: a long one at the end of 150,000 is begun soon" {
@@ -85,7 +87,7 @@ begun() {
     [ "$(cat order)" = 9 ]
     cleave 0 run -q -j 2 --trace t.jsonl -- true ::: f3 f1 f6 f2 f5 f4
     cleave 0 replay t.jsonl
-    has "the same: 6 orders of policy items"
+    has "orders of policy items" # six items, and times to look again
 }
 
 @test "a journal: what is done stays done, and the rest is begun longest first" {

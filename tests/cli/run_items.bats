@@ -19,6 +19,29 @@ same() {
     }
 }
 
+# --- who does what ----------------------------------------------------------------------
+
+# The first command waits for what the last one makes: nothing may wait behind it while a worker is idle.
+@test "nothing waits for a busy worker while another one is idle" {
+    cd "$BATS_TEST_TMPDIR"
+    wait_for='until [ -e last ]; do sleep 0.01; done'
+    for workers in 2 3; do
+        run_alone "case {} in 1) $wait_for ;; 9) touch last ;; esac" ::: 1 2 3 4 5 6 7 8 9
+        run_alone -N 2 "case {1} in 1) $wait_for ;; 9) touch last ;; esac" ::: 1 2 3 4 5 6 7 8 9 10
+        run_alone -X --max-args 2 "case ' '{}' ' in *' 1 '*) $wait_for ;; *' 9 '*) touch last ;; esac" \
+            ::: 1 2 3 4 5 6 7 8 9
+        seq 9 | run_alone --block 1 sh -c "read -r x; case \$x in 1) $wait_for ;; 9) touch last ;; esac"
+        seq 9 >list
+        run_alone -i list --block 1 sh -c "read -r x; case \$x in 1) $wait_for ;; 9) touch last ;; esac"
+    done
+}
+
+run_alone() {
+    rm -f last
+    timeout $LONG "$CLEAVE" run -q -j "$workers" "$@" 3>&-
+    [ -e last ]
+}
+
 # --- lists that come --------------------------------------------------------------------
 
 @test "a list is used as it comes, and outputs do not wait for it" {

@@ -102,7 +102,7 @@ END
         bed unplug "$BED" thin
         touch unplugged
     ) 3>&- &
-    job --host-timeout 6 --block 1000000 -- "$T/held"
+    job --backups off --host-timeout 6 --block 1000000 -- "$T/held"
     wait
     bed plug "$BED" thin
     cmp expected out
@@ -141,7 +141,7 @@ END
             appears parent.fast
             kill -$signal "$(cat parent.fast)"
         ) 3>&- &
-        job --host-timeout 6 --block 30000 -- "$T/slow"
+        job --backups off --host-timeout 6 --block 30000 -- "$T/slow"
         wait
         cmp expected out
         says "fast: lost, its chunks go elsewhere"
@@ -234,7 +234,7 @@ END
         echo '  - {name: t, ssh: thin, slots: 1, via: lead, speed: 1e6, bandwidth: 1e6}'
     } >h.yaml
     meeting_command lead s.0 s.1 t
-    job --block 3M -- "$T/meet"
+    job --backups off --block 3M -- "$T/meet"
     cmp expected out
 }
 

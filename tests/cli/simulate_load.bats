@@ -98,6 +98,6 @@ bound over_bound " ]
     for reads in stream count slurp late; do
         cleave 0 simulate load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 2000 --hold 50 --reads $reads \
             --policy auto --param limit=1e-6 --runs 3
-        has 'learn, picked by auto'
+        has ', picked by auto'
     done
 }

@@ -159,6 +159,7 @@ static inline enum cleave_status execute(struct world *world,
     request.policy.block = world->block;
     request.persistent = world->persistent;
     if (world->limited) {
+        request.policy.backups = CLEAVE_BACKUPS_OFF;
         request.failures.timeout_s = 1;
         request.failures.retries = 20;
         request.hosts.timeout_s = 3;

@@ -12,8 +12,10 @@ static uint64_t script_seed;
 static struct {
     unsigned held; /* chunks that have not ended */
     bool open, due;
+    bool gone; /* a chunk was lost there */
 } hands[WORKERS];
 static int rounds;
+static bool copies; /* chunks are copied as well */
 
 static double draw(double below)
 {
@@ -26,6 +28,10 @@ static void note(const struct cleave_event *event)
         cv_random_at(&chance, script_seed, 1, 2, 3);
         memset(hands, 0, sizeof hands);
         rounds = 0;
+    } else if (event->kind == CLEAVE_LOST || event->kind == CLEAVE_DROPPED) {
+        hands[event->worker].held--;
+        hands[event->worker].open = hands[event->worker].due = false;
+        hands[event->worker].gone |= event->kind == CLEAVE_LOST;
     } else if (event->kind == CLEAVE_DONE) {
         hands[event->worker].held--;
         hands[event->worker].due = false;
@@ -53,12 +59,17 @@ static void do_something(const struct cleave_view *view, struct cleave_orders *o
 {
     const uint32_t w = (uint32_t)draw(WORKERS);
     const int what = (int)draw(10);
+    const uint32_t peer = copies ? (w + 1 + (uint32_t)draw(WORKERS - 1)) % WORKERS : w;
 
     if (what == 0)
         cleave_order_look(orders, w);
     else if (what == 1)
         cleave_order_recall(orders, w, draw(200));
-    else if (hands[w].held == 0)
+    else if (hands[w].held == 0 && copies && what < 6) {
+        hands[w].held++;
+        hands[peer].open = false;
+        cleave_order_copy(orders, w, peer);
+    } else if (hands[w].held == 0 && !hands[w].gone)
         begin_something(w, view, orders);
     else if (hands[w].open && what == 2) {
         cleave_order_close(orders, w);
@@ -78,7 +89,7 @@ static void finish(const struct cleave_view *view, struct cleave_orders *orders)
         hands[w].open = false;
     }
     for (uint32_t w = 0; w < WORKERS; w++)
-        if (hands[w].held == 0 && view->units_left > 0) {
+        if (hands[w].held == 0 && !hands[w].gone && view->units_left > 0) {
             hands[w].held++;
             cleave_order_send(orders, w, fmin(view->units_left, 50));
         }

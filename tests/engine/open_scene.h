@@ -27,6 +27,7 @@ static const struct cleave_policy scripted = {
     .summary = "-",
     .reference = "-",
     .takes_streams = true,
+    .orders_copies = true,
     .opens_chunks = true,
     .state_size = 1,
     .decide = scripted_decide,
@@ -41,7 +42,10 @@ static const char PLAIN[] = "port: multi\n"
 struct scene {
     const char *platform, *reads;
     double load, hold, pipe_ups, ahead, result_ratio;
-    const struct cv_noise *noise;   /* NULL: none */
+    const struct cv_noise *noise; /* NULL: none */
+    struct cleave_conditions conditions;
+    bool copies, gets_losses;
+    bool closed;                    /* chunks cannot be opened */
     const struct cv_engine *engine; /* NULL: native */
     const void *source;
     decision *decide;
@@ -58,6 +62,7 @@ static inline enum cleave_status play(const struct scene *scene,
                           .units = scene->load,
                           .hold = scene->hold };
     struct cv_driver *driver = NULL;
+    struct cleave_policy policy = scripted;
     struct cv_planned planned;
     enum cleave_status status;
     const char *text = scene->platform != NULL ? scene->platform : PLAIN;
@@ -65,19 +70,22 @@ static inline enum cleave_status play(const struct scene *scene,
     if (cleave_platform_parse("test", text, strlen(text), &platform, err) != CLEAVE_OK)
         fail_msg("%s: %s", err->field, err->text);
     run.platform = platform;
+    run.conditions = scene->conditions;
+    policy.gets_losses = scene->gets_losses;
     if (scene->noise != NULL)
         run.noise = *scene->noise;
     assert_int_equal(cv_command_find(scene->reads, &command, err), CLEAVE_OK);
     command.pipe_ups = scene->pipe_ups;
     command.ahead = scene->ahead;
     decide_now = scene->decide;
-    assert_int_equal(cv_planned_init(&planned, &scripted, NULL, 0, platform,
+    assert_int_equal(cv_planned_init(&planned, &policy, NULL, 0, platform,
                                      cleave_platform_workers(platform),
                                      &(struct cv_load){
                                          .units =
                                              scene->hold > 0 ? INFINITY : scene->load,
                                          .result_ratio = scene->result_ratio,
-                                         .opens = true,
+                                         .opens = !scene->closed,
+                                         .copies = scene->copies,
                                          .ahead = scene->ahead,
                                          .hold = scene->hold },
                                      NULL, err),

@@ -173,7 +173,7 @@ static bool tie_by_rounding(const struct trial *trial, size_t order)
  * last: a tie of its own. */
 static bool has_ties_of_its_own(const struct cleave_policy *policy)
 {
-    return policy == &cleave_policy_learn || policy == &cleave_policy_learn_2;
+    return policy == &cleave_policy_learn;
 }
 
 static bool same_order(const struct cleave_order *a, const struct cleave_order *b)

@@ -14,7 +14,7 @@
 #include "sim/simgrid/simgrid_engine.h"
 #include "trace_check.h"
 
-enum { SCRIPTS = 60 };
+enum { SCRIPTS = 120 };
 
 static const char STAR[] =
     "port: %s\n"
@@ -66,6 +66,27 @@ static void compare(const struct cleave_trace *native, const struct cleave_trace
     assert_int_equal(count, cleave_trace_count(grid));
 }
 
+/* What happens besides: for every other script, one thing after the other, and all of them. */
+static struct cleave_conditions conditions_of(uint64_t seed)
+{
+    static const struct cleave_hang hangs[] = { { 0, 7.03 }, { 2, 20.01 } };
+    const uint64_t kind = seed % 2 == 0 ? seed / 2 % 6 : 0;
+    struct cleave_conditions conditions = { .answers_s = 0 };
+
+    if (kind == 1 || kind == 5)
+        conditions.answers_s = 0.613;
+    if (kind == 2 || kind == 5)
+        conditions.stalls = (struct cleave_stalls){ 11.3, 2.9 };
+    if (kind == 3 || kind == 5)
+        conditions.costs = (struct cleave_cost_law){ CLEAVE_COST_LOGNORMAL, 0.8, 7 };
+    if (kind >= 4) {
+        conditions.hangs = hangs;
+        conditions.nhangs = 2;
+        conditions.timeout_s = 4.7;
+    }
+    return conditions;
+}
+
 static void engines_tell_the_same(void **unused)
 {
     static const char *const kinds[] = { "stream", "count", "slurp", "late", "mix" };
@@ -81,11 +102,15 @@ static void engines_tell_the_same(void **unused)
                                .hold = script_seed % 4 == 3 ? 450 : 0,
                                .ahead = script_seed % 4 == 0 ? 20 : 0,
                                .noise = script_seed % 2 == 0 ? &noise : NULL,
+                               .conditions = conditions_of(script_seed),
+                               .copies = script_seed % 3 == 0,
+                               .gets_losses = script_seed % 4 == 0,
                                .decide = at_random };
         struct cleave_trace *traces[2] = { NULL, NULL };
         struct cv_outcome outcome;
         struct cleave_error err;
 
+        copies = scene.copies;
         snprintf(platform, sizeof platform, STAR, ports[script_seed % 3]);
         for (int i = 0; i < 2; i++) {
             scene.engine = i == 0 ? NULL : &cv_engine_simgrid_open;

@@ -27,6 +27,7 @@ struct trial {
     const char *policy;
     const struct cleave_policy *own; /* instead of that                                */
     double block;
+    enum cleave_backups backups;
     struct cleave_failure_options failures;
     bool
         persistent; /* the first host never fails: so all must be done                    */
@@ -41,6 +42,8 @@ struct trial {
     char *bytes;
     size_t length;
     char said[4000];  /* notes                                                         */
+    uint64_t dropped; /* attempts */
+    uint32_t last_stops; /* answering after this many chunks; 0: the last host does not */
     uint64_t ungiven; /* most bytes of a command that failed that it had not been given */
 };
 
@@ -59,6 +62,10 @@ static void attempted(void *context, const struct cleave_attempt *attempt)
     const uint64_t bytes = attempt->end - attempt->begin;
     const uint64_t given = machines[attempt->worker[1] - '0'].failed_given;
 
+    trial->dropped += attempt->dropped;
+    if (trial->last_stops > 0 && attempt->worker[1] == (char)('0' + trial->nhosts - 1) &&
+        --trial->last_stops == 0)
+        machines[trial->nhosts - 1].script.mute = true;
     if (attempt->exit_code == 1 && bytes > given + trial->ungiven)
         trial->ungiven = bytes - given;
 }
@@ -195,6 +202,27 @@ static void check(const struct trial *trial, enum cleave_status status,
     check_output(trial, result, sink);
 }
 
+/* The policy gives the same orders again, and so does the rule about backups. */
+static void check_replay(const struct trial *trial, const struct cleave_trace *trace)
+{
+    const struct cleave_policy *policy;
+    struct cleave_replayed replayed;
+    struct cleave_error err;
+
+    /* Policies of a test note what they are told. */
+    if (cleave_trace_count(trace) == 0 || trial->own != NULL)
+        return;
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD,
+                                        trial->block > 0 ? "self" : trial->policy,
+                                        &policy, &err),
+                     CLEAVE_OK);
+    if (cleave_replay(trace, policy, &replayed, &err) != CLEAVE_OK)
+        complain(trial, "replay: %s", err.text);
+    if (!replayed.same)
+        complain(trial, "replay: another order at entry %zu, %g s", replayed.entry,
+                 replayed.time_s);
+}
+
 /* --- who comes and goes ------------------------------------------------------------------- */
 
 static enum cleave_status more_hosts(void *context, struct cleave_more_hosts *out,
@@ -231,8 +259,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     enum cleave_status status;
 
     assert_true(sink >= 0);
-    if (getenv("CLEAVE_SCRIPT") != NULL)
-        assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
+    assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
     /* Who never says that a chunk has ended is found out by its time. */
     failures.timeout_s = trial->honest ? 0 : 100;
     world.said = trial->said;
@@ -268,14 +295,17 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
             .policy = { .name =
                             trial->block > 0 || trial->own != NULL ? NULL : trial->policy,
                         .own = trial->own,
-                        .block = trial->block },
+                        .block = trial->block,
+                        .backups = trial->backups },
             .failures = failures,
             .listener = { .note = note,
                           .attempted = attempted,
                           .context = trial,
                           .trace = trace } },
         &result, &err);
-    if (trace != NULL)
+    if (result != NULL)
+        check_replay(trial, trace);
+    if (getenv("CLEAVE_SCRIPT") != NULL)
         cleave_trace_save(trace, platform, trial->policy, (double)trial->length, stderr,
                           NULL);
     cleave_trace_free(trace);

@@ -87,6 +87,7 @@ static void play(uint32_t nhosts, enum cleave_port port, struct scene request)
     make_records(&trial, (size_t)all / RECORD);
     trial.own = &recalling;
     trial.persistent = true;
+    trial.backups = CLEAVE_BACKUPS_OFF;
     run(&trial, &result);
     assert_true(result->lost == 0 && result->failed == 0 && result->retries == 0);
     cleave_execution_free(result);

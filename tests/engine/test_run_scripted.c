@@ -355,6 +355,7 @@ static void idlers_are_held_to_the_timeout(void **state)
                                   some_policies[i / PORTS % POLICIES], SIZE_MAX);
         struct script *script = &machines[trial.nhosts - 1].script;
 
+        trial.backups = CLEAVE_BACKUPS_OFF;
         script->dropped = i % 2;
         script->mute = i % 2 == 0;
         script->lives = 1;
@@ -383,9 +384,11 @@ static void links_that_crawl_are_left_out(void **state)
         machines[trial.nhosts - 1].script.link_Bps = learns ? 400 : 100;
         trial.persistent = true;
         run(&trial, &result);
-        if (result->nabsent != 1 ||
-            strncmp(result->absent[0].reason, "its link is so slow", 19) != 0 ||
-            strstr(trial.said, ": left out: its link is so slow") == NULL)
+        /* learn may have had what was sent there done elsewhere. */
+        if (!learns &&
+            (result->nabsent != 1 ||
+             strncmp(result->absent[0].reason, "its link is so slow", 19) != 0 ||
+             strstr(trial.said, ": left out: its link is so slow") == NULL))
             complain(&trial, "it was not left out");
         /* Two seconds of work, five until all are ready, and the limit where the policy does not
          * see to it. */

@@ -22,12 +22,14 @@ static struct cv_start_usage look(void *context)
 /* Whichever descriptors are free, they have to suffice: the lowest one says nothing of those above. */
 static void descriptors_are_counted_whatever_their_order(void **state)
 {
-    const struct cv_start_limiter limiter = { .most_files = MOST, .look = look };
+    const struct cv_start_limiter limiter = { .most_files = MOST,
+                                              .workers = 8,
+                                              .look = look };
     bool ours[MOST] = { false };
     struct cleave_error err;
 
     (void)state;
-    crowd = (struct cv_start_usage){ .busy = 2, .workers = 8 };
+    crowd = (struct cv_start_usage){ .busy = 2 };
     for (int fd = 0; fd < MOST; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             ours[fd] = dup2(STDERR_FILENO, fd) == fd;
@@ -59,7 +61,7 @@ static void where_nothing_ends_one_moment_is_enough(void **state)
 
     (void)state;
     assert_false(cv_start_limiter_is_stuck(&limiter));
-    crowd = (struct cv_start_usage){ .held = 2, .workers = 8 };
+    crowd = (struct cv_start_usage){ .held = 2 };
     limiter.crowded_s = cv_clock_s() - 0.1;
     assert_true(cv_start_limiter_is_stuck(&limiter));
     limiter.crowded_s = cv_clock_s() + 1000;

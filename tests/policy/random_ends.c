@@ -73,7 +73,7 @@ static void check_bounds(const struct scene *scene, const struct cv_planned *pla
 static double run_it(const struct scene *scene, const struct cv_load_case *load_case,
                      const struct cv_planned *planned, double error, uint32_t run_number)
 {
-    struct cv_run run = cv_load_case_run(load_case);
+    struct cv_run run = cv_load_case_run(load_case, NULL);
     struct cleave_error err;
     enum cleave_status status;
     double end_s;
@@ -83,8 +83,8 @@ static double run_it(const struct scene *scene, const struct cv_load_case *load_
         run.noise = (struct cv_noise){ .drawn = { CLEAVE_NOISE_NORMAL, error },
                                        .seed = scene->number,
                                        .run = run_number };
-    status = cv_planned_run_once(planned, cv_load_case_engine(load_case, NULL), &run,
-                                 &end_s, &err);
+    status =
+        cv_planned_run_once(planned, cv_load_case_engine(&run, NULL), &run, &end_s, &err);
     if (status == CLEAVE_OK)
         return end_s;
     if (status != CLEAVE_EINPUT) /* chunks that memory is too little for are refused */

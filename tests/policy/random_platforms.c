@@ -34,12 +34,12 @@ static enum cleave_status run_many(const struct cv_load_case *load_case,
 {
     const struct cleave_noise noise = { CLEAVE_NOISE_NORMAL, load_case->load.error };
     const struct cleave_trial trial = { .runs = RUNS, .threads = 1, .noise = noise };
-    struct cv_run first = cv_load_case_run(load_case);
+    struct cv_run first = cv_load_case_run(load_case, NULL);
     struct cleave_stats stats;
 
     first.noise.drawn = noise;
     first.noise.seed = load_case->load.seed;
-    CV_TRY(cv_monte_carlo(planned, cv_load_case_engine(load_case, NULL), NULL, &first,
+    CV_TRY(cv_monte_carlo(planned, cv_load_case_engine(&first, NULL), NULL, &first,
                           &trial, NULL, NULL, &stats, err));
     out->value = stats.mean_s;
     out->stddev_s = stats.stddev_s;
@@ -51,7 +51,7 @@ static enum cleave_status plan_and_run(const struct cv_load_case *load_case,
                                        const struct cleave_job *job, struct outcome *out,
                                        struct cleave_error *err)
 {
-    const struct cv_run run = cv_load_case_run(load_case);
+    const struct cv_run run = cv_load_case_run(load_case, NULL);
     struct cv_planned planned;
     enum cleave_status status;
 
@@ -60,7 +60,7 @@ static enum cleave_status plan_and_run(const struct cv_load_case *load_case,
     if (job->error > 0)
         status = run_many(load_case, &planned, out, err);
     else
-        status = cv_planned_run_once(&planned, cv_load_case_engine(load_case, NULL), &run,
+        status = cv_planned_run_once(&planned, cv_load_case_engine(&run, NULL), &run,
                                      &out->value, err);
     if (job->lifespan_s > 0)
         out->value = job->lifespan_s / planned.view.units_total;

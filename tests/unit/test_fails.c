@@ -80,43 +80,114 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
     cv_poller_free(poller);
 }
 
+/* Others try what a domain failed with: until the last of these tries has ended, it waits. */
+static void a_suspect_waits_for_the_tries_of_others(void **state)
+{
+    struct cv_worker_health health = { .rests = nothing_to_do, .is_back = nothing_to_do };
+    struct cv_failure_history one = { .count = 0 }, other = { .count = 0 };
+    struct cv_bisect_group family = { 0 };
+    struct cv_poller *poller;
+    uint8_t way;
+
+    (void)state;
+    assert_ok(cv_poller_new(&poller, &err));
+    assert_ok(cv_worker_health_open(&health, 3, poller, &err));
+    cv_worker_health_note_failure(&health, 2, "failed", &way);
+    cv_failure_history_add(&one, 2, way);
+    cv_failure_history_add(&other, 2, way);
+    assert_false(cv_worker_health_suspects(&health, 2));
+    cv_worker_health_note_retry(&health, &one);
+    cv_worker_health_note_retry(&health, &other);
+    assert_true(cv_worker_health_suspects(&health, 2));
+    assert_false(cv_worker_health_suspects(&health, 1));
+    /* The first one fails there as well, and a third domain is to try it. */
+    cv_worker_health_note_retried(&health, &one);
+    cv_worker_health_note_failure(&health, 1, "failed", &way);
+    cv_failure_history_add(&one, 1, way);
+    cv_worker_health_note_retry(&health, &one);
+    assert_true(cv_worker_health_suspects(&health, 1));
+    cv_worker_health_note_retried(&health, &one);
+    assert_false(cv_worker_health_suspects(&health, 1));
+    assert_true(cv_worker_health_suspects(&health, 2));
+    cv_worker_health_note_retried(&health, &other);
+    assert_false(cv_worker_health_suspects(&health, 2));
+    /* A part of a piece tells nothing. */
+    other.family = &family;
+    cv_worker_health_note_retry(&health, &other);
+    assert_false(cv_worker_health_suspects(&health, 2));
+    cv_worker_health_close(&health);
+    cv_poller_free(poller);
+}
+
+/* The sums of the candidates, which change as work is given out, find whom a look at all
+ * of them finds. */
+static size_t pick(const struct cv_retry *again, const struct cv_candidate *who,
+                   size_t count)
+{
+    struct cv_candidate items[5];
+    struct cv_candidates among = { .items = items };
+    struct cv_candidates taken = { .items = items };
+    size_t picked;
+
+    for (size_t i = 0; i < count; i++)
+        cv_candidates_add(&among, who[i]);
+    picked = cv_candidates_pick(&among, again);
+    /* Those that are busy were idle before. */
+    for (size_t i = 0; i < count; i++) {
+        struct cv_candidate idle = who[i];
+
+        if (idle.can == CV_CAN_LATER)
+            idle.can = CV_CAN_NOW;
+        cv_candidates_add(&taken, idle);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (who[i].can == CV_CAN_LATER)
+            cv_candidates_take(&taken, i);
+    assert_true(cv_candidates_pick(&taken, again) == picked);
+    for (size_t i = 0; i < count; i++)
+        if (who[i].can == CV_CAN_NOW)
+            cv_candidates_take(&taken, i);
+    assert_true(cv_candidates_all_busy(&taken));
+    return picked;
+}
+
 static void others_first(void **state)
 {
-    struct cv_retry again = { .chunk.past = { .items = { { 0, 0 }, { 1, 0 } },
+    struct cv_retry again = { .chunk.past = { .items = { { 1, 0 }, { 0, 0 } },
                                               .count = 2 } };
     struct cv_bisect_group family = { 0 };
     struct cv_candidate who[] = {
-        { .domain = 1, .can = CV_CAN_NOW },
         { .domain = 0, .can = CV_CAN_NOW },
-        { .domain = 3, .can = CV_CAN_NOW, .suspect = true },
-        { .domain = 2, .can = CV_CAN_NOW },
-        { .domain = 2, .can = CV_CAN_NOW },
+        { .domain = 1, .can = CV_CAN_NOW },
+        { .domain = 2, .can = CV_CAN_NOW, .suspect = true },
+        { .domain = 3, .can = CV_CAN_NOW },
+        { .domain = 3, .can = CV_CAN_NOW },
     };
 
     (void)state;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 3);
+    assert_int_equal(pick(&again, who, 5), 3);
     /* Who has succeeded before is to be preferred. */
     who[4].proven = true;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 4);
+    assert_int_equal(pick(&again, who, 5), 4);
     who[4].proven = false;
     /* One of them is busy, the other is not. */
     who[3].can = CV_CAN_LATER;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 4);
+    assert_int_equal(pick(&again, who, 5), 4);
     /* Who is better is waited for, if he is there. */
     who[4].can = CV_CAN_LATER;
-    assert_true(cv_retry_queue_pick_worker(&again, who, 5) == SIZE_MAX);
+    assert_true(pick(&again, who, 5) == SIZE_MAX);
     again.chunk.past.family = &family;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 2);
+    assert_int_equal(pick(&again, who, 5), 2);
     again.chunk.past.family = NULL;
     who[3].can = who[4].can = CV_CAN_NOT;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 2);
+    assert_int_equal(pick(&again, who, 5), 2);
     who[2].can = CV_CAN_NOT;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 1);
+    assert_int_equal(pick(&again, who, 5), 1);
     who[1].can = CV_CAN_NOT;
-    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 0);
+    assert_int_equal(pick(&again, who, 5), 0);
     who[0].can = CV_CAN_LATER;
-    assert_true(cv_retry_queue_pick_worker(&again, who, 5) == SIZE_MAX);
-    assert_true(cv_retry_queue_pick_worker(&again, who, 0) == SIZE_MAX);
+    assert_true(pick(&again, who, 5) == SIZE_MAX);
+    assert_true(pick(&again, who, 0) == SIZE_MAX);
 }
 
 static void in_and_out(void **state)
@@ -137,10 +208,6 @@ static void in_and_out(void **state)
     assert_int_equal(cv_retry_queue_take(&agains, 8).chunk.number, 0);
     assert_int_equal(cv_retry_queue_take(&agains, 8).chunk.number, 1);
     assert_int_equal(agains.count, 16);
-    agains.items[5].chunk.past =
-        (struct cv_failure_history){ .items = { { 7, 0 } }, .count = 1 };
-    assert_true(cv_retry_queue_has_failure_of(&agains, 7));
-    assert_false(cv_retry_queue_has_failure_of(&agains, 6));
     cv_retry_queue_done(&agains);
 }
 
@@ -246,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_parties_are_remembered),
         cmocka_unit_test(a_reason_names_the_failure_it_speaks_of),
+        cmocka_unit_test(a_suspect_waits_for_the_tries_of_others),
         cmocka_unit_test(others_first),
         cmocka_unit_test(in_and_out),
         cmocka_unit_test(halves_end_at_records),

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "engine_here.h"
+#include "policy/compound/registry.h"
 
 enum { MOST = 2000 };
 
@@ -434,14 +435,63 @@ static void learnt_costs(void **state)
     cleave_platform_free(platform);
 }
 
+/* Seconds by policy items, which does not know that worker 0 is `slower`, over those of a
+ * pull queue in the order of the list; the mean of random jobs. */
+static double against_pull(double slower, double *out_worst)
+{
+    enum { WORKERS = 4, JOBS = 60, LEAST = 8 };
+    const double speeds[WORKERS] = { 1 / slower, 1, 1, 1 }, starts[WORKERS] = { 0 };
+    const struct cleave_setting measured = { "trust", "0" };
+    struct cleave_platform *platform = platform_of(speeds, starts, WORKERS);
+    double sizes[LEAST + JOBS], sum = 0;
+
+    *out_worst = 0;
+    for (unsigned i = 0; i < JOBS; i++) {
+        struct cleave_job job = { .platform = platform,
+                                  .sizes = sizes,
+                                  .nitems = LEAST + i,
+                                  .settings = &measured,
+                                  .nsettings = 1 };
+        struct cleave_schedule *items, *list;
+
+        pareto(sizes, LEAST + i, i % 3 == 0 ? 1.5 : 3, 100 + i);
+        items = plan(&job);
+        job.policy = "items-list";
+        job.nsettings = 0;
+        list = plan(&job);
+        sum += items->makespan_s / list->makespan_s;
+        *out_worst = fmax(*out_worst, items->makespan_s / list->makespan_s);
+        cleave_schedule_free(items);
+        cleave_schedule_free(list);
+    }
+    cleave_platform_free(platform);
+    return sum / JOBS;
+}
+
+static void a_slow_worker_is_no_surprise(void **state)
+{
+    double equal, slow, worst_equal, worst_slow;
+
+    (void)state;
+    equal = against_pull(1, &worst_equal);
+    slow = against_pull(8, &worst_slow);
+    print_message("of a pull queue: equal %g, worst %g; one slow %g, worst %g\n", equal,
+                  worst_equal, slow, worst_slow);
+    assert_true(equal < 1);
+    assert_true(slow < 1);
+    assert_true(worst_equal < 1.1);
+    assert_true(worst_slow < 1.1);
+}
+
 /* --- workers that go ---------------------------------------------------------------------- */
 
 /* An engine whose workers take a second for a unit. Worker 1 loses what it is given, until it
- * is there again. */
+ * is there again. It hangs with an item after some others. Others are `slower`. */
 struct leak {
     struct engine_here here;
-    uint64_t lost, done;
-    double back_s;
+    uint64_t lost, done, hangs_after;
+    double back_s, hang_s, slower;
+    double last_s; /* the last item was given then */
 };
 
 static enum cleave_status leak_begin(void *engine, const struct cv_run *run,
@@ -464,8 +514,16 @@ static enum cleave_status leak_submit(void *engine, const struct cleave_order *o
     struct cleave_event event = engine_here_hear(&leak->here, order);
 
     (void)err;
+    if (order->kind == CLEAVE_WAKE_AT)
+        return CLEAVE_OK;
+    leak->last_s = leak->here.now_s;
     event.kind = loses ? CLEAVE_LOST : CLEAVE_DONE;
     event.time_s += loses ? 0.125 : order->units;
+    if (order->worker != 1) {
+        event.time_s += leak->slower * order->units;
+    } else if (!loses && leak->hangs_after-- == 0) {
+        event.time_s += leak->hang_s;
+    }
     leak->lost += loses;
     leak->done += !loses;
     engine_here_add(&leak->here, event);
@@ -516,6 +574,45 @@ static void lost_items_are_done(void **state)
         assert_int_equal(leak.lost, 3); /* then it is left alone */
         assert_int_equal(leak.done, 13);
         assert_true(outcome.makespan_s < 34); /* it has helped since */
+        cv_driver_close(driver);
+        cv_planned_done(&planned);
+    }
+    cleave_platform_free(platform);
+}
+
+/* A worker hangs with its first, its second, ... item. All others are begun as soon as the
+ * other workers have time for them. */
+static void nothing_waits_for_a_worker_that_hangs(void **state)
+{
+    static const double speeds[] = { 1, 1, 1 }, starts[3];
+    static const double sizes[] = { 9, 2, 3, 4, 5, 6, 7, 8, 1, 10, 11, 12, 13 };
+    struct cleave_platform *platform = platform_of(speeds, starts, 3);
+
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        const struct cv_load load = {
+            .units = 91, .real = true, .sizes = sizes, .nitems = 13
+        };
+        const struct cv_run run = { .platform = platform };
+        struct leak leak = { .hangs_after = (unsigned)i / 2,
+                             .hang_s = 1e6,
+                             .slower = 20 * (i % 2) };
+        struct cv_planned planned;
+        struct cv_driver *driver = NULL;
+        struct cv_outcome outcome = { 0 };
+        struct cleave_error err = { .text = "" };
+
+        if (cv_planned_init(&planned, cv_policy_of_items(), NULL, 0, platform,
+                            cleave_platform_workers(platform), &load, NULL,
+                            &err) != CLEAVE_OK ||
+            cv_driver_open(&planned, &leak_engine, platform, &leak, &driver, &err) !=
+                CLEAVE_OK ||
+            cv_driver_run(driver, &run, NULL, &outcome, &err) != CLEAVE_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(leak.done, 13);
+        if (leak.last_s > 91 * (1 + leak.slower))
+            fail_msg("worker 1 hangs after %d items: one was begun at %g s", i / 2,
+                     leak.last_s);
         cv_driver_close(driver);
         cv_planned_done(&planned);
     }
@@ -574,11 +671,18 @@ static void traces_hold_items(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_the_bound),       cmocka_unit_test(small_cases),
-        cmocka_unit_test(pair_on_the_fast_one), cmocka_unit_test(links_matter),
-        cmocka_unit_test(books_are_kept),       cmocka_unit_test(wrong_jobs),
-        cmocka_unit_test(empty_items),          cmocka_unit_test(learnt_costs),
-        cmocka_unit_test(lost_items_are_done),  cmocka_unit_test(traces_hold_items),
+        cmocka_unit_test(near_the_bound),
+        cmocka_unit_test(small_cases),
+        cmocka_unit_test(pair_on_the_fast_one),
+        cmocka_unit_test(links_matter),
+        cmocka_unit_test(books_are_kept),
+        cmocka_unit_test(wrong_jobs),
+        cmocka_unit_test(empty_items),
+        cmocka_unit_test(a_slow_worker_is_no_surprise),
+        cmocka_unit_test(learnt_costs),
+        cmocka_unit_test(nothing_waits_for_a_worker_that_hangs),
+        cmocka_unit_test(lost_items_are_done),
+        cmocka_unit_test(traces_hold_items),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

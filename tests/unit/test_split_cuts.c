@@ -338,6 +338,49 @@ static void streams_past_four_gigabytes(void **state)
     cv_splitter_free(splitter);
 }
 
+/* Every group is a piece. Were each searched from a known cut far before it, this would take
+ * 10^13 steps. */
+static void cuts_of_small_groups_are_not_searched_again(void **state)
+{
+    enum { RECORDS = 3000000, SIZE = 2 };
+    char *bytes = malloc(RECORDS * SIZE);
+
+    (void)state;
+    assert_non_null(bytes);
+    memset(bytes, '\n', RECORDS * SIZE);
+    for (uint64_t i = 0; i < RECORDS; i++)
+        bytes[i * SIZE] = 'a';
+    for (uint64_t group = 1; group <= 4096; group *= 8) {
+        struct cv_splitter *splitter = parse("lines");
+        const int fd = memfd_create("records", 0);
+        const uint64_t size = group * SIZE;
+        struct cv_cut_file file;
+        uint64_t cut = 0;
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, bytes, RECORDS * SIZE), RECORDS * SIZE);
+        assert_int_equal(cv_splitter_set_records(splitter, group, NULL), CLEAVE_OK);
+        cv_cut_file_init(&file, splitter, "records", fd, RECORDS * SIZE);
+        for (uint64_t at = size; at < RECORDS * SIZE; at += size) {
+            assert_int_equal(cv_cut_file_at(&file, cut + 1, &cut, NULL), CLEAVE_OK);
+            assert_int_equal(cut, at);
+        }
+        /* Where the last cut was does not matter. */
+        for (uint64_t i = 0; i < 100; i++) {
+            const uint64_t at = (i * 7919 * size) % (RECORDS / group * size);
+
+            assert_int_equal(cv_cut_file_at(&file, at + 1, &cut, NULL), CLEAVE_OK);
+            assert_int_equal(cut, at + size);
+            assert_int_equal(cv_cut_file_at(&file, at, &cut, NULL), CLEAVE_OK);
+            assert_int_equal(cut, at);
+        }
+        cv_cut_file_done(&file);
+        close(fd);
+        cv_splitter_free(splitter);
+    }
+    free(bytes);
+}
+
 /* A record that grows byte by byte is looked at once. Were it searched from its start each
  * time, this would take 10^11 steps. */
 static void large_records_are_not_searched_again(void **state)
@@ -385,6 +428,7 @@ int main(void)
         cmocka_unit_test(records_larger_than_blocks),
         cmocka_unit_test(past_four_gigabytes),
         cmocka_unit_test(streams_past_four_gigabytes),
+        cmocka_unit_test(cuts_of_small_groups_are_not_searched_again),
         cmocka_unit_test(large_records_are_not_searched_again),
     };
 

@@ -89,6 +89,7 @@ static const struct {
     { "pieces.records", "--records" },
     { "pieces.replace", "--force" },
     { "pieces.size", "--size" },
+    { "policy.backups", "--backups" },
     { "policy.block", "--block" },
     { "policy.name", "--policy" },
     { "policy.settings", "--param" },

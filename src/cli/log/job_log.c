@@ -239,8 +239,10 @@ void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt
     add_command(&command, attempt, items);
     for (size_t i = 0; i < log->ncolumns; i++) {
         add_value(log->columns[i], &entry, &line); /* an unknown column stays empty */
-        cv_text_add(&line, i + 1 < log->ncolumns ? "\t" : "\n");
+        cv_text_add(&line, i + 1 < log->ncolumns ? "\t" : "");
     }
+    /* The columns stay those of GNU parallel. */
+    cv_text_add(&line, attempt->dropped ? "\tdropped\n" : "\n");
     if (!line.failed)
         fwrite(line.bytes, 1, line.length, log->out.file);
     cv_text_done(&command);

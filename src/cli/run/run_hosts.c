@@ -97,11 +97,12 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
     const struct cv_run_options *values = call->values;
     struct cv_words words = { .arena = call->arena };
 
-    cv_options_add_words(call,
-                         "--split --header --records --together --max-record --unordered "
-                         "--header-out --reduce --commutative --memory --retries --nice "
-                         "--pin --ssh --remote --push --connect-timeout --host-timeout",
-                         &words);
+    cv_options_add_words(
+        call,
+        "--split --header --records --together --max-record --unordered "
+        "--header-out --reduce --commutative --memory --retries --nice "
+        "--backups --pin --ssh --remote --push --connect-timeout --host-timeout",
+        &words);
     reach->view.as = values->as;
     reach->via = values->via;
     reach->lead = cv_words_done(&words);

@@ -217,6 +217,11 @@ static const struct cv_option worker_options[] = {
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
         "Give every command about so many bytes, instead of what a policy says. Of a "
         "pipe, one such block per worker and some more are kept in memory."),
+    CV_OPTION(0, "--backups", TEXT, "WHEN", backups,
+        "When no input is left to start, let an idle worker run a late chunk a second "
+        "time. The first result counts, the other command is stopped. auto (default): "
+        "chunks, but not items; nothing with --line-buffer or --ungroup. on: also items, "
+        "if their commands may run twice at the same time. off: never."),
 };
 
 static const struct cv_option host_options[] = {
@@ -438,6 +443,20 @@ int cv_pin_read(const char *text, enum cleave_pin *out)
     *out = strcmp(text, "nodes") == 0 ? CLEAVE_PIN_NODES : CLEAVE_PIN_CORES;
     if (*out == CLEAVE_PIN_CORES && text[0] != '\0' && strcmp(text, "cores") != 0)
         return cv_refuse("--pin: expected cores or nodes, got '%s'", CV_ECHO(text));
+    return CV_EXIT_DONE;
+}
+
+int cv_backups_read(const char *text, enum cleave_backups *out)
+{
+    static const char *const words[] = { [CLEAVE_BACKUPS_AUTO] = "auto",
+                                         [CLEAVE_BACKUPS_ON] = "on",
+                                         [CLEAVE_BACKUPS_OFF] = "off" };
+
+    *out = CLEAVE_BACKUPS_AUTO;
+    for (; text != NULL && strcmp(text, words[*out]) != 0; ++*out)
+        if (*out == CLEAVE_BACKUPS_OFF)
+            return cv_refuse("--backups: expected auto, on or off, got '%s'",
+                             CV_ECHO(text));
     return CV_EXIT_DONE;
 }
 

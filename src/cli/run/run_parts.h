@@ -26,7 +26,7 @@ struct cv_run_options {
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles, via;
     double connect_timeout_s, host_timeout_s, grace_s;
     int transfer, cleanup, push, shared_input, mpi, slurm;
-    const char *mpi_library, *leaders, *timeout, *as;
+    const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
     uint64_t retries;
     int isolate, commutative, persistent, literal, cat, framed;
@@ -76,6 +76,7 @@ const char *cv_header_how(const char *text);
 uint64_t cv_record_limit(double bytes);
 /* `text` NULL: not given. */
 int cv_pin_read(const char *text, enum cleave_pin *out);
+int cv_backups_read(const char *text, enum cleave_backups *out);
 
 /* --- workers (run_workers.c) -------------------------------------------------------------- */
 

@@ -39,7 +39,7 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;
 
-    report->by_one = report->by_one || attempt->exit_code == 1;
+    report->by_one = report->by_one || (attempt->exit_code == 1 && !attempt->dropped);
     cv_job_log_add(&report->log, attempt, report->items);
     if (report->rows != NULL)
         cv_run_rows_attempted(report->rows, attempt);
@@ -525,11 +525,12 @@ static void summary_json(const struct cleave_execution_result *result,
     put_times(&json, result, report->predicted_s);
     cv_fields(&json,
               "retries %llu, failed_chunks %llu, parted %llu, resumed %llu, "
-              "resumed_bytes %g, folds %llu, lost %llu",
+              "resumed_bytes %g, folds %llu, lost %llu, backups %llu",
               (unsigned long long)result->retries, (unsigned long long)result->failed,
               (unsigned long long)result->parted, (unsigned long long)result->resumed,
               report->items == NULL ? result->resumed_bytes : NAN,
-              (unsigned long long)result->folds, (unsigned long long)result->lost);
+              (unsigned long long)result->folds, (unsigned long long)result->lost,
+              (unsigned long long)result->backups);
     put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
@@ -611,6 +612,8 @@ static void head_text(const struct cleave_execution_result *result, double predi
         fprintf(stderr, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
     if (result->lost > 0)
         fprintf(stderr, ", %s lost with a host", CV_COUNTED(result->lost, "chunk"));
+    if (result->backups > 0)
+        fprintf(stderr, ", %s", CV_COUNTED(result->backups, "backup"));
     if (result->failed > 0)
         fprintf(stderr, ", %llu failed", (unsigned long long)result->failed);
     fprintf(stderr, "\n");

@@ -331,6 +331,7 @@ static int fill_failures(struct whole_run *run)
     struct cleave_execution *out = &run->request;
 
     CV_DO(cv_halt_read(values->halt, &out->failures));
+    CV_DO(cv_backups_read(values->backups, &out->policy.backups));
     CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
                        &out->failures));
     out->failures.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;

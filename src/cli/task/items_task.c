@@ -33,6 +33,11 @@ static const struct cv_option policy_options[] = {
     CV_ROW_PARAM,
 };
 
+#define COST_LAW_HELP \
+    "Each item takes its declared time multiplied by a factor of mean 1 of its own, without " \
+    "the start of the worker: gamma:CV and lognormal:CV have that coefficient of " \
+    "variation, pareto:ALPHA has a long tail."
+
 static const struct cv_option trial_options[] = {
     CV_ROW_RUNS(" with noise"),
     CV_OPTION(0, "--noise", TEXT, "KIND", noise,
@@ -40,6 +45,7 @@ static const struct cv_option trial_options[] = {
         "which is its own whoever does it: gamma:CV with that coefficient of variation, "
         "normal:E with that standard deviation and never below 0.1, or none. Default "
         "normal:E with the E of --error, and none without."),
+    CV_ROW_CONDITIONS,
     CV_ROW_THREADS,
     CV_OPTION(0, "--engine", TEXT, "NAME", engine,
         "What simulates: one of 'cleave engines'. Default native."),
@@ -79,6 +85,7 @@ static const struct cv_option_rule rules[] = {
     { 0, "--sizes", CV_EXCLUDES, "--costs", "expected --sizes or --costs, got both" },
     { 0, "--sizes --costs", CV_ONE_OF, "",
       "expected --sizes FILE, with a size on each line, or --costs JOBLOG" },
+    CV_RULES_CONDITIONS,
     { 0, "--weight", CV_NEEDS, "--sizes", "--weight: --sizes FILE is required with it" },
     { .options = NULL },
 };

@@ -87,6 +87,12 @@ static const struct cv_option policy_options[] = {
     CV_ROW_PARAM,
 };
 
+#define COST_LAW_HELP \
+    "Records differ in cost: computing one takes its declared time multiplied by a factor " \
+    "of mean 1 of its own, and a chunk the sum. gamma:CV and lognormal:CV have that " \
+    "coefficient of variation, pareto:ALPHA has a long tail. gamma:0.5,100 is for records " \
+    "of 100 units; by default a unit is a record."
+
 static const struct cv_option trial_options[] = {
     CV_ROW_RUNS(" with noise"),
     CV_OPTION(0, "--noise", TEXT, "KIND", noise,
@@ -94,6 +100,10 @@ static const struct cv_option trial_options[] = {
         "random factor of mean 1: gamma:CV with that coefficient of variation, normal:E "
         "with that standard deviation and never below 0.1, or none. Default normal:E "
         "with the E of --error, and none without."),
+    CV_ROW_CONDITIONS,
+    CV_FLAG(0, "--copies", 1, copies,
+        "A worker that has nothing to do may run the chunk of another as well, and the " \
+        "first result counts. Policies that make copies: learn, with --reads."),
     CV_ROW_THREADS,
     CV_ROW_ENGINE,
     CV_TOPOLOGY_ROWS,
@@ -145,12 +155,14 @@ static const struct cv_option_rule rules[] = {
     { 0, "--hold", CV_NEEDS, "--reads", "--hold: --reads KIND is required with it" },
     { 0, "--before-round", CV_EXCLUDES, "--in-turn",
       "--before-round: not with --in-turn: results come back in one way" },
+    CV_RULES_CONDITIONS,
     { 0, "--via", CV_NEEDS, "--platform", "--via: --platform FILE is required with it" },
     { 0, "--deadline", CV_EXCLUDES, "--budget",
       "expected --deadline or --budget, got both" },
     { 0, "--then-reduce", CV_EXCLUDES,
       "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
-      "--return-order --topology --engine --trace",
+      "--return-order --topology --engine --trace --answers --stalls --hang --cost-law "
+      "--copies",
       "--then-reduce does not go with %2" },
     CV_RULES_PLATFORM,
     CV_TOPOLOGY_RULES(" --workers"),
@@ -217,7 +229,7 @@ int cv_load_open(struct cv_task_call *task, const struct cv_task_options *option
     out->job.policy = options->policy;
     out->job.error = options->error;
     out->job.seed = options->seed;
-    return CV_EXIT_DONE;
+    return cv_conditions_read(task, options, out);
 }
 
 void cv_load_close(struct cv_task_call *task)
@@ -357,6 +369,8 @@ static void simulation_json(struct cv_task_call *task, struct cv_json *json)
     cv_fields(json, "runs %llu, seed %llu, noise %s, engine %s",
               (unsigned long long)stats->runs, (unsigned long long)options->seed,
               task->noise, cv_engine_used(options->engine, &options->where));
+    if (load->conditions != NULL)
+        cv_field_text(json, "conditions", load->conditions);
     if (options->where.file != NULL)
         cv_field_text(json, "topology", options->where.file);
     cv_field_times(json, "makespan", stats);
@@ -416,10 +430,12 @@ static int check_comparison(const struct cv_task_options *options)
     if (options->where.file != NULL && options->sweep != NULL &&
         !sweeps(options, "load") && !sweeps(options, "result-ratio"))
         return cv_refuse("--sweep: on a topology only load and result-ratio can vary");
-    if ((options->noise != NULL || options->error > 0 || options->lifespan_s > 0) &&
+    if ((options->noise != NULL || options->error > 0 || options->lifespan_s > 0 ||
+         options->answers_s > 0 || options->stalls != NULL || options->hangs.count > 0 ||
+         options->cost_law != NULL || options->copies) &&
         sweeps(options, "budget"))
         return cv_refuse("--sweep: a budget is for exact plans of a load; leave out "
-                         "--noise, --error and --lifespan");
+                         "--noise, --error, --lifespan and what happens in runs");
     if (options->noise != NULL && sweeps(options, "error"))
         return cv_refuse("--sweep: error and --noise cannot both say how costs vary");
     if (options->then_reduce != NULL &&
@@ -447,7 +463,8 @@ static int apply(struct cv_task_call *task, size_t index)
     if (load->swept_platform != NULL)
         load->swept.platform = load->swept_platform;
     CV_DO(cv_task_trial(task, &options));
-    if (task->trial.noise.kind != CLEAVE_NOISE_NONE) {
+    if (task->trial.noise.kind != CLEAVE_NOISE_NONE ||
+        cv_conditions_vary(&task->trial.conditions)) {
         task->found.runs = task->trial.runs;
         task->found.noisy = true;
     }
@@ -517,8 +534,9 @@ static enum cleave_status measure_cell(struct cv_task_call *task, size_t index,
                                        struct cv_compare_cell *cell,
                                        struct cleave_error *err)
 {
-    const bool exact = task->trial.noise.kind == CLEAVE_NOISE_NONE;
     const struct cv_load_job *load = task->job;
+    const bool exact = task->trial.noise.kind == CLEAVE_NOISE_NONE &&
+                       !cv_conditions_vary(&task->trial.conditions);
     struct cleave_trial trial = task->trial;
     struct cleave_job job = load->swept;
 
@@ -528,7 +546,7 @@ static enum cleave_status measure_cell(struct cv_task_call *task, size_t index,
         return CLEAVE_OK;
     if (task->found.sweep.what == CV_SWEEP_BUDGET)
         return plan_paid(&job, task->found.sweep.values[index], cell, err);
-    if (exact && !load->reduced)
+    if (exact && !load->reduced && load->conditions == NULL)
         return plan_once(&job, &cell->stats, err);
     if (exact)
         trial.runs = 1;
@@ -586,6 +604,8 @@ static void json_head(struct cv_task_call *task, struct cv_json *json)
               (unsigned long long)options->seed);
     if (found->sweep.what != CV_SWEEP_ERROR)
         cv_field_text(json, "noise", task->noise);
+    if (load->conditions != NULL)
+        cv_field_text(json, "conditions", load->conditions);
 }
 
 static void json_bound(struct cv_task_call *task, struct cv_json *json, size_t index)

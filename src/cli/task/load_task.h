@@ -40,6 +40,7 @@ struct cv_load_job {
     bool reduced; /* `joint` is used */
     struct cv_then_reduce joint;
     struct cleave_stats exact;  /* one exact run of a policy before a reduction */
+    const char *conditions;     /* of simulations, in words; NULL: none */
     struct cv_sizes items;      /* in the arena; none: a load */
     struct cv_worker_sum *sums; /* per worker of the plan, in the arena */
     double list_order_s;        /* items in the order of their list; NAN: planned so */
@@ -54,6 +55,31 @@ int cv_load_open(struct cv_task_call *task, const struct cv_task_options *option
 void cv_load_close(struct cv_task_call *task);
 /* The schedule is made: sum up, and note facts for the trace. Returns an exit status. */
 int cv_load_planned(struct cv_task_call *task);
+/* Read the conditions of runs into the trial. Returns an exit status. */
+int cv_conditions_read(struct cv_task_call *task, const struct cv_task_options *options,
+                       struct cv_load_job *load);
+/* Whether they differ from run to run. */
+bool cv_conditions_vary(const struct cleave_conditions *conditions);
+
+/* clang-format off */
+#define CV_ROW_CONDITIONS \
+    CV_OPTION(0, "--answers", SECONDS, "TIME", answers_s, \
+        "What workers report arrives at the master so much later: that a chunk is done, " \
+        "read or recalled. Default 0."), \
+    CV_OPTION(0, "--stalls", TEXT, "EVERY,LENGTH", stalls, \
+        "Each worker stands still now and then: 60s,2s is for 2 s on average, after 60 s " \
+        "on average, both exponential. Its links work on."), \
+    CV_OPTION(0, "--hang", REPEAT, "WORKER@TIME", hangs, \
+        "This worker, by name or by number from 0, stops for ever at this time. Its " \
+        "chunks are lost after --host-timeout. May be given several times."), \
+    CV_OPTION(0, "--host-timeout", SECONDS, "TIME", host_timeout_s, \
+        "With --hang: the master notices after this time. Default 10 s.", .min = 1e-9), \
+    CV_OPTION(0, "--cost-law", TEXT, "LAW", cost_law, COST_LAW_HELP)
+#define CV_RULES_CONDITIONS \
+    { 0, "--host-timeout", CV_NEEDS, "--hang", \
+      "--host-timeout: --hang WORKER@TIME is required with it" }
+/* clang-format on */
+
 /* For loads and for items. */
 extern const struct cv_task_part cv_load_simulated;
 extern const struct cv_task_comparison cv_load_compared;

@@ -281,4 +281,6 @@ void cv_load_words(const struct cv_load_job *load, double units, struct cv_text 
     if (load->job.result_ratio > 0)
         cv_text_add(out, ", %s of result per unit",
                     CV_SHOW_NUMBER(load->job.result_ratio));
+    if (load->conditions != NULL)
+        cv_text_add(out, ", %s", load->conditions);
 }

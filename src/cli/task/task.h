@@ -38,6 +38,12 @@ struct cv_task_options {
     double packaging_s;
     int in_turn;               /* no send overtakes results                        */
     int before_round;          /* results come right before the next chunk         */
+    double answers_s;          /* answers of workers take so long                  */
+    const char *stalls;        /* NULL: no worker stands still                     */
+    const char *cost_law;      /* NULL: records cost the same                      */
+    struct cv_strings hangs;   /* WORKER@TIME                                      */
+    double host_timeout_s;     /* 0: not given                                     */
+    int copies;                /* chunks may be run twice                          */
     const char *reads;         /* NULL: chunks cannot be opened                    */
     double hold;               /* 0: not a stream                                  */
     const char *then_reduce;   /* costs of a reduction that follows; NULL: none    */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/run.h>
+#include "base/gamma_sampler.h"
+#include "base/random.h"
 
 /* Recorded factors: the k-th chunk sent takes factor[k mod n] times its modelled time. */
 struct cv_factors {
@@ -33,5 +35,31 @@ enum cv_activity { CV_TRANSFER, CV_COMPUTE, CV_RETURN };
  * are never among the recorded ones. */
 double cv_noise_factor(const struct cv_noise *noise, enum cv_activity activity,
                        uint32_t worker, uint32_t nth, uint64_t chunk);
+
+/* Factors on the costs of records. */
+struct cv_record_law {
+    enum cleave_cost_kind kind;
+    struct cv_gamma gamma;
+    double scale, power; /* of the normal in the exponent, or of the uniform */
+    uint64_t seed;
+    uint32_t run;
+};
+
+void cv_record_law_begin(struct cv_record_law *law,
+                         const struct cleave_cost_law *declared, uint64_t seed,
+                         uint32_t run);
+double cv_record_factor(const struct cv_record_law *law, uint64_t record);
+
+/* The times when a worker stands still: the next one is [from_s, to_s). */
+struct cv_standstill {
+    struct cv_random random;
+    struct cleave_stalls law;
+    double hang_s; /* from then on for ever; INFINITY: never */
+    double from_s, to_s;
+};
+
+void cv_standstill_begin(struct cv_standstill *still, const struct cleave_stalls *law,
+                         double hang_s, uint64_t seed, uint32_t run, uint32_t worker);
+void cv_standstill_next(struct cv_standstill *still);
 
 #endif

@@ -155,6 +155,7 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
         !copy_to(trace, view->sizes, view->nitems, sizeof(double), &kept->view.sizes) ||
         !copy_to(trace, view->ready_s, n, sizeof(double), &kept->view.ready_s) ||
         !copy_to(trace, view->memory, n, sizeof(double), &kept->view.memory) ||
+        !copy_to(trace, view->groups, n, sizeof(uint32_t), &kept->view.groups) ||
         !copy_profiles(trace, view->profiles, n, &kept->view.profiles))
         return cv_fail_memory(err, "the facts of a trace");
     trace->facts.told = kept;

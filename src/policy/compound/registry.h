@@ -33,7 +33,6 @@
     X(links)              \
     X(rx)                 \
     X(learn)              \
-    X(learn_2)            \
     X(as4dr)              \
     X(greedy)             \
     X(binomial)           \

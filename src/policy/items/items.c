@@ -9,13 +9,15 @@
  * and then improved. A worker does its share from the longest item. So a slow worker
  * gets the largest items that do not make it last, or none. If items take more or less
  * time than expected, the rest is shared out again: after every item at the end, less
- * often while many are left, and at once if a worker has nothing to do.
+ * often while many are left, and at once if a worker has nothing to do or another one is
+ * late.
  *
  * Costs are those declared. Without declared costs (real runs), or with trust = 0, start
  * + size / pace is fitted while running; a worker that has done nothing gets the mean of
- * the others. Long items would go to unknown slow workers, and long items alone cannot
- * separate start and pace: with many items, a worker begins with some of mean size and
- * some of the smallest, in turn.
+ * the others. Long items would go to unknown slow workers: each begins with one that it
+ * ends in time even if it is eight times slower. Long items alone cannot separate start
+ * and pace: with many items, a worker begins with some of mean size and some of the
+ * smallest, in turn.
  *
  * O(workers) for a decision, and 64 times that on average for sharing out again. */
 #include <math.h>
@@ -437,6 +439,8 @@ enum { SHARES = 64u };
 enum { FIRST_LOOKS = 4000000, LOOKS = 100000 };
 /* With MANY items left per worker, a probe costs nothing; at most PROBES are needed. */
 enum { MANY = 32, PROBES = 6 };
+/* A worker of unknown speed may be this many times slower than the others. */
+static const double SLOWER = 8;
 /* Sending ahead begins if the link takes this part of the time. */
 static const double LINK_MATTERS = 0.01;
 /* Least weight of an item, as part of the mean: empty ones take time, too. */
@@ -467,6 +471,7 @@ struct items {
     bool told, learns;      /* declared costs are used at first; measured ones later */
     bool port_busy;
     uint64_t sending;
+    double look_s; /* a CLEAVE_WAKE is ordered for this time; 0: none is */
 };
 
 static enum cleave_status items_plan(void *state, const struct cleave_view *view,
@@ -613,14 +618,14 @@ static void share_out(struct items *items, const struct cleave_view *view, doubl
     items->stale = items->fresh = items->known_now = false;
 }
 
-/* Whether a worker is idle and has no share. */
-static bool is_anybody_idle(const struct items *items, uint32_t nworkers)
+/* The first worker that is idle and has no share, or NOBODY. */
+static uint32_t find_idle(const struct items *items, uint32_t nworkers)
 {
     for (uint32_t w = 0; w < nworkers; w++)
         if (items->known.workers[w].held == 0 && items->first[w] == NOBODY &&
             !cv_is_out(&items->known.workers[w]))
-            return true;
-    return false;
+            return w;
+    return NOBODY;
 }
 
 /* The more items are left, the more have to be done before they are shared out again. */
@@ -631,7 +636,7 @@ static bool is_due(const struct items *items, uint32_t nworkers)
     if (!items->stale || items->since <= items->nleft / (SHARES * 16u))
         return false;
     return items->known_now || items->since > items->nleft / SHARES ||
-           is_anybody_idle(items, nworkers);
+           find_idle(items, nworkers) != NOBODY;
 }
 
 static bool asks(const struct items *items, uint32_t worker)
@@ -653,17 +658,48 @@ static void skip_given(struct items *items, uint32_t nworkers)
             items->first[w] = items->next[items->first[w]];
 }
 
+static void skip_small(struct items *items)
+{
+    while (items->given[items->small])
+        items->small--;
+}
+
+/* The first item of a worker of unknown speed: the longest that it ends before the others
+ * have done everything, although it is SLOWER, and that leaves time for the longest item
+ * of all, or the smallest one. NOBODY: there are no others. */
+static uint32_t first_of_unknown(struct items *items, const struct cleave_view *view)
+{
+    const struct item_shares *shares = &items->shares;
+    const double longest = size_of(shares, shares->left[0]);
+    uint32_t present = 0, rank;
+    double end, units;
+
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        present += !cv_is_out(&items->known.workers[w]);
+    if (present == 1)
+        return NOBODY;
+    end = fmax(view->units_total / present, longest);
+    skip_small(items);
+    units = fmax(fmin(end / SLOWER, end - longest), size_of(shares, items->small));
+    CV_BISECT(rank, shares->nitems, i, size_of(shares, i) > units);
+    while (items->given[rank])
+        rank++;
+    return rank;
+}
+
 /* An item that shows more about a worker than the longest; NOBODY: it is known, or too
  * few are left. */
 static uint32_t probe(struct items *items, const struct cleave_view *view,
                       uint32_t worker)
 {
+    if (items->learns && !(items->known.workers[worker].compute.rate_ups > 0) &&
+        items->nleft < (uint64_t)MANY * view->nworkers)
+        return first_of_unknown(items, view);
     if (!items->learns || items->ndone[worker] >= items->probes ||
         items->nleft < (uint64_t)MANY * view->nworkers)
         return NOBODY;
     if (items->ndone[worker] % 2 == 1) {
-        while (items->given[items->small])
-            items->small--;
+        skip_small(items);
         return items->small;
     }
     while (items->usual < items->shares.nitems && items->given[items->usual])
@@ -717,6 +753,30 @@ static void readmit(struct items *items, const struct cleave_view *view)
     items->fresh = true;
 }
 
+/* A worker is idle because others would end the rest sooner. Look again when one of them
+ * should have ended and the idle worker could have done another item: who is late may
+ * hang. */
+static void wait_for_late(struct items *items, const struct cleave_view *view,
+                          double now_s, struct cleave_orders *orders)
+{
+    const uint32_t idle = find_idle(items, view->nworkers);
+    double soonest_s = INFINITY;
+
+    if (!items->learns || items->nleft == 0 || idle == NOBODY || items->look_s > now_s)
+        return;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (items->known.workers[w].held > 0)
+            soonest_s = fmin(soonest_s,
+                             cv_rest_of(&items->known, &items->known.workers[w], now_s));
+    skip_small(items);
+    items->look_s =
+        now_s + soonest_s +
+        cv_compute_time(&items->known, &items->known.workers[idle],
+                        weight_of(items, size_of(&items->shares, items->small)));
+    if (isfinite(items->look_s))
+        cleave_order_wake(orders, idle, items->look_s);
+}
+
 static void serve(struct items *items, const struct cleave_view *view, double now_s,
                   struct cleave_orders *orders)
 {
@@ -729,6 +789,7 @@ static void serve(struct items *items, const struct cleave_view *view, double no
         share_out(items, view, now_s);
     while (!items->port_busy && (worker = next_served(items, view->nworkers)) != NOBODY)
         give(items, view, worker, now_s, orders);
+    wait_for_late(items, view, now_s, orders);
 }
 
 static void item_done(struct items *items, const struct cleave_view *view,
@@ -798,6 +859,10 @@ static void items_decide(void *state, const struct cleave_view *view,
         break;
     case CLEAVE_LOST:
         item_lost(items, event);
+        break;
+    case CLEAVE_WAKE:
+        items->look_s = 0;
+        items->fresh = items->fresh || find_idle(items, view->nworkers) != NOBODY;
         break;
     case CLEAVE_CAME:
         if (cv_is_out(&items->known.workers[event->worker]))

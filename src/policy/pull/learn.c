@@ -18,9 +18,8 @@
 
 #include <math.h>
 #include "policy/common/reserved_workers.h"
-#include "policy/pull/elastic.h"
 #include "policy/pull/fold_charge.h"
-#include "policy/pull/learn2.h"
+#include "policy/pull/open_ranges.h"
 #include "policy/pull/pull.h"
 
 /* --- what a policy has found out about its workers ---------------------------------- */
@@ -349,8 +348,7 @@ enum { NOBODY = UINT32_MAX };
 
 struct learn {
     double first, min, max, growth, parts;
-    struct cv_elastic elastic; /* where chunks may stay open                       */
-    struct cv_ranges ranges;   /* the same for learn-2                             */
+    struct cv_open_ranges open; /* if chunks may stay open */
     struct cv_learned_costs known;
     double fold_s;    /* what a result more takes to be folded; 0: nothing was       */
     double wake_s;    /* asked to be woken then; below 0: not                        */
@@ -374,16 +372,6 @@ static enum cleave_status learn_plan(void *state, const struct cleave_view *view
                : cv_pull_check_size("learn", "first", learn->first, view, err);
 }
 
-/* Open chunks are cut for all workers alike: none is larger than the smallest memory. */
-static double largest_open(const struct learn *learn, const struct cleave_view *view)
-{
-    double max = learn->max > 0 ? learn->max : INFINITY;
-
-    for (uint32_t w = 0; view->memory != NULL && w < view->nworkers; w++)
-        max = fmin(max, view->memory[w]);
-    return isinf(max) ? 0 : max;
-}
-
 static enum cleave_status learn_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
@@ -393,12 +381,10 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
     learn->request = learn->owed = NOBODY;
     learn->wake_s = -1;
     if (view->opens) {
-        learn->elastic.first = learn->first;
-        learn->elastic.min = learn->min;
-        learn->elastic.max = largest_open(learn, view);
-        learn->elastic.growth = learn->growth;
-        learn->elastic.parts = learn->parts;
-        return cv_elastic_begin(&learn->elastic, view, setup, err);
+        learn->open.first_units = learn->first;
+        learn->open.min = learn->min;
+        learn->open.max = learn->max > 0 ? learn->max : INFINITY;
+        return cv_open_ranges_begin(&learn->open, view, setup, err);
     }
     return cv_learned_costs_init(&learn->known, view, setup, err);
 }
@@ -733,7 +719,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
     struct cv_worker_observation *seen;
 
     if (view->opens) {
-        cv_elastic_decide(&learn->elastic, view, event, orders);
+        cv_open_ranges_decide(&learn->open, view, event, orders);
         return;
     }
     cv_fold_note(event, &learn->fold_s);
@@ -794,6 +780,7 @@ const struct cleave_policy cleave_policy_learn = {
     .reference = "cleave",
     .takes_streams = true,
     .gets_losses = true,
+    .orders_copies = true,
     .opens_chunks = true,
     .takes_joiners = true,
     .sends_first = true,
@@ -802,44 +789,4 @@ const struct cleave_policy cleave_policy_learn = {
     .plan = learn_plan,
     .start = learn_start,
     .decide = learn_decide,
-};
-
-static enum cleave_status learn2_start(void *state, const struct cleave_view *view,
-                                       struct cleave_setup *setup,
-                                       struct cleave_error *err)
-{
-    struct learn *learn = state;
-
-    if (!view->opens)
-        return learn_start(state, view, setup, err);
-    learn->ranges.min = learn->min;
-    learn->ranges.max = largest_open(learn, view);
-    return cv_ranges_begin(&learn->ranges, view, setup, err);
-}
-
-static void learn2_decide(void *state, const struct cleave_view *view,
-                          const struct cleave_event *event, struct cleave_orders *orders)
-{
-    struct learn *learn = state;
-
-    if (view->opens)
-        cv_ranges_decide(&learn->ranges, view, event, orders);
-    else
-        learn_decide(state, view, event, orders);
-}
-
-const struct cleave_policy cleave_policy_learn_2 = {
-    .name = "learn-2",
-    .summary = "as learn, with one rule for chunks that stay open; no waits",
-    .reference = "cleave",
-    .takes_streams = true,
-    .gets_losses = true,
-    .opens_chunks = true,
-    .takes_joiners = true,
-    .sends_first = true,
-    .state_size = sizeof(struct learn),
-    .params = learn_params,
-    .plan = learn_plan,
-    .start = learn2_start,
-    .decide = learn2_decide,
 };

@@ -3,7 +3,7 @@
 'use strict';
 const $ = (id) => document.getElementById(id);
 const KINDS = ['send', 'compute', 'return', 'lost', 'recall', 'transfer', 'combine',
-  'fold']; /* as enum cv_span_kind has them */
+  'fold', 'dropped']; /* as enum cv_span_kind has them */
 const SEND = 0, RETURN = 2, TRANSFER = 5;
 
 /* --- numbers --- */

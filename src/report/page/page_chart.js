@@ -26,7 +26,8 @@ function chart(data, seen) {
   function measure() {
     const style = getComputedStyle(document.documentElement);
     ['page', 'card', 'line', 'faint', 'ink', 'soft', 'accent', 'bound', 'on', 'compute',
-      'compute2', 'send', 'return', 'combine', 'combine2', 'lost', 'recall']
+      'compute2', 'send', 'return', 'combine', 'combine2', 'lost', 'recall',
+      'dropped']
       .forEach((name) => { colour[name] = style.getPropertyValue('--' + name).trim(); });
     colour.transfer = colour.send;
     colour.fold = colour.combine;

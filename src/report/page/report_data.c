@@ -80,6 +80,7 @@ static void add_span(struct cv_report_data *data, const struct cv_span *span)
         break;
     case CV_SPAN_FOLD: /* does not count as computing the load */
     case CV_SPAN_LOST:
+    case CV_SPAN_DROPPED:
     case CV_SPAN_RECALL:
     case CV_SPAN_KINDS:
         break;

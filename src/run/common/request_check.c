@@ -30,6 +30,7 @@
     X(INPUT_HEADER, "input.header", input.header)                                     \
     X(POLICY, "policy.name", policy.name != NULL || request->policy.own != NULL)      \
     X(BLOCK, "policy.block", policy.block != 0)                                       \
+    X(BACKUPS, "policy.backups", policy.backups == CLEAVE_BACKUPS_ON)                 \
     X(ITEMS, "items", items.words != NULL)                                            \
     X(ITEMS_SEVERAL, "items.several", items.max > 1)                                  \
     X(ITEMS_SINGLE, "items.words",                                                    \
@@ -73,6 +74,7 @@ static const struct rule {
     { OUTPUT_LINES, BIT(ITEMS), 0, BIT(ITEMS_KEEP) },
     { OUTPUT_DIRECT, 0, BIT(OUTPUT_DESCRIPTOR) | BIT(ITEMS),
       BIT(REDUCE) | BIT(JOURNAL) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) | BIT(HOSTS) },
+    { BACKUPS, 0, 0, BIT(OUTPUT_DIRECT) | BIT(OUTPUT_LINES) },
     { TIMEOUT_SHARE, 0, BIT(ITEMS), BIT(HOSTS) },
     { ITEMS, 0, 0,
       BIT(PERSISTENT) | BIT(INPUT_FILES) | BIT(INPUT_FETCH) | BIT(INPUT_PAIRS) |

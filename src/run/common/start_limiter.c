@@ -168,17 +168,20 @@ static bool has_files(const struct cv_start_limiter *limiter, uint32_t busy)
     return needed == 0;
 }
 
+/* Called for every start: `look` takes long if there are many workers. */
 enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err)
 {
-    const struct cv_start_usage crowd = limiter->look(limiter->context);
-    const uint32_t others = crowd.busy + crowd.held;
+    struct cv_start_usage crowd;
 
-    if (!is_narrow(limiter, crowd.workers) || others == 0 || has_files(limiter, others))
+    if (!is_narrow(limiter, limiter->workers))
+        return CLEAVE_OK;
+    crowd = limiter->look(limiter->context);
+    if (crowd.busy + crowd.held == 0 || has_files(limiter, crowd.busy + crowd.held))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_ERESOURCES,
                    "too few open files for %u workers (ulimit -n says how many)",
-                   crowd.workers);
+                   limiter->workers);
 }
 
 /* --- slow streams -------------------------------------------------------------------- */

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include "run/common/poller.h"
 
-/* Commands of this machine that run, that wait for another machine, and that may run. */
+/* Commands of this machine that run, and that wait for another machine. */
 struct cv_start_usage {
-    uint32_t busy, held, workers;
+    uint32_t busy, held;
 };
 
 /* A minimum delay between starts, a maximum load, a minimum of free memory, and a pause after a
@@ -18,6 +18,7 @@ struct cv_start_limiter {
     double max_load;     /* load average of the machine; 0: any */
     uint64_t min_memory; /* free bytes; 0: any */
     uint64_t most_files; /* descriptors of this process; 0: any */
+    uint32_t workers;    /* commands that may run at a time */
     double next_s;       /* no start before this time */
     double room_s;       /* no new process before this time: the last one failed */
     double crowded_s;    /* starts fail since this time; 0: the last one did not */

@@ -296,6 +296,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
     result->resumed = queue->resumed;
     result->resumed_bytes = queue->resumed_units;
     result->lost = queue->lost;
+    result->backups = queue->backups;
     result->bad_ends = queue->bad_ends;
     result->input_bytes = queue->done;
     result->sent_bytes = (double)run->pool.hosts.sent_bytes;

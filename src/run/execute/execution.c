@@ -74,17 +74,20 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
     };
 }
 
-/* An item that was sent ahead would wait for a long item while other workers are idle:
- * hosts get one item at a time. */
-static void fill_items_away(struct cleave_execution *filled)
+/* With a pull queue, work that is given ahead may wait for a long chunk while other workers
+ * are idle. It is only worth that if it has to travel, and never for items, some of which
+ * take long. */
+static void fill_prefetch(struct cleave_execution *filled)
 {
     static const struct cleave_setting one[] = { { "prefetch", "1" } };
+    struct cleave_policy_options *policy = &filled->policy;
+    const bool items = filled->items.words != NULL && filled->items.max <= 1;
 
-    if (filled->items.words == NULL || filled->items.sizes != NULL ||
-        filled->items.max > 1 || filled->hosts.count == 0 || filled->policy.nsettings > 0)
+    if (policy->name != NULL || policy->own != NULL || !(policy->block > 0) ||
+        policy->nsettings > 0 || (!items && cv_may_have_hosts(filled)))
         return;
-    filled->policy.settings = one;
-    filled->policy.nsettings = 1;
+    policy->settings = one;
+    policy->nsettings = 1;
 }
 
 void cv_execution_prepare(struct cv_execution *execution, struct cleave_execution *filled)
@@ -98,7 +101,7 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     if (filled->items.words != NULL && filled->items.sizes == NULL &&
         filled->items.max <= 1 && !(filled->policy.block > 0))
         filled->policy.block = 1;
-    fill_items_away(filled);
+    fill_prefetch(filled);
     run->limiter = (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
                                               .max_load = filled->workers.max_load,
                                               .min_memory = filled->workers.min_memory,

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "engine/driver.h"
@@ -245,8 +246,8 @@ static enum cleave_status resume_speeds(const struct cv_exec_run *run,
 
 /* --- plan ------------------------------------------------------------------------------ */
 
-/* Ratio of the fastest to the slowest worker to expect, on one machine and on several. */
-static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
+/* Ratio of the fastest to the slowest worker to expect, unless they are alike. */
+static const double UNEQUAL = 30;
 /* A pipe holds what the command reads in 10 ms (run/common/pipe_writer.h), and the
  * command buffers as much: for this long it may not read. Longer if commands share
  * cores. */
@@ -319,15 +320,51 @@ static size_t ahead_of(const struct cv_worker_pool *pool, double total)
     return small_write > LEAST_SIP ? (size_t)small_write : LEAST_SIP;
 }
 
-/* Whether a chunk may be run twice: its input stays in a file, and its output is collected
- * as a whole before any of it is written. */
-static bool may_copy(const struct cv_execution *execution, double total)
+/* Whether a chunk may be run twice: its output is collected, and not left on a host. */
+static bool may_copy(const struct cleave_execution *request)
 {
-    const struct cleave_execution *request = execution->request;
+    const enum cleave_backups backups = request->policy.backups;
 
-    return isfinite(total) && !request->output.early && !request->output.lines &&
-           !request->output.direct && request->items.words == NULL &&
-           !cv_source_flows(execution->run.queue.source) && !request->persistent;
+    return backups != CLEAVE_BACKUPS_OFF && !request->output.lines &&
+           !request->output.direct && !cv_result_sink_apart(request) &&
+           (request->items.words == NULL || backups == CLEAVE_BACKUPS_ON);
+}
+
+static bool same_words(const char *const *a, const char *const *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    while (*a != NULL && *b != NULL && strcmp(*a, *b) == 0) {
+        a++;
+        b++;
+    }
+    return *a == NULL && *b == NULL;
+}
+
+/* Workers of one machine that start the same command are alike. */
+static enum cleave_status group_workers(struct cv_execution *execution,
+                                        const uint32_t **out, struct cleave_error *err)
+{
+    const struct cv_worker_pool *pool = &execution->run.pool;
+    const uint32_t n = cleave_platform_nworkers(execution->setup.platform);
+    uint32_t *groups = cv_array(&execution->setup.arena, n, sizeof *groups);
+    uint32_t *first = cv_array(&execution->setup.arena, n, sizeof *first);
+    uint32_t ngroups = 0;
+
+    if (groups == NULL || first == NULL)
+        return cv_fail_memory(err, "the workers of a run");
+    for (uint32_t w = 0; w < n; w++) {
+        uint32_t g = 0;
+
+        while (g < ngroups && (pool->host_of[w] != pool->host_of[first[g]] ||
+                               !same_words(pool->prefixes[w], pool->prefixes[first[g]])))
+            g++;
+        if (g == ngroups)
+            first[ngroups++] = w;
+        groups[w] = g;
+    }
+    *out = groups;
+    return CLEAVE_OK;
 }
 
 /* The load and the transport, as the policy gets them. */
@@ -337,6 +374,7 @@ static struct cv_load describe(const struct cv_execution *execution,
     const struct cleave_items *items = &execution->request->items;
     struct cv_load load = { .units = total,
                             .real = true,
+                            .copies = may_copy(execution->request),
                             .folders = cv_result_sink_folders(&execution->run.pool,
                                                               execution->request),
                             .folds_apart = cv_result_sink_apart(execution->request) };
@@ -353,10 +391,9 @@ static struct cv_load describe(const struct cv_execution *execution,
     if (!policy->opens_chunks)
         return load;
     load.measured = is_measured(execution);
-    load.unequal = execution->run.pool.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
+    load.unequal = UNEQUAL;
     load.hold = cv_source_hold(execution->run.queue.source);
     load.opens = policy->gets_losses && may_open(execution, policy);
-    load.copies = load.opens && may_copy(execution, total);
     load.ahead = load.opens ? (double)ahead_of(&execution->run.pool, total) : 0;
     load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.pool) : 0;
     load.varies = load.opens ? VARIES : 0;
@@ -379,6 +416,8 @@ static enum cleave_status make_plan(struct cv_execution *execution, double total
     execution->run.queue.gets_losses = policy->gets_losses;
     CV_TRY(plan_declare(execution, policy, err));
     load = describe(execution, policy, total);
+    if (policy->opens_chunks && load.sizes == NULL)
+        CV_TRY(group_workers(execution, &load.groups, err));
     execution->run.small_write = (size_t)load.ahead;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->setup.platform, execution->declared, &load, NULL,

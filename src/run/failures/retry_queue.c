@@ -44,46 +44,87 @@ struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index)
     return taken;
 }
 
-bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain)
+/* --- who retries it ---------------------------------------------------------------- */
+
+static void count(struct cv_candidate_sum *sum, const struct cv_candidate *candidate)
 {
-    for (size_t i = 0; i < agains->count; i++)
-        if (cv_failure_history_doubts(&agains->items[i].chunk.past, domain))
-            return true;
-    return false;
+    sum->there += candidate->can != CV_CAN_NOT;
+    sum->now += candidate->can == CV_CAN_NOW;
 }
 
-/* How suitable the candidate is; 0 is best. */
+void cv_candidates_add(struct cv_candidates *among, struct cv_candidate candidate)
+{
+    if (among->count == 0)
+        memset(among->sums, 0, sizeof among->sums);
+    among->items[among->count++] = candidate;
+    count(&among->sums[candidate.suspect], &candidate);
+}
+
+void cv_candidates_take(struct cv_candidates *among, size_t index)
+{
+    struct cv_candidate *candidate = &among->items[index];
+
+    among->sums[candidate->suspect].now -= candidate->can == CV_CAN_NOW;
+    candidate->can = CV_CAN_LATER;
+}
+
+bool cv_candidates_all_busy(const struct cv_candidates *among)
+{
+    return among->sums[false].now + among->sums[true].now == 0;
+}
+
+/* Ranks of candidates for a piece, the best one first; the first two as in `sums`. */
+enum { TRUSTED, SUSPECT, FAILED_WITH, FAILED_LAST, RANKS };
+
 static unsigned rank(const struct cv_retry *again, const struct cv_candidate *candidate)
 {
     const struct cv_failure_history *past = &again->chunk.past;
 
     if (!cv_failure_history_has(past, candidate->domain))
-        return candidate->suspect ? 1 : 0;
-    return candidate->domain != past->items[past->count - 1].domain ? 2 : 3;
+        return candidate->suspect ? SUSPECT : TRUSTED;
+    return candidate->domain != past->items[past->count - 1].domain ? FAILED_WITH
+                                                                    : FAILED_LAST;
 }
 
-static bool is_readier(const struct cv_candidate *one, const struct cv_candidate *other)
+/* Move the candidates of a domain that the piece has failed with to their rank. */
+static void move_domain(const struct cv_candidates *among, const struct cv_retry *again,
+                        uint32_t domain, struct cv_candidate_sum sums[RANKS])
 {
-    return one->can != other->can ? one->can > other->can : one->proven && !other->proven;
-}
+    for (size_t i = domain; i < among->count && among->items[i].domain == domain; i++) {
+        const struct cv_candidate *candidate = &among->items[i];
+        struct cv_candidate_sum one = { 0, 0 };
 
-size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
-                                  const struct cv_candidate *among, size_t count)
-{
-    size_t best = SIZE_MAX;
-    unsigned best_rank = 4;
-
-    for (size_t i = 0; i < count; i++) {
-        const unsigned at = rank(again, &among[i]);
-
-        if (among[i].can == CV_CAN_NOT || (is_part(again) && among[i].can != CV_CAN_NOW))
-            continue;
-        if (at < best_rank || (at == best_rank && is_readier(&among[i], &among[best]))) {
-            best = i;
-            best_rank = at;
-        }
+        count(&one, candidate);
+        sums[candidate->suspect].there -= one.there;
+        sums[candidate->suspect].now -= one.now;
+        count(&sums[rank(again, candidate)], candidate);
     }
-    return best != SIZE_MAX && among[best].can == CV_CAN_NOW ? best : SIZE_MAX;
+}
+
+size_t cv_candidates_pick(const struct cv_candidates *among, const struct cv_retry *again)
+{
+    const struct cv_failure_history *past = &again->chunk.past;
+    struct cv_candidate_sum sums[RANKS] = { among->sums[false], among->sums[true] };
+    unsigned best = 0;
+    size_t found = SIZE_MAX;
+
+    for (uint32_t i = 0; i < past->count; i++)
+        move_domain(among, again, past->items[i].domain, sums);
+    while (best < RANKS && sums[best].now == 0 &&
+           (sums[best].there == 0 || is_part(again)))
+        best++;
+    if (best == RANKS || sums[best].now == 0)
+        return SIZE_MAX;
+    for (size_t i = 0; i < among->count; i++) {
+        const struct cv_candidate *candidate = &among->items[i];
+
+        if (candidate->can != CV_CAN_NOW || rank(again, candidate) != best)
+            continue;
+        if (candidate->proven)
+            return i;
+        found = found == SIZE_MAX ? i : found;
+    }
+    return found;
 }
 
 /* --- a piece that failed, in two --------------------------------------------------- */

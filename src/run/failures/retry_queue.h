@@ -25,6 +25,7 @@ struct cv_chunk {
     double began_s;   /* start of the first attempt                                     */
     enum cv_reported reported;
     bool runs_alone; /* lost together with others, and retried without them */
+    bool copied;     /* two workers ran it at the same time */
     struct cv_failure_history past;
 };
 
@@ -45,9 +46,6 @@ enum cleave_status cv_retry_queue_push(struct cv_retry_queue *agains,
                                        const struct cv_retry *again,
                                        struct cleave_error *err);
 struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index);
-/* Whether one of them failed in this domain. */
-bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain);
-
 /* Whether a worker can retry a piece. */
 enum cv_availability {
     CV_CAN_NOT,   /* absent */
@@ -61,12 +59,28 @@ struct cv_candidate {
     bool suspect; /* the worker waits until others have tried its failed pieces */
 };
 
+/* One candidate for each worker. Those of a domain follow one another, and its number is the
+ * index of the first one. The sums spare most searches a look at every worker. */
+struct cv_candidates {
+    struct cv_candidate *items;
+    size_t count;
+    struct cv_candidate_sum {
+        size_t there, now;
+    } sums[2]; /* of those that are not suspect, of those that are */
+};
+
+/* Set the next candidate; `count` is 0 before the first one. */
+void cv_candidates_add(struct cv_candidates *among, struct cv_candidate candidate);
+/* The candidate was given work. */
+void cv_candidates_take(struct cv_candidates *among, size_t index);
+/* Whether none can retry a piece now. */
+bool cv_candidates_all_busy(const struct cv_candidates *among);
 /* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain
  * that it has not failed with and that is not suspect; one that it has not failed with; any
  * but the last one; the last one. A better candidate that is only busy is waited for, except
  * for parts of a piece that failed. */
-size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
-                                  const struct cv_candidate *among, size_t count);
+size_t cv_candidates_pick(const struct cv_candidates *among,
+                          const struct cv_retry *again);
 
 enum {
     CV_FAMILY_BAD = 16, /* single records that fail before one succeeds: stop splitting */

@@ -128,6 +128,26 @@ void cv_worker_health_confirm_failure(struct cv_worker_health *health,
     }
 }
 
+/* The next attempt of a part of a piece tells nothing about a domain. */
+static void count_retries(struct cv_worker_health *health,
+                          const struct cv_failure_history *history, int change)
+{
+    for (uint32_t i = 0; history->family == NULL && i < history->count; i++)
+        health->items[history->items[i].domain].retried += (uint32_t)change;
+}
+
+void cv_worker_health_note_retry(struct cv_worker_health *health,
+                                 const struct cv_failure_history *history)
+{
+    count_retries(health, history, 1);
+}
+
+void cv_worker_health_note_retried(struct cv_worker_health *health,
+                                   const struct cv_failure_history *history)
+{
+    count_retries(health, history, -1);
+}
+
 bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain)
 {
     return domain < health->count && health->items[domain].resting;
@@ -142,7 +162,8 @@ bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t d
 {
     const struct cv_health_record *at = &health->items[domain];
 
-    return at->streak > 0 && (!at->proven || at->streak > 1 || at->refuted > 0);
+    return at->retried > 0 && at->streak > 0 &&
+           (!at->proven || at->streak > 1 || at->refuted > 0);
 }
 
 bool cv_worker_health_awaits(const struct cv_worker_health *health)

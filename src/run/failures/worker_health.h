@@ -39,13 +39,6 @@ static inline bool cv_failure_history_has(const struct cv_failure_history *histo
     return false;
 }
 
-/* Whether the result of the next attempt tells something about the domain. */
-static inline bool cv_failure_history_doubts(const struct cv_failure_history *history,
-                                             uint32_t domain)
-{
-    return history->family == NULL && cv_failure_history_has(history, domain);
-}
-
 /* Add a failure. The oldest one is forgotten if there are too many. */
 static inline void cv_failure_history_add(struct cv_failure_history *history,
                                           uint32_t domain, uint8_t way)
@@ -77,6 +70,7 @@ struct cv_health_record {
     uint32_t streak; /* failures since its last success that others have not confirmed */
     uint32_t patience; /* failures in a row that are doubtful; 0 means 1 */
     uint32_t refuted;  /* refuted failures since its last success */
+    uint32_t retried;  /* pieces that it failed with and that are being tried again */
     bool resting, out;
     struct cv_timer timer; /* end of the back-off */
     uint64_t failures;     /* in all */
@@ -116,9 +110,15 @@ void cv_worker_health_note_success(struct cv_worker_health *health, uint32_t dom
 void cv_worker_health_confirm_failure(struct cv_worker_health *health,
                                       const struct cv_failure_history *history);
 
+/* A piece with that history will be tried again; that attempt has ended. */
+void cv_worker_health_note_retry(struct cv_worker_health *health,
+                                 const struct cv_failure_history *history);
+void cv_worker_health_note_retried(struct cv_worker_health *health,
+                                   const struct cv_failure_history *history);
+
 /* Whether the domain gets no work. */
 bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain);
-/* Whether the domain gets nothing new while others try the pieces it failed with. */
+/* Whether the domain gets nothing new, because others try the pieces it failed with. */
 bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t domain);
 /* Whether the domain has not succeeded since its last back-off: it gets one chunk at a
  * time. */

@@ -311,6 +311,7 @@ static enum cleave_status find_indexed(struct cv_cut_file *file, uint64_t offset
                                        struct cleave_error *err)
 {
     const size_t slot = (size_t)(offset / file->grain);
+    uint64_t begin;
 
     if (file->nslots == 0)
         CV_TRY(add_slot(file, 0, err));
@@ -326,7 +327,11 @@ static enum cleave_status find_indexed(struct cv_cut_file *file, uint64_t offset
     }
     if (file->slots[slot] >= offset)
         return give(file->slots[slot], out);
-    return find(file, file->slots[slot], offset, out, err);
+    begin = file->slots[slot];
+    if (file->last > begin && file->last <= offset)
+        begin = file->last;
+    CV_TRY(find(file, begin, offset, &file->last, err));
+    return give(file->last, out);
 }
 
 /* --- all splitters -------------------------------------------------------------------------- */
@@ -492,8 +497,9 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
 /* Groups with the same key are found from the records around a cut. Groups of N records are counted
  * from the start of the file. */
 enum {
-    STEP = 64,      /* bytes that the first search for a record goes back */
-    COUNTED = 4096, /* bytes whose records are counted at a time          */
+    STEP = 64,           /* bytes that the first search for a record goes back */
+    COUNTED = 4096,      /* bytes whose records are counted at a time, at most,  */
+    LEAST_COUNTED = 256, /* ... and at least; one for each record in between */
 };
 
 /* A sequence of records. */
@@ -557,7 +563,10 @@ static enum cleave_status skip_ended(struct cv_cut_file *file, uint64_t at,
         uint64_t count;
 
         CV_TRY(cv_cut_file_read(file, at, 1, BLOCK, &bytes, &length, err));
-        length = length < COUNTED ? length : COUNTED;
+        if (length > COUNTED)
+            length = COUNTED;
+        if (length > LEAST_COUNTED && length > records)
+            length = records > LEAST_COUNTED ? (size_t)records : LEAST_COUNTED;
         count = cv_count_byte(bytes, length, ending);
         end = bytes + length;
         if (count >= records)

@@ -31,6 +31,7 @@ struct cv_cut_file {
     uint64_t *slots; /* owned: slots[k] is the first boundary at or after k * grain */
     size_t nslots, slots_capacity;
     uint64_t grain;
+    uint64_t last; /* boundary found last with their help: the next one is often near */
 };
 
 /* Reads nothing. */

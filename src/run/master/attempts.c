@@ -194,7 +194,7 @@ struct cv_attempt *cv_attempt_table_find_open(const struct cv_attempt_table *tab
     const struct cv_worker_attempts *of_worker = &table->items[worker];
 
     for (uint32_t i = 0; i < of_worker->count; i++)
-        if (cv_attempt_is_open(&of_worker->items[i]))
+        if (cv_attempt_is_open(&of_worker->items[i]) && !of_worker->items[i].beaten)
             return &of_worker->items[i];
     return NULL;
 }
@@ -221,17 +221,6 @@ struct cv_attempt *cv_attempt_table_find_free(const struct cv_attempt_table *tab
     return used < of_worker->max ? cv_attempt_table_find_extra(table, worker) : NULL;
 }
 
-bool cv_attempt_table_has_failure_of(const struct cv_attempt_table *table,
-                                     uint32_t domain)
-{
-    for (uint32_t w = 0; w < table->count; w++)
-        for (uint32_t i = 0; i < table->items[w].count; i++)
-            if (cv_attempt_is_running(&table->items[w].items[i]) &&
-                cv_failure_history_doubts(&table->items[w].items[i].chunk.past, domain))
-                return true;
-    return false;
-}
-
 struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *table,
                                               uint32_t worker)
 {
@@ -242,7 +231,7 @@ struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *tab
         struct cv_attempt *attempt = &of_worker->items[i];
 
         if (cv_attempt_is_running(attempt) && attempt->chunk.owner == worker &&
-            attempt->chunk.reported != CV_UNREPORTED &&
+            !attempt->beaten && attempt->chunk.reported != CV_UNREPORTED &&
             (last == NULL || attempt->chunk.number > last->chunk.number))
             last = attempt;
     }

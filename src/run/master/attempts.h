@@ -76,7 +76,7 @@ struct cv_attempt {
     struct cv_content_hash content; /* files of a journaled item at its start */
     struct cv_piece tail;           /* being recalled, until the host answers           */
     struct cv_attempt *twin; /* runs the same chunk; NULL: none does                    */
-    bool beaten;             /* its twin was done first: nothing comes of it            */
+    bool beaten; /* its twin was done first: nothing comes of it, but it has the piece  */
 };
 
 /* Note the event and return the reaction. The event must be possible in its state. */
@@ -130,9 +130,6 @@ struct cv_attempt *cv_attempt_table_find_free(const struct cv_attempt_table *tab
                                               uint32_t worker);
 struct cv_attempt *cv_attempt_table_find_extra(const struct cv_attempt_table *table,
                                                uint32_t worker);
-/* Whether an attempt is running of a chunk that has failed with this domain. */
-bool cv_attempt_table_has_failure_of(const struct cv_attempt_table *table,
-                                     uint32_t domain);
 /* The newest chunk that the policy ordered for the worker and that it runs, or NULL. */
 struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *table,
                                               uint32_t worker);

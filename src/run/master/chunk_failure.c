@@ -463,13 +463,22 @@ enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *
 
 /* --- retries and halves ---------------------------------------------------------------- */
 
-static enum cleave_status retry_later(struct cv_exec_run *run,
+static enum cleave_status queue_retry(struct cv_exec_run *run,
                                       const struct cv_attempt *attempt,
                                       struct cleave_error *err)
 {
     const struct cv_retry again = { attempt->chunk, attempt->slot.piece };
 
     return cv_retry_queue_push(&run->agains, &again, err);
+}
+
+/* The attempt has ended: queue another one. */
+static enum cleave_status retry_later(struct cv_exec_run *run,
+                                      const struct cv_attempt *attempt,
+                                      struct cleave_error *err)
+{
+    cv_worker_health_note_retry(&run->pool.health, &attempt->chunk.past);
+    return queue_retry(run, attempt, err);
 }
 
 /* Queue both halves before everything else; the policy is not told of them. */
@@ -621,8 +630,9 @@ static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt 
 
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
-    if (attempt->chunk.past.count > 0 ||
-        attempt->chunk.runs_alone) { /* other domains will be tried */
+    /* Other domains will be tried; or the policy does not know who had it last. */
+    if (attempt->chunk.past.count > 0 || attempt->chunk.runs_alone ||
+        attempt->chunk.copied) {
         run->queue.lost++;
         return retry_later(run, attempt, err);
     }
@@ -693,5 +703,5 @@ bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
     struct cleave_error ignored;
 
     return cv_resource_wait_wait(run, &attempt->slot, why) &&
-           retry_later(run, attempt, &ignored) == CLEAVE_OK;
+           queue_retry(run, attempt, &ignored) == CLEAVE_OK;
 }

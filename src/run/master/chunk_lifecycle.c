@@ -2,9 +2,13 @@
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "run/slot/slot.h"
@@ -119,7 +123,7 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
                                   attempt->chunk.past.family == NULL
                                       ? &attempt->chunk.past
                                       : &unknown);
-    return run->results->may_lose
+    return run->results->may_lose || attempt->twin != NULL
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
 }
@@ -233,6 +237,7 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
     enum cleave_status status;
     bool over = true;
 
+    cv_worker_health_note_retried(&run->pool.health, &attempt->chunk.past);
     attempt->output = (double)cv_slot_came(&attempt->slot);
     if (end != CV_SLOT_DONE)
         attempt->slot.open.read_s = 0;
@@ -246,31 +251,105 @@ static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt
     return status;
 }
 
-/* True: a twin of the attempt is, or was, first, and the attempt is forgotten. */
-static bool end_copy(struct cv_exec_run *run, struct cv_attempt *attempt, bool success)
-{
-    struct cv_attempt *twin = attempt->twin;
-    struct cv_slot *slot = &attempt->slot;
+/* --- two attempts of one chunk -------------------------------------------------------- */
 
-    if (twin == NULL && !attempt->beaten)
-        return false;
-    if (twin != NULL) {
-        attempt->twin = twin->twin = NULL;
-        run->queue.running--;
-    }
-    if (twin != NULL && success) {
-        twin->beaten = true;
-        cv_slot_stop(&twin->slot);
-        return false;
-    }
-    attempt->beaten = false;
+/* Nothing comes of an attempt: another one counts, or still runs. */
+static enum cleave_status drop_attempt(struct cv_exec_run *run,
+                                       struct cv_attempt *attempt, enum cv_slot_end end,
+                                       struct cleave_error *err)
+{
+    struct cv_slot *slot = &attempt->slot;
+    const struct cv_piece piece = slot->piece;
+    const bool has_piece = attempt->beaten;
+
     cv_attempt_step(attempt, CV_EVENT_DISCARD);
-    if (slot->store != NULL)
+    attempt->beaten = true;
+    cv_attempt_report(run, attempt, end, false);
+    attempt->beaten = false;
+    if (cv_slot_passed(slot) > 0) /* the other attempt has to repeat it */
+        cv_streamed_output_remember(slot->store);
+    else if (slot->store != NULL)
         cv_chunk_output_drop(slot->store);
     slot->store = NULL;
     cv_open_chunks_over(run, attempt);
-    cv_chunk_tell_dropped(run, slot->worker, &attempt->chunk);
-    return true;
+    cv_chunk_tell_dropped(run, slot->worker, attempt);
+    return has_piece ? cv_source_finish(run->queue.source, &piece, err) : CLEAVE_OK;
+}
+
+/* The end of an attempt that has, or had, a twin. *out_over: nothing comes of it. Else it
+ * counts, and its twin, which end_beaten() ends, has the piece. */
+static enum cleave_status end_twin(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                   enum cv_slot_end end, bool success, bool *out_over,
+                                   struct cleave_error *err)
+{
+    struct cv_attempt *twin = attempt->twin;
+
+    *out_over = true;
+    if (twin != NULL) {
+        if (success)
+            CV_TRY(cv_ordered_output_replace(attempt->slot.store, &twin->slot.store,
+                                             &success, err));
+        run->queue.running--;
+        twin->twin = NULL;
+        *out_over = !success;
+        twin->beaten = success;
+    }
+    if (!*out_over)
+        return CLEAVE_OK;
+    attempt->twin = NULL;
+    return drop_attempt(run, attempt, end, err);
+}
+
+/* A host that does not answer is not waited for. */
+static enum cleave_status end_beaten(struct cv_exec_run *run, struct cv_attempt *winner,
+                                     struct cleave_error *err)
+{
+    struct cv_attempt *beaten = winner->twin;
+
+    winner->twin = NULL;
+    if (!cv_slot_is_remote(&beaten->slot)) {
+        cv_slot_stop(&beaten->slot);
+        return CLEAVE_OK;
+    }
+    cv_slot_done(&beaten->slot);
+    return drop_attempt(run, beaten, CV_SLOT_STOPPED, err);
+}
+
+/* Where the standard error of the command goes. */
+static int open_errors(const struct cv_slot *slot)
+{
+    const struct cleave_items *items = slot->items;
+    int to = -1;
+
+    return items != NULL && items->errors != NULL &&
+                   items->errors(items->context, slot->piece.begin, &to, NULL) ==
+                       CLEAVE_OK
+               ? to
+               : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+}
+
+/* The standard error of a backup is shown if it counts. */
+static void end_errors(struct cv_slot *slot, bool counts)
+{
+    char bytes[4096];
+    off_t at = 0;
+    ssize_t got;
+    int to;
+
+    if (slot->errors <= 0)
+        return;
+    to = counts ? open_errors(slot) : -1;
+    while (to >= 0 && (got = pread(slot->errors, bytes, sizeof bytes, at)) > 0) {
+        const ssize_t put = write(to, bytes, (size_t)got);
+
+        if (put < 0 && errno != EINTR &&
+            (errno != EAGAIN ||
+             poll(&(struct pollfd){ .fd = to, .events = POLLOUT }, 1, -1) < 0))
+            break;
+        at += put > 0 ? put : 0;
+    }
+    cv_close(&to);
+    cv_close(&slot->errors);
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
@@ -280,11 +359,18 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     const enum cv_attempt_event event = classify_end(run, attempt, end);
     enum cv_attempt_action action;
     enum cleave_status status = CLEAVE_OK;
+    bool over = false;
     struct cleave_error err;
 
     cv_start_limiter_ended(&run->limiter);
-    if (end_copy(run, attempt, event == CV_EVENT_SUCCESS))
+    if (attempt->twin != NULL || attempt->beaten)
+        status = end_twin(run, attempt, end, event == CV_EVENT_SUCCESS, &over, &err);
+    end_errors(slot, !over);
+    if (over || status != CLEAVE_OK) {
+        if (status != CLEAVE_OK)
+            cv_event_queue_fail(&run->events, &err);
         return;
+    }
     action = cv_attempt_step(attempt, event);
     if (!had_piece(event) && slot->store != NULL) {
         cv_chunk_output_drop(slot->store);
@@ -309,6 +395,8 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         status = end_attempt(run, attempt, action, end, &err);
         break;
     }
+    if (attempt->twin != NULL)
+        CV_THEN(status, end_beaten(run, attempt, &err));
     if (status != CLEAVE_OK)
         cv_event_queue_fail(&run->events, &err);
 }

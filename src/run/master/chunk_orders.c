@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
+#include <sys/mman.h>
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
 #include "run/slot/persistent_slot.h"
@@ -12,9 +13,7 @@
  * open chunk waits. */
 enum { ATTEMPTS_AWAY = 3, ATTEMPTS_HERE = 2 };
 
-/* With hosts the master must not block on the reader of the output, and only one
- * process may write. */
-static bool may_have_hosts(const struct cleave_execution *request)
+bool cv_may_have_hosts(const struct cleave_execution *request)
 {
     return request->hosts.count > 0 || request->hosts.join_path != NULL ||
            request->hosts.more != NULL;
@@ -39,7 +38,9 @@ static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
     if (host == NULL && !run->request->persistent) {
         slot->base = slot->command;
         slot->direct = run->request->output.direct ? run->request->output.descriptor : 0;
-        if (slot->by_lines && !may_have_hosts(run->request))
+        /* With hosts the master must not block on the reader of the output, and only one
+         * process may write. */
+        if (slot->by_lines && !cv_may_have_hosts(run->request))
             slot->lines_to = run->request->output.descriptor;
     }
     if (host != NULL)
@@ -261,9 +262,7 @@ static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
              w++)
             if (cv_attempt_table_is_busy(&run->table, w))
                 return true;
-    return cv_worker_health_suspects(health, domain) &&
-           (cv_retry_queue_has_failure_of(&run->agains, domain) ||
-            cv_attempt_table_has_failure_of(&run->table, domain));
+    return cv_worker_health_suspects(health, domain);
 }
 
 /* An attempt for a retry. A worker whose open chunk waits for an order can do it. */
@@ -284,28 +283,41 @@ static enum cleave_status begin_again(struct cv_exec_run *run, uint32_t worker,
     return chunks_begin_again(run, attempt, again, err);
 }
 
-/* Which workers could retry a piece now. */
+/* Whether a worker could retry a piece now. */
+static enum cleave_status find_availability(const struct cv_exec_run *run, uint32_t w,
+                                            bool crowded, enum cv_availability *out,
+                                            struct cleave_error *err)
+{
+    const struct cv_attempt *attempt = find_attempt(run, w);
+    bool folds = false;
+
+    *out = CV_CAN_NOT;
+    if (!cv_worker_pool_serves(&run->pool, w))
+        return CLEAVE_OK;
+    if (attempt == NULL) {
+        *out = cv_open_chunks_awaits_order(run, w) ? CV_CAN_NOT : CV_CAN_LATER;
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
+    *out =
+        folds || (crowded && cv_slot_starts(&attempt->slot)) ? CV_CAN_LATER : CV_CAN_NOW;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status find_candidates(struct cv_exec_run *run,
                                           struct cleave_error *err)
 {
     const bool crowded = cv_start_limiter_is_crowded(&run->limiter);
-    bool folds = false;
 
+    run->candidates.count = 0;
     for (uint32_t w = 0; w < run->pool.nworkers; w++) {
-        struct cv_candidate *at = &run->candidates[w];
-        const bool serves = cv_worker_pool_serves(&run->pool, w);
+        const uint32_t domain = cv_worker_pool_domain(&run->pool, w);
+        struct cv_candidate at = { .domain = domain,
+                                   .proven = run->pool.health.items[domain].proven,
+                                   .suspect = has_to_wait(run, domain) };
 
-        at->domain = cv_worker_pool_domain(&run->pool, w);
-        at->proven = run->pool.health.items[at->domain].proven;
-        at->suspect = has_to_wait(run, at->domain);
-        at->can =
-            serves && !cv_open_chunks_awaits_order(run, w) ? CV_CAN_LATER : CV_CAN_NOT;
-        if (!serves || find_attempt(run, w) == NULL)
-            continue;
-        CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
-        at->can = folds || (crowded && cv_slot_starts(&find_attempt(run, w)->slot))
-                      ? CV_CAN_LATER
-                      : CV_CAN_NOW;
+        CV_TRY(find_availability(run, w, crowded, &at.can, err));
+        cv_candidates_add(&run->candidates, at);
     }
     return CLEAVE_OK;
 }
@@ -328,12 +340,12 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
     if (run->halted || run->stopped_by != 0)
         return leave_all(run, err);
     CV_TRY(find_candidates(run, err));
-    for (size_t i = 0; i < run->agains.count;) {
+    for (size_t i = 0;
+         i < run->agains.count && !cv_candidates_all_busy(&run->candidates);) {
         const size_t w =
             run->agains.items[i].chunk.runs_alone
                 ? SIZE_MAX
-                : cv_retry_queue_pick_worker(&run->agains.items[i], run->candidates,
-                                             run->pool.nworkers);
+                : cv_candidates_pick(&run->candidates, &run->agains.items[i]);
         struct cv_retry again;
 
         if (w == SIZE_MAX) {
@@ -346,7 +358,7 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
                 &run->limiter)) /* the retry was deferred, so all others are */
             CV_TRY(find_candidates(run, err));
         else if (find_attempt(run, (uint32_t)w) == NULL)
-            run->candidates[w].can = CV_CAN_LATER;
+            cv_candidates_take(&run->candidates, w);
     }
     return CLEAVE_OK;
 }
@@ -363,8 +375,7 @@ enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error 
         run->queue.pending > 0 || run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
     CV_TRY(find_candidates(run, err));
-    w = cv_retry_queue_pick_worker(&agains->items[i], run->candidates,
-                                   run->pool.nworkers);
+    w = cv_candidates_pick(&run->candidates, &agains->items[i]);
     if (w == SIZE_MAX)
         return CLEAVE_OK;
     again = cv_retry_queue_take(agains, i);
@@ -458,46 +469,91 @@ enum cleave_status cv_orders_add(struct cv_exec_run *run, uint32_t worker,
 
 /* --- copies ---------------------------------------------------------------------------- */
 
-/* A chunk that has failed, or has a copy, is not copied. */
-static bool may_copy(const struct cv_exec_run *run, const struct cv_attempt *attempt)
+/* A chunk that has failed, or had a copy, is not copied. */
+static bool may_copy(const struct cv_attempt *attempt)
 {
-    return attempt != NULL && !run->halted && !run->stopping &&
-           cv_attempt_is_running(attempt) && !cv_attempt_is_empty(attempt) &&
-           attempt->twin == NULL && !attempt->beaten && attempt->due == 0 &&
+    return cv_attempt_is_running(attempt) && !cv_attempt_is_empty(attempt) &&
+           !attempt->beaten && attempt->due == 0 && !attempt->chunk.copied &&
+           !cv_remote_facts(&attempt->slot).cutting && /* a host may hand back a part */
            attempt->chunk.attempt == 1 && attempt->chunk.past.count == 0 &&
            attempt->chunk.reported == CV_REPORTED_SENT;
+}
+
+/* The oldest chunk that was ordered for the worker and can be copied, or NULL. */
+static struct cv_attempt *find_original(const struct cv_exec_run *run, uint32_t owner)
+{
+    struct cv_attempt *oldest = NULL;
+
+    for (uint32_t w = 0; w < run->table.count; w++)
+        for (uint32_t i = 0; i < run->table.items[w].count; i++) {
+            struct cv_attempt *attempt = &run->table.items[w].items[i];
+
+            if (attempt->chunk.owner == owner && may_copy(attempt) &&
+                (oldest == NULL || attempt->chunk.number < oldest->chunk.number))
+                oldest = attempt;
+        }
+    return oldest;
+}
+
+/* An attempt of a worker that could start a command now, or NULL. */
+static struct cv_attempt *find_copier(struct cv_exec_run *run, uint32_t worker)
+{
+    struct cv_attempt *attempt = cv_attempt_table_find_free(&run->table, worker);
+    struct cleave_error why;
+
+    if (run->halted || run->stopping || attempt == NULL ||
+        !cv_worker_pool_serves(&run->pool, worker) ||
+        has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) ||
+        cv_resource_wait_look(run, &attempt->slot, &why) != CLEAVE_OK ||
+        (run->pool.host_of[worker] == NULL &&
+         !cv_start_limiter_look(&run->limiter, run->poller,
+                                cv_slot_starts(&attempt->slot))))
+        return NULL;
+    return attempt;
+}
+
+static enum cleave_status start_copy(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                     const struct cv_attempt *original)
+{
+    struct cv_slot *slot = &attempt->slot;
+
+    attempt->chunk = original->chunk;
+    attempt->chunk.owner = slot->worker;
+    attempt->chunk.began_s = attempt->runs_s = cv_clock_s();
+    attempt->bound_s = attempt->start_s = attempt->due = 0;
+    attempt->content = original->content;
+    slot->number = attempt->chunk.number;
+    if (!cv_slot_is_remote(slot) && !run->request->persistent)
+        slot->errors = memfd_create("stderr", MFD_CLOEXEC);
+    cv_attempt_step(attempt, CV_EVENT_BEGIN);
+    return cv_slot_start(slot, &original->slot.piece, NULL);
 }
 
 enum cleave_status cv_orders_copy(struct cv_exec_run *run, uint32_t worker, uint32_t peer,
                                   struct cleave_error *err)
 {
-    struct cv_attempt *original = cv_attempt_table_find_last(&run->table, peer);
-    struct cv_attempt *attempt = cv_attempt_table_find_free(&run->table, worker);
-    struct cleave_error why;
+    struct cv_attempt *original = find_original(run, peer);
+    struct cv_attempt *attempt = find_copier(run, worker);
 
-    if (attempt == NULL || !may_copy(run, original) ||
-        !cv_worker_pool_serves(&run->pool, worker) ||
-        cv_resource_wait_look(run, &attempt->slot, &why) != CLEAVE_OK) {
-        cv_chunk_tell_dropped(run, worker, original != NULL ? &original->chunk : NULL);
+    if (original == NULL || attempt == NULL || original->slot.worker == worker) {
+        cv_open_chunks_end_one(run, peer); /* it counts as closed */
+        cv_chunk_tell_dropped(run, worker, NULL);
         return CLEAVE_OK;
     }
     if (cv_attempt_is_open(original))
         CV_TRY(cv_open_chunks_finish(run, original, err));
-    attempt->chunk = original->chunk;
-    attempt->chunk.owner = worker;
-    attempt->slot.number = attempt->chunk.number;
-    attempt->runs_s = cv_clock_s();
-    attempt->bound_s = attempt->start_s = attempt->due = 0;
-    attempt->content = original->content;
-    cv_attempt_step(attempt, CV_EVENT_BEGIN);
-    if (cv_slot_start(&attempt->slot, &original->slot.piece, &why) != CLEAVE_OK) {
+    original->chunk.copied = true;
+    if (start_copy(run, attempt, original) != CLEAVE_OK) {
         cv_attempt_step(attempt, CV_EVENT_NO_START);
-        cv_chunk_tell_dropped(run, worker, &attempt->chunk);
+        cv_close(&attempt->slot.errors);
+        cv_chunk_tell_dropped(run, worker, NULL);
         return CLEAVE_OK;
     }
     cv_start_limiter_begun(&run->limiter);
+    cv_start_limiter_passed(&run->limiter);
     attempt->twin = original;
     original->twin = attempt;
     run->queue.running++;
+    run->queue.backups++;
     return CLEAVE_OK;
 }

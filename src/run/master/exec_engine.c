@@ -94,8 +94,8 @@ static void exec_close(void *instance)
     cv_retry_queue_done(&run->agains);
     cv_bisect_groups_free(run->families);
     run->families = NULL;
-    free(run->candidates);
-    run->candidates = NULL;
+    free(run->candidates.items);
+    run->candidates.items = NULL;
     cv_order_queue_close(&run->queue);
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
@@ -117,8 +117,9 @@ static enum cleave_status open_workers(struct cv_exec_run *run, struct cleave_er
     CV_TRY(cv_order_queue_open(&run->queue, run->pool.nworkers, err));
     if (run->table.items == NULL) /* else they stayed from the last input */
         CV_TRY(cv_attempt_table_init(&run->table, run->pool.nworkers, err));
-    run->candidates = calloc(run->pool.nworkers, sizeof *run->candidates);
-    if (run->candidates == NULL)
+    run->limiter.workers = run->pool.nworkers;
+    run->candidates.items = calloc(run->pool.nworkers, sizeof *run->candidates.items);
+    if (run->candidates.items == NULL)
         return cv_fail_memory(err, "the workers");
     CV_TRY(cv_chunk_trust(run, err));
     for (uint32_t w = 0; w < run->pool.first_spare; w++)

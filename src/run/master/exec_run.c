@@ -122,7 +122,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
 static struct cv_start_usage count_running(void *context)
 {
     const struct cv_exec_run *run = context;
-    struct cv_start_usage crowd = { .workers = run->pool.nworkers };
+    struct cv_start_usage crowd = { .held = 0 };
 
     if (run->results != NULL)
         crowd.busy = cv_result_sink_busy(run->results);

@@ -59,7 +59,7 @@ struct cv_exec_run {
     struct cv_bisect_group *families; /* owned: list */
     uint64_t memory_kills;            /* of this control group, at the last look */
     struct cv_retry_queue agains;     /* pieces to run again */
-    struct cv_candidate *candidates;  /* one for each worker */
+    struct cv_candidates candidates;  /* for `agains`; owned */
     /* Reasons to end early: */
     int stopped_by; /* signal number; 0: none */
     bool stopping;  /* running commands were asked to end */
@@ -93,6 +93,9 @@ enum cleave_status cv_exec_run_settle(struct cv_exec_run *run, struct cleave_err
  * a defect of cleave. */
 enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
                                         struct cleave_error *err);
+
+/* Whether other machines take part in the run, or may join it. */
+bool cv_may_have_hosts(const struct cleave_execution *request);
 
 /* Seconds between two reports of progress. */
 #define CV_LOOK_S 0.1
@@ -256,9 +259,9 @@ void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *a
                        enum cv_slot_end end, bool given_up);
 /* Report the end to the policy, whether the command succeeded or not. */
 void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt);
-/* Report that nothing comes of what `worker` did of a chunk; NULL: there was none. */
+/* Report to the policy that nothing comes of an attempt; NULL: it was not begun. */
 void cv_chunk_tell_dropped(struct cv_exec_run *run, uint32_t worker,
-                           const struct cv_chunk *chunk);
+                           const struct cv_attempt *attempt);
 /* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
 double cv_chunk_busy_s(const struct cv_attempt *attempt, double now_s);
 /* Print a line for the user, of at most 600 bytes. */

@@ -509,6 +509,7 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
     tally->taken_back_s = fmax(tally->taken_back_s, cv_remote_sending_s(&attempt->slot));
     cv_remote_forget(&attempt->slot);
     cv_attempt_step(attempt, CV_EVENT_TAKE_BACK);
+    cv_worker_health_note_retried(&run->pool.health, &attempt->chunk.past);
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
@@ -687,7 +688,8 @@ enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double un
                                                                  .worker = worker });
         return CLEAVE_OK;
     }
-    if (units >= 1 && attempt->slot.piece.end > attempt->slot.piece.begin)
+    if (units >= 1 && attempt->slot.piece.end > attempt->slot.piece.begin &&
+        attempt->twin == NULL)
         return cv_slot_is_remote(&attempt->slot) ? recall_remote(run, attempt, units, err)
                                                  : take_unsent(run, attempt, units, err);
     tell_recalled(run, attempt, 0);

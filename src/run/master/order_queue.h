@@ -83,7 +83,7 @@ struct cv_order_queue {
     bool all_asked;    /* at some time nothing was left to order */
     uint32_t running;  /* chunks that are running or queued for a retry */
 
-    uint64_t chunks, retries, failed, resumed, lost, parted;
+    uint64_t chunks, retries, failed, resumed, lost, parted, backups;
     uint64_t unread;   /* part of `failed`: the command read nothing */
     double largest;    /* size of the largest chunk that was done */
     uint32_t fits;     /* chunks of about `max` that were done since the limit was set */

@@ -3,6 +3,7 @@
 #include "run/master/exec_run.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,12 +155,16 @@ void cv_attempt_report(const struct cv_exec_run *run, const struct cv_attempt *a
             .sent = cv_slot_sent(slot),
             .received = cv_slot_came(slot),
             .exit_code = slot->process.exit_code,
-            .signal = slot->process.signal,
+            .signal = attempt->beaten && slot->process.signal == 0 &&
+                              slot->process.exit_code <= 0
+                          ? SIGTERM
+                          : slot->process.signal,
             .input = slot->piece.name,
             .begin = slot->piece.body.begin,
             .end = slot->piece.body.end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
             .given_up = given_up,
+            .dropped = attempt->beaten,
         });
 }
 
@@ -247,12 +252,16 @@ void cv_chunk_tell_over(struct cv_exec_run *run, const struct cv_attempt *attemp
 }
 
 void cv_chunk_tell_dropped(struct cv_exec_run *run, uint32_t worker,
-                           const struct cv_chunk *chunk)
+                           const struct cv_attempt *attempt)
 {
-    cv_event_queue_push(&run->events, (struct cleave_event){
-                                          .kind = CLEAVE_DROPPED,
-                                          .worker = worker,
-                                          .chunk = chunk != NULL ? chunk->number : 0 });
+    struct cleave_event event = { .kind = CLEAVE_DROPPED, .worker = worker };
+
+    if (attempt != NULL) {
+        event.chunk = attempt->chunk.number;
+        event.units = cv_attempt_units(attempt);
+        event.start_s = computed_from(run, attempt) - run->events.began_s;
+    }
+    cv_event_queue_push(&run->events, event);
 }
 
 /* --- progress ----------------------------------------------------------------------------- */

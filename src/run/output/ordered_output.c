@@ -597,6 +597,10 @@ void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
         return;
     if (cv_ordered_output_remembers(outputs, begin))
         return; /* cv_ordered_output_repeats comes first */
+    for (const struct cv_chunk_output *at = outputs->offered; at != NULL;
+         at = at->next_offered)
+        if (at->begin == begin)
+            return; /* cv_ordered_output_replace comes first */
     store->begin = begin;
     store->offered = true;
     if (!lines) {
@@ -738,6 +742,21 @@ bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
     store->passed = said->shown;
     cv_streamed_output_forget(store->outputs, begin);
     return true;
+}
+
+enum cleave_status cv_ordered_output_replace(struct cv_chunk_output *store,
+                                             struct cv_chunk_output **other, bool *out,
+                                             struct cleave_error *err)
+{
+    struct cv_chunk_output *old = *other;
+
+    *out = old == NULL || old->shown == 0 || begins_with(store, old);
+    if (old == NULL || !*out || !old->offered)
+        return CLEAVE_OK;
+    CV_TRY(cv_chunk_output_open(store->outputs, other, err));
+    store->passed = old->shown;
+    cv_chunk_output_drop(old);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,

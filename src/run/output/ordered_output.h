@@ -108,7 +108,8 @@ enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
 bool cv_ordered_output_expect_taking(struct cv_ordered_output *outputs, bool separate);
 
 /* The output belongs to the input from byte `begin`. With options.lines or options.early, and in
- * order, its complete lines are written as soon as all before it is. Otherwise this does nothing.
+ * order, its complete lines are written as soon as all before it is. Otherwise, and if another output
+ * of this place was offered, this does nothing.
  * `call`: ask for the bytes of an output of another machine when they can be written; or NULL. */
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
                              void (*call)(void *context), void *context);
@@ -122,6 +123,12 @@ void cv_streamed_output_remember(struct cv_chunk_output *store);
 /* Whether a complete output repeats the bytes that were written of an earlier one at `begin`.
  * They are then not written again. If not, drop the output. */
 bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin);
+/* A complete output replaces another one of the same place, which is still filled: what was
+ * written of that is not written again. *other is a new output then, of which nothing is written.
+ * *out is false if the complete output does not repeat what was written: drop it. */
+enum cleave_status cv_ordered_output_replace(struct cv_chunk_output *store,
+                                             struct cv_chunk_output **other, bool *out,
+                                             struct cleave_error *err);
 /* The output of the bytes [begin, end) of the input is complete and now owned by the ordered
  * output. begin < end. */
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,

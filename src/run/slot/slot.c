@@ -226,7 +226,7 @@ static struct cv_start *take_child(const struct cv_slot *slot, int *out)
         slot->kind->starts_each ? cv_poller_starter(slot->poller) : NULL;
 
     if (starter == NULL || slot->items == NULL || slot->items->errors != NULL ||
-        slot->direct > 0 || slot->piece.mate_fd >= 0)
+        slot->errors > 0 || slot->direct > 0 || slot->piece.mate_fd >= 0)
         return NULL;
     return cv_starter_take(starter, out);
 }
@@ -281,7 +281,9 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
 
     if (slot->items != NULL)
         CV_TRY(cv_poller_null(slot->poller, &in, err));
-    if (slot->items != NULL && slot->items->errors != NULL)
+    if (slot->errors > 0)
+        errors = fcntl(slot->errors, F_DUPFD_CLOEXEC, 3);
+    else if (slot->items != NULL && slot->items->errors != NULL)
         CV_TRY(
             slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
     slot->exited = slot->stopping = slot->timed_out = false;

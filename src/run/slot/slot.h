@@ -151,8 +151,9 @@ struct cv_slot {
     const struct cv_slot_events *events;
     void *context; /* for the events */
     uint32_t worker;
-    int direct;    /* commands of items write to this descriptor themselves; 0: no */
-    int lines_to;  /* ... lines to this one; 0: to the ordered output */
+    int direct;   /* commands of items write to this descriptor themselves; 0: no */
+    int lines_to; /* ... lines to this one; 0: to the ordered output */
+    int errors; /* owned by the user: keeps standard error of a command; or not above 0 */
     bool by_lines; /* complete lines are written as they arrive, in any order */
     bool sends;    /* outputs are sent over a link */
 

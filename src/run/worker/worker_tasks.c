@@ -183,7 +183,7 @@ static enum cleave_status pass_on(struct cv_worker *worker, struct cv_task *task
 static struct cv_start_usage count_processes(void *context)
 {
     const struct cv_worker *worker = context;
-    struct cv_start_usage usage = { .busy = worker->folding, .workers = worker->nseats };
+    struct cv_start_usage usage = { .busy = worker->folding };
 
     for (uint32_t i = 0; i < worker->nseats; i++) {
         const struct cv_slot *slot = &worker->seats[i].slot;
@@ -199,6 +199,7 @@ static struct cv_start_usage count_processes(void *context)
 void cv_worker_watch_room(struct cv_worker *worker)
 {
     worker->limiter = (struct cv_start_limiter){ .most_files = cv_start_limiter_files(),
+                                                 .workers = worker->nseats,
                                                  .look = count_processes,
                                                  .opens = start_waiting,
                                                  .context = worker };

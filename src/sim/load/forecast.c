@@ -59,7 +59,7 @@ static enum cleave_status plan_units(const struct units_search *search, double u
                                      struct cv_planned *planned, double *out_s,
                                      struct cleave_error *err)
 {
-    struct cv_run run = cv_load_case_run(search->load_case);
+    struct cv_run run = cv_load_case_run(search->load_case, NULL);
     struct cv_load load = search->load_case->load;
     struct cv_step_budget budget = { 0, ONE_PLAN * (search->budget->limit -
                                                     search->budget->spent) };
@@ -78,8 +78,8 @@ static enum cleave_status plan_units(const struct units_search *search, double u
     status = plan_load(search, &load, planned, err);
     cv_step_budget_spend(search->budget, budget.spent);
     CV_TRY(status);
-    status = cv_planned_run_once(planned, cv_load_case_engine(search->load_case, NULL),
-                                 &run, out_s, err);
+    status =
+        cv_planned_run_once(planned, cv_load_case_engine(&run, NULL), &run, out_s, err);
     cv_step_budget_spend(search->budget, events.spent);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
@@ -158,7 +158,7 @@ static enum cleave_status plan_known(const struct units_search *search,
                                      struct cv_planned *planned, double *out_s,
                                      struct cleave_error *err)
 {
-    const struct cv_run run = cv_load_case_run(search->load_case);
+    const struct cv_run run = cv_load_case_run(search->load_case, NULL);
     struct cv_load load = search->load_case->load;
     enum cleave_status status = CLEAVE_OK;
 
@@ -166,9 +166,8 @@ static enum cleave_status plan_known(const struct units_search *search,
     CV_TRY(plan_load(search, &load, planned, err));
     *out_s = 0;
     if (planned->view.units_total > 0)
-        status =
-            cv_planned_run_once(planned, cv_load_case_engine(search->load_case, NULL),
-                                &run, out_s, err);
+        status = cv_planned_run_once(planned, cv_load_case_engine(&run, NULL), &run,
+                                     out_s, err);
     else
         status = fail_lifespan(load.lifespan_s, err);
     if (status != CLEAVE_OK)

@@ -61,6 +61,7 @@ static enum cleave_status set_command(struct cv_load_case *out,
                                       const struct cleave_job *job,
                                       struct cleave_error *err)
 {
+    out->command = (struct cv_command_model){ .name = "", .phi = 1 };
     if (job->reads == NULL)
         return CLEAVE_OK;
     CV_TRY(cv_command_find(job->reads, &out->command, err));
@@ -77,11 +78,16 @@ static enum cleave_status set_command(struct cv_load_case *out,
     return CLEAVE_OK;
 }
 
-struct cv_run cv_load_case_run(const struct cv_load_case *load_case)
+struct cv_run cv_load_case_run(const struct cv_load_case *load_case,
+                               const struct cleave_conditions *conditions)
 {
     struct cv_run run = { .platform = load_case->platform };
 
-    if (load_case->load.opens) {
+    if (conditions != NULL)
+        run.conditions = *conditions;
+    if (load_case->load.opens || load_case->load.copies || run.conditions.answers_s > 0 ||
+        run.conditions.stalls.every_s > 0 ||
+        run.conditions.costs.kind != CLEAVE_COST_EVEN || run.conditions.nhangs > 0) {
         run.command = &load_case->command;
         run.units = load_case->units;
         run.hold = load_case->load.hold;
@@ -89,12 +95,51 @@ struct cv_run cv_load_case_run(const struct cv_load_case *load_case)
     return run;
 }
 
-const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case,
+const struct cv_engine *cv_load_case_engine(const struct cv_run *run,
                                             const struct cleave_simgrid *simgrid)
 {
     if (simgrid != NULL)
-        return load_case->load.opens ? &cv_engine_simgrid_open : &cv_engine_simgrid;
-    return load_case->load.opens ? &cv_engine_native_open : &cv_engine_native;
+        return run->command != NULL ? &cv_engine_simgrid_open : &cv_engine_simgrid;
+    return run->command != NULL ? &cv_engine_native_open : &cv_engine_native;
+}
+
+enum cleave_status cv_load_case_check(const struct cv_load_case *load_case, double units,
+                                      const struct cleave_conditions *conditions,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = cleave_platform_nworkers(load_case->platform);
+    const struct cleave_cost_law *costs = &conditions->costs;
+    uint32_t live = 0;
+
+    if (!(conditions->answers_s >= 0) || isinf(conditions->answers_s))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected answers that take 0 s or more, got %g s",
+                       conditions->answers_s);
+    if (costs->kind != CLEAVE_COST_EVEN && load_case->load.nitems == 0 &&
+        !(units / costs->record <= CV_RECORDS_MOST))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected at most %g records whose costs are drawn, got %g of %g "
+                       "units: larger records are fewer",
+                       CV_RECORDS_MOST, units / costs->record, costs->record);
+    for (size_t i = 0; i < conditions->nhangs; i++)
+        if (conditions->hangs[i].worker >= n || !(conditions->hangs[i].time_s >= 0) ||
+            isinf(conditions->hangs[i].time_s))
+            return cv_fail(
+                err, CLEAVE_EINPUT,
+                "expected one of %u workers that hangs at a time from 0 on, got "
+                "worker %u at %g s",
+                n, conditions->hangs[i].worker, conditions->hangs[i].time_s);
+    for (uint32_t w = 0; w < n; w++) {
+        size_t i = 0;
+
+        while (i < conditions->nhangs && conditions->hangs[i].worker != w)
+            i++;
+        live += i == conditions->nhangs;
+    }
+    if (live == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a worker that does not hang, got none of %u", n);
+    return CLEAVE_OK;
 }
 
 double cv_load_case_units(const struct cv_load_case *load_case,
@@ -163,6 +208,7 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                           .sends_first = !job->in_turn,
                           .before_round = job->before_round,
                           .error = job->error,
+                          .copies = job->copies,
                           .seed = job->seed,
                           .sizes = job->sizes,
                           .nitems = items ? job->nitems : 0 };

@@ -14,7 +14,8 @@ struct cv_load_case {
     struct cleave_platform packed;          /* borrows all except its workers */
     struct cleave_worker *workers;          /* owned, when packing costs             */
     struct cv_load load;
-    struct cv_command_model command; /* if chunks may be opened */
+    struct cv_command_model command; /* if chunks may be opened, or workers do more than
+                                        is declared: computing is reading then */
     double units;                    /* of a stream */
 };
 
@@ -24,10 +25,16 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                      struct cleave_error *err);
 void cv_load_case_close(struct cv_load_case *load_case);
 
-/* A run, and its engine: native, or SimGrid if `simgrid` is not NULL. */
-struct cv_run cv_load_case_run(const struct cv_load_case *load_case);
-const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case,
+/* A run, and its engine: native, or SimGrid if `simgrid` is not NULL. `conditions` may be
+ * NULL. */
+struct cv_run cv_load_case_run(const struct cv_load_case *load_case,
+                               const struct cleave_conditions *conditions);
+const struct cv_engine *cv_load_case_engine(const struct cv_run *run,
                                             const struct cleave_simgrid *simgrid);
+/* Whether a run can have the conditions. */
+enum cleave_status cv_load_case_check(const struct cv_load_case *load_case, double units,
+                                      const struct cleave_conditions *conditions,
+                                      struct cleave_error *err);
 /* Units that are done: of a stream, those that arrived. */
 double cv_load_case_units(const struct cv_load_case *load_case,
                           const struct cv_planned *planned);

@@ -204,13 +204,12 @@ static enum cleave_status run_once(struct owned_schedule *owned,
                                    struct cleave_trace *trace, struct cleave_error *err)
 {
     const struct cv_simgrid_source source = { .where = simgrid };
-    const struct cv_run run = cv_load_case_run(&owned->load_case);
+    const struct cv_run run = cv_load_case_run(&owned->load_case, NULL);
     size_t first_entry = cleave_trace_count(trace);
     struct cleave_schedule *schedule = &owned->schedule;
     struct cv_outcome outcome;
 
-    CV_TRY(cv_driver_run_once(&owned->planned,
-                              cv_load_case_engine(&owned->load_case, simgrid),
+    CV_TRY(cv_driver_run_once(&owned->planned, cv_load_case_engine(&run, simgrid),
                               simgrid != NULL ? &source : NULL, &run, trace, &outcome,
                               err));
     schedule->makespan_s = outcome.makespan_s;
@@ -298,7 +297,7 @@ cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_
 {
     const struct cv_simgrid_source source = { .where = job->simgrid };
     const bool native = job->simgrid == NULL;
-    struct cv_run first = cv_load_case_run(load_case);
+    struct cv_run first = cv_load_case_run(load_case, &trial->conditions);
     struct cleave_bound bounds[CV_MAX_BOUNDS];
     struct cleave_stats stats;
     struct cv_planned planned;
@@ -308,9 +307,12 @@ cv_load_case_simulate(const struct cv_load_case *load_case, const struct cleave_
     first.noise.drawn = trial->noise;
     first.noise.seed = job->seed;
     CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
-    status = cv_monte_carlo(&planned, cv_load_case_engine(load_case, job->simgrid),
-                            native ? NULL : &source, &first, trial, after, job->trace,
-                            &stats, err);
+    status = cv_load_case_check(load_case, cv_load_case_units(load_case, &planned),
+                                &trial->conditions, err);
+    if (status == CLEAVE_OK)
+        status = cv_monte_carlo(&planned, cv_load_case_engine(&first, job->simgrid),
+                                native ? NULL : &source, &first, trial, after, job->trace,
+                                &stats, err);
     if (status == CLEAVE_OK &&
         cv_load_case_bounds(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");

@@ -28,6 +28,8 @@ static void native_close(void *engine)
         return;
     cv_event_heap_done(&native->heap);
     cv_tournament_done(&native->ends);
+    if (native->kept_open != NULL)
+        cv_native_conditions_done(native);
     cv_native_open_done(native);
     free(native->transfers);
     free(native->processors);
@@ -102,7 +104,8 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     }
     if (run->stream_end_s > 0)
         end_at(native, run->stream_end_s, ENDS_STREAM, 0);
-    return cv_native_open_begin(native, err);
+    CV_TRY(cv_native_open_begin(native, err));
+    return native->open != NULL ? cv_native_conditions_begin(native, err) : CLEAVE_OK;
 }
 
 /* `plain`: no results and no commands that are fed. It is a constant in every call, so
@@ -146,7 +149,9 @@ static void send_back(struct native *native, const struct cleave_order *order)
     if (finished->last == index)
         finished->last = before;
     native->chunks[index].back = true;
-    join_queue(native, native->back_queue + (native->queue_each ? order->worker : 0),
+    join_queue(native,
+               native->back_queue +
+                   (native->queue_each ? native->chunks[index].worker : 0),
                index, false);
 }
 
@@ -176,6 +181,8 @@ CV_IN_LOOP enum cleave_status submit(struct native *native,
                                     : native->nth[order->worker]++;
     native->chunks[index].back = false;
     native->chunks[index].piece = CLEAVE_START;
+    native->chunks[index].owner = order->worker;
+    native->chunks[index].silent = false;
     if (!plain && native->open != NULL)
         cv_native_open_send(native, index);
     else
@@ -187,7 +194,7 @@ static inline void report(const struct chunk *chunk, enum cleave_event_kind kind
                           struct cleave_event *out)
 {
     out->kind = kind;
-    out->worker = chunk->worker;
+    out->worker = chunk->owner;
     out->chunk = chunk->number;
     out->units = chunk->units;
     out->start_s = chunk->start_s;
@@ -207,7 +214,9 @@ CV_IN_LOOP void end_transfer(struct native *native, uint32_t queue, bool plain,
         forget(native, index);
     } else {
         report(&native->chunks[index], CLEAVE_SENT, out);
-        if (enqueue(native, &native->processors[out->worker], index))
+        if (!plain && native->chunks[index].silent)
+            out->kind = CLEAVE_START;
+        if (enqueue(native, &native->processors[native->chunks[index].worker], index))
             begin_compute(native, index, plain);
     }
     if (next != NONE)
@@ -235,10 +244,15 @@ CV_IN_LOOP void end_compute(struct native *native, uint32_t worker, bool plain,
 
 static void hear_process(struct native *native, uint32_t worker, struct cleave_event *out)
 {
+    const uint32_t twin = native->open->processes[worker].twin;
+
     if (!cv_native_process_tell(native, worker, out))
         return;
     end_compute(native, worker, false, out);
-    cv_native_open_finished(native, out->units);
+    if (!(native->run->conditions.answers_s > 0))
+        cv_native_open_finished(native, out->units);
+    if (twin != 0)
+        cv_native_drop(native, twin - 1);
 }
 
 /* Room for the events that the next one causes; outdated ones are dropped. */
@@ -309,6 +323,10 @@ static void end_other(struct native *native, unsigned kind, uint32_t place,
         hear_process(native, place, out);
     } else if (kind == ENDS_STREAM && native->open != NULL) {
         cv_native_open_ended(native, out);
+    } else if (kind == ENDS_ANSWER) {
+        cv_native_answer(native, out);
+    } else if (kind == ENDS_WORKER) {
+        native->open->gone[place] = true;
     } else {
         const bool ends = kind == ENDS_STREAM;
 
@@ -364,7 +382,14 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
                                       bool *out_any, struct cleave_error *err)
 {
-    return wait_next(engine, out, out_any, false, err);
+    const struct native *native = engine;
+
+    do {
+        CV_TRY(wait_next(engine, out, out_any, false, err));
+        if (*out_any && native->open != NULL && cv_native_is_rough(native))
+            CV_TRY(cv_native_heed(engine, out, err));
+    } while (*out_any && out->kind == CLEAVE_START);
+    return CLEAVE_OK;
 }
 
 CV_IN_LOOP enum cleave_status submit_plain(void *engine, const struct cleave_order *order,

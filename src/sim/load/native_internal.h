@@ -4,6 +4,7 @@
 #define CV_NATIVE_INTERNAL_H
 #include "engine/engine.h"
 #include "engine/simulated_command.h"
+#include "model/platform/noise.h"
 #include "sim/load/event_heap.h"
 
 enum { NONE = UINT32_MAX };
@@ -17,6 +18,8 @@ enum {
     ENDS_STREAM,
     ENDS_REPORT, /* the result of an order, at once */
     ENDS_PROCESS,
+    ENDS_WORKER, /* a worker that hangs is lost */
+    ENDS_ANSWER,
 };
 
 struct chunk {
@@ -25,10 +28,12 @@ struct chunk {
     uint32_t worker, nth; /* the nth chunk of that worker */
     uint32_t next;        /* in a queue, or the free list */
     bool back;            /* a result */
+    bool silent;          /* its arrival was reported before, or is not */
     /* If commands read as they are fed: */
     /* a piece of an open chunk: its event; 0: a whole chunk */
     enum cleave_event_kind piece;
-    double begin; /* its place in the load */
+    uint32_t owner; /* whom events name: another worker may stand in for it */
+    double begin;   /* its place in the load */
 };
 
 /* First come, first served; the first is running. */
@@ -45,10 +50,31 @@ struct process {
     double ready_s;                /* end of the start-up */
     double end_read_s;             /* closed: when the end of the input was read */
     double factor;                 /* noise on all durations */
+    double weight;                 /* factor on the cost of an item */
     uint64_t key;                  /* key of its event */
     enum cleave_event_kind next;   /* kind of its event */
     bool opened;                   /* by CLEAVE_OPEN: its events are reported */
     bool closed, started, drained; /* started, drained: reported */
+    bool copied;                   /* the chunk has or had a copy, or is one */
+    bool awaited;                  /* a copy whose input has not arrived */
+    uint32_t twin;                 /* worker with the same chunk, plus 1; 0: none */
+};
+
+/* Events to report, in order. */
+struct reports {
+    struct cleave_event *items; /* owned */
+    size_t first, count, room;
+};
+
+/* When a worker computes and how fast: its profile and its standstills, as far as they
+ * are known. */
+struct timeline {
+    struct cleave_step *steps; /* owned */
+    size_t nsteps, room;
+    uint32_t next;  /* step of the profile */
+    double factor;  /* of the profile by now */
+    double until_s; /* steps are complete up to this time */
+    struct cv_standstill still;
 };
 
 struct native_open {
@@ -57,12 +83,13 @@ struct native_open {
     struct cv_simulated_input input;
     struct queue waiting; /* chunks that wait for a stream */
     size_t nwaiting;
-};
-
-/* Events to report at once, in order. */
-struct reports {
-    struct cleave_event *items; /* owned */
-    size_t first, count, room;
+    struct cv_record_law law; /* of items */
+    struct timeline *times;   /* owned: by worker */
+    bool stands_still;        /* some workers do, at `times` */
+    bool *gone;               /* owned: by worker: it is lost */
+    bool answered;            /* the event was held back before */
+    bool failed;              /* too many standstills, or no memory for them */
+    struct reports answers;   /* their time_s is when they arrive */
 };
 
 struct native {
@@ -212,7 +239,7 @@ static inline void forget(struct native *native, uint32_t index)
 static inline void finish(struct native *native, uint32_t index)
 {
     if (native->run->result_ratio > 0)
-        enqueue(native, &native->finished[native->chunks[index].worker], index);
+        enqueue(native, &native->finished[native->chunks[index].owner], index);
     else
         forget(native, index);
 }
@@ -226,6 +253,36 @@ void cv_native_report(struct native *native, const struct cleave_event *event);
 bool cv_native_report_room(struct native *native, size_t count);
 void cv_native_reported(struct native *native, struct cleave_event *out);
 
+/* Conditions of a run (native_conditions.c). */
+enum cleave_status cv_native_conditions_begin(struct native *native,
+                                              struct cleave_error *err);
+void cv_native_conditions_done(struct native *native);
+/* Whether there are any. */
+bool cv_native_is_rough(const struct native *native);
+/* How fast a worker is, complete beyond `upto_s`. */
+struct cleave_profile cv_native_profile(struct native *native, uint32_t worker,
+                                        double upto_s);
+/* Up to when it is complete. */
+double cv_native_profile_until(const struct native *native, uint32_t worker);
+/* When work that takes `work_s` at factor 1 ends. */
+double cv_native_work_end(struct native *native, uint32_t worker, double begin_s,
+                          double work_s);
+/* The worker that is to get a chunk: not one that is gone. */
+uint32_t cv_native_stand_in(const struct native *native, uint32_t worker);
+/* Report what is about a chunk. */
+void cv_native_tell(struct native *native, const struct chunk *chunk,
+                    enum cleave_event_kind kind, double units);
+/* Report that nothing came of a chunk, and forget it. */
+void cv_native_lose(struct native *native, uint32_t index);
+/* End the first chunk of a worker, whose twin is done. */
+void cv_native_drop(struct native *native, uint32_t worker);
+/* Take the next answer that has arrived; its kind is CLEAVE_START if it is outdated. */
+void cv_native_answer(struct native *native, struct cleave_event *out);
+/* After an event: what follows from conditions. It is held back if its kind becomes
+ * CLEAVE_START. */
+enum cleave_status cv_native_heed(struct native *native, struct cleave_event *out,
+                                  struct cleave_error *err);
+
 /* Commands that read as they are fed (native_open.c). */
 enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err);
 void cv_native_open_done(struct native *native);
@@ -237,6 +294,8 @@ void cv_native_open_start(struct native *native, uint32_t index);
 void cv_native_open_arrived(struct native *native, const struct chunk *piece,
                             struct cleave_event *out);
 void cv_native_open_finished(struct native *native, double units);
+/* Chunks that wait get their part, first come, first served. */
+void cv_native_open_serve(struct native *native);
 void cv_native_open_ended(struct native *native, struct cleave_event *out);
 /* Room for the events that an order or event may cause. Outdated ones are dropped. */
 enum cleave_status cv_native_open_room(struct native *native, struct cleave_error *err);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "base/bisect.h"
 #include "base/fail.h"
 #include "base/random.h"
 #include "model/platform/profile.h"
@@ -22,7 +23,7 @@ double cv_native_end_of(const struct native *native, const struct chunk *chunk,
 
     if (native->noisy)
         factor = cv_noise_factor(&native->run->noise, activity,
-                                 native->run->items ? 0 : chunk->worker, chunk->nth,
+                                 native->run->items ? 0 : chunk->owner, chunk->nth,
                                  chunk->number);
     if (native->steady)
         return native->now_s + factor * (latency_s + work_s);
@@ -47,7 +48,8 @@ enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
 
 static double noise_of(const struct native *native, const struct chunk *chunk)
 {
-    return native->noisy ? cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
+    return native->noisy ? cv_noise_factor(&native->run->noise, CV_COMPUTE,
+                                           native->run->items ? 0 : chunk->owner,
                                            chunk->nth, chunk->number)
                          : 1;
 }
@@ -141,9 +143,136 @@ void cv_native_reported(struct native *native, struct cleave_event *out)
         reports->first = reports->count = 0;
 }
 
+/* Standstills of a worker in a run. */
+enum { STEPS_MOST = 4000000 };
+
+/* --- workers that stand still --------------------------------------------------------- */
+
+/* Add the next standstill. False: none follows, or none can be added. */
+static bool grow(struct native *native, uint32_t worker)
+{
+    struct timeline *times = &native->open->times[worker];
+    const struct cleave_profile declared = cv_profile_of(native->platform, worker);
+    const struct cv_standstill *still = &times->still;
+
+    if (isinf(times->until_s))
+        return false;
+    if (times->nsteps > STEPS_MOST ||
+        !CV_ROOM(times->steps, &times->room, times->nsteps + declared.nsteps + 2)) {
+        native->open->failed = true;
+        times->until_s = INFINITY;
+        return false;
+    }
+    for (; times->next < declared.nsteps &&
+           declared.steps[times->next].from_s < still->from_s;
+         times->next++) {
+        times->steps[times->nsteps++] = declared.steps[times->next];
+        times->factor = declared.steps[times->next].factor;
+    }
+    if (isfinite(still->from_s))
+        times->steps[times->nsteps++] = (struct cleave_step){ still->from_s, 0 };
+    while (times->next < declared.nsteps &&
+           declared.steps[times->next].from_s <= still->to_s)
+        times->factor = declared.steps[times->next++].factor;
+    if (isfinite(still->to_s))
+        times->steps[times->nsteps++] =
+            (struct cleave_step){ still->to_s, times->factor };
+    times->until_s = still->to_s;
+    cv_standstill_next(&times->still);
+    return true;
+}
+
+double cv_native_profile_until(const struct native *native, uint32_t worker)
+{
+    return native->open->stands_still ? native->open->times[worker].until_s : INFINITY;
+}
+
+struct cleave_profile cv_native_profile(struct native *native, uint32_t worker,
+                                        double upto_s)
+{
+    const struct timeline *times = &native->open->times[worker];
+
+    if (!native->open->stands_still)
+        return cv_profile_of(native->platform, worker);
+    while (!(times->until_s > upto_s) && grow(native, worker))
+        continue;
+    return (struct cleave_profile){ .steps = times->steps,
+                                    .nsteps = (uint32_t)times->nsteps };
+}
+
+double cv_native_work_end(struct native *native, uint32_t worker, double begin_s,
+                          double work_s)
+{
+    double end_s = begin_s, known_s;
+
+    do {
+        const struct cleave_profile profile = cv_native_profile(native, worker, end_s);
+
+        known_s = cv_native_profile_until(native, worker);
+        end_s = cv_profile_end(&profile, begin_s, work_s);
+    } while (end_s > known_s);
+    return end_s;
+}
+
+/* --- workers that are lost ------------------------------------------------------------ */
+
+/* Chunks that a worker has or is about to be sent. */
+static size_t count_chunks(const struct native *native, uint32_t worker)
+{
+    const struct queue *queues[] = {
+        &native->processors[worker],
+        &native->transfers[native->queue_each ? worker : 0],
+        &native->open->waiting,
+    };
+    size_t count = 0;
+
+    for (int k = 0; k < 3; k++)
+        for (uint32_t i = queues[k]->first; i != NONE; i = native->chunks[i].next)
+            count += native->chunks[i].worker == worker && !native->chunks[i].back;
+    return count;
+}
+
+uint32_t cv_native_stand_in(const struct native *native, uint32_t worker)
+{
+    size_t least = SIZE_MAX;
+
+    if (!native->open->gone[worker])
+        return worker;
+    for (uint32_t w = 0; w < native->nworkers; w++) {
+        const size_t count = native->open->gone[w] ? SIZE_MAX : count_chunks(native, w);
+
+        if (count < least) {
+            least = count;
+            worker = w;
+        }
+    }
+    return worker;
+}
+
+void cv_native_tell(struct native *native, const struct chunk *chunk,
+                    enum cleave_event_kind kind, double units)
+{
+    cv_native_report(native, &(struct cleave_event){ .kind = kind,
+                                                     .worker = chunk->owner,
+                                                     .chunk = chunk->number,
+                                                     .units = units,
+                                                     .start_s = native->now_s,
+                                                     .time_s = native->now_s });
+}
+
+void cv_native_lose(struct native *native, uint32_t index)
+{
+    cv_native_tell(native, &native->chunks[index], CLEAVE_LOST,
+                   native->chunks[index].units);
+    forget(native, index);
+}
+
 /* --- a simulated command ------------------------------------------------------------ */
 
 static const uint64_t NO_EVENT = UINT64_MAX;
+
+/* The piece that is the input of a copy: its arrival is not reported. */
+static const enum cleave_event_kind COPY_INPUT = CLEAVE_DROPPED;
 
 /* Start-ups have their own random numbers. */
 enum { START_PURPOSE = 7 };
@@ -167,23 +296,28 @@ static double unit_time(const struct native *native, uint32_t worker, double fac
     return (pipe_s + work_s) * native->open->processes[worker].factor;
 }
 
-/* Read from *at_s until `units` are read or it is `until_s`, which sets *at_s. Returns
- * the units read. */
-static double read_on(const struct native *native, uint32_t worker, double units,
+/* Read from *at_s until units that cost so much are read or it is `until_s`, which sets
+ * *at_s. Returns the cost of those read. */
+static double read_on(struct native *native, uint32_t worker, double units,
                       double until_s, double *at_s)
 {
-    uint32_t nsteps = 0, next = 0;
-    const struct cleave_step *steps =
-        cleave_platform_profile(native->platform, worker, &nsteps);
+    struct cleave_profile known = cv_native_profile(native, worker, *at_s);
+    uint32_t next = 0;
     double done = 0, factor = 1;
 
-    while (next < nsteps && steps[next].from_s <= *at_s)
-        factor = steps[next++].factor;
+    CV_BISECT(next, known.nsteps, i, known.steps[i].from_s <= *at_s);
+    if (next > 0)
+        factor = known.steps[next - 1].factor;
     while (done < units) {
         const double unit_s = unit_time(native, worker, factor);
         const double end_s = *at_s + (units - done) * unit_s;
-        const double till_s =
-            next < nsteps && steps[next].from_s < until_s ? steps[next].from_s : until_s;
+        double till_s = until_s;
+
+        if (next == known.nsteps)
+            known = cv_native_profile(native, worker,
+                                      cv_native_profile_until(native, worker));
+        if (next < known.nsteps && known.steps[next].from_s < until_s)
+            till_s = known.steps[next].from_s;
 
         if (end_s <= till_s) {
             *at_s = end_s;
@@ -193,7 +327,7 @@ static double read_on(const struct native *native, uint32_t worker, double units
         *at_s = till_s;
         if (till_s >= until_s)
             break;
-        factor = steps[next++].factor;
+        factor = known.steps[next++].factor;
     }
     return done < units ? done : units;
 }
@@ -202,11 +336,16 @@ static double read_on(const struct native *native, uint32_t worker, double units
 static void catch_up(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
+    const struct cv_simulated_input *input = &native->open->input;
+    double cost, all, done;
 
     if (native->now_s < process->read_at_s)
         return;
-    process->read += read_on(native, worker, process->given - process->read,
-                             native->now_s, &process->read_at_s);
+    cost = cv_simulated_input_cost(input, process->read, process->given);
+    all = cost * process->weight;
+    done = read_on(native, worker, all, native->now_s, &process->read_at_s);
+    process->read = cv_simulated_input_reach(input, process->read,
+                                             done < all ? done / process->weight : cost);
     process->read_at_s = native->now_s;
 }
 
@@ -236,6 +375,8 @@ static void start_process(struct native *native, uint32_t worker,
 
     *process = *from;
     process->factor = noise_of(native, chunk);
+    process->weight =
+        native->run->items ? cv_record_factor(&native->open->law, chunk->nth) : 1;
     process->ready_s =
         native->now_s + latency_s * process->factor * start_factor(native, chunk);
     process->read = process->begin;
@@ -245,19 +386,26 @@ static void start_process(struct native *native, uint32_t worker,
     plan_process(native, worker);
 }
 
+/* The cost of what follows a place in a chunk. */
+static double cost_of(const struct native *native, const struct process *process,
+                      double from)
+{
+    return cv_simulated_input_cost(&native->open->input, from, process->end) *
+           process->weight;
+}
+
 /* The end of a command that has read its input at `end_read_s`. */
-static double end_of(const struct native *native, uint32_t worker, double end_read_s)
+static double end_of(struct native *native, uint32_t worker, double end_read_s)
 {
     const struct process *process = &native->open->processes[worker];
     const struct cv_command_model *command = native->open->command;
     const double latency_s = native->workers[worker].compute_latency_s;
     const double after_s = latency_s - cv_command_before_s(command, latency_s);
-    const double work_s = (process->end - process->begin) * (1 - command->phi) /
+    const double work_s = cost_of(native, process, process->begin) * (1 - command->phi) /
                           native->workers[worker].speed_ups;
-    const struct cleave_profile profile = cv_profile_of(native->platform, worker);
 
     end_read_s += after_s * process->factor;
-    return cv_profile_end(&profile, end_read_s, work_s * process->factor);
+    return cv_native_work_end(native, worker, end_read_s, work_s * process->factor);
 }
 
 /* An opened command first reports that it reads; without input it waits or is killed. */
@@ -272,7 +420,7 @@ static double start_at(const struct native *native, struct process *process)
 }
 
 /* The time of the next event of a command, whose kind is set; INFINITY: none. */
-static double next_at(const struct native *native, uint32_t worker)
+static double next_at(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
     double at_s = process->read_at_s;
@@ -281,7 +429,7 @@ static double next_at(const struct native *native, uint32_t worker)
         return start_at(native, process);
     if (process->given < process->end) /* the rest is being sent */
         return INFINITY;
-    read_on(native, worker, process->end - process->read, INFINITY, &at_s);
+    read_on(native, worker, cost_of(native, process, process->read), INFINITY, &at_s);
     if (!process->closed) {
         process->next = CLEAVE_DRAINED;
         return process->drained ? INFINITY : at_s;
@@ -365,8 +513,7 @@ static void give_nothing(struct native *native, uint32_t index)
     finish(native, index);
 }
 
-/* Chunks that wait get their part, first come, first served. */
-static void serve(struct native *native)
+void cv_native_open_serve(struct native *native)
 {
     struct native_open *open = native->open;
 
@@ -434,7 +581,7 @@ void cv_native_open_done(struct native *native)
 
     if (open == NULL)
         return;
-    cv_free_ranges_done(&open->input.free);
+    cv_simulated_input_done(&open->input);
     free(open->processes);
     free(open);
 }
@@ -446,11 +593,16 @@ void cv_native_open_send(struct native *native, uint32_t index)
     struct native_open *open = native->open;
     struct chunk *chunk = &native->chunks[index];
 
+    if (open->gone[chunk->worker] && native->run->gets_losses) {
+        cv_native_lose(native, index);
+        return;
+    }
+    chunk->worker = cv_native_stand_in(native, chunk->worker);
     chunk->begin = 0; /* for a chunk without units */
     enqueue(native, &open->waiting, index);
     open->nwaiting++;
     open->input.wished += chunk->units;
-    serve(native);
+    cv_native_open_serve(native);
 }
 
 void cv_native_open_start(struct native *native, uint32_t index)
@@ -495,6 +647,7 @@ static enum cleave_status send_piece(struct native *native,
     native->chunks[index] = (struct chunk){ .units = units,
                                             .number = whole->number,
                                             .worker = order->worker,
+                                            .owner = order->worker,
                                             .nth = whole->nth,
                                             .piece = kind };
     join_queue(native, native->queue_each ? order->worker : 0, index, false);
@@ -530,7 +683,13 @@ static enum cleave_status open_chunk(struct native *native,
     CV_TRY(take_chunk(native, &index, err));
     native->chunks[index] = (struct chunk){ .number = native->numbered++,
                                             .worker = order->worker,
+                                            .owner = order->worker,
                                             .nth = native->nth[order->worker]++ };
+    if (native->open->gone[order->worker]) {
+        native->chunks[index].units = order->units;
+        cv_native_lose(native, index);
+        return CLEAVE_OK;
+    }
     enqueue(native, &native->processors[order->worker], index);
     start_process(native, order->worker, &process);
     return send_piece(native, order, lengthen(native, order->worker, order->units),
@@ -574,7 +733,7 @@ static void recall(struct native *native, const struct cleave_order *order)
     struct cleave_event recalled = { .kind = CLEAVE_RECALLED };
     struct process *process = &native->open->processes[order->worker];
 
-    if (native->processors[order->worker].first != NONE &&
+    if (native->processors[order->worker].first != NONE && process->twin == 0 &&
         !(process->given < process->end)) {
         catch_up(native, order->worker);
         recalled.units =
@@ -583,23 +742,90 @@ static void recall(struct native *native, const struct cleave_order *order)
         if (recalled.units < native->open->input.free.record)
             recalled.units = 0;
     }
+    if (native->run->conditions.answers_s > 0) /* free when the answer arrives */
+        recalled.read_s = process->end - recalled.units;
     report(native, order, &recalled);
     if (!(recalled.units > 0))
         return;
-    cv_free_ranges_add(&native->open->input.free, process->end - recalled.units,
-                       process->end);
+    if (!(native->run->conditions.answers_s > 0))
+        cv_simulated_input_return(&native->open->input, process->end - recalled.units,
+                                  process->end);
     process->end -= recalled.units;
+    if (process->end - process->read <= native->open->input.free.grain)
+        process->end = process->read; /* rounding */
     if (process->end - process->begin <= native->open->input.free.grain)
         process->end = process->begin; /* rounding */
     process->given = process->end;
     plan_process(native, order->worker);
-    serve(native);
+    cv_native_open_serve(native);
+}
+
+/* Whether the chunk of `peer` can be copied. An open one is closed in any case. */
+static bool may_copy(struct native *native, const struct cleave_order *order)
+{
+    const struct cleave_order all = { .worker = order->peer, .units = INFINITY };
+    struct process *original = &native->open->processes[order->peer];
+    const bool there = native->processors[order->peer].first != NONE;
+    const bool may = there && !original->copied && !(original->given < original->end) &&
+                     !native->open->gone[order->worker] &&
+                     native->processors[order->worker].first == NONE;
+
+    if (there && !original->closed) {
+        if (may)
+            recall(native, &all);
+        original->closed = true;
+        plan_process(native, order->peer);
+    }
+    return may && original->end > original->begin;
+}
+
+/* The command starts when all input has arrived. */
+static enum cleave_status copy_chunk(struct native *native,
+                                     const struct cleave_order *order,
+                                     struct cleave_error *err)
+{
+    struct process *original = &native->open->processes[order->peer];
+    const uint32_t nth = native->nth[order->worker]++;
+    const struct chunk *first;
+    uint32_t index = NONE;
+
+    if (!may_copy(native, order)) {
+        report(native, order, &(struct cleave_event){ .kind = CLEAVE_DROPPED });
+        return CLEAVE_OK;
+    }
+    CV_TRY(take_chunk(native, &index, err));
+    first = chunk_of(native, order->peer);
+    native->chunks[index] =
+        (struct chunk){ .number = first->number,
+                        .worker = order->worker,
+                        .owner = order->worker,
+                        .nth = native->run->items ? first->nth : nth };
+    enqueue(native, &native->processors[order->worker], index);
+    native->open->processes[order->worker] = (struct process){ .begin = original->begin,
+                                                               .end = original->end,
+                                                               .given = original->begin,
+                                                               .read = original->begin,
+                                                               .weight = original->weight,
+                                                               .factor = 1,
+                                                               .key = NO_EVENT,
+                                                               .closed = true,
+                                                               .copied = true,
+                                                               .awaited = true,
+                                                               .twin = order->peer + 1 };
+    original->copied = true;
+    original->twin = order->worker + 1;
+    return send_piece(native, order, original->end - original->begin, COPY_INPUT, err);
 }
 
 enum cleave_status cv_native_open_submit(struct native *native,
                                          const struct cleave_order *order,
                                          struct cleave_error *err)
 {
+    /* A chunk may be lost in this instant, and CLEAVE_LOST not yet told. */
+    const bool there = native->processors[order->worker].first != NONE;
+
+    if (!there && (order->kind == CLEAVE_EXTEND || order->kind == CLEAVE_CLOSE))
+        return CLEAVE_OK;
     switch (order->kind) {
     case CLEAVE_OPEN:
         return open_chunk(native, order, err);
@@ -614,6 +840,8 @@ enum cleave_status cv_native_open_submit(struct native *native,
     case CLEAVE_QUERY:
         query(native, order);
         return CLEAVE_OK;
+    case CLEAVE_COPY:
+        return copy_chunk(native, order, err);
     default:
         recall(native, order);
         return CLEAVE_OK;
@@ -625,20 +853,33 @@ enum cleave_status cv_native_open_submit(struct native *native,
 void cv_native_open_arrived(struct native *native, const struct chunk *piece,
                             struct cleave_event *out)
 {
+    const struct process *process = &native->open->processes[piece->worker];
+    struct process whole;
+
     *out = (struct cleave_event){ .kind = piece->piece,
                                   .worker = piece->worker,
                                   .chunk = piece->number,
                                   .units = piece->units,
                                   .start_s = piece->start_s,
                                   .time_s = native->now_s };
-    feed_process(native, piece->worker, piece->units);
+    if (piece->piece != COPY_INPUT) {
+        feed_process(native, piece->worker, piece->units);
+        return;
+    }
+    out->kind = CLEAVE_START;
+    if (!process->awaited || chunk_of(native, piece->worker)->number != piece->number)
+        return; /* the other one was first */
+    whole = *process;
+    whole.given = whole.end;
+    whole.awaited = false;
+    start_process(native, piece->worker, &whole);
 }
 
 void cv_native_open_finished(struct native *native, double units)
 {
     native->open->input.finished += units;
     arrive(native);
-    serve(native);
+    cv_native_open_serve(native);
 }
 
 void cv_native_open_ended(struct native *native, struct cleave_event *out)
@@ -654,6 +895,10 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
 {
     struct native_open *open = native->open;
 
+    if (open->failed)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected stalls further apart: workers stand still millions of "
+                       "times");
     /* An event of each port and process, one that it replaces, and reports. */
     cv_event_heap_settle(&native->heap);
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +

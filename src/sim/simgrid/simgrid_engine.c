@@ -342,6 +342,7 @@ static bool is_possible(const struct cleave_event *event,
         return false;
     switch (event->kind) {
     case CLEAVE_RECALLED:
+    case CLEAVE_DROPPED:
     case CLEAVE_PROGRESS: /* maybe of a worker without a chunk */
         return event->worker < bounds->nodes &&
                (event->chunk < bounds->chunks ||
@@ -352,6 +353,7 @@ static bool is_possible(const struct cleave_event *event,
     case CLEAVE_STARTED:
     case CLEAVE_DRAINED:
     case CLEAVE_EXTENDED:
+    case CLEAVE_LOST:
         return event->worker < bounds->nodes && event->chunk < bounds->chunks;
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
@@ -591,7 +593,19 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
         begin.command = *run->command;
         begin.units = run->units;
         begin.hold = run->hold;
+        begin.conditions = run->conditions;
+        begin.seed = run->noise.seed;
+        begin.run = run->noise.run;
+        begin.gets_losses = run->gets_losses;
+        begin.copies = run->copies;
+        begin.items = run->items;
     }
+    if (grid->source.where != NULL && grid->source.where->topology != NULL &&
+        (run->conditions.stalls.every_s > 0 || run->conditions.nhangs > 0))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "on a topology of SimGrid workers neither stall nor hang: expected "
+            "a star or the native engine");
     grid->run = run;
     grid->noisy = begin.noisy != 0;
     grid->numbered = 0;
@@ -605,7 +619,16 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
     grid->under_way = true;
     grid->now_s = 0;
     CV_TRY(simgrid_say(grid->child, &begin, err));
-    return simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, err);
+    CV_TRY(simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, err));
+    for (size_t i = 0; run->command != NULL && i < run->conditions.nhangs; i++) {
+        const struct cleave_hang *hang = &run->conditions.hangs[i];
+        const struct cv_wire_message message = { .what = CV_WIRE_HANG,
+                                                 .order = { .worker = hang->worker,
+                                                            .time_s = hang->time_s } };
+
+        CV_TRY(simgrid_say(grid->child, &message, err));
+    }
+    return CLEAVE_OK;
 }
 
 static void draw_factors(struct grid *grid, struct cv_wire_message *message)
@@ -613,8 +636,9 @@ static void draw_factors(struct grid *grid, struct cv_wire_message *message)
     const bool items = grid->run->items; /* items have the same factors at any worker */
     const uint32_t worker = items ? 0 : message->order.worker;
     const uint32_t nth = items ? (uint32_t)message->order.item : grid->nth[worker]++;
-    const uint64_t number = grid->numbered++;
+    const uint64_t number = grid->numbered;
 
+    grid->numbered += message->order.kind != CLEAVE_COPY;
     for (int i = 0; i < 3; i++)
         message->cost[i] = 1;
     if (!grid->noisy)
@@ -643,7 +667,8 @@ static enum cleave_status grid_submit(void *engine, const struct cleave_order *o
     struct grid *grid = engine;
     struct cv_wire_message message = { .what = CV_WIRE_ORDER, .order = *order };
 
-    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN)
+    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN ||
+        order->kind == CLEAVE_COPY)
         draw_factors(grid, &message);
     else if (order->kind == CLEAVE_COMBINE)
         draw_costs(grid, &message);

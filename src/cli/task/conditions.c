@@ -1,0 +1,113 @@
+/* conditions.c -- what happens in simulated runs and is not declared.
+ * SPDX-License-Identifier: MIT */
+#include "base/quantity.h"
+#include "cli/task/load_task.h"
+
+#include <string.h>
+
+/* A worker by its name, else by its number. False: there is none. */
+static bool find_worker(const struct cleave_platform *platform, const char *name,
+                        size_t length, uint32_t *out)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    uint64_t number = 0;
+
+    for (uint32_t w = 0; w < n; w++) {
+        const char *own = cleave_platform_worker_name(platform, w);
+
+        if (strlen(own) == length && memcmp(own, name, length) == 0) {
+            *out = w;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < length && number < n; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return false;
+        number = 10 * number + (uint64_t)(name[i] - '0');
+    }
+    *out = (uint32_t)number;
+    return length > 0 && number < n;
+}
+
+static int read_hang(const char *text, const struct cleave_platform *platform,
+                     struct cleave_hang *out)
+{
+    const char *at = strrchr(text, '@');
+    const char *fault;
+
+    if (at == NULL)
+        return cv_refuse("--hang: expected WORKER@TIME, got '%s'", CV_ECHO(text));
+    if (!find_worker(platform, text, (size_t)(at - text), &out->worker))
+        return cv_refuse("--hang: expected the name of a worker or its number from 0 to "
+                         "%u before the @, got '%s'",
+                         cleave_platform_nworkers(platform) - 1, CV_ECHO(text));
+    fault = cv_quantity_parse(at + 1, CV_SECONDS, &out->time_s);
+    if (fault != NULL || !(out->time_s >= 0))
+        return cv_refuse("--hang: %s, got '%s'",
+                         fault != NULL ? fault : "expected a time of 0 or more",
+                         CV_ECHO(at + 1));
+    return CV_EXIT_DONE;
+}
+
+static int read_hangs(const struct cv_task_call *task,
+                      const struct cv_task_options *options,
+                      const struct cleave_platform *platform,
+                      struct cleave_conditions *out)
+{
+    const size_t count = options->hangs.count;
+    struct cleave_hang *hangs =
+        cv_need(task->arena, count, sizeof *hangs, "the workers that hang");
+
+    for (size_t i = 0; i < count; i++)
+        CV_DO(read_hang(options->hangs.items[i], platform, &hangs[i]));
+    out->hangs = hangs;
+    out->nhangs = count;
+    out->timeout_s = options->host_timeout_s;
+    return CV_EXIT_DONE;
+}
+
+/* As they are typed. */
+static char *conditions_words(const struct cv_task_call *task,
+                              const struct cv_task_options *options)
+{
+    struct cv_text words = { NULL, 0, 0, false };
+
+    if (options->answers_s > 0)
+        cv_text_add(&words, ", answers after %s s", CV_SHOW_NUMBER(options->answers_s));
+    if (options->stalls != NULL)
+        cv_text_add(&words, ", stalls %s", CV_ECHO(options->stalls));
+    for (size_t i = 0; i < options->hangs.count; i++)
+        cv_text_add(&words, ", hang %s", CV_ECHO(options->hangs.items[i]));
+    if (options->cost_law != NULL)
+        cv_text_add(&words, ", costs %s", CV_ECHO(options->cost_law));
+    if (options->copies)
+        cv_text_add(&words, ", copies");
+    return words.length > 0 || words.failed ? cv_text_take(&words, task->arena) : NULL;
+}
+
+int cv_conditions_read(struct cv_task_call *task, const struct cv_task_options *options,
+                       struct cv_load_job *load)
+{
+    struct cleave_conditions *out = &task->trial.conditions;
+    struct cleave_error err;
+
+    *out = (struct cleave_conditions){ .answers_s = options->answers_s };
+    if (options->stalls != NULL &&
+        cleave_stalls_parse(options->stalls, &out->stalls, &err) != CLEAVE_OK)
+        return cv_refuse("--stalls: %s", err.text);
+    if (options->cost_law != NULL &&
+        cleave_cost_law_parse(options->cost_law, &out->costs, &err) != CLEAVE_OK)
+        return cv_refuse("--cost-law: %s", err.text);
+    if (options->hangs.count > 0)
+        CV_DO(read_hangs(task, options, load->platform, out));
+    load->job.copies = options->copies != 0;
+    load->conditions = conditions_words(task, options);
+    if (load->conditions != NULL)
+        load->conditions += strlen(", ");
+    return CV_EXIT_DONE;
+}
+
+bool cv_conditions_vary(const struct cleave_conditions *conditions)
+{
+    return conditions->stalls.every_s > 0 || conditions->costs.kind != CLEAVE_COST_EVEN;
+}
