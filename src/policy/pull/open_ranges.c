@@ -25,12 +25,12 @@
 
 /* --- constants -------------------------------------------------------------------------- */
 
-/* Standard deviations below (own) and above (others) the estimate. */
-static const double LOW = 1.28, HIGH = 0.64;
+/* Standard deviations below the estimate of the low end of a speed. */
+static const double LOW = 1.28;
 /* Seconds by which a clock may be off, if the view does not say it. */
 static const double QUANTUM_S = 1e-3;
 /* No speed is known better than this part. */
-static const double NOISE = 0.1;
+static const double NOISE = 0.2;
 /* No worker is slower than this, so that times are finite: units per second. */
 static const double LEAST_UPS = 1e-200;
 /* A smaller part of the load is rounding. */
@@ -51,8 +51,6 @@ static const double PIPE_UPS = 1e9;
 static const double WINDOWS = 4;
 /* A command that does less than this part of its work while it reads reads all first. */
 static const double STREAMING = 0.5, LEAST_PHI = 0.1;
-/* A steal pays if it saves this part of a start. */
-static const double GAIN = 0.1;
 /* A command that was started on nothing is ready after this part of a start. */
 static const double READY = 0.9;
 /* An idle worker looks again after this part of the time of the others, at least LOOK_S. */
@@ -63,7 +61,7 @@ static const double GROW = 4;
  * one if it is late by this part of that. */
 static const double COPY = 2, LATE = 0.25;
 /* A chunk that cannot be taken back lasts at most this many starts, or this part of a share. */
-static const double LONG_STARTS = 50, LARGEST = 0.2;
+static const double LONG_STARTS = 10, LARGEST = 0.2;
 /* Seconds in which a worker that is expected must come. */
 static const double COMING_S = 1;
 /* A worker that loses so many chunks in a row gets no more. */
@@ -100,7 +98,7 @@ struct cv_range_worker {
     struct cv_fit compute;         /* of chunks that were read first */
     double prior;                  /* relative speed known from an earlier run; 1: none */
     double usual_ups;              /* the estimate, before what it does now is seen */
-    double speed_ups, low, high;   /* ... and after */
+    double speed_ups, low;         /* ... and after */
     uint32_t lost;                 /* chunks in a row */
     uint32_t thief;                /* gets what is recalled, or NOBODY */
     uint32_t twin;                 /* runs the same chunk, or NOBODY */
@@ -166,8 +164,8 @@ static bool are_alike(const struct turn *turn)
            (turn->view->groups != NULL && turn->learn->ngroups < 2);
 }
 
-/* What is given can be taken back as long as it is not fed. */
-static bool can_be_taken_back(const struct turn *turn)
+/* The pace of reading is the pace of work, as far as is known. */
+static bool reading_shows_work(const struct turn *turn)
 {
     return turn->learn->kind == WORKS_AS_IT_READS ||
            (turn->learn->kind == UNKNOWN && are_alike(turn));
@@ -198,11 +196,14 @@ static double noise(const struct turn *turn)
     return fmax(turn->view->varies, NOISE);
 }
 
+/* What a chunk takes besides varies as other times do. */
 static double variance_of(const struct turn *turn, const struct cv_range_worker *worker)
 {
-    return square((quantum(turn) + turn->learn->unsure_s) /
-                  work_of(worker, turn->learn->fixed_s)) +
-           square(noise(turn));
+    const double fixed_s = turn->learn->fixed_s;
+    const double off_s = quantum(turn) + turn->learn->unsure_s +
+                         noise(turn) * fixed_s * sqrt(worker->chunks);
+
+    return square(off_s / work_of(worker, fixed_s)) + square(noise(turn));
 }
 
 static double own_log(const struct cv_open_ranges *learn,
@@ -218,7 +219,7 @@ static double limit_of(const struct turn *turn, const struct cv_range_worker *wo
 
     if (!is_busy(worker) || worker->began_s < 0)
         return INFINITY;
-    if (!can_be_taken_back(turn))
+    if (!reading_shows_work(turn))
         return worker->given /
                fmax(turn->now_s - worker->began_s - turn->learn->fixed_s, quantum(turn));
     if (worker->drained || since_s < quantum(turn))
@@ -321,7 +322,6 @@ static void estimate(const struct turn *turn)
         worker->usual_ups = exp(log_speed) * worker->prior;
         worker->speed_ups = fmax(fmin(worker->usual_ups, most), LEAST_UPS);
         worker->low = worker->speed_ups * exp(-LOW * sd);
-        worker->high = fmin(worker->speed_ups * exp(HIGH * sd), most);
     }
 }
 
@@ -347,7 +347,7 @@ static void sample(const struct turn *turn, struct cv_range_worker *worker, doub
     worker->read_s = turn->now_s;
     if (worker->began_s < 0 || worker->from_s < 0)
         return;
-    if (can_be_taken_back(turn) && worker->read > worker->from &&
+    if (reading_shows_work(turn) && worker->read > worker->from &&
         turn->now_s > worker->from_s &&
         (!(worker->seconds > 0) || (turn->now_s - worker->from_s >= quantum(turn) &&
                                     worker->read - worker->from >= window(turn)))) {
@@ -409,19 +409,22 @@ static double overhead(const struct turn *turn, const struct cv_range_worker *wo
 
 static bool takes_back(const struct turn *turn, const struct cv_range_worker *worker)
 {
-    return can_be_taken_back(turn) && is_busy(worker) && !worker->drained &&
+    return reading_shows_work(turn) && is_busy(worker) && !worker->drained &&
            worker->twin == NOBODY;
 }
 
-/* Units that were not read, as far as is known. */
+/* Units that were not read, as far as is known. A worker that should have read all, and has
+ * not, is expected to need as long again as it is late. */
 static double unread(const struct turn *turn, const struct cv_range_worker *worker)
 {
     const double since_s = turn->now_s - fmax(worker->read_s, worker->began_s);
+    const double rest = fmax(0, worker->given + worker->due - worker->read);
     const double more =
         worker->began_s >= 0 && since_s > 0 ? worker->speed_ups * since_s : 0;
 
-    return fmax(0, worker->given + worker->due - worker->read -
-                       more / fmax(turn->learn->phi, LEAST_PHI));
+    return worker->drained
+               ? 0
+               : fmin(rest, fabs(rest - more / fmax(turn->learn->phi, LEAST_PHI)));
 }
 
 /* Seconds of work on what was read, which follows the end of the input. */
@@ -444,7 +447,7 @@ static double rest_of(const struct turn *turn, const struct cv_range_worker *wor
 
     if (!is_busy(worker))
         return 0;
-    if (!can_be_taken_back(turn)) {
+    if (!reading_shows_work(turn)) {
         const double takes_s = turn->learn->fixed_s + worker->given / worker->usual_ups;
 
         return fabs(begins_s + takes_s - turn->now_s);
@@ -475,7 +478,7 @@ static double ready_in(const struct turn *turn, const struct cv_range_worker *wo
     if (worker->phase == EMPTY)
         return fmax(0, worker->opened_s + start_of(learn) - turn->now_s) +
                learn->fixed_s + cv_fold_charge(turn->view, learn->fold_s, learn->present);
-    if (can_be_taken_back(turn) && worker->phase == OPEN && worker->twin == NOBODY)
+    if (reading_shows_work(turn) && worker->phase == OPEN && worker->twin == NOBODY)
         /* what it has not read counts as left */
         return debt(turn, worker) +
                (worker->began_s < 0
@@ -484,8 +487,8 @@ static double ready_in(const struct turn *turn, const struct cv_range_worker *wo
     return rest_of(turn, worker) + overhead(turn, worker);
 }
 
-/* In how many seconds all could end together; `own`: the others at their high speeds. */
-static double end_together(const struct turn *turn, uint32_t own)
+/* In how many seconds all could end together. */
+static double end_together(const struct turn *turn)
 {
     const struct cv_open_ranges *learn = turn->learn;
     double units = turn->view->units_left;
@@ -496,8 +499,7 @@ static double end_together(const struct turn *turn, uint32_t own)
         if (takes_back(turn, worker))
             units += unread(turn, worker);
         learn->ready[w].in_s = ready_in(turn, worker);
-        learn->ready[w].speed_ups =
-            own == NOBODY || own == w ? worker->speed_ups : worker->high;
+        learn->ready[w].speed_ups = worker->speed_ups;
     }
     return cv_end_together(learn->ready, learn->n, units);
 }
@@ -837,11 +839,11 @@ static double size_to_commit(const struct turn *turn, uint32_t w)
     if (is_stream(turn))
         return fmin(share(turn),
                     fmax(worker->speed_ups * LONG_STARTS * start_s, share(turn) * TEST));
-    end_s = end_together(turn, NOBODY);
+    end_s = end_together(turn);
     part = worker->speed_ups * (end_s - ready_s);
     if (!(part > 0))
         return 0;
-    safe = worker->low * (end_together(turn, w) - ready_s + start_s);
+    safe = worker->low * (end_s - ready_s + start_s);
     safe = fmax(safe, fmin(GROW * learn->largest, part / 2));
     safe = fmin(safe,
                 fmax(worker->speed_ups * LONG_STARTS * start_s, share(turn) * LARGEST));
@@ -853,44 +855,32 @@ static double size_to_commit(const struct turn *turn, uint32_t w)
     return safe;
 }
 
-/* Something could be taken back, as far as is known. */
+/* What was not fed can be taken back, whatever the command does with its input. */
 static bool has_tail(const struct turn *turn, const struct cv_range_worker *worker)
 {
-    return takes_back(turn, worker) && !worker->recalling && !worker->firm &&
-           !(worker->due > 0) && unread(turn, worker) > turn->view->ahead;
+    return is_busy(worker) && !worker->drained && worker->twin == NOBODY &&
+           !worker->recalling && !worker->firm && !(worker->due > 0) &&
+           unread(turn, worker) > turn->view->ahead;
 }
 
-/* The one that ends last of those that have a tail, or NOBODY. */
+/* The one that ends last of those that have a tail, or NOBODY. Without a known speed that is
+ * the one with the longest tail. */
 static uint32_t find_victim(const struct turn *turn, uint32_t thief)
 {
     const struct cv_open_ranges *learn = turn->learn;
     uint32_t victim = NOBODY;
-    double longest_s = 0;
+    double longest = 0;
 
     for (uint32_t w = 0; w < learn->n; w++) {
         const struct cv_range_worker *other = &learn->workers[w];
-        const double rest_s =
-            w != thief && has_tail(turn, other) ? rest_of(turn, other) : 0;
+        const double rest =
+            learn->known > 0 ? rest_of(turn, other) : unread(turn, other);
 
-        if (rest_s > longest_s) {
-            longest_s = rest_s;
+        if (w != thief && has_tail(turn, other) && rest > longest) {
+            longest = rest;
             victim = w;
         }
     }
-    return victim;
-}
-
-/* The worker with the most units that were not read, or NOBODY. */
-static uint32_t find_largest(const struct turn *turn, uint32_t thief)
-{
-    const struct cv_open_ranges *learn = turn->learn;
-    uint32_t victim = NOBODY;
-
-    for (uint32_t w = 0; w < learn->n; w++)
-        if (w != thief && has_tail(turn, &learn->workers[w]) &&
-            (victim == NOBODY || unread(turn, &learn->workers[w]) >
-                                     unread(turn, &learn->workers[victim])))
-            victim = w;
     return victim;
 }
 
@@ -914,6 +904,23 @@ static bool asks(const struct turn *turn, uint32_t w)
     return true;
 }
 
+/* Ask all that are at work how far they are, before an idle worker is served. True: the
+ * answers are there at once. */
+static bool looks_around(const struct turn *turn)
+{
+    struct cv_open_ranges *learn = turn->learn;
+    bool soon = false;
+
+    for (uint32_t w = 0; w < learn->n; w++) {
+        const struct cv_range_worker *worker = &learn->workers[w];
+
+        if (is_busy(worker) && worker->began_s >= 0 && unread(turn, worker) > 0 &&
+            asks(turn, w))
+            soon = true;
+    }
+    return soon;
+}
+
 /* The tail of the chunk that ends last, for a worker without work: so much that both end
  * together. False: there is none, or it does not pay. */
 static bool steal(const struct turn *turn, uint32_t w)
@@ -923,8 +930,7 @@ static bool steal(const struct turn *turn, uint32_t w)
     const double ready_s = worker->opened_s + READY * start_of(learn);
     const double cost_s =
         worker->phase == EMPTY ? ready_in(turn, worker) : overhead(turn, worker);
-    const uint32_t victim =
-        learn->known > 0 ? find_victim(turn, w) : find_largest(turn, w);
+    const uint32_t victim = find_victim(turn, w);
     struct cv_range_worker *other;
     double rest_s, units;
 
@@ -941,15 +947,13 @@ static bool steal(const struct turn *turn, uint32_t w)
         wake(turn, ready_s);
         return true;
     }
-    if (asks(turn, victim))
-        return true;
     other = &learn->workers[victim];
     rest_s = rest_of(turn, other);
     units = (rest_s - cost_s) / (1 / other->speed_ups + 1 / worker->speed_ups);
     units = fmin(units, unread(turn, other) - turn->view->ahead);
     if (!(units > learn->min) ||
         !(fmin(rest_s - cost_s - units / worker->speed_ups, units / other->speed_ups) >
-          GAIN * cost_s + LOOK_S))
+          LOOK_S))
         return false;
     if (worker->phase == IDLE && start_of(learn) > quantum(turn)) {
         open_empty(turn, w);
@@ -1019,7 +1023,7 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
         close(turn, w);
         return;
     }
-    if (!can_be_taken_back(turn)) {
+    if (!reading_shows_work(turn)) {
         const double units =
             is_stream(turn) ? size_to_commit(turn, w) - worker->given : 0;
 
@@ -1032,7 +1036,7 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
     extend(turn, w,
            is_stream(turn)
                ? share(turn)
-               : worker->speed_ups * (end_together(turn, NOBODY) - debt(turn, worker)));
+               : worker->speed_ups * (end_together(turn) - debt(turn, worker)));
     if (worker->ends)
         close(turn, w);
 }
@@ -1153,7 +1157,7 @@ static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
     }
     if (!is_stream(turn) && learn->known == 0 && are_alike(turn)) {
         give(turn, w, turn->view->units_left / waiting);
-    } else if (!can_be_taken_back(turn)) {
+    } else if (!reading_shows_work(turn)) {
         const double units = size_to_commit(turn, w);
 
         if (units > 0) {
@@ -1166,7 +1170,7 @@ static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
     } else {
         /* Where it reads cannot be taken back. */
         const double units = are_alike(turn) || worker->seconds > 0
-                                 ? worker->speed_ups * (end_together(turn, NOBODY) -
+                                 ? worker->speed_ups * (end_together(turn) -
                                                         ready_in(turn, worker))
                                  : size_to_commit(turn, w);
 
@@ -1241,6 +1245,8 @@ static void serve(const struct turn *turn)
         if (learn->kind != WORKS_AS_IT_READS && learn->known == 0)
             return;
     }
+    if (waiting > 0 && learn->known > 0 && looks_around(turn))
+        return;
     for (uint32_t w = 0; w < learn->n; w++)
         if (is_free(&learn->workers[w])) {
             serve_one(turn, w, waiting);
