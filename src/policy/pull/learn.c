@@ -97,6 +97,8 @@ void cv_learned_costs_arrived(struct cv_learned_costs *known,
         seen->began_s = event->time_s;
     seen->sending_s = event->time_s;
     /* Records are not divisible: it may be more or less than was asked for. */
+    known->arrived++;
+    known->excess += (event->units - seen->sizes[at] - known->excess) / (double)known->arrived;
     seen->sizes[at] = event->units;
     seen->largest = fmax(seen->largest, event->units);
     cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);
@@ -551,6 +553,9 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
             soonest_s = alone_s;
             any = w;
         }
+        /* It would be given a whole record, and end after the others. */
+        if (seen->effective_ups * (end_s - ready_s) < learn->known.excess)
+            continue;
         if (rest_s < least_s - CV_ALIKE * now_s &&
             (isinf(end_s) || seen->effective_ups * (end_s - ready_s) >
                                  CRUMB * worthwhile(learn, view, seen))) {

@@ -41,7 +41,8 @@ struct cv_learned_costs {
     double speed_ups;       /* mean over known workers; 0: none                       */
     double usual_s;         /* mean time of their largest chunks                      */
     uint32_t present;       /* workers that can be given something, at least 1        */
-    uint64_t numbered;      /* chunks given                                           */
+    uint64_t numbered, arrived; /* chunks given; of those: at their workers           */
+    double excess; /* units more than were asked for, mean: half a record             */
 };
 
 enum cleave_status cv_learned_costs_init(struct cv_learned_costs *known,
