@@ -1,10 +1,10 @@
 /* backups.c -- backup copies for policies that do not order them. SPDX-License-Identifier: MIT
  *
- * When nothing is left to be ordered, an idle worker runs the oldest late chunk as well. A chunk
- * is late if it takes longer than twice the longest chunk that was done, or if it follows a late
- * chunk on the same worker. If all chunks take the time c, a worker that hangs costs 2 c: the
- * chunk is c late, then the copy takes c. No rule that cannot foresee the end has a better ratio
- * (ski rental).
+ * When nothing is left to be ordered, an idle worker runs a chunk as well that it is expected to end
+ * sooner than the worker that has it. A chunk should take its units by the measured speed of its
+ * worker; one that is late is expected to take as long again as it is late. If all chunks take the
+ * time c, a worker that hangs costs 2 c: the chunk is c late, then the copy takes c. No rule that
+ * cannot foresee the end has a better ratio (ski rental).
  *
  * The policy does not learn of copies: its CLEAVE_DONE names the worker that the chunk was
  * ordered for, and CLEAVE_DROPPED is hidden. The trace has the events of the engine. */
@@ -16,7 +16,6 @@
 
 /* A copy costs a process, and a gain of less than this is not noticed. */
 static const double NOTICED_S = 1;
-static const double LATE = 2;
 /* SimGrid rounds times. */
 static const double SLACK = 1e-9;
 
@@ -34,7 +33,7 @@ struct cv_backup_chunk {
     uint64_t number;
     uint32_t owner, copier;
     bool copied;
-    double since_s;
+    double units, since_s;
     double again_s; /* a copy was refused: not before */
 };
 
@@ -80,6 +79,7 @@ static void note_sent(struct cv_backups *backups, const struct cleave_event *eve
         (struct cv_backup_chunk){ .number = event->chunk,
                                   .owner = event->worker,
                                   .copier = NOBODY,
+                                  .units = event->units,
                                   .since_s = event->time_s };
 }
 
@@ -203,20 +203,33 @@ static bool has_older(const struct cv_backups *backups,
     return false;
 }
 
-/* The chunk that is late first, and since when. An open chunk may still be extended. */
-static struct cv_backup_chunk *find_late(const struct cv_driver *driver, double *out_s)
+/* From when on `idle` is expected to end the chunk first. */
+static double copy_at(const struct cv_backups *backups,
+                      const struct cv_backup_chunk *chunk, uint32_t idle, double now_s)
+{
+    const struct cv_backup_worker *owner = &backups->workers[chunk->owner];
+    const struct cv_backup_worker *copier = &backups->workers[idle];
+    const double copy_s = chunk->units * copier->seconds / copier->units;
+    const double end_s = begun_s(backups, chunk) +
+                         (owner->units > 0 ? chunk->units * owner->seconds / owner->units
+                                           : fmax(backups->longest_s, copy_s));
+
+    if (owner->late)
+        return chunk->since_s;
+    return end_s - now_s > copy_s + NOTICED_S ? now_s : end_s + fmax(copy_s, NOTICED_S);
+}
+
+/* The chunk that is to be copied first, and when. An open chunk may still be extended. */
+static struct cv_backup_chunk *find_late(const struct cv_driver *driver, uint32_t idle,
+                                         double now_s, double *out_s)
 {
     const struct cv_backups *backups = &driver->backups;
-    const double limit_s = fmax(LATE * backups->longest_s, NOTICED_S);
     struct cv_backup_chunk *late = NULL;
 
     *out_s = INFINITY;
     for (size_t i = 0; i < backups->nchunks; i++) {
         struct cv_backup_chunk *chunk = &backups->chunks[i];
-        const double since_s = backups->workers[chunk->owner].late
-                                   ? chunk->since_s
-                                   : begun_s(backups, chunk) + limit_s;
-        const double due_s = fmax(since_s, chunk->again_s);
+        const double due_s = fmax(copy_at(backups, chunk, idle, now_s), chunk->again_s);
 
         if (chunk->copied || driver->open[chunk->owner].open || !(due_s < *out_s) ||
             has_older(backups, chunk))
@@ -237,7 +250,7 @@ bool cv_backups_next(struct cv_driver *driver, double now_s, struct cleave_order
     if (backups->nchunks > 0 && backups->all_ordered)
         idle = find_idle(backups, driver->view.nworkers);
     if (idle != NOBODY)
-        late = find_late(driver, &due_s);
+        late = find_late(driver, idle, now_s, &due_s);
     if (late == NULL)
         return false;
     if (due_s <= now_s * (1 + SLACK)) {

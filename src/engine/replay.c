@@ -154,7 +154,7 @@ static bool may_come_again(enum cleave_event_kind kind)
 static const char *find_chunk_fault(struct replay *replay,
                                     const struct cleave_event *event)
 {
-    struct chunk *chunk;
+    struct chunk *chunk, *copied;
     unsigned step = event->kind == CLEAVE_SENT      ? SENT
                     : event->kind == CLEAVE_DONE    ? DONE
                     : event->kind == CLEAVE_LOST    ? LOST
@@ -167,6 +167,12 @@ static const char *find_chunk_fault(struct replay *replay,
     if (event->chunk >= replay->nchunks)
         return "a chunk that was not ordered";
     chunk = &replay->chunks[event->chunk];
+    copied = find_running(replay, event->worker, true);
+    if (chunk->worker != event->worker && copied != NULL &&
+        copied->worker == chunk->worker) { /* that one could not be copied, but this */
+        copied->copier = copied->worker;
+        chunk->copier = event->worker;
+    }
     if (chunk->worker != event->worker && chunk->copier != event->worker)
         return "a chunk that another worker was to get";
     if (event->kind == CLEAVE_PROGRESS)
