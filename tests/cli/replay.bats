@@ -203,8 +203,9 @@ same() {
 
 @test "replay reads the words of traces of 0.2" {
     cd "$BATS_TEST_TMPDIR"
-    seq 1 300000 >in
-    "$CLEAVE" run -q -i in -j 3 --trace new -- sh -c 'while read -r line; do :; done' >/dev/null
+    printf '%s\n' 'port: multi' 'workers:' '  - {name: a, speed: 10, bandwidth: 1e9}' \
+        '  - {name: b, speed: 1, bandwidth: 1e9}' >two.yaml
+    cleave 0 simulate load -p two.yaml -l 1000 --policy learn --reads stream --runs 1 --trace new
     grep -q '^{"order":"query"' new
     grep -q '^{"event":"progress"' new
     sed 's/^{"order":"query"/{"order":"look"/; s/^{"event":"progress"/{"event":"seen"/' new >old
