@@ -471,6 +471,27 @@ END
     job -i in --hosts out.yaml -- tr 0-9 a-j
 }
 
+@test "a worker ends without a message if the run ends before the input of a backup copy has arrived" {
+    prepare
+    head -c 33000000 /dev/urandom >in
+    cat >worker <<'END'
+#!/bin/sh
+"$@" 2>words
+echo $? >status
+END
+    chmod +x worker
+    hosts "name: near, slots: 1" "name: far, slots: 1, command: $RELAY --rate 4000000 -- ./worker" >h.yaml
+    # far does the short chunk and gets a copy of the long one, which takes longer to send than to compute.
+    timeout $LONG "$CLEAVE" run --json -i in --split fixed:1 --block 30M --hosts h.yaml -o out -- \
+        sh -c '[ $CLEAVE_WORKER = far ] || sleep 4; cat' >json
+    cmp in out
+    grep -q '"backups": 1,' json
+    sent=$(sed -n 's/.*"sent_bytes": \([0-9]*\),/\1/p' json)
+    [ "$sent" -gt 33000000 ] && [ "$sent" -lt 60000000 ]
+    [ "$(cat status)" -eq 0 ]
+    run ! grep -v '^\[cleave worker' words
+}
+
 @test "a chunk that takes its host down is a failed chunk, and the run goes on" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 1' 'name: c, slots: 1' >h.yaml

@@ -261,6 +261,71 @@ static void an_end_within_a_frame_is_told_from_one_between(void **state)
     }
 }
 
+static bool send_one_more(void *context)
+{
+    struct side *side = context;
+
+    cv_link_send(&side->link, &(struct cv_frame_head){ .type = CV_FRAME_PING }, NULL, 0);
+    return true;
+}
+
+/* The pipe has room for a part of the frame. */
+static void finish_ends_between_frames(void **state)
+{
+    enum { LONG = 300000 };
+    static unsigned char payload[LONG], bytes[CV_FRAME_HEAD + LONG + 1];
+    struct cv_frame_head head;
+    struct pollfd wait;
+    size_t length = 0;
+    struct side side;
+    ssize_t got = 1;
+
+    (void)state;
+    open_side(&side, 60);
+    side.link.more = send_one_more;
+    cv_link_send(&side.link, &(struct cv_frame_head){ .type = CV_FRAME_DATA }, payload,
+                 LONG);
+    assert_in_range(cv_link_pending(&side.link), 1, LONG);
+    while (got > 0) {
+        assert_false(cv_link_finish(&side.link, &wait));
+        assert_int_equal(wait.fd, side.link.out >= 0 ? side.link.out : side.link.in);
+        got = read(side.out, bytes + length, sizeof bytes - length);
+        assert_true(got >= 0);
+        length += (size_t)got;
+    }
+    assert_int_equal(length, CV_FRAME_HEAD + LONG);
+    assert_int_equal(cv_frame_decode(bytes, &head, NULL), CLEAVE_OK);
+    assert_int_equal(head.length, LONG);
+    /* The other side ends its stream as well; its earlier bytes are dropped. */
+    put(&side, bytes, CV_FRAME_HEAD + 5);
+    assert_false(cv_link_finish(&side.link, &wait));
+    close(side.in);
+    assert_true(cv_link_finish(&side.link, &wait));
+    assert_int_equal(side.frames + side.broke, 0);
+    side.in = -1;
+    close_side(&side);
+}
+
+/* The other side has gone. */
+static void finish_drops_bytes_without_a_reader(void **state)
+{
+    static unsigned char payload[300000];
+    struct pollfd wait;
+    struct side side;
+
+    (void)state;
+    open_side(&side, 60);
+    cv_link_send(&side.link, &(struct cv_frame_head){ .type = CV_FRAME_DATA }, payload,
+                 sizeof payload);
+    assert_false(cv_link_finish(&side.link, &wait));
+    close(side.out);
+    close(side.in);
+    assert_true(cv_link_finish(&side.link, &wait));
+    assert_int_equal(side.broke, 0);
+    side.in = side.out = -1;
+    close_side(&side);
+}
+
 /* --- how much is under way ---------------------------------------------------------------- */
 
 /* A host that is ready, with one slot and a long piece for it; the test is the worker. */
@@ -413,6 +478,8 @@ int main(void)
         cmocka_unit_test(only_whole_frames_are_signs_of_life),
         cmocka_unit_test(what_nobody_reads_is_not_kept_without_end),
         cmocka_unit_test(an_end_within_a_frame_is_told_from_one_between),
+        cmocka_unit_test(finish_ends_between_frames),
+        cmocka_unit_test(finish_drops_bytes_without_a_reader),
         cmocka_unit_test(only_a_moment_of_sending_is_under_way),
     };
 

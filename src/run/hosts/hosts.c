@@ -12,7 +12,8 @@
 #include "model/platform/generate.h"
 #include "run/input/source.h"
 
-enum { GOODBYE_MS = 1000 }; /* for commands that connect to end by themselves */
+/* For workers and commands that connect to end by themselves. */
+enum { GOODBYE_MS = 1000 };
 
 void cv_hosts_init(struct cv_hosts *hosts)
 {
@@ -20,11 +21,31 @@ void cv_hosts_init(struct cv_hosts *hosts)
     cv_arena_init(&hosts->arena);
 }
 
-/* Close all links at the same time, so that workers end. */
+/* The input of a chunk that another worker was first with may be on its way, and a stream that ends
+ * within a frame is a fault for the worker. */
+static void finish_links(struct cv_hosts *hosts, double until_s)
+{
+    struct pollfd *waits = calloc(hosts->count, sizeof *waits);
+    nfds_t count = 1;
+
+    while (waits != NULL && count > 0 && cv_clock_s() < until_s) {
+        count = 0;
+        for (size_t i = 0; i < hosts->count; i++)
+            if (hosts->items[i]->state == CV_HOST_READY &&
+                !cv_link_finish(&hosts->items[i]->link, &waits[count]))
+                count++;
+        if (count > 0)
+            (void)poll(waits, count, 1 + (int)(1000 * fmax(until_s - cv_clock_s(), 0)));
+    }
+    free(waits);
+}
+
+/* End all links at the same time, so that workers end. */
 static void close_worker_inputs(struct cv_hosts *hosts)
 {
     const double until_s = cv_clock_s() + GOODBYE_MS / 1000.0;
 
+    finish_links(hosts, until_s);
     for (size_t i = 0; i < hosts->count; i++)
         cv_link_close(&hosts->items[i]->link);
     for (size_t i = 0; i < hosts->count; i++) {

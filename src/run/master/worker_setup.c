@@ -550,7 +550,7 @@ static void let_go(struct cv_exec_run *run)
             cv_open_chunks_end_one(run, host->first + k);
             busy = busy || cv_attempt_table_is_busy(&run->table, host->first + k);
         }
-        if (!busy)
+        if (!busy && cv_link_pending(&host->link) == 0)
             cv_host_release(host);
     }
 }

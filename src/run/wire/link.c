@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "base/fail.h"
 #include "run/common/process.h"
@@ -117,6 +118,27 @@ static bool flush(struct cv_link *link)
     }
     link->put_from = link->nput = 0;
     return true;
+}
+
+bool cv_link_finish(struct cv_link *link, struct pollfd *wait)
+{
+    char dropped[4096];
+    ssize_t got;
+
+    if (!link->broken)
+        stop_watching(link);
+    *wait = (struct pollfd){ .fd = link->out, .events = POLLOUT };
+    if (link->channel != NULL)
+        *wait = (struct pollfd){ .fd = link->channel->fd, .events = POLLIN };
+    if (!flush(link) && (link->channel != NULL || errno == EAGAIN))
+        return false;
+    if (link->channel != NULL)
+        return true;
+    (void)shutdown(link->out, SHUT_WR); /* `in` may be the same socket */
+    cv_close(&link->out);
+    *wait = (struct pollfd){ .fd = link->in, .events = POLLIN };
+    got = read(link->in, dropped, sizeof dropped);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 static bool has_place(struct cv_link *link)

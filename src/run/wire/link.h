@@ -5,6 +5,7 @@
  * frame does not count, because it may never become complete. */
 #ifndef CV_LINK_H
 #define CV_LINK_H
+#include <poll.h>
 #include "engine/channel.h"
 #include "run/common/transfer.h"
 #include "run/common/poller.h"
@@ -56,6 +57,10 @@ enum cleave_status cv_link_open_channel(struct cv_link *link,
                                         struct cleave_channel *channel,
                                         struct cleave_error *err);
 void cv_link_close(struct cv_link *link);
+/* Before cv_link_close: deliver no more frames and begin none. Write the frames that were begun, end
+ * the stream, and drop bytes until the other side ends its stream as well, which may still be
+ * passing frames on. False: not done, call again after `wait`. */
+bool cv_link_finish(struct cv_link *link, struct pollfd *wait);
 /* End the link for this reason and call `broke`, unless it has ended. */
 void cv_link_break(struct cv_link *link, const struct cleave_error *err);
 /* The longest payload that is neither split nor copied. */
