@@ -329,9 +329,10 @@ struct cleave_failure_options {
      * that have succeeded; 0: none. */
     double timeout_share;
     uint32_t retries; /* how often a failed chunk is tried again, elsewhere first      */
-    /* Not even to find out who is bad. Else, without retries, a chunk that failed with a
-     * worker that has not succeeded yet, or failed before as well, is tried by up to three
-     * others. */
+    /* A command runs once, unless a host is lost or cannot run it. Else, without retries, a chunk
+     * (not an item) that failed with a worker that has not succeeded yet, or failed before as
+     * well, is tried by up to three others; and a chunk or item whose command was killed on a
+     * host (SIGKILL) by one other. */
     bool strict;
     bool
         isolate; /* part what failed in halves until the records that make it fail are left */

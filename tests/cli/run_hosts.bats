@@ -471,6 +471,63 @@ END
     job -i in --hosts out.yaml -- tr 0-9 a-j
 }
 
+# killing_host NAME -- the first command on that host is killed, and its worker a moment later.
+killing_host() {
+    cat >command <<END
+#!/bin/bash
+if [ "\$CLEAVE_WORKER" = $1 ] && mkdir killed 2>/dev/null; then
+    worker=\$PPID
+    setsid sh -c "kill -9 \$\$; sleep 0.05; kill -9 \$worker" >>"$PWD/killer" 2>&1 &
+    sleep 100
+fi
+exec tr 0-9 a-j
+END
+    chmod +x command
+}
+
+@test "commands that are killed a moment before their worker are lost with the host" {
+    prepare
+    killing_host bad
+    hosts 'name: bad, slots: 1' 'name: good, slots: 1' >h.yaml
+    for options in "--block 100k" "--policy learn" "--block 100k --retries 1" "--block 100k --line-buffer"; do
+        rm -rf killed
+        # shellcheck disable=SC2086
+        job -i in --hosts h.yaml $options --joblog log -- ./command
+        sort out | cmp - <(sort expected)
+        # A chunk that stays open may have no bytes yet, and is not needed.
+        [[ $options == *learn ]] || grep -q 'bad: lost, its chunks go elsewhere' err
+        [ "$(awk -F '\t' '$8 == 9 || $7 == 137' log | wc -l)" -eq 0 ]
+    done
+    rm -rf killed
+    job --hosts h.yaml './command <<<{}' ::: 1 2 3 4
+    cmp out <(printf 'b\nc\nd\ne\n')
+}
+
+@test "a command that is killed on a host is tried once on another" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 1' >h.yaml
+    job -i in --hosts h.yaml --block 300k -- \
+        sh -c 'mkdir killed 2>/dev/null && kill -9 $$; tr 0-9 a-j'
+    cmp expected out
+    rm -rf killed
+    job --hosts h.yaml 'mkdir killed 2>/dev/null && kill -9 $$; echo {}' ::: 1 2 3
+    cmp out <(seq 3)
+    # Twice in all; a shell reports a command that was killed as status 137.
+    for end in 'kill -9 $$' 'exit 137'; do
+        rm -f tries
+        fails_with 1 --hosts h.yaml "echo {} \$CLEAVE_WORKER >>tries; [ {} != 2 ] || $end" ::: 1 2 3
+        [ "$(grep '^2' tries | sort)" = $'2 a\n2 b' ]
+        [ "$(grep -c '^[13]' tries)" -eq 2 ]
+    done
+    # Not on this machine, and not if a command must not run twice.
+    rm -f tries
+    fails_with 1 --hosts h.yaml --retries 1 'echo {} >>tries; kill -9 $$' ::: 1
+    [ "$(cat tries)" = 1 ]
+    rm -f tries
+    fails_with 1 -j 2 'echo {} >>tries; kill -9 $$' ::: 1
+    [ "$(cat tries)" = 1 ]
+}
+
 @test "a worker ends without a message if the run ends before the input of a backup copy has arrived" {
     prepare
     head -c 33000000 /dev/urandom >in

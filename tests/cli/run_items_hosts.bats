@@ -168,3 +168,47 @@ prepare() {
     for i in {1..12}; do [ "$(cat in/$i.n)" = $((1000 * i)) ]; done
     says "lost, its chunks go elsewhere"
 }
+
+@test "a host that cannot run a command, or not take its files, leaves its items to others" {
+    prepare
+    mkdir bin
+    printf '#!/bin/sh\necho $1\n' >bin/program
+    printf '#!/bin/sh\nexit 0\n' >../a/denied
+    chmod +x bin/program
+    hosts "name: a, slots: 4" "name: b, slots: 1, command: env PATH=$PWD/bin:$PATH" >h.yaml
+    for retries in "" "--retries 3"; do
+        # shellcheck disable=SC2086
+        job --hosts h.yaml $retries program ::: {1..40}
+        cmp out <(seq 40)
+        job --hosts h.yaml $retries 'program {}; exit $?' ::: {1..40}
+        cmp out <(seq 40)
+    done
+    # Such a failure is not one of --retries.
+    fails_with 1 --hosts h.yaml --retries 2 --joblog log "mkdir $PWD/first 2>/dev/null && exit 127; exit 3 # {}" ::: 1
+    [ "$(cut -f 7 log | tail -n +2 | tr '\n' ' ')" = "127 3 3 " ]
+    # No permission, and files that cannot be written there.
+    hosts "name: a, slots: 4, command: env --chdir=$PWD/../a" "name: b, slots: 1, command: env --chdir=$PWD/../b" >h.yaml
+    printf '#!/bin/sh\necho $1\n' >../b/denied
+    chmod +x ../b/denied
+    job --hosts h.yaml ./denied ::: {1..40}
+    cmp out <(seq 40)
+    : >../a/in
+    for i in {1..20}; do echo $i >in/$i; done
+    job --hosts h.yaml --transferfile {} cat ::: in/{1..20}
+    cmp out <(seq 20)
+}
+
+@test "an item that no host can run fails alone, and all of them end the run" {
+    prepare
+    fails_with 1 --hosts h.yaml --joblog log '{}' ::: 'echo 1' nothing-like-it 'echo 2'
+    [ "$(cat out)" = $'1\n2' ]
+    says "item 2 (nothing-like-it): the command exited with status 127"
+    # Once on each.
+    [ "$(grep -c nothing-like-it log)" -eq 2 ]
+    fails_with 1 --hosts h.yaml --joblog log nothing-like-it ::: {1..1000}
+    grep -q '^cleave: halted: no host can run the command: 1[0-9] items failed, none succeeded$' err
+    [ "$(wc -l <log)" -lt 100 ]
+    # What cannot be read here is not a matter of the hosts.
+    fails_with 1 --hosts h.yaml --joblog log --transferfile {} cat ::: in/{1..20}
+    [ "$(tail -n +2 log | wc -l)" -eq 20 ]
+}

@@ -733,8 +733,6 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->output.direct = values->ungroup != 0;
     out->output.lines = out->output.lines && !values->ungroup;
     out->output.early = false;
-    /* As in a shell, a command runs once. */
-    out->failures.strict = true;
     if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
         out->failures.halt = CLEAVE_HALT_NEVER;
     if (values->many) {

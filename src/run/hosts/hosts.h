@@ -283,6 +283,7 @@ struct cv_remote_facts {
     uint64_t number; /* number of the piece on its link */
     enum cv_remote_progress progress;
     bool was_running;             /* the command ran when the host was lost */
+    bool unfit;                   /* the host could not run the command */
     bool cutting;                 /* the answer to cv_remote_ask_cut is due */
     uint32_t looks;               /* calls of cv_remote_look without an answer */
     double bound_s;               /* open: when the first byte arrived; 0: not yet */

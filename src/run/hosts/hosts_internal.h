@@ -170,6 +170,8 @@ uint64_t cv_item_head(const struct cv_slot *slot);
 uint64_t cv_item_body(const struct cv_slot *slot);
 /* Some files are not sent, because the host sees them. */
 bool cv_item_is_shared(const struct cv_slot *slot);
+/* The item can be run: its files were read here, and did not change. */
+bool cv_item_is_sound(const struct cv_slot *slot);
 /* Read bytes of message and files from `at`; returns their number. */
 size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max);
 /* Keep bytes of files that return. */

@@ -365,6 +365,13 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
     return good;
 }
 
+bool cv_item_is_sound(const struct cv_slot *slot)
+{
+    const struct cv_item_message_out *message = slot->remote->message;
+
+    return message == NULL || (message->fault[0] == '\0' && !message->bad);
+}
+
 void cv_item_forget(struct cv_slot *slot)
 {
     struct cv_item_message_out *message = slot->remote->message;

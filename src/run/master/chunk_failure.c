@@ -172,6 +172,16 @@ static bool fails_without_header(const struct cv_exec_run *run)
            !run->start_failed && !run->middle_succeeded;
 }
 
+/* Chunks were given up because no host could run their command, and for no other reason. */
+static bool hosts_are_unfit(const struct cv_exec_run *run)
+{
+    const struct cv_order_queue *queue = &run->queue;
+
+    return queue->unfit >= CLEAVE_ALL_FAIL_UNREAD_LIMIT &&
+           queue->unfit == queue->failed && queue->resumed == 0 &&
+           !run->pool.health.anybody;
+}
+
 /* Every chunk fails: halt after CLEAVE_ALL_FAIL_LIMIT failures, or after
  * CLEAVE_ALL_FAIL_UNREAD_LIMIT if the commands exited before they read any input. */
 static bool all_chunks_fail(const struct cv_exec_run *run)
@@ -216,6 +226,8 @@ static void halt_if_asked(struct cv_exec_run *run)
 
     if (failures->halt == CLEAVE_HALT_ALL_FAIL)
         run->halted = run->hopeless = all_chunks_fail(run);
+    if (hosts_are_unfit(run))
+        run->halted = run->unfit = true;
     if (failures->halt < CLEAVE_HALT_SOON || !many)
         return;
     run->halted = true;
@@ -292,6 +304,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
 
     queue->failed++;
     queue->unread += is_unread(attempt);
+    queue->unfit += cv_remote_facts(&attempt->slot).unfit;
     if (attempt->slot.piece.body.begin == 0)
         run->start_failed = true;
     cv_note_failure(run, attempt);
@@ -299,6 +312,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
     if (status != CLEAVE_OK) {
         queue->failed--;
         queue->unread -= is_unread(attempt);
+        queue->unfit -= cv_remote_facts(&attempt->slot).unfit;
     }
     return status;
 }
@@ -316,6 +330,7 @@ struct decision {
     enum action verdict;
     struct cv_piece head, tail; /* the two halves */
     bool single;                /* the piece is one record */
+    bool free;                  /* RETRY: not one of failures.retries */
 };
 
 /* Whether a failure domain has work to do that the piece has not failed in. */
@@ -337,8 +352,26 @@ static bool needs_cross_check(const struct cv_exec_run *run,
     const struct cleave_failure_options *failures = &run->request->failures;
 
     return doubtful && failures->retries == 0 && !failures->strict &&
+           run->request->items.words == NULL && /* as in a shell, they run once */
            attempt->chunk.past.count < CV_HEALTH_CROSS_CHECKS &&
            other_domain_available(run, &attempt->chunk.past);
+}
+
+/* Whether another host should run the chunk, whatever failures.retries is: this one could not
+ * run the command with its files; or the command was killed there, which is tried once. */
+static bool goes_elsewhere(const struct cv_exec_run *run,
+                           const struct cv_attempt *attempt, bool killed)
+{
+    const struct cv_failure_history *past = &attempt->chunk.past;
+    const bool unfit = cv_remote_facts(&attempt->slot).unfit;
+    uint32_t max = 0;
+
+    if (unfit)
+        max = CV_HISTORY_PARTIES;
+    else if (killed && !run->request->failures.strict)
+        max = 2;
+    return cv_slot_is_remote(&attempt->slot) && past->count < max &&
+           other_domain_available(run, past);
 }
 
 /* Split the piece if that is possible and useful. */
@@ -415,6 +448,10 @@ static enum cleave_status decide(struct cv_exec_run *run, struct cv_attempt *att
         return CLEAVE_OK; /* a second output cannot follow the lines already written */
     if (large && (may_try || failures->isolate))
         CV_TRY(try_halves(run, attempt, out, err));
+    if (out->verdict == GIVE_UP && goes_elsewhere(run, attempt, large)) {
+        out->verdict = RETRY;
+        out->free = true;
+    }
     if (out->verdict == GIVE_UP && (family == NULL || !family->isolates) &&
         (may_try || needs_cross_check(run, attempt, doubtful))) {
         out->verdict = RETRY;
@@ -536,7 +573,7 @@ static enum cleave_status carry_out(struct cv_exec_run *run, struct cv_attempt *
         queue->running--;
         return cv_source_put_back(queue->source, &attempt->slot.piece, err);
     case RETRY:
-        attempt->chunk.attempt++;
+        attempt->chunk.attempt += !decision->free;
         queue->retries++;
         return retry_later(run, attempt, err);
     case BISECT:

@@ -48,6 +48,12 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
         CV_TRY(cv_worker_pool_check(&run->pool, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
+    if (run->unfit)
+        return cv_fail(
+            err, CLEAVE_EENGINE,
+            "halted: no host can run the command: %llu %ss failed, none succeeded",
+            (unsigned long long)run->queue.failed,
+            run->request->items.words != NULL ? "item" : "chunk");
     /* A running command may have succeeded since the run was halted. */
     if (run->hopeless && run->pool.health.anybody && !run->start_failed &&
         !run->middle_succeeded)

@@ -66,6 +66,7 @@ struct cv_exec_run {
     bool halted, output_closed;
     /* halted because every chunk, or every chunk but the first of a file, failed */
     bool hopeless;
+    bool unfit; /* halted because no host can run the command */
     /* If only chunks at the start of a file succeed and only others fail, the command
      * probably needs the header. */
     bool start_failed, middle_succeeded;

@@ -68,6 +68,7 @@ struct cv_worker_slot {
     struct cv_tasks tasks; /* the first one may be running */
     uint64_t cut_short;    /* 1 + the last open piece that ended before all had arrived */
     bool leaving;
+    struct cv_timer hold; /* until the end of the first task is reported: it was killed */
     struct cv_arena arena; /* arena of the next piece */
     const char *const *told;
 };

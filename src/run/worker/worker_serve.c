@@ -148,6 +148,7 @@ static void drop_tasks(struct cv_worker *worker, struct cv_tasks *tasks)
 static void release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
+        cv_poller_cancel(worker->poller, &worker->seats[i].hold);
         cv_slot_done(&worker->seats[i].slot);
         cv_arena_done(&worker->seats[i].arena);
         drop_tasks(worker, &worker->seats[i].tasks);
@@ -333,7 +334,8 @@ static void check_leaving(struct cv_worker *worker)
     for (uint32_t i = 0; i < worker->nseats; i++) {
         struct cv_worker_slot *seat = &worker->seats[i];
 
-        if (!seat->leaving || seat->slot.busy || !cv_slot_release_command(&seat->slot))
+        if (!seat->leaving || seat->slot.busy || seat->hold.is_set ||
+            !cv_slot_release_command(&seat->slot))
             continue;
         seat->leaving = false;
         cv_worker_send(worker, CV_FRAME_HAS_LEFT, i, 0, 0);

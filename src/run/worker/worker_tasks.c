@@ -7,6 +7,7 @@
  * the worker sees the input, the master only sends how far the command may read. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,14 @@ enum {
      * is zeroed, and the command may have passed it on (splice). */
     BLOCK = 4 << 20,
 };
+
+/* A machine that goes down, or a batch system, kills the command and then this process: in the
+ * meantime nothing is reported, so that the chunk is lost with its host. */
+static const double HOLD_S = 0.5;
+
+enum {
+    KILLED_IN_SHELL = 128 + SIGKILL
+}; /* exit status of a shell whose command was killed */
 
 static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat);
 static void start_waiting(void *context);
@@ -298,6 +307,21 @@ static void end_task(struct cv_worker *worker, struct cv_worker_slot *seat)
     start_waiting(worker);
 }
 
+static void hold_over(void *context)
+{
+    struct cv_worker_slot *seat = context;
+
+    end_task(seat->slot.context, seat);
+}
+
+/* The command was killed, and not by this worker. */
+static bool was_killed(const struct cv_slot *slot, enum cv_slot_end end)
+{
+    return end == CV_SLOT_FAILED && slot->kills == 0 && slot->fault == NULL &&
+           (slot->process.signal == SIGKILL ||
+            slot->process.exit_code == KILLED_IN_SHELL);
+}
+
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_worker *worker = context;
@@ -325,7 +349,11 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     task->end.system_s = seconds(slot->process.usage.ru_stime);
     snprintf(task->fault, sizeof task->fault, "%s",
              slot->fault != NULL ? slot->fault : "");
-    end_task(worker, seat);
+    if (was_killed(slot, end))
+        cv_poller_set(worker->poller, &seat->hold, cv_clock_s() + HOLD_S, hold_over,
+                      seat);
+    else
+        end_task(worker, seat);
 }
 
 /* The body could not be decoded or fetched: end the command and the task. */
@@ -433,8 +461,8 @@ static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat)
 {
     if (worker->noticed)
         cv_worker_give_back(worker, seat);
-    while (!seat->slot.busy && seat->tasks.first != NULL && seat->tasks.first->complete &&
-           !worker->ended) {
+    while (!seat->slot.busy && !seat->hold.is_set && seat->tasks.first != NULL &&
+           seat->tasks.first->complete && !worker->ended) {
         struct cv_task *task = seat->tasks.first;
         struct cleave_error err = { .text = "" };
         enum cleave_status status;
@@ -649,7 +677,7 @@ static void take_look(struct cv_worker *worker, const struct cv_task *task)
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cv_slot_seen seen = { .read = 0 };
 
-    if (task->running)
+    if (task->running && !worker->seats[task->seat].hold.is_set)
         seen = cv_slot_look(&worker->seats[task->seat].slot);
     cv_pack_seen(&packer, &(struct cv_remote_seen){ .read = seen.read,
                                                     .output = seen.output,
@@ -666,9 +694,11 @@ static void take_cut(struct cv_worker *worker, struct cv_task *task,
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     const uint64_t mates = cv_unpack_number(&unpacker);
+    const bool held =
+        task != NULL && task->running && worker->seats[task->seat].hold.is_set;
     bool done = false;
 
-    if (task != NULL && cv_unpack_good(&unpacker) &&
+    if (task != NULL && !held && cv_unpack_good(&unpacker) &&
         head->value < task->piece.body.end - task->piece.body.begin &&
         mates <= task->piece.mate.end - task->piece.mate.begin) {
         struct cv_piece shorter = task->piece;
@@ -696,7 +726,8 @@ static void take_stop(struct cv_worker *worker, struct cv_task *task)
     struct cv_worker_slot *seat = &worker->seats[task->seat];
 
     if (task->running) {
-        cv_slot_stop(&seat->slot);
+        if (!seat->hold.is_set)
+            cv_slot_stop(&seat->slot);
         return;
     }
     cv_tasks_remove(&seat->tasks, task);
