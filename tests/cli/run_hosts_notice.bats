@@ -54,6 +54,7 @@ leaves() {
         once
         leaves 60
         [ "$(grep -c ' a$' begun)" -eq 1 ]
+        grep -q '"lost": 0,' out
         tr -d ' \n' <out | grep -qF '"left_out":[{"host":"a","reason":"itwastoldtoend(SIGTERM)"}]'
     done
 }

@@ -295,7 +295,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
     result->parted = queue->parted;
     result->resumed = queue->resumed;
     result->resumed_bytes = queue->resumed_units;
-    result->lost = queue->lost;
+    result->lost = queue->lost - queue->given_back;
     result->backups = queue->backups;
     result->bad_ends = queue->bad_ends;
     result->input_bytes = queue->done;

@@ -206,14 +206,13 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
 
 /* --- the wait for hosts ------------------------------------------------------------- */
 
-/* A policy that does not take joiners waits for all hosts. Other policies begin with
- * the hosts that are ready: at once if the policy counts hosts that are about to join,
- * else after a second, so that the first host does not get everything. */
+/* A policy that does not take joiners waits for all hosts. Other policies begin with the hosts
+ * that are ready: soon if no costs are known, and chunks are made as they are needed; else later,
+ * because plans are made for all hosts. */
 
 /* Time in all, and since the last host was ready. */
 static const struct cv_patience LONG = { 1, INFINITY }, SHORT = { 0.5, 0.2 };
 
-/* No costs are known. If they are, plans are made for all hosts. */
 static bool is_nominal(const struct cleave_platform *platform)
 {
     const struct cleave_worker *workers = cleave_platform_workers(platform);
@@ -225,11 +224,11 @@ static bool is_nominal(const struct cleave_platform *platform)
 }
 
 struct cv_patience cv_connect_wait_of(const struct cleave_platform *platform,
-                                      const struct cleave_policy *policy, bool opens)
+                                      const struct cleave_policy *policy)
 {
     if (!policy->takes_joiners)
         return (struct cv_patience){ INFINITY, INFINITY };
-    return policy->opens_chunks && opens && is_nominal(platform) ? SHORT : LONG;
+    return is_nominal(platform) ? SHORT : LONG;
 }
 
 bool cv_connect_wait_is_short(const struct cv_patience *patience)

@@ -195,10 +195,9 @@ struct cv_patience {
     double most_s, gap_s; /* INFINITY: for ever */
 };
 
-/* For a run with this platform and policy. `opens`: chunks may stay open, so that hosts that are
- * expected can be counted. */
+/* For a run with this platform and policy. */
 struct cv_patience cv_connect_wait_of(const struct cleave_platform *platform,
-                                      const struct cleave_policy *policy, bool opens);
+                                      const struct cleave_policy *policy);
 /* The run begins before hosts that are expected any moment. */
 bool cv_connect_wait_is_short(const struct cv_patience *patience);
 /* Connect to all new hosts, and wait until each is ready or out, or the patience ends. That starts
@@ -284,6 +283,7 @@ struct cv_remote_facts {
     enum cv_remote_progress progress;
     bool was_running;             /* the command ran when the host was lost */
     bool unfit;                   /* the host could not run the command */
+    bool given_back;              /* lost, but by a host that leaves in order */
     bool cutting;                 /* the answer to cv_remote_ask_cut is due */
     uint32_t looks;               /* calls of cv_remote_look without an answer */
     double bound_s;               /* open: when the first byte arrived; 0: not yet */

@@ -81,6 +81,7 @@ static void lose_output(struct cv_slot *slot)
 static void give_back(struct cv_slot *slot)
 {
     slot->remote->facts.was_running = false;
+    slot->remote->facts.given_back = true;
     lose_output(slot);
     slot->fault = "was given back";
     slot->events->ended(slot->context, slot,

@@ -374,7 +374,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     remote->facts.progress = CV_PIECE_UNKNOWN;
     remote->facts.cutting = remote->facts.hashed = remote->wanted = false;
     remote->facts.given = 0;
-    remote->facts.unfit = false;
+    remote->facts.unfit = remote->facts.given_back = false;
     cv_packed_begin(slot);
     cv_send_ask(slot);
     if (slot->open.on && slot->open.bound && remote->host->shares) {

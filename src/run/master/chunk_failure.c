@@ -665,6 +665,7 @@ static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt 
 {
     const struct cv_piece piece = attempt->slot.piece;
 
+    run->queue.given_back += cv_remote_facts(&attempt->slot).given_back;
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
     /* Other domains will be tried; or the policy does not know who had it last. */

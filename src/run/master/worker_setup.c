@@ -367,8 +367,9 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     CV_TRY(cv_run_policy_find(&request->policy, &policy, err));
     opens = cv_request_may_open(request, places.nasked, framed) &&
             !cv_result_sink_apart(request);
-    places.patience = cv_connect_wait_of(places.request, policy, opens);
-    setup->begins_early = cv_connect_wait_is_short(&places.patience);
+    places.patience = cv_connect_wait_of(places.request, policy);
+    setup->begins_early =
+        opens && policy->opens_chunks && cv_connect_wait_is_short(&places.patience);
     began_s = cv_clock_s();
     CV_TRY(reach_hosts(pool, request, stopped_by, &places, err));
     pool->connect_s = pool->hosts.count > 0 ? cv_clock_s() - began_s : 0;
