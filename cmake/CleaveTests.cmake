@@ -150,6 +150,12 @@ target_compile_definitions(chaos PRIVATE _GNU_SOURCE)
 target_compile_options(chaos PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
     -Wmissing-prototypes $<$<BOOL:${CLEAVE_WERROR}>:-Werror>)
 
+# The slow and far links of hosts.
+add_executable(relay tests/relay.c)
+target_link_libraries(relay PRIVATE m)
+target_compile_options(relay PRIVATE -Wall -Wextra $<$<BOOL:${CLEAVE_WERROR}>:-Werror>)
+add_dependencies(chaos relay)
+
 # Examples see what users see: the public headers and the shared library.
 file(GLOB found CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${found})

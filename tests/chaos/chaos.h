@@ -126,8 +126,9 @@ struct trial {
     /* what is done to a process: when so many commands have begun, and some later */
     bool strikes;
     enum role victim;
-    int sign;      /* the signal                          */
-    double wake_s; /* SIGCONT so much later; 0 for never  */
+    int sign;            /* the signal                          */
+    bool commands_first; /* the victim is a worker whose commands are killed before it */
+    double wake_s;       /* SIGCONT so much later; 0 for never  */
     uint32_t after;
     double later_s;
     /* what is done to files meanwhile */
@@ -159,6 +160,7 @@ extern const size_t nfaults;
 
 struct setting {
     const char *cleave, *self;
+    char relay[FOLDER];    /* tests/relay.c */
     char top[FOLDER - 24]; /* the folder of folders */
     double limit_s, grace_s;
     bool openmpi, mpich, mounts, verbose;

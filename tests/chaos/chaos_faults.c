@@ -244,6 +244,24 @@ static void pause_worker(struct trial *trial)
     trial->wake_s = 1e-3 * (double)(1 + chance_below(&trial->chance, 300));
 }
 
+/* Whatever takes a machine down, or ends a step of Slurm, may kill the commands first. */
+static void host_down(struct trial *trial)
+{
+    with_work(trial);
+    with_hosts(trial, 1);
+    strike(trial, A_WORKER, SIGKILL);
+    trial->commands_first = true;
+}
+
+/* No worker there can keep a file of more than a kilobyte. */
+static void full_host(struct trial *trial)
+{
+    with_work(trial);
+    with_others(trial);
+    trial->job.small_memory = true;
+    snprintf(trial->job.link[0], WORD, "!prlimit --fsize=1024");
+}
+
 /* It never comes back. */
 static void freeze_worker(struct trial *trial)
 {
@@ -357,6 +375,30 @@ static void link_noise(struct trial *trial)
     link_fault(trial, "noise");
 }
 
+/* Nothing is wrong with these links, but that they are far or slow. */
+static void good_link(struct trial *trial, const char *option)
+{
+    struct job *job = &trial->job;
+    const uint32_t hosts = 1 + (uint32_t)chance_below(&trial->chance, 2);
+
+    with_work(trial);
+    with_hosts(trial, hosts);
+    for (uint32_t h = 0; h < hosts; h++)
+        snprintf(job->link[h], WORD, "!%.390s %s --", setting.relay, option);
+}
+
+static void link_far(struct trial *trial)
+{
+    good_link(trial, chance_one_in(&trial->chance, 3) ? "--delay 80 --rate 1000000"
+                                                      : "--delay 80");
+}
+
+static void link_slow(struct trial *trial)
+{
+    trial->job.size += 200000;
+    good_link(trial, "--rate 1000000");
+}
+
 /* --- files -------------------------------------------------------------------------------- */
 
 /* So much output that it cannot be written where there is no room. */
@@ -464,6 +506,8 @@ const struct fault faults[] = {
     { "kill-relay", 6, kill_relay },
     { "pause-worker", 4, pause_worker },
     { "freeze-worker", 3, freeze_worker },
+    { "host-down", 8, host_down },
+    { "full-host", 4, full_host },
     { "bad-host", 5, bad_host },
     { "kill-rank", 1, kill_rank },
     { "kill-mpirun", 1, kill_mpirun },
@@ -473,6 +517,8 @@ const struct fault faults[] = {
     { "link-again", 5, link_again },
     { "link-drop", 5, link_drop },
     { "link-noise", 5, link_noise },
+    { "link-far", 4, link_far },
+    { "link-slow", 4, link_slow },
     { "full-output", 4, full_output },
     { "full-file", 4, full_file },
     { "full-disk", 6, full_disk },

@@ -311,6 +311,8 @@ static void find_programs(const char *cleave)
         realpath(cleave, program) == NULL || access(program, X_OK) != 0)
         give_up("%s is no program", cleave);
     setting.self = self;
+    snprintf(setting.relay, sizeof setting.relay, "%.*s/relay",
+             (int)(strrchr(self, '/') - self), self);
     setting.cleave = program;
     folder = (int)(strrchr(program, '/') - program);
     snprintf(path, sizeof path, "%.*s/lib/openmpi/libcleave-mpi.so", folder, program);

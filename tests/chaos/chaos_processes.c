@@ -2,6 +2,7 @@
 #include "chaos/chaos_processes.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,4 +115,14 @@ pid_t find_victim(struct trial *trial, pid_t master)
             fits[fit++] = list[i].pid;
     }
     return fit > 0 ? fits[chance_below(&trial->chance, fit)] : 0;
+}
+
+void kill_commands(pid_t worker)
+{
+    static struct process list[MOST_PROCESSES];
+    const size_t count = descendants(list);
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i].parent == worker && plays(&list[i], A_COMMAND))
+            kill(list[i].pid, SIGKILL);
 }

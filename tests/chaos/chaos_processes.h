@@ -16,5 +16,7 @@ struct process {
 size_t descendants(struct process out[MOST_PROCESSES]);
 /* Anyone with the role that the trial strikes, or 0. */
 pid_t find_victim(struct trial *trial, pid_t master);
+/* Kill the commands of a worker. */
+void kill_commands(pid_t worker);
 
 #endif

@@ -211,6 +211,10 @@ static void maybe_strike(struct trial *trial, pid_t master, struct strike *strik
         return;
     trial->struck = true;
     change_input(trial);
+    if (trial->commands_first) {
+        kill_commands(victim);
+        sleep_s(1e-3 * (double)chance_below(&trial->chance, 20));
+    }
     if (trial->sign != 0)
         kill(victim, trial->sign);
     if (trial->sign == SIGSTOP) {

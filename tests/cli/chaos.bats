@@ -80,6 +80,14 @@ notices() {
     notices "status 0 and a wrong output" --fault kill-master -n 30
 }
 
+@test "hosts that go down, are full, far or slow lose nothing" {
+    for fault in host-down full-host link-far link-slow; do
+        run "$CHAOS" --cleave "$CLEAVE" --tmp "$BATS_TEST_TMPDIR" -j 2 -n 4 --fault $fault
+        echo "$output"
+        [ "$status" -eq 0 ]
+    done
+}
+
 @test "and the real one passes" {
     run "$CHAOS" --cleave "$CLEAVE" --tmp "$BATS_TEST_TMPDIR" -j 2 -n 12 --fault none
     echo "$output"
