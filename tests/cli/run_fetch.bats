@@ -115,6 +115,11 @@ says() {
     seq 50000 | cmp - out
     grep -q '"sent_bytes": [1-9][0-9]\{0,1\},$' json
     grep -qx a who
+    # There is nothing to share.
+    rm who
+    job --fetch "echo \$AT >>who; ${CUT/\{\}/seq}" --size 'wc -c <seq' --hosts h.yaml --shared-input -- cat
+    cmp seq out
+    grep -qx '[ab]' who
     # Of two hosts, one cannot.
     job -i seq --fetch "[ \"\$AT\" != a ] && $CUT" --size "$SIZE" --block 100k --retries 2 --hosts h.yaml -- cat
     cmp seq out

@@ -110,8 +110,9 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
     for (size_t i = 0; i < count; i++) {
         const struct cv_input input = cv_source_input(hosts->source, i);
 
-        /* Only this process reads its standard input. */
-        wanted = wanted && input.size >= 0 && strcmp(input.path, "-") != 0;
+        /* Only this process reads its standard input; hosts fetch their parts anyway. */
+        wanted =
+            wanted && input.size >= 0 && strcmp(input.path, "-") != 0 && !input.fetched;
         hosts->packed = hosts->packed || input.packed;
     }
     if (!wanted)

@@ -528,6 +528,7 @@ struct cv_input cv_source_input(const struct cv_source *source, size_t index)
                                         : (int64_t)file->size,
         .mtime_ns = source->stream != NULL ? 0 : file->mtime_ns,
         .packed = file->decoded != NULL,
+        .fetched = file->fetched != NULL,
     };
 }
 

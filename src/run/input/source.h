@@ -220,6 +220,7 @@ struct cv_input {
     int64_t size;     /* -1: a stream  */
     int64_t mtime_ns; /* since 1970    */
     bool packed;      /* compressed    */
+    bool fetched;     /* no file       */
 };
 
 /* The files in order, then the second file of pairs. */
