@@ -21,7 +21,8 @@ enum cleave_halt {
     CLEAVE_HALT_ALL_FAIL, /* do the rest, then fail; but start nothing new when
                              CLEAVE_ALL_FAIL_LIMIT chunks have failed and none has succeeded, or
                              without a header only those that begin a file; fewer if
-                             their commands are seen to have read nothing              */
+                             their commands are seen to have read nothing. Items: only
+                             if CLEAVE_ALL_FAIL_UNREAD_LIMIT cannot be run on any host  */
     CLEAVE_HALT_NEVER,    /* do the rest in any case, then fail                        */
     CLEAVE_HALT_SOON,     /* start nothing new                                         */
     CLEAVE_HALT_NOW,      /* stop what is running, too                                 */

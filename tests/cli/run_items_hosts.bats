@@ -186,6 +186,20 @@ prepare() {
     # Such a failure is not one of --retries.
     fails_with 1 --hosts h.yaml --retries 2 --joblog log "mkdir $PWD/first 2>/dev/null && exit 127; exit 3 # {}" ::: 1
     [ "$(cut -f 7 log | tail -n +2 | tr '\n' ' ')" = "127 3 3 " ]
+    # This machine is not fit, either; and a host that is, but comes late.
+    hosts 'name: here, count: 2' "name: b, slots: 1, command: env PATH=$PWD/bin:$PATH" >h.yaml
+    job --hosts h.yaml program ::: {1..20}
+    cmp out <(seq 20)
+    cat >late <<'END'
+#!/bin/sh
+until [ -s tries ]; do sleep 0.05; done
+sleep 0.3
+exec "$@"
+END
+    chmod +x late
+    hosts "name: a, slots: 4" "name: b, slots: 1, command: $PWD/late env PATH=$PWD/bin:$PATH" >h.yaml
+    job --hosts h.yaml --connect-timeout 60 "echo {} >>$PWD/tries; program {}" ::: {1..40}
+    cmp out <(seq 40)
     # No permission, and files that cannot be written there.
     hosts "name: a, slots: 4, command: env --chdir=$PWD/../a" "name: b, slots: 1, command: env --chdir=$PWD/../b" >h.yaml
     printf '#!/bin/sh\necho $1\n' >../b/denied
@@ -208,6 +222,8 @@ prepare() {
     fails_with 1 --hosts h.yaml --joblog log nothing-like-it ::: {1..1000}
     grep -q '^cleave: halted: no host can run the command: 1[0-9] items failed, none succeeded$' err
     [ "$(wc -l <log)" -lt 100 ]
+    fails_with 1 --hosts h.yaml --joblog log --halt never nothing-like-it ::: {1..30}
+    [ "$(tail -n +2 log | wc -l)" -eq 60 ]
     # What cannot be read here is not a matter of the hosts.
     fails_with 1 --hosts h.yaml --joblog log --transferfile {} cat ::: in/{1..20}
     [ "$(tail -n +2 log | wc -l)" -eq 20 ]

@@ -733,8 +733,6 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->output.direct = values->ungroup != 0;
     out->output.lines = out->output.lines && !values->ungroup;
     out->output.early = false;
-    if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
-        out->failures.halt = CLEAVE_HALT_NEVER;
     if (values->many) {
         out->items.max = UINT32_MAX;
         out->items.fits = count_fitting;

@@ -80,6 +80,17 @@ static void rest_over(void *context)
     end_backoff(context);
 }
 
+void cv_worker_health_pause(struct cv_worker_health *health, uint32_t domain)
+{
+    struct cv_health_record *at = &health->items[domain];
+
+    if (at->resting)
+        return;
+    at->resting = true;
+    health->nresting++;
+    cv_poller_set(health->poller, &at->timer, cv_clock_s() + REST_S, rest_over, at);
+}
+
 /* Another domain succeeded with a piece that this one failed with. A success since
  * then clears it, and one back-off covers all earlier failures. */
 static void refute(struct cv_health_record *at, uint8_t way)

@@ -110,6 +110,9 @@ void cv_worker_health_note_success(struct cv_worker_health *health, uint32_t dom
 void cv_worker_health_confirm_failure(struct cv_worker_health *health,
                                       const struct cv_failure_history *history);
 
+/* Give the domain no work for a moment, until others may be there. */
+void cv_worker_health_pause(struct cv_worker_health *health, uint32_t domain);
+
 /* A piece with that history will be tried again; that attempt has ended. */
 void cv_worker_health_note_retry(struct cv_worker_health *health,
                                  const struct cv_failure_history *history);

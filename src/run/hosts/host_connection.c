@@ -649,10 +649,15 @@ static size_t count_in(const struct cv_hosts *hosts, enum cv_host_state first,
     return count;
 }
 
+bool cv_hosts_connecting(const struct cv_hosts *hosts)
+{
+    return count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0;
+}
+
 bool cv_hosts_may_come(const struct cv_hosts *hosts)
 {
     return count_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) > 0 ||
-           count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 || stop_in_progress(hosts);
+           cv_hosts_connecting(hosts) || stop_in_progress(hosts);
 }
 
 bool cv_hosts_any_hope(const struct cv_hosts *hosts)
@@ -663,7 +668,7 @@ bool cv_hosts_any_hope(const struct cv_hosts *hosts)
 /* Hosts may become ready. A lost host counts if no other one is ready. */
 static bool undecided(const struct cv_hosts *hosts)
 {
-    return count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 ||
+    return cv_hosts_connecting(hosts) ||
            (hosts->nready == 0 && count_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) > 0);
 }
 
@@ -744,7 +749,7 @@ static void widen(void *context)
 /* A host is ready or out: begin another connection. */
 static void hosts_settled(struct cv_hosts *hosts)
 {
-    if (count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) == 0)
+    if (!cv_hosts_connecting(hosts))
         cv_hosts_tell_rest(hosts);
     hosts->window += hosts->window > 0;
     if (hosts->window > 0)

@@ -207,6 +207,8 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
                                     const int *stopped_by, struct cleave_error *err);
 /* A host is ready or may become ready. */
 bool cv_hosts_any_hope(const struct cv_hosts *hosts);
+/* A connection is being made, or will be soon. */
+bool cv_hosts_connecting(const struct cv_hosts *hosts);
 /* A host that is not ready may become ready, or hosts are being stopped just now. */
 bool cv_hosts_may_come(const struct cv_hosts *hosts);
 /* Tell the user. */

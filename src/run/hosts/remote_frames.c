@@ -9,9 +9,6 @@
 #include "run/input/source.h"
 #include "run/slot/slot.h"
 
-/* Exit statuses of shells, and of workers, for a command that cannot be run. */
-enum { NO_PERMISSION = 126, NOT_FOUND = 127 };
-
 /* END agrees with the bytes that were sent and received. Else the host is lost. */
 static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
@@ -139,9 +136,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
         cv_host_accuse(host, "files that were not asked for, or not all of them");
         return;
     }
-    remote->facts.unfit =
-        (end->exit_code == NO_PERMISSION || end->exit_code == NOT_FOUND) &&
-        cv_item_is_sound(slot);
+    remote->facts.unfit = cv_slot_was_not_run(slot) && cv_item_is_sound(slot);
     cv_item_forget(slot);
     slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
     remote->facts.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);

@@ -172,6 +172,15 @@ static bool fails_without_header(const struct cv_exec_run *run)
            !run->start_failed && !run->middle_succeeded;
 }
 
+/* The command could not be run, or not be given its files: if there are hosts, that may be so
+ * on this one only. */
+static bool is_unfit(const struct cv_exec_run *run, const struct cv_slot *slot)
+{
+    if (cv_slot_is_remote(slot))
+        return cv_remote_facts(slot).unfit;
+    return run->pool.hosts.count > 0 && cv_slot_was_not_run(slot);
+}
+
 /* Chunks were given up because no host could run their command, and for no other reason. */
 static bool hosts_are_unfit(const struct cv_exec_run *run)
 {
@@ -188,7 +197,7 @@ static bool all_chunks_fail(const struct cv_exec_run *run)
 {
     const struct cv_order_queue *queue = &run->queue;
 
-    if (queue->resumed > 0)
+    if (queue->resumed > 0 || run->request->items.words != NULL)
         return false;
     if (!run->pool.health.anybody && queue->unread >= CLEAVE_ALL_FAIL_UNREAD_LIMIT)
         return true;
@@ -224,10 +233,11 @@ static void halt_if_asked(struct cv_exec_run *run)
         (failures->halt_fails > 0 && count >= (double)failures->halt_fails) ||
         (failures->halt_share > 0 && over >= 3 && count >= failures->halt_share * over);
 
-    if (failures->halt == CLEAVE_HALT_ALL_FAIL)
-        run->halted = run->hopeless = all_chunks_fail(run);
-    if (hosts_are_unfit(run))
-        run->halted = run->unfit = true;
+    if (failures->halt == CLEAVE_HALT_ALL_FAIL) {
+        run->unfit = run->unfit || hosts_are_unfit(run);
+        run->hopeless = all_chunks_fail(run);
+        run->halted = run->unfit || run->hopeless;
+    }
     if (failures->halt < CLEAVE_HALT_SOON || !many)
         return;
     run->halted = true;
@@ -304,7 +314,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
 
     queue->failed++;
     queue->unread += is_unread(attempt);
-    queue->unfit += cv_remote_facts(&attempt->slot).unfit;
+    queue->unfit += is_unfit(run, &attempt->slot);
     if (attempt->slot.piece.body.begin == 0)
         run->start_failed = true;
     cv_note_failure(run, attempt);
@@ -312,7 +322,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
     if (status != CLEAVE_OK) {
         queue->failed--;
         queue->unread -= is_unread(attempt);
-        queue->unfit -= cv_remote_facts(&attempt->slot).unfit;
+        queue->unfit -= is_unfit(run, &attempt->slot);
     }
     return status;
 }
@@ -357,21 +367,29 @@ static bool needs_cross_check(const struct cv_exec_run *run,
            other_domain_available(run, &attempt->chunk.past);
 }
 
-/* Whether another host should run the chunk, whatever failures.retries is: this one could not
- * run the command with its files; or the command was killed there, which is tried once. */
-static bool goes_elsewhere(const struct cv_exec_run *run,
-                           const struct cv_attempt *attempt, bool killed)
+/* Whether another worker should run the chunk, whatever failures.retries is: this one could not
+ * run the command with its files; or the command was killed on a host, which is tried once. */
+static bool goes_elsewhere(struct cv_exec_run *run, const struct cv_attempt *attempt,
+                           bool killed)
 {
     const struct cv_failure_history *past = &attempt->chunk.past;
-    const bool unfit = cv_remote_facts(&attempt->slot).unfit;
+    const struct cv_slot *slot = &attempt->slot;
+    const bool unfit = is_unfit(run, slot);
     uint32_t max = 0;
 
     if (unfit)
         max = CV_HISTORY_PARTIES;
-    else if (killed && !run->request->failures.strict)
+    else if (killed && cv_slot_is_remote(slot) && !run->request->failures.strict)
         max = 2;
-    return cv_slot_is_remote(&attempt->slot) && past->count < max &&
-           other_domain_available(run, past);
+    if (past->count >= max)
+        return false;
+    if (other_domain_available(run, past))
+        return true;
+    if (!unfit || !cv_hosts_connecting(&run->pool.hosts))
+        return false;
+    cv_worker_health_pause(&run->pool.health,
+                           cv_worker_pool_domain(&run->pool, slot->worker));
+    return true;
 }
 
 /* Split the piece if that is possible and useful. */

@@ -43,7 +43,8 @@ void cv_worker_pool_end_backoff(struct cv_worker_pool *pool)
     for (uint32_t w = 0; w < pool->nworkers && pool->health.nresting > 0; w++)
         if (cv_worker_pool_serves(pool, w))
             return;
-    if (pool->health.nresting > 0 && cv_worker_pool_has_any(pool))
+    if (pool->health.nresting > 0 && cv_worker_pool_has_any(pool) &&
+        !cv_hosts_connecting(&pool->hosts))
         cv_worker_health_clear_backoff(&pool->health);
 }
 

@@ -228,6 +228,15 @@ void cv_slot_free(struct cv_slot *slot);
 /* How the command failed, to follow "the command": "exited with status 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 
+/* Whether a shell, or the worker, reports that the command cannot be run. */
+static inline bool cv_slot_was_not_run(const struct cv_slot *slot)
+{
+    enum { NO_PERMISSION = 126, NOT_FOUND = 127 };
+
+    return slot->process.exit_code == NO_PERMISSION ||
+           slot->process.exit_code == NOT_FOUND;
+}
+
 /* Start the command on a piece that may grow and may be empty (cv_source_blank). Not for
  * persistent slots. */
 enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
