@@ -120,6 +120,27 @@ END
     nodes_are idle
 }
 
+@test "a node that is set down is lost with its commands, which have not failed" {
+    prepare
+    cat >command <<'END'
+#!/bin/sh
+if [ "$SLURMD_NODENAME" = n3 ] && mkdir down 2>/dev/null; then
+    scontrol update nodename=n3 state=down reason=test
+    sleep 60
+fi
+exec tr 0-9 a-j
+END
+    chmod +x command
+    timeout $LONG salloc -Q --no-kill -N 3 sh -c '"$CLEAVE" run --slurm -q -i in -o out --block 100k \
+        --backups off --connect-timeout 2 -- ./command
+        echo $? >status' 2>err || true
+    scontrol update nodename=n3 state=idle
+    [ "$(cat status)" -eq 0 ]
+    cmp out expected
+    grep -q 'n3: lost, its chunks go elsewhere' err
+    nodes_are idle
+}
+
 @test "srun starts the ranks of an MPI job" {
     prepare
     needs mpich
