@@ -190,8 +190,12 @@ holds() {
     # Less than the file says: 10 s for each start.
     printf 'workers:\n  - {name: a, slots: 1, speed: 1e9, compute_latency: 10s, bandwidth: 1e9}\n' >slow.yaml
     "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- cat >out 2>err
-    grep -qE '^cleave: 292 bytes in [0-9.]+ s, 1 chunk, [0-9.]+ s to connect and [0-9.]+ s from then on, predicted 10\.000 s$' err
+    grep -qE '^cleave: 292 bytes in [0-9.]+ s, 1 chunk, [0-9.]+ s to connect and [0-9.]+ s from then on, predicted 10\.[0-9]{3} s$' err
     grep -qE '^cleave: [0-9]+% less than predicted: commands took [0-9]+% less than the platform file says(, links .*)?$' err
+    # It contains the time to connect.
+    cleave 0 run -i in --hosts slow.yaml --block 1k --json -o out -- cat
+    awk -v predicted="$(number predicted_s)" -v connecting="$(number connecting_s)" \
+        'BEGIN { exit !(predicted - connecting > 9.999 && predicted - connecting < 10.001 && connecting > 0) }'
     # Of what failed nothing was predicted.
     "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- false >out 2>err || status=$?
     run ! grep -q 'than predicted' err

@@ -280,7 +280,7 @@ struct cv_run_report {
     struct cv_live_page page; /* --serve */
     bool declared;            /* costs are declared: the end can be predicted */
     bool by_one;              /* a command ended with status 1 */
-    double predicted_s;       /* by the plan; NAN: none */
+    double predicted_s;       /* connecting, and the plan; NAN: none */
     /* borrowed: */
     const struct cv_run_options *options;
     const struct cv_worker_list *workers; /* as they were asked for */

@@ -384,7 +384,7 @@ static bool explains(double cost, double over)
 static void run_predicted_text(const struct cleave_execution_result *result,
                                const struct cv_run_report *report)
 {
-    const double over = run_makespan(result) / report->predicted_s - 1;
+    const double over = result->seconds / report->predicted_s - 1;
     double commands, links;
 
     if (!isfinite(over) || fabs(over) <= NEAR || report->workers->platform == NULL ||

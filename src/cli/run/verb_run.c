@@ -669,7 +669,8 @@ static void show_summary(struct whole_run *run, int status)
         return;
     /* This takes seconds for a thousand workers. */
     if (run->report.declared)
-        run->report.predicted_s = cv_run_predict(&run->request, run->call->arena);
+        run->report.predicted_s =
+            result->connect_s + cv_run_predict(&run->request, run->call->arena);
     cv_run_summary(result, &run->report, status);
 }
 
