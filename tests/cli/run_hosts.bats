@@ -180,6 +180,12 @@ END
         job -i data/in --shared-input --hosts h.yaml -- tr 0-9 a-j
         cmp expected out
         says "a: does not see the input"
+        # One of several is named.
+        hosts "name: a, slots: 1, command: 'unshare --mount ./elsewhere'" \
+            "name: b, slots: 1, command: 'unshare --mount ./elsewhere'" >h.yaml
+        job -i data/in --shared-input --hosts h.yaml --policy umr -- tr 0-9 a-j
+        [ "$(grep -c 'does not see the input, which is sent there: ' err)" -eq 1 ]
+        says "cleave: 1 more host does not see the input"
     fi
 }
 

@@ -360,9 +360,8 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     host->link.silence_s = host->hosts->terms.silence_s;
     host->reason[0] = '\0';
     if (host->may_share && host->hosts->nfiles > 0 && !sees && !host->was_ready)
-        cv_hosts_note(host->hosts, "%s: does not see the input, which is sent there: %s",
-                      host->name,
-                      cv_shown((const char *)payload, head->length, why, sizeof why));
+        cv_host_tell_blind(host, cv_shown((const char *)payload, head->length, why,
+                                          sizeof why));
     if (host->was_ready && cv_host_tells(host, CV_NOTE_BACK))
         cv_hosts_note(host->hosts, "%s: is there again", host->name);
     if (!host->was_ready)

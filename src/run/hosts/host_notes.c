@@ -158,10 +158,10 @@ void cv_host_tell_why(struct cv_host *host, bool was_ready)
                       host->reason);
 }
 
-/* The number of hosts that were only counted, which is removed from *count. */
-static size_t take_counted(size_t *count)
+/* The number of hosts after the first `named`, which is removed from *count. */
+static size_t take_counted(size_t *count, size_t named)
 {
-    const size_t more = *count > CV_TOLD_MOST ? *count - CV_TOLD_MOST : 0;
+    const size_t more = *count > named ? *count - named : 0;
 
     *count -= more;
     return more;
@@ -169,8 +169,9 @@ static size_t take_counted(size_t *count)
 
 void cv_hosts_tell_rest(struct cv_hosts *hosts)
 {
-    const size_t absent = take_counted(&hosts->nabsent);
-    const size_t words = take_counted(&hosts->nwords);
+    const size_t absent = take_counted(&hosts->nabsent, CV_TOLD_MOST);
+    const size_t words = take_counted(&hosts->nwords, 1);
+    const size_t blind = take_counted(&hosts->nblind, 1);
 
     if (absent > 0)
         cv_hosts_note(hosts, "%zu more host%s left out, the last of them %s", absent,
@@ -178,21 +179,23 @@ void cv_hosts_tell_rest(struct cv_hosts *hosts)
     if (words > 0)
         cv_hosts_note(hosts, "%zu more host%s said something before %s ready", words,
                       words > 1 ? "s" : "", words > 1 ? "they were" : "it was");
+    if (blind > 0)
+        cv_hosts_note(hosts, "%zu more host%s not see the input", blind,
+                      blind > 1 ? "s do" : " does");
 }
 
-static bool was_told(const struct cv_hosts *hosts, const char *words)
+void cv_host_tell_blind(const struct cv_host *host, const char *why)
 {
-    for (size_t i = 0; i < CV_TOLD_MOST; i++)
-        if (strcmp(hosts->words[i], words) == 0)
-            return true;
-    return false;
+    if (++host->hosts->nblind == 1)
+        cv_hosts_note(host->hosts, "%s: does not see the input, which is sent there: %s",
+                      host->name, why);
 }
 
 static void tell_words(void *context)
 {
     const struct cv_host *host = context;
     struct cv_hosts *hosts = host->hosts;
-    char line[sizeof hosts->words[0]], forget[200], more[40] = "";
+    char line[sizeof hosts->words], forget[200], more[40] = "";
     size_t others;
 
     if (cv_connect_stderr_key_changed(&host->login, forget, sizeof forget)) {
@@ -201,8 +204,8 @@ static void tell_words(void *context)
                       "somebody may stand in between",
                       host->name);
     } else if (cv_connect_stderr_first(&host->login, line, sizeof line, &others) &&
-               !was_told(hosts, line) && ++hosts->nwords <= CV_TOLD_MOST) {
-        memcpy(hosts->words[hosts->nwords - 1], line, sizeof line);
+               strcmp(hosts->words, line) != 0 && ++hosts->nwords == 1) {
+        memcpy(hosts->words, line, sizeof line);
         if (others > 0)
             snprintf(more, sizeof more, ", and %zu more line%s", others,
                      others > 1 ? "s" : "");

@@ -26,7 +26,7 @@ enum cv_host_state {
 enum {
     CV_HOST_NOWHERE = UINT32_MAX, /* `first` of a host that has no workers yet */
     CV_HOST_NAME_ROOM = 300,      /* for the name of a worker, with its number */
-    CV_TOLD_MOST = 5, /* hosts that are named in messages of a kind; others are counted */
+    CV_TOLD_MOST = 5,             /* absent hosts that are named; others are counted */
 };
 
 struct cv_hosts;
@@ -167,8 +167,9 @@ struct cv_hosts {
     size_t nabsent;        /* hosts left out before they were ready: named or counted */
     char last_absent[728]; /* the last one that was counted, and why */
     size_t nchanged;       /* hosts with a changed key: named or counted */
-    size_t nwords;         /* hosts whose login printed text: named or counted */
-    char words[CV_TOLD_MOST][160]; /* the text of those that were named */
+    size_t nwords;         /* hosts whose login printed other text: named or counted */
+    char words[160];       /* the text of the one that was named */
+    size_t nblind;         /* hosts that do not see the input: named or counted */
 
     struct cv_remote_file *files; /* files of the input, if they can be shared */
     size_t nfiles;

@@ -73,6 +73,8 @@ void cv_host_explain(struct cv_host *host, const struct cleave_error *err,
 void cv_host_tell_why(struct cv_host *host, bool was_ready);
 /* The host is ready: report the text of ssh and login scripts, once it is complete. */
 void cv_host_tell_words(struct cv_host *host);
+/* The host does not see the input: report it for the first host, and count others. */
+void cv_host_tell_blind(const struct cv_host *host, const char *why);
 /* The host is ready: report once if another host has the same machine name. */
 void cv_host_doubt_machine(const struct cv_host *host);
 /* Report the events of a host, and the hosts, that were only counted. */
