@@ -70,7 +70,8 @@ leaves() {
 
 @test "a command that is ended with its host is done by another" {
     local told='while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done'
-    for how in 'kill -TERM $PPID; kill -TERM $$; sleep 60' "kill -TERM \$PPID; $told; exit 7"; do
+    for how in 'kill -TERM $PPID; kill -TERM $$; sleep 60' \
+        'setsid sh -c "kill -TERM $$; sleep 0.1; kill -TERM $PPID" & sleep 60' "kill -TERM \$PPID; $told; exit 7"; do
         prepare "$how"
         job -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
         cmp expected out

@@ -2,19 +2,12 @@
  * master, rules, and the notice after SIGTERM. SPDX-License-Identifier: MIT */
 #include "run/worker/worker_internal.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/fail.h"
 #include "run/decode/decoded_file.h"
 #include "run/fetch/fetch.h"
-
-enum { SIGNALLED = 128 }; /* added by shells to the number of a signal */
-
-/* A signal for all processes of a job reaches each of them within this time. */
-static const struct timespec MOMENT = { .tv_nsec = 50000000 };
 
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
                     uint64_t chunk, uint64_t value)
@@ -156,18 +149,4 @@ void cv_worker_notice(struct cv_worker *worker)
     cv_worker_send(worker, CV_FRAME_NOTICE, 0, 0, 0);
     for (uint32_t i = 0; i < worker->nseats; i++)
         cv_worker_give_back(worker, &worker->seats[i]);
-}
-
-void cv_worker_heed_signal(struct cv_worker *worker, const struct cv_slot *slot)
-{
-    sigset_t ends;
-
-    if (!cv_worker_can_give_notice(worker) || slot->stopping || slot->kills > 0 ||
-        (slot->process.signal != SIGTERM &&
-         slot->process.exit_code != SIGNALLED + SIGTERM))
-        return;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGTERM);
-    if (sigtimedwait(&ends, NULL, &MOMENT) == SIGTERM)
-        cv_worker_notice(worker);
 }

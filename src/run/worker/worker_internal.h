@@ -68,7 +68,7 @@ struct cv_worker_slot {
     struct cv_tasks tasks; /* the first one may be running */
     uint64_t cut_short;    /* 1 + the last open piece that ended before all had arrived */
     bool leaving;
-    struct cv_timer hold; /* until the end of the first task is reported: it was killed */
+    struct cv_timer hold;  /* until the end of the first task is reported */
     struct cv_arena arena; /* arena of the next piece */
     const char *const *told;
 };
@@ -140,8 +140,6 @@ void cv_worker_notice(struct cv_worker *worker);
 bool cv_worker_can_give_notice(const struct cv_worker *worker);
 /* Return the pieces of the seat that were not started. */
 void cv_worker_give_back(struct cv_worker *worker, struct cv_worker_slot *seat);
-/* If SIGTERM ended the command of the slot, this process may receive it next: wait a moment. */
-void cv_worker_heed_signal(struct cv_worker *worker, const struct cv_slot *slot);
 
 /* --- worker_packed.c --- */
 

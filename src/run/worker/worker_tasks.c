@@ -25,13 +25,11 @@ enum {
     BLOCK = 4 << 20,
 };
 
-/* A machine that goes down, or a batch system, kills the command and then this process: in the
- * meantime nothing is reported, so that the chunk is lost with its host. */
+/* A machine that goes down, or a batch system, signals the command and then this process: in the
+ * meantime nothing is reported, so that the chunk is lost with its host, or given back. */
 static const double HOLD_S = 0.5;
 
-enum {
-    KILLED_IN_SHELL = 128 + SIGKILL
-}; /* exit status of a shell whose command was killed */
+enum { SIGNALLED = 128 }; /* added by shells to the number of a signal */
 
 static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat);
 static void start_waiting(void *context);
@@ -314,12 +312,17 @@ static void hold_over(void *context)
     end_task(seat->slot.context, seat);
 }
 
-/* The command was killed, and not by this worker. */
-static bool was_killed(const struct cv_slot *slot, enum cv_slot_end end)
+static bool was_ended_by(const struct cv_process *process, int signal)
+{
+    return process->signal == signal || process->exit_code == SIGNALLED + signal;
+}
+
+/* The command was ended by a signal that this worker did not send. */
+static bool was_signalled(const struct cv_slot *slot, enum cv_slot_end end)
 {
     return end == CV_SLOT_FAILED && slot->kills == 0 && slot->fault == NULL &&
-           (slot->process.signal == SIGKILL ||
-            slot->process.exit_code == KILLED_IN_SHELL);
+           (was_ended_by(&slot->process, SIGKILL) ||
+            was_ended_by(&slot->process, SIGTERM));
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
@@ -330,8 +333,6 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
 
     if (was_put_off(worker, slot, task))
         return;
-    if (end == CV_SLOT_FAILED)
-        cv_worker_heed_signal(worker, slot);
     task->output = slot->store;
     slot->store = NULL;
     if (!task->open) /* the piece may have been cut; an open one may also have grown in vain */
@@ -349,7 +350,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     task->end.system_s = seconds(slot->process.usage.ru_stime);
     snprintf(task->fault, sizeof task->fault, "%s",
              slot->fault != NULL ? slot->fault : "");
-    if (was_killed(slot, end))
+    if (was_signalled(slot, end) && !worker->noticed)
         cv_poller_set(worker->poller, &seat->hold, cv_clock_s() + HOLD_S, hold_over,
                       seat);
     else
