@@ -834,8 +834,10 @@ static double size_to_commit(const struct turn *turn, uint32_t w)
     const double ready_s = ready_in(turn, worker), start_s = overhead(turn, worker);
     double part, safe, end_s;
 
-    if (learn->known == 0)
-        return is_stream(turn) && are_alike(turn) ? share(turn) : test_size(turn);
+    if (learn->known == 0 && is_stream(turn) && are_alike(turn))
+        return share(turn);
+    if (learn->groups[worker->group].known == 0)
+        return test_size(turn);
     if (is_stream(turn))
         return fmin(share(turn),
                     fmax(worker->speed_ups * LONG_STARTS * start_s, share(turn) * TEST));
