@@ -337,10 +337,10 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --serve --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --no-header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --delimiter --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --via --mpi --mpi-library --leaders --slurm --persistent --cat --literal --framed --as --policy --param --block --backups --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --line-buffer --group --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --serve --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
         --records) return ;;
         --together) return ;;
         --pairs) _cleave_files -f; return ;;
@@ -425,7 +425,7 @@ _cleave() {
         options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --index --force --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
         --together) return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
@@ -455,7 +455,7 @@ _cleave() {
         options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --push-from --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --split) _cleave_words 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --workers | -j) return ;;

@@ -136,8 +136,11 @@ enum { CLEAVE_MAX_RECORD = 1 << 30 }; /* bytes of the longest record, unless tol
 struct cleave_input {
     const char *const *files; /* borrowed; none: standard input                        */
     size_t count;
-    const char *split; /* NULL: lines                                                  */
-    bool header;       /* give the first record to every command                       */
+    /* NULL: lines. "auto": by names and first bytes of the inputs; formats with a header have
+     * one unless `no_header` is set, and listener.chose gets the choice. */
+    const char *split;
+    bool no_header;
+    bool header; /* give the first record to every command                       */
     /* With `header`, what that is: NULL, "" or "1": the first record; "3": the first three;
      * other text: all lines at the start that begin with it. */
     const char *header_how;
@@ -236,6 +239,11 @@ struct cleave_output {
     /* Each begins with a header, which is written once: as header_how, but of lines unless
      * the input is split as csv. NULL: none. */
     const char *header;
+    /* If the input has a header: the command gets it alone first. The output of that run begins
+     * every output, and is written once. If the command fails for the header alone, outputs
+     * are written unchanged. Outputs are not written early. Not with `header`; an input with a
+     * header is refused with `lines` or a reduction. */
+    bool header_once;
     uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB          */
     const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp            */
     /* Called before something is written, to make room on a screen; NULL: nobody is. */
@@ -356,6 +364,8 @@ struct cleave_listener {
     void (*attempted)(void *context, const struct cleave_attempt *attempt);
     void (*progress)(void *context, const struct cleave_progress *progress);
     void (*note)(void *context, const char *text); /* what the user should know        */
+    void (*chose)(void *context,
+                  const char *text); /* the format that "auto" has chosen */
     void *context;
 };
 
@@ -446,10 +456,10 @@ struct cleave_execution_result {
     struct cleave_worker_result *workers;
     struct cleave_absent *absent;
     size_t nabsent;
+    bool header; /* the input had one, and every command got it                    */
     /* What the first input, cut between lines, seems to be instead, what would be right then,
      * and whether that is only about its header: static. NULL: nothing of the kind. */
     const char *seems, *seems_advice;
-    bool seems_headed;
     bool seems_endless; /* ... so that it was one record, and one worker's             */
     /* The line with which all outputs begin, if two or more have something, or the beginning of
      * it; "": they differ. And the '@' or '#' with which lines begin behind a header that is

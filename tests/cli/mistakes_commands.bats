@@ -202,27 +202,8 @@ names_told() {
     [[ $stderr != *"standard input"* ]]
 }
 
-@test "records that are not lines, by the name of the file" {
+@test "csv with other separators" {
     "$CLEAVE" sample --force --records 300 >/dev/null
-    told 0 "reads.fastq is cut between lines; by its name it wants --split fastq. --split lines, if that is right" \
-        run -i reads.fastq --block 1k -- cat
-    gzip -k reads.fastq
-    told 0 "wants --split fastq" run -i reads.fastq.gz --block 1k -- cat
-    told 0 "wants --split csv --header" run -i table.csv --block 1k -- cat
-    told 0 "wants --header '#'" run -i calls.vcf --block 1k -- cat
-    told 0 "wants --split fastq" split -i reads.fastq -n 3 -o 'piece-{}.fastq'
-    told 0 "" split -i reads.fastq -n 3 --split fastq -o 'piece-{}.fastq' --force
-    [[ $stderr != *"by its name"* ]]
-    # Also where it is the reason of failures.
-    told 1 "wants --split fastq" run -i reads.fastq --block 1k -- awk 'NR == 1 && !/^@/ { exit 1 } { print }'
-    # ... of so many that the run was halted.
-    told 1 "wants --split fastq" run -i reads.fastq --block 100 -- false
-    # Of a large file before the run, which may take hours, and once.
-    yes "$(head -n 200 reads.fastq)" | head -c 17000000 >large.fastq
-    told 0 "large.fastq is cut between lines" run -i large.fastq -j 2 -- sh -c 'cat >/dev/null; echo begun >&2'
-    [[ $stderr == "cleave: large.fastq is cut"*begun* ]]
-    [ "$(grep -c 'by its name' <<<"$stderr")" -eq 1 ]
-    # Tables with other signs between their fields.
     sed 's/,/;/g' table.csv >other.csv
     told 0 "other.csv has no comma in its first line, but ';', and csv knows quotes only behind commas: --split 'csv:;'" \
         run -i other.csv --split csv --header --block 1k -- cat
@@ -236,30 +217,6 @@ names_told() {
     gzip -c other.csv >packed.csv.gz
     told 0 "" run -i packed.csv.gz --split csv --header --block 1k -- cat
     [[ $stderr != *"knows quotes"* ]]
-    # With --header, too, where lines end inside of quotes.
-    told 0 "table.csv is cut between lines, also inside of quotes, where it has ends of lines: --split csv" \
-        run -i table.csv --header --block 1k -- cat
-    printf 'a,b\n' >plain.csv
-    seq 400 | sed 's/$/,"x, y", 5" wide/' >>plain.csv
-    told 0 "" run -i plain.csv --header --block 1k -- cat
-    [[ $stderr != *"inside of quotes"* ]]
-    # A pipe that has been read is not opened again: nobody writes to it any more. What is
-    # compressed has quotes and ends of lines by chance.
-    mkfifo pipe.csv
-    seq 300000 >pipe.csv 3>&- &
-    told 0 "" run -i pipe.csv --header --block 100k -- wc -l
-    { printf '\037\213\010\010\0\0\0\0\0\003\042\012,\042\012\0'; gzip -nc plain.csv | tail -c +11; } >named.csv.gz
-    told 0 "" run -i named.csv.gz --header --block 1k -- cat
-    [[ $stderr != *"inside of quotes"* ]]
-    # Not if it was asked for, and not of one chunk.
-    told 0 "" run -i reads.fastq --split lines --block 1k -- cat
-    [[ $stderr != *"by its name"* ]]
-    told 0 "" run -i calls.vcf --header '#' --block 1k -- cat
-    [[ $stderr != *"by its name"* ]]
-    told 0 "" run -i reads.fastq --block 1M -- cat
-    [[ $stderr != *"by its name"* ]]
-    told 0 "" run -i numbers --block 1k -- cat
-    [[ $stderr != *"by its name"* ]]
 }
 
 @test "options without their argument, and behind the command" {

@@ -104,7 +104,7 @@ tables() {
     job -i in.bam --split bam --block 8k -j 2 --header-out '@' --joblog log -- samtools view -h --no-PG -
     cmp in.sam out
     [ "$(wc -l <log)" -gt 3 ]
-    job -i in.bam --split bam --block 8k -j 2 -- samtools view -c -q 30 -
+    job -i in.bam --split bam --header-out 0 --block 8k -j 2 -- samtools view -c -q 30 -
     [ "$(awk '{ n += $1 } END { print n }' out)" = "$(samtools view -c -q 30 in.bam)" ]
 }
 

@@ -151,7 +151,7 @@ splits() {
     prepare
     { echo 'name,"two
 lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
-    job -i in --split csv --header --block 30 -j 2 --joblog log -- head -n 2
+    job -i in --split csv --header --header-out 0 --block 30 -j 2 --joblog log -- head -n 2
     [ "$(chunks)" -gt 3 ]
     [ "$(grep -c '^name,' out)" -eq "$(chunks)" ]
     job -i in --split csv --header --block 30 -j 2 -- tail -n +3
@@ -397,8 +397,8 @@ PYTHON
     prepare
     { echo 'head,er'; seq 9; } >in
     fails_with 1 -i in --split csv --header -j 2 --block 6 --failed bad -- sh -c 'case $(cat) in *4*) exit 1 ;; esac'
-    [ "$(ls bad)" = "in.10-16" ]
-    printf 'head,er\n2\n3\n4\n' | cmp - bad/in.10-16
+    [ "$(ls bad)" = "in.14-20" ]
+    printf 'head,er\n4\n5\n6\n' | cmp - bad/in.14-20
     seq 9 | fails_with 1 -j 2 --block 6 --failed bad -- sh -c 'case $(cat) in *4*) exit 1 ;; esac'
     printf '4\n5\n6\n' | cmp - bad/stdin.6-12
 }

@@ -105,9 +105,9 @@ array() {
     # A header is none of them, and every file begins anew.
     { echo h; seq 3; } >a
     { echo h; seq 4 6; } >b
-    job -i a -i b --header --records 2 -j 2 -- sh -c 'tr "\n" " "; echo'
+    job -i a -i b --header --header-out 0 --records 2 -j 2 -- sh -c 'tr "\n" " "; echo'
     printf 'h 1 2 \nh 3 \nh 4 5 \nh 6 \n' | cmp - out
-    cat a | job --header --records 2 -j 2 -- sh -c 'tr "\n" " "; echo'
+    cat a | job --header --header-out 0 --records 2 -j 2 -- sh -c 'tr "\n" " "; echo'
     printf 'h 1 2 \nh 3 \n' | cmp - out
     # With --block, a multiple of them.
     seq 1000 1999 >in
@@ -133,7 +133,7 @@ array() {
     # Whatever the policy, uniq -c over chunks is that of the whole.
     seq 5000 | sed 's/..$//' | sort | sed 's/.*/"x,&",y/' >in.csv
     for how in '--block 200' '-j 3' '--policy factoring'; do
-        job -i in.csv --split csv --together 1 $how -- uniq -c
+        job -i in.csv --split csv --no-header --together 1 $how -- uniq -c
         uniq -c in.csv | cmp - out
     done
     fails_with 2 -i in --together '(' -- cat
@@ -152,7 +152,7 @@ array() {
     [ "$(tr '\n' ' ' <out)" = '1 1 1 1 ' ]
     cat in | job --split warc --block 1 -j 2 -- cat
     cmp in out
-    job -i in --split warc --header --block 1 -j 2 -- grep -c Number
+    job -i in --split warc --header --header-out 0 --block 1 -j 2 -- grep -c Number
     [ "$(tr '\n' ' ' <out)" = '2 2 2 ' ]
     head -c 100 in >short
     fails_with 2 -i short --split warc -- cat
@@ -215,7 +215,7 @@ le() {
     bytes=$(wc -c <records)
     gzip -c in >in.bam
     for input in '-i in.bam' ''; do
-        job $input --split bam --records 10 -- wc -c < <(cat in.bam)
+        job $input --split bam --header-out 0 --records 10 -- wc -c < <(cat in.bam)
         [ "$(wc -l <out)" -eq 4 ]
         [ "$(awk '{ sum += $1 } END { print sum }' out)" -eq $((bytes + 4 * 31)) ]
     done
@@ -249,7 +249,7 @@ capture() {
             job $input --split pcap --block 900 -j 2 -- sh -c 'head -c 24 | cmp - head && cat' < <(cat in)
             cmp packets out
         done
-        job -i in --split pcap --records 10 -- wc -c
+        job -i in --split pcap --header-out 0 --records 10 -- wc -c
         [ "$(wc -l <out)" -eq 3 ]
     done
     "$CLEAVE" split -q --index -i in --split pcap

@@ -21,17 +21,17 @@ shown() {
 @test "--header N: so many records, of files and of streams" {
     prepare
     printf 'a\n"b\nc"\nd\n1\n2\n3\n' >in
-    job -i in --split csv --header 3 --block 1 -j 2 -- sh -c 'cat; echo .'
+    job -i in --split csv --header 3 --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = 'a "b c" d 1 . a "b c" d 2 . a "b c" d 3 . ' ]
-    cat in | job --split csv --header=3 --block 1 -j 2 -- sh -c 'cat; echo .'
+    cat in | job --split csv --header=3 --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = 'a "b c" d 1 . a "b c" d 2 . a "b c" d 3 . ' ]
     # One that comes slowly is waited for.
     { echo a; sleep 0.1; echo b; sleep 0.1; echo c; echo d; } |
-        job --header 2 --block 1 -j 2 -- sh -c 'cat; echo .'
+        job --header 2 --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = 'a b c . a b d . ' ]
     # A file that has no more than its header is one chunk.
     printf 'a\nb\n' >short
-    job -i short --header 5 --block 1 -- sh -c 'cat; echo .'
+    job -i short --header 5 --block 1 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = 'a b . ' ]
     # Without a number it is one record, and the command is a command.
     job -i in --header --block 100 -- head -n 1
@@ -43,15 +43,15 @@ shown() {
 @test "--header '#': all lines at the start that begin so, whatever is in them" {
     prepare
     printf '# a,"quote\n## b\n1,"x\ny"\n2,#\n3,z\n' >in
-    job -i in --split csv --header '#' --block 1 -j 2 -- sh -c 'cat; echo .'
+    job -i in --split csv --header '#' --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = '# a,"quote ## b 1,"x y" . # a,"quote ## b 2,# . # a,"quote ## b 3,z . ' ]
-    cat in | job --split csv --header '#' --block 1 -j 2 -- sh -c 'cat; echo .'
+    cat in | job --split csv --header '#' --block 1 -j 2 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = '# a,"quote ## b 1,"x y" . # a,"quote ## b 2,# . # a,"quote ## b 3,z . ' ]
     # A quote in a comment cuts no last record short, and lines without one have no header.
     job -i in --split csv --header '#' --header-out '#' -- cat
     cmp in out
     printf '1\n2\n' >in
-    job -i in --header '#' --block 1 -j 1 -- sh -c 'cat; echo .'
+    job -i in --header '#' --block 1 -j 1 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = '1 . 2 . ' ]
     fails_with 2 -i in --split fixed:2 --header '#' -- cat
     says "cleave: --header: expected lines that begin with '#', but fixed has no such lines"
@@ -62,7 +62,7 @@ shown() {
     printf '#v\n#a\n1\n' >one
     printf '#v\n#a\n2\n' >two
     printf '#v\n#b\n3\n' >three
-    job -i one -i two --header '#' --block 1 -- sh -c 'cat; echo .'
+    job -i one -i two --header '#' --block 1 --header-out 0 -- sh -c 'cat; echo .'
     [ "$(shown)" = '#v #a 1 . #v #a 2 . ' ]
     fails_with 2 -i one -i two -i three --header '#' -- cat
     says "cleave: three: expected the header '#a' of one, got '#b'"
@@ -102,7 +102,7 @@ shown() {
     hosts 'name: a, slots: 2' >h.yaml
     job -i in --header --header-out --block 2k --hosts h.yaml -- cat
     cmp in out
-    fails_with 1 -i in --header-out --block 2k -j 1 -- head -n 1
+    fails_with 1 -i in --split lines --header-out --block 2k -j 1 -- head -n 1
     grep -q "^cleave: --header-out: expected the header 'k,v', as in the first output, got '" err
     [ "$(head -n 1 out)" = k,v ]
     fails_with 2 -i in --header-out --reduce 'sort -m {1} {2}' -- cat
@@ -141,24 +141,24 @@ END
         grep -qxF "cleave: $text" err
     }
     told "every output begins with 'id,n': if that is a header, --header-out writes it once" \
-        -i in.csv --split csv --header -- cat
+        -i in.csv --header-out 0 -- cat
     told "every output begins with '@HD': if that is a header, --header-out '@' writes it once" \
-        -i in.csv -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
+        -i in.csv --split lines -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
     told "behind the header that is written once, outputs go on with lines that begin with @, too: --header-out '@' takes all of them" \
-        -i in.csv --header-out -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
+        -i in.csv --split lines --header-out -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
     # Nothing is said where there is nothing to say.
     silent() {
         "$CLEAVE" run -j 2 --block 1 "$@" >out 2>err
         run ! grep -qE 'every output|behind the header' err
     }
-    silent -i in.csv --header -- wc -l
+    silent -i in.csv --header --header-out 0 -- wc -l
     silent -i in.csv --split csv --header -- sed 1d
     silent -i in.csv --split csv --header --header-out -- cat
-    silent -i in.csv --header-out '@' -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
-    silent -i in.csv -- tr a-z A-Z
-    silent -q -i in.csv --split csv --header -- cat
+    silent -i in.csv --split lines --header-out '@' -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
+    silent -i in.csv --split lines -- tr a-z A-Z
+    silent -q -i in.csv --header-out 0 -- cat
     # Nor of one output, be it that others are empty.
-    silent -i in.csv --split csv --header -- awk -F , '/^3/ { print "id,n"; print }'
+    silent -i in.csv --header-out 0 -- awk -F , '/^3/ { print "id,n"; print }'
     [ "$(wc -l <out)" = 2 ]
 }
 

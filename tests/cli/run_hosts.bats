@@ -137,7 +137,7 @@ END
 @test "headers, pairs, folds and commands that stay" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
-    job -i in --header --hosts h.yaml --block 100000 -- sed -n '1p;$p'
+    job -i in --header --header-out 0 --hosts h.yaml --block 100000 -- sed -n '1p;$p'
     [ "$(grep -cx 1 out)" -gt 3 ]
     job -i in --hosts h.yaml --reduce 'awk "{ s += \$1 } END { printf \"%.0f\n\", s }"' -- \
         awk '{ s += $1 } END { printf "%.0f\n", s }'

@@ -20,7 +20,7 @@ joined() {
     printf "$2" >one
     printf "$3" >two
     printf "$4" >expected
-    job -i one -i two --split "$1" -- cat
+    job -i one -i two --split "$1" --no-header -- cat
     cmp expected out || {
         echo "$1: $(od -c out)"
         return 1
@@ -101,7 +101,7 @@ joined() {
     printf '\357\273\277a,"b\nc"\r\n5,6\r\n' >two
     printf 'a,"b\nc"' >only
     : >none
-    job -i none -i one -i only -i two --split csv --header --block 1 -j 2 --joblog log -- \
+    job -i none -i one -i only -i two --split csv --header --header-out 0 --block 1 -j 2 --joblog log -- \
         sh -c 'cat; echo .'
     [ "$(tail -n +2 log | wc -l)" -eq 4 ]
     [ "$(tr '\r\n' '  ' <out)" = "$(printf 'a,"b c" 1,2 . a,"b c" 3,4 . a,"b c" . \357\273\277a,"b c"  5,6  . ')" ]
@@ -218,7 +218,7 @@ b' --block 1 -- wc -l
     fails_with 2 -- cat < <(cat in.tar.gz)
     says "cleave: standard input: expected text records inside gzip, got tar: type 'zcat | tar -xO | cleave run ...', or say --split tar to share out its members"
     printf 'BAM\001' | gzip >in.bam
-    fails_with 2 -i in.bam -- cat
+    fails_with 2 -i in.bam --split lines -- cat
     grep -q "got BAM: type 'samtools view in.bam | cleave run ...', or say --split bam to share out its records" err
 }
 
@@ -251,9 +251,9 @@ b' --block 1 -- wc -l
     seq 300000 | tr '\n' '\r' >returns
     head -c 2000000 /dev/zero | tr '\0' x >long
     "$CLEAVE" run -j 2 -i array.json -- cat 2>err >out
-    grep -qFx "cleave: array.json: $line a JSON array: --split json" err
+    grep -qFx "cleave: array.json is one JSON array, for one worker: --split json to share out its elements, --split lines if not" err
     "$CLEAVE" run -j 2 -- cat 2>err >out < <(cat array.json)
-    grep -qFx "cleave: standard input: $line a JSON array: --split json" err
+    grep -qFx "cleave: standard input is one JSON array, for one worker: --split json to share out its elements, --split lines if not" err
     "$CLEAVE" run -j 2 -i returns -- cat 2>err >out
     grep -qFx "cleave: returns: $line text whose lines end in CR: put \"tr '\\r' '\\n'\" before it" err
     "$CLEAVE" run -j 2 -i long -- cat 2>err >out
@@ -272,37 +272,24 @@ b' --block 1 -- wc -l
     ! grep -q 'no line ends' err
 }
 
-@test "what is cut between lines, as nothing was said, and seems to be something else is told" {
+@test "input that is cut between lines, and seems to be something else, is reported" {
     prepare
-    for i in $(seq 40); do printf '@r%d\nACGTACGT\n+\nIIIIIIII\n' $i; done >reads.txt
-    local line='is cut between lines; it seems to be FASTQ: --split fastq. --split lines, if that is right'
-    "$CLEAVE" run --block 100 -- cat <reads.txt >out 2>err
+    for i in $(seq 40); do printf 'LOCUS       L%d\nDEFINITION  d\nACGT\n//\n' $i; done >genes.txt
+    local line="is cut between lines; it seems to be GenBank: --split 'regex:LOCUS '. --split lines, if that is right"
+    "$CLEAVE" run --block 100 -- cat <genes.txt >out 2>err
     grep -qFx "cleave: standard input $line" err
-    "$CLEAVE" run --block 100 -- cat < <(cat reads.txt) >out 2>err
+    "$CLEAVE" run --block 100 -- cat < <(cat genes.txt) >out 2>err
     grep -qFx "cleave: standard input $line" err
-    "$CLEAVE" run -i reads.txt --block 100 -- cat >out 2>err
-    grep -qFx "cleave: reads.txt $line" err
-    cmp reads.txt out
-    gzip -k reads.txt
-    "$CLEAVE" run -i reads.txt.gz --block 100 -- cat >out 2>err
-    grep -qFx "cleave: reads.txt.gz $line" err
-    "$CLEAVE" split --size 100 -o p-{} <reads.txt 2>err
+    gzip -k genes.txt
+    "$CLEAVE" run -i genes.txt.gz --block 100 -- cat >out 2>err
+    grep -qFx "cleave: genes.txt.gz $line" err
+    cmp genes.txt out
+    "$CLEAVE" split --size 100 -o p-{} <genes.txt 2>err
     grep -qFx "cleave: standard input $line" err
-    # Not where it was said, where it is one chunk, or twice.
-    "$CLEAVE" run -i reads.txt --block 100 --split lines -- cat 2>err >out
+    # Not if a splitter was given, and not of one chunk.
+    "$CLEAVE" run -i genes.txt --block 100 --split lines -- cat 2>err >out
     ! grep -q 'is cut between lines' err
-    "$CLEAVE" run -i reads.txt --block 100 --split fastq -- cat 2>err >out
-    ! grep -q 'is cut between lines' err
-    "$CLEAVE" run -i reads.txt --block 1M -- cat 2>err >out
-    ! grep -q 'is cut between lines' err
-    mv reads.txt reads.fastq
-    "$CLEAVE" run -i reads.fastq --block 100 -- cat 2>err >out
-    [ "$(grep -c 'is cut between lines' err)" = 1 ]
-    # A header that was given.
-    { echo '##fileformat=VCFv4.2'; seq 100; } >calls
-    "$CLEAVE" run -i calls --block 100 -- cat 2>err >out
-    grep -qF "it seems to be VCF: --header '#'" err
-    "$CLEAVE" run -i calls --block 100 --header '#' -- cat 2>err >out
+    "$CLEAVE" run -i genes.txt --block 1M -- cat 2>err >out
     ! grep -q 'is cut between lines' err
     # Bytes that no text has.
     { printf 'a\0\n'; seq 100; } >binary

@@ -205,7 +205,7 @@ stop() {
     cleave 0 run --dry-run -i in -i more -j 'a,b:nice -n 19' --block 30 -- sh -c 'cat; :'
     [ "${lines[0]}" = "command   sh -c 'cat; :'" ]
     [ "${lines[1]}" = "  b: nice -n 19 sh -c 'cat; :'" ]
-    [ "${lines[2]}" = "input     in and 1 more, cut at lines" ]
+    [ "${lines[2]}" = "input     in and 1 more, cut at the records of its format" ]
     has "  chunk  worker  about bytes  starts s  ends s"
     [ "$(grep -cE '^ +[1-6]  [ab] +30 ' <<<"$output")" -eq 6 ]
     has "  and 5 more; all have 2 to 30 bytes"

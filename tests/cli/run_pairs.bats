@@ -88,7 +88,7 @@ PYTHON
     make_pairs 100
     head -n 396 "$TWO" >"$BATS_TEST_TMPDIR/short"
     cleave 2 run -q --split fastq --pairs "$BATS_TEST_TMPDIR/short" -i "$ONE" -- cat
-    cleave 2 run -q --pairs "$TWO" -i "$ONE" -- cat
+    cleave 2 run -q --split lines --pairs "$TWO" -i "$ONE" -- cat
     [[ $stderr == *fastq* ]]
-    "$CLEAVE" run -q --split fastq --pairs "$TWO" -- cat <"$ONE" >/dev/null
+    "$CLEAVE" run -q --pairs "$TWO" -- cat <"$ONE" >/dev/null
 }

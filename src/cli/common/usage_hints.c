@@ -13,7 +13,7 @@
 #include "base/file_target.h"
 #include "cli/common/output.h"
 
-enum { PART_MOST = 4096, FIRST_LINE = 4096, TABLE_MOST = 1 << 16 };
+enum { PART_MOST = 4096, FIRST_LINE = 4096 };
 
 /* A unit as it follows a number; NULL: it is not one. */
 static const char *find_unit(const char *word)
@@ -95,39 +95,6 @@ const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
     return buffer;
 }
 
-struct form {
-    const char *end, *option;
-    bool header; /* the option is --header */
-};
-
-/* The form of the records by the name of the file; NULL: lines, or unknown. */
-static const struct form *find_form(const char *name)
-{
-    static const char *const packed[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
-    static const struct form forms[] = {
-        { ".fastq", "--split fastq", false },     { ".fq", "--split fastq", false },
-        { ".fasta", "--split fasta", false },     { ".fa", "--split fasta", false },
-        { ".fna", "--split fasta", false },       { ".json", "--split json", false },
-        { ".xml", "--split xml:ELEMENT", false }, { ".warc", "--split warc", false },
-        { ".csv", "--split csv --header", true }, { ".vcf", "--header '#'", true },
-        { ".sam", "--header '@'", true },
-    };
-    size_t length = strlen(name);
-
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (cv_name_ends_in(name, packed[i])) {
-            length -= strlen(packed[i]);
-            break;
-        }
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const size_t size = strlen(forms[i].end);
-
-        if (length > size && strncmp(name + length - size, forms[i].end, size) == 0)
-            return &forms[i];
-    }
-    return NULL;
-}
-
 /* Pipes give 0 bytes: reading would wait and consume. */
 static size_t read_beginning(const char *name, char *bytes, size_t max)
 {
@@ -143,42 +110,9 @@ static size_t read_beginning(const char *name, char *bytes, size_t max)
     return length;
 }
 
-/* Whether a line ends inside of quotes. */
-static bool has_quoted_ends(const char *name)
+void cv_usage_hint_seeming(const char *name, const char *what, const char *advice)
 {
-    char bytes[TABLE_MOST];
-    const size_t length = read_beginning(name, bytes, sizeof bytes);
-    bool quoted = false, begins = true;
-    size_t i = 0;
-
-    for (; i < length && !(quoted && bytes[i] == '\n'); i++) {
-        if (bytes[i] == '"' && (quoted || begins))
-            quoted = !quoted;
-        begins = strchr(",;\t\n", bytes[i]) != NULL;
-    }
-    return i < length;
-}
-
-void cv_usage_hint_form(const char *name, bool header)
-{
-    const struct form *form = find_form(name);
-
-    /* Compressed files are not looked into. */
-    if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
-        cv_print_note("%s is cut between lines, also inside of quotes, where it has ends "
-                      "of lines: --split csv",
-                      CV_ECHO(name));
-    if (form == NULL || (form->header && header))
-        return;
-    cv_print_note("%s is cut between lines; by its name it wants %s. --split lines, if "
-                  "that is right",
-                  CV_ECHO(name), form->option);
-}
-
-void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
-                           bool done)
-{
-    if (what == NULL || done || find_form(name) != NULL)
+    if (what == NULL)
         return;
     cv_print_note(
         "%s is cut between lines; it seems to be %s: %s. --split lines, if that is right",

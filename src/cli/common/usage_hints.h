@@ -13,13 +13,8 @@ bool cv_usage_hint_unit(int count, char *const *words, const char *word, char *b
  * for an ordinary one. Returns `buffer`. */
 const char *cv_usage_hint_name(const char *name, char *buffer, size_t size);
 
-/* Chunks are cut between lines: hint at a name of other records. `header`: --header is
- * given. */
-void cv_usage_hint_form(const char *name, bool header);
-/* The same by the first bytes, if the name tells nothing; `what` may be NULL. `done`:
- * the advice is followed. */
-void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
-                           bool done);
+/* Chunks are cut between lines, and the first bytes are not lines; `what` may be NULL. */
+void cv_usage_hint_seeming(const char *name, const char *what, const char *advice);
 /* No line ends in the first bytes: one worker had all of it. */
 void cv_usage_hint_endless(const char *name, const char *what, const char *advice);
 /* csv: hint at another separator than a comma. */

@@ -142,7 +142,6 @@ const struct cv_other_tool_option cv_run_foreign[] = {
     { "--jsonl --json-lines --ndjson", "--split jsonl" },
     { "--fastq", "--split fastq" },
     { "--fasta", "--split fasta" },
-    { "--no-header", "nothing: without --header there is none" },
     { "--sep", "--colsep REGEX for items; columns of chunks are the command's" },
     { "--delim", "-d BYTE for items, --split for the input" },
     { "--retry", "--retries N" },

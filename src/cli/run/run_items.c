@@ -141,9 +141,10 @@ static enum cleave_status open_stream(const struct cv_run_options *values,
 {
     struct cv_splitter *splitter;
 
-    CV_TRY(cv_splitter_parse(values->split != NULL ? values->split
-                             : values->null        ? "nul"
-                                                   : "lines",
+    CV_TRY(cv_splitter_parse(values->split != NULL && strcmp(values->split, "auto") != 0
+                                 ? values->split
+                             : values->null ? "nul"
+                                            : "lines",
                              &splitter, err));
     return cv_item_stream_new(
         paths, npaths,

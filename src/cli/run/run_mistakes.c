@@ -310,7 +310,7 @@ static void run_mistakes_headers(const struct cv_call *call,
         cv_print_note("behind the header that is written once, outputs go on with lines "
                       "that begin with %c, too: --header-out '%c' takes all of them",
                       result->header_goes_on, result->header_goes_on);
-    if (!marked && (values->header == NULL || line[strcspn(line, ",;\t")] == '\0'))
+    if (!marked && (!result->header || line[strcspn(line, ",;\t")] == '\0'))
         return;
     cv_shown(line, strcspn(line, "\t"), shown, sizeof shown);
     cv_print_note("every output begins with '%s': if that is a header, --header-out%s "
@@ -349,10 +349,7 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
                       reduce);
 }
 
-enum {
-    SURELY_CUT = 1 << 24, /* bytes of an input for several workers */
-    NAMES_WAIT_MS = 1000, /* nothing else can be done before */
-};
+enum { NAMES_WAIT_MS = 1000 }; /* nothing else can be done before */
 
 void cv_run_mistakes_form(const struct cv_call *call)
 {
@@ -360,9 +357,7 @@ void cv_run_mistakes_form(const struct cv_call *call)
 
     if (values->inputs.count == 0 || values->quiet || values->json)
         return;
-    if (values->split == NULL && values->records == 0)
-        cv_usage_hint_form(values->inputs.items[0], values->header != NULL);
-    else if (values->split != NULL && strcmp(values->split, "csv") == 0)
+    if (values->split != NULL && strcmp(values->split, "csv") == 0)
         cv_usage_hint_separator(values->inputs.items[0]);
 }
 
@@ -377,8 +372,7 @@ static void run_mistakes_seeming(const struct cv_call *call,
     if (result->seems_endless && result->chunks == 1 && result->nworkers > 1)
         cv_usage_hint_endless(name, result->seems, result->seems_advice);
     else if (!result->seems_endless)
-        cv_usage_hint_seeming(name, result->seems, result->seems_advice,
-                              result->seems_headed && values->header != NULL);
+        cv_usage_hint_seeming(name, result->seems, result->seems_advice);
 }
 
 /* find | cleave run gzip: the files should be compressed, not their names. Only for
@@ -406,21 +400,12 @@ static void hint_names(const struct cv_call *call)
                       program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
 }
 
-bool cv_run_mistakes_form_early(const struct cv_call *call)
+void cv_run_mistakes_early(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    struct stat facts;
 
     if (values->inputs.count == 0)
         hint_names(call);
-    if (values->inputs.count == 0 || values->block > 0 || values->policy != NULL ||
-        values->dry_run ||
-        (values->workers != NULL && strcmp(values->workers, "1") == 0) ||
-        stat(values->inputs.items[0], &facts) != 0 || !S_ISREG(facts.st_mode) ||
-        facts.st_size < SURELY_CUT)
-        return false;
-    cv_run_mistakes_form(call);
-    return true;
 }
 
 /* "{3}", "{3.}", "{-1/}" as a whole word: inside of a word it may be a regular
@@ -708,12 +693,12 @@ void cv_run_command_hint(const struct cv_call *call,
         cv_print_note("there are no items, so no command was started");
     if (how->items)
         return; /* each failure was printed */
-    if (only_first_succeeded(result) && values->header == NULL && !searched)
+    if (only_first_succeeded(result) && !result->header && !searched)
         cv_print_note("all chunks but the first failed: has the input a header? --header "
                       "gives it to every command");
     if (failed > 0 && how->all && !searched)
         hint_all_failed(call, failed > 1 && !how->halted);
-    if (chunks > 1 && !how->form_told)
+    if (chunks > 1)
         cv_run_mistakes_form(call);
     if (chunks > 1 || result->seems_endless)
         run_mistakes_seeming(call, result);

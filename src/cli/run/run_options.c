@@ -22,13 +22,17 @@ static const struct cv_option input_options[] = {
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
-        "Where the input may be cut: %s. Where no comma parts the fields of csv: csv:; "
-        "or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words),
+        "Cut the input between records: auto (default), %s. auto recognizes fastq, "
+        "fasta, csv, tsv, jsonl, json, vcf, sam, bam and warc by name and first bytes; "
+        "others are lines. Other separators than a comma: csv:; or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words),
     CV_OPTION(0, "--header", MAYBE, "[N]", header,
         "Give the first record of the input, or the first N, to every command, before "
-        "its chunk. '#': all lines at the start that begin so, as of VCF, '@' of SAM. "
-        "Several files must have the same. ':' is one record; with items, it has names "
-        "for {NAME}."),
+        "its chunk, and write the header of their outputs once. '#': all lines at the "
+        "start that begin so, as of VCF, '@' of SAM. Several files must have the same. "
+        "':' is one record; with items, it has names for {NAME}. Default: csv, VCF and "
+        "SAM have one."),
+    CV_FLAG(0, "--no-header", 1, no_header,
+        "Treat the first record like all others, also of csv."),
     CV_OPTION(0, "--records", COUNT, "N", records,
         "Every chunk has N records, but for the last of a file; with --block or "
         "--policy, a multiple of N.", .min = 1, .max = 1e15),
@@ -295,10 +299,11 @@ static const struct cv_option output_options[] = {
         "its command runs, unless --retries, --isolate, --journal, --reduce, "
         "--header-out, --persistent or -u is given; if it fails, they stay."),
     CV_OPTION(0, "--header-out", MAYBE, "[N]", header_out,
-        "Outputs begin with a header, too: as --header says, else of one line, or of N, "
-        "or of all lines at the start that begin with '#' or the like; with --split csv, "
-        "of records. It is written once, and has to be the same in every output that is "
-        "not empty."),
+        "Take the header of outputs from the outputs: as --header says, else one line, "
+        "or N, or all lines at the start that begin with '#' or the like; with --split "
+        "csv, records. Write it once; it must be the same in every output that is not "
+        "empty. 0: write outputs unchanged. Default: if the input has a header, what the "
+        "command writes for the header alone."),
     CV_OPTION(0, "--reduce", TEXT, "CMD", reduce,
         "Write one result instead of all outputs. The shell runs CMD to make one of some "
         "that are neighbours in the input, as they come and by workers that have nothing "
@@ -396,15 +401,14 @@ void cv_split_list(struct cv_text *out)
                                     : " or ",
                     cv_splitter_name(i), needs != NULL ? ":" : "",
                     needs != NULL ? needs : "");
-        if (i == 0)
-            cv_text_add(out, " (default)");
     }
 }
 
 void cv_split_words(struct cv_text *out)
 {
+    cv_text_add(out, "auto");
     for (size_t i = 0; i < cv_splitter_kinds(); i++)
-        cv_text_add(out, "%s%s%s", i > 0 ? " " : "", cv_splitter_name(i),
+        cv_text_add(out, " %s%s", cv_splitter_name(i),
                     cv_splitter_needs(i) != NULL ? ":" : "");
 }
 
@@ -422,6 +426,13 @@ bool cv_hosts_asked(const struct cv_run_options *values)
 }
 
 /* --- options whose text has a meaning of its own ----------------------------------- */
+
+bool cv_run_has_header(const struct cv_run_options *values)
+{
+    return !values->no_header &&
+           (values->header != NULL ||
+            (values->split != NULL && strncmp(values->split, "csv", 3) == 0));
+}
 
 const char *cv_header_how(const char *text)
 {
@@ -496,8 +507,10 @@ static const struct cv_option_rule rules[] = {
       LINES "--retries and --isolate" },
     { CV_RUN_CHUNKS, "--line-buffer", CV_EXCLUDES, "--isolate",
       LINES "--retries and --isolate" },
-    { CV_RUN_CHUNKS, "--line-buffer", CV_EXCLUDES,
-      "--journal --reduce --header-out --persistent", LINES "%2" },
+    { CV_RUN_CHUNKS, "--line-buffer", CV_EXCLUDES, "--journal --reduce --persistent",
+      LINES "%2" },
+    { 0, "--header", CV_EXCLUDES, "--no-header",
+      "expected --header or --no-header, got both" },
     { CV_RUN_ITEMS, "--framed", CV_NEEDS, "", FRAMED },
     { 0, "--framed", CV_EXCLUDES,
       "--input --output --journal --trace --joblog --failed --pairs --fetch --dry-run "

@@ -41,7 +41,8 @@ struct cv_run_options {
     const char *pairs, *decode, *fetch, *fetch_size, *header, *header_out, *together;
     double max_record;
     uint64_t records;
-    int recursive, unordered, resume, overwrite, json, quiet, bar, live, dry_run;
+    int no_header, recursive, unordered, resume, overwrite, json, quiet, bar, live,
+        dry_run;
 };
 
 extern const struct cv_run_options cv_run_presets;
@@ -70,6 +71,8 @@ void cv_decode_words(struct cv_text *out);
 bool cv_hosts_asked(const struct cv_run_options *values);
 /* Whether --output names a file: without it, and with "-", outputs go to standard output. */
 bool cv_run_output_is_file(const struct cv_run_options *values);
+/* Whether chunks have a header: the default of csv. */
+bool cv_run_has_header(const struct cv_run_options *values);
 /* The argument of --header; ':' is one record, as for GNU parallel. */
 const char *cv_header_how(const char *text);
 /* The bytes of --max-record; 0: it was not given. */
@@ -244,12 +247,11 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items);
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 /* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
-    bool all;       /* all chunks failed */
-    bool by_one;    /* a command ended with status 1 */
-    bool halted;    /* failures stopped the run, which was printed */
-    bool hosts;     /* on other machines */
-    bool items;     /* commands of items, not chunks */
-    bool form_told; /* a hint at the form of the input was printed before */
+    bool all;    /* all chunks failed */
+    bool by_one; /* a command ended with status 1 */
+    bool halted; /* failures stopped the run, which was printed */
+    bool hosts;  /* on other machines */
+    bool items;  /* commands of items, not chunks */
 };
 
 /* Hints at what was meant, after a run that failed, had nothing to do or made an output of each
@@ -260,11 +262,10 @@ void cv_run_command_hint(const struct cv_call *call,
 /* Nothing succeeded: hint at options after the command, and at files that hosts lack. False: no
  * hint was printed. */
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
-/* Chunks are cut between lines or as csv: hint at names and first lines that tell otherwise. */
+/* Chunks are cut as csv: hint at first lines that tell otherwise. */
 void cv_run_mistakes_form(const struct cv_call *call);
-/* The same before the run, if the input is so large that it will be cut; returns whether it is.
- * Also a hint if standard input is names of files. */
-bool cv_run_mistakes_form_early(const struct cv_call *call);
+/* Before the run: a hint if standard input is names of files. */
+void cv_run_mistakes_early(const struct cv_call *call);
 
 /* --- progress and summary (run_report.c) -------------------------------------------------- */
 

@@ -395,7 +395,10 @@ static void add_commands(const struct cleave_execution *execution, struct cv_tex
     if (execution->input.count > 1)
         cv_text_add(out, " and %zu more", execution->input.count - 1);
     cv_text_add(out, ", cut at %s\n",
-                execution->input.split != NULL ? execution->input.split : "lines");
+                execution->input.split == NULL ? "lines"
+                : strcmp(execution->input.split, "auto") == 0
+                    ? "the records of its format"
+                    : execution->input.split);
 }
 
 static void add_chunks(const struct cleave_schedule *schedule,

@@ -38,7 +38,6 @@ struct whole_run {
     struct cv_reach reach;
     struct cv_run_items items;
     bool has_items;
-    bool form_reported; /* a hint at the form of the input was printed before the run */
 
     /* the end */
     enum cleave_status done;
@@ -479,9 +478,26 @@ static bool shows_early(const struct whole_run *run)
     struct stat out;
 
     return !cv_option_given(run->call, "--group --line-buffer --unordered --isolate "
-                                       "--journal --reduce --header-out --persistent") &&
+                                       "--journal --reduce --persistent") &&
+           (values->header_out == NULL || strcmp(values->header_out, "0") == 0) &&
            values->retries <= 1 && !cv_run_output_is_file(values) &&
            fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);
+}
+
+/* How the header of outputs is found: --header-out, else by the command for the header alone,
+ * else not at all. A reduction gets whole outputs if the header was asked for. */
+static void fill_output_header(const struct whole_run *run, struct cleave_output *out)
+{
+    const struct cv_run_options *values = run->values;
+
+    if (run->has_items)
+        return;
+    if (values->header_out == NULL)
+        out->header_once = values->header == NULL || values->reduce == NULL;
+    else if (strcmp(values->header_out, "0") != 0)
+        out->header = cv_header_how(
+            values->header_out[0] == '\0' && values->header != NULL ? values->header
+                                                                    : values->header_out);
 }
 
 static int fill_streams(struct whole_run *run)
@@ -493,8 +509,10 @@ static int fill_streams(struct whole_run *run)
     out->input = (struct cleave_input){
         .files = values->inputs.items,
         .count = values->inputs.count,
-        .split = values->split,
-        .header = values->header != NULL,
+        .split = values->split != NULL || values->framed || run->has_items ? values->split
+                                                                           : "auto",
+        .no_header = values->no_header != 0,
+        .header = cv_run_has_header(values),
         .header_how = cv_header_how(values->header),
         .records = values->records,
         .together = values->together,
@@ -505,11 +523,7 @@ static int fill_streams(struct whole_run *run)
         .max_record = cv_record_limit(values->max_record),
     };
     out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
-    out->output.header =
-        cv_header_how(values->header_out != NULL && values->header_out[0] == '\0' &&
-                              values->header != NULL
-                          ? values->header
-                          : values->header_out);
+    fill_output_header(run, &out->output);
     out->output.unordered = values->unordered != 0;
     out->output.lines = values->line_buffer != 0;
     out->output.early = shows_early(run);
@@ -519,6 +533,7 @@ static int fill_streams(struct whole_run *run)
     out->reduce.commutative = values->commutative != 0;
     out->listener.attempted = cv_run_attempted;
     out->listener.note = cv_run_note;
+    out->listener.chose = values->quiet ? NULL : cv_run_note;
     out->listener.context = &run->report;
     if (report->bar || report->live || report->plain || values->serve != NULL)
         out->listener.progress = cv_run_progress;
@@ -621,9 +636,8 @@ static void give_hints(const struct whole_run *run)
                                                       .by_one = run->report.by_one,
                                                       .halted = halted,
                                                       .hosts = hosts,
-                                                      .items = items,
-                                                      .form_told = run->form_reported });
-    else if (halted && !items && !run->form_reported)
+                                                      .items = items });
+    else if (halted && !items)
         cv_run_mistakes_form(run->call);
     else if (run->done == CLEAVE_EENGINE && hosts)
         cv_run_mistakes_failed(run->call, items, true);
@@ -727,7 +741,8 @@ static int execute(struct whole_run *run)
 {
     int status;
 
-    run->form_reported = !run->has_items && cv_run_mistakes_form_early(run->call);
+    if (!run->has_items)
+        cv_run_mistakes_early(run->call);
     run->done = cleave_execute(&run->request, &run->result, &run->err);
     cv_run_progress_end(&run->report);
     status = judge(run);

@@ -132,7 +132,7 @@ static const struct cv_option options[] = {
         "A sample of the input; what is measured is the time the command takes for parts "
         "of it."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
-        "Where the input may be cut, as in 'cleave run'. Default lines.",
+        "Cut the input between records, as in 'cleave run'. Default auto.",
         .add_words = cv_split_words),
     CV_OPTION(0, "--header", MAYBE, "[N]", header,
         "Give the first record of the input, or the first N, or all lines at the start "
@@ -212,7 +212,7 @@ static int run_sample(const struct values *values, struct cleave_execution *exec
     execution->input =
         (struct cleave_input){ .files = values->inputs.items,
                                .count = values->inputs.count,
-                               .split = values->split,
+                               .split = values->split != NULL ? values->split : "auto",
                                .header = values->header != NULL,
                                .header_how = cv_header_how(values->header),
                                .decode = values->decode,

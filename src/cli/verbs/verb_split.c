@@ -8,6 +8,7 @@
 #include "run/decode/decoder.h"
 #include "run/common/machine.h"
 #include "run/pieces/pieces.h"
+#include "run/split/format_choice.h"
 #include "run/split/format_guess.h"
 #include <cleave/execute.h>
 
@@ -31,8 +32,8 @@ static const struct cv_option input_options[] = {
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
-        "Where the input may be cut: %s. Where no comma parts the fields of csv: csv:; "
-        "or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words),
+        "Cut the input between records: auto (default, by name and first bytes), %s. "
+        "Other separators than a comma: csv:; or csv:tab.", .add_list = cv_split_list, .add_words = cv_split_words),
     CV_OPTION(0, "--header", MAYBE, "[N]", header,
         "Begin every piece with the first record of the input, or the first N, or all "
         "lines at the start that begin with '#' or the like."),
@@ -92,6 +93,8 @@ struct told {
     uint64_t pieces, bytes;
     uint64_t places;                    /* with --index */
     const struct cv_format_guess *like; /* what the input seems to be; NULL */
+    bool chose;                         /* a format was chosen: */
+    char choice[300];                   /* a message about it */
 };
 
 static void written(void *context, const struct cv_piece_file *file)
@@ -107,11 +110,16 @@ static void written(void *context, const struct cv_piece_file *file)
               (unsigned long long)file->bytes);
 }
 
+static bool is_auto(const struct split_options *values)
+{
+    return values->split == NULL || strcmp(values->split, "auto") == 0;
+}
+
 static enum cleave_status open_splitter(const struct split_options *values,
                                         struct cv_splitter **out,
                                         struct cleave_error *err)
 {
-    CV_TRY(cv_splitter_parse(values->split != NULL ? values->split : "lines", out, err));
+    CV_TRY(cv_splitter_parse(is_auto(values) ? "lines" : values->split, out, err));
     CV_TRY(cv_splitter_set_records(*out, values->records, err));
     CV_TRY(cv_splitter_set_together(*out, values->together, err));
     return values->header != NULL ? cv_splitter_set_header(*out, values->header, err)
@@ -119,12 +127,14 @@ static enum cleave_status open_splitter(const struct split_options *values,
 }
 
 static enum cleave_status open_source(const struct split_options *values,
-                                      const struct cv_splitter *splitter,
+                                      struct cv_splitter *splitter,
                                       struct cv_source **out, struct cleave_error *err)
 {
     const uint64_t size = (uint64_t)values->size;
     struct cv_source_options options = {
         .splitter = splitter,
+        .choose = is_auto(values) ? splitter : NULL,
+        .no_header = true, /* the files together are the input */
         .header = values->header != NULL,
         .raw = values->decode != NULL && strcmp(values->decode, "none") == 0,
         .codec = values->decode != NULL ? cv_codec_named(values->decode) : NULL,
@@ -135,7 +145,8 @@ static enum cleave_status open_source(const struct split_options *values,
     };
     struct cleave_error note;
 
-    if (cv_splitter_frames(splitter)) { /* a piece of a stream is one array */
+    if (options.choose != NULL ||
+        cv_splitter_frames(splitter)) { /* a piece of a stream is one array */
         options.hold = CV_SOURCE_HOLD + size;
         options.shares = 1;
     }
@@ -151,6 +162,7 @@ static enum cleave_status split(const struct split_options *values, struct told 
 {
     struct cv_splitter *splitter = NULL;
     struct cv_source *source = NULL;
+    bool header;
     enum cleave_status status =
         values->index ? CLEAVE_OK : cv_pieces_check(values->output, err);
 
@@ -175,6 +187,10 @@ static enum cleave_status split(const struct split_options *values, struct told 
     if (source != NULL) {
         *input_bytes = cv_source_extent(source);
         told->like = cv_source_like(source);
+        told->chose =
+            is_auto(values) && cv_format_tell(cv_source_choice(source, &header), false,
+                                              cv_source_span_at(source, 0).name,
+                                              told->choice, sizeof told->choice);
     }
     cv_source_free(source);
     cv_splitter_free(splitter);
@@ -202,14 +218,13 @@ static void say_end(const struct split_options *values, const struct told *told,
     else
         fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes,
                 told->pieces, told->pieces == 1 ? "piece" : "pieces");
-    if (values->index || told->pieces < 2 || values->split != NULL || values->records > 0)
+    if (told->chose)
+        cv_print_note("%s", told->choice);
+    if (values->index || told->pieces < 2 || !is_auto(values) || values->records > 0)
         return;
-    if (values->inputs.count > 0)
-        cv_usage_hint_form(values->inputs.items[0], values->header != NULL);
     if (told->like != NULL && !told->like->endless)
         cv_usage_hint_seeming(values->inputs.count > 0 ? values->inputs.items[0] : "-",
-                              told->like->what, told->like->advice,
-                              told->like->header && values->header != NULL);
+                              told->like->what, told->like->advice);
 }
 
 static int run(const struct cv_call *call)

@@ -14,6 +14,7 @@
     X(OUTPUT_DIRECT, "output.direct", output.direct)                                  \
     X(OUTPUT_UNORDERED, "output.unordered", output.unordered)                         \
     X(OUTPUT_HEADER, "output.header", output.header != NULL)                          \
+    X(OUTPUT_ONCE, "output.header_once", output.header_once)                          \
     X(OUTPUT_DESCRIPTOR, "output.descriptor", output.descriptor > 0)                  \
     X(REDUCE, "reduce.command", reduce.command != NULL)                               \
     X(JOURNAL, "journal.path", journal.path != NULL)                                  \
@@ -74,6 +75,7 @@ static const struct rule {
     { OUTPUT_LINES, BIT(ITEMS), 0, BIT(ITEMS_KEEP) },
     { OUTPUT_DIRECT, 0, BIT(OUTPUT_DESCRIPTOR) | BIT(ITEMS),
       BIT(REDUCE) | BIT(JOURNAL) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) | BIT(HOSTS) },
+    { OUTPUT_ONCE, 0, 0, BIT(OUTPUT_HEADER) | BIT(ITEMS) },
     { BACKUPS, 0, 0, BIT(OUTPUT_DIRECT) | BIT(OUTPUT_LINES) },
     { TIMEOUT_SHARE, 0, BIT(ITEMS), BIT(HOSTS) },
     { ITEMS, 0, 0,

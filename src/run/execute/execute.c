@@ -323,10 +323,10 @@ static void note_input(const struct cv_source *source, double began_s,
 {
     const struct cv_format_guess *like = cv_source_like(source);
 
+    result->header = cv_source_has_head(source);
     if (like != NULL) {
         result->seems = like->what;
         result->seems_advice = like->advice;
-        result->seems_headed = like->header;
         result->seems_endless = like->endless;
     }
     if (cv_source_ended_s(source) > 0)

@@ -12,17 +12,21 @@
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
 #include "run/decode/decoder.h"
+#include "run/split/format_choice.h"
 #include "run/master/run_policy.h"
 
 /* Open the journal for a new run or to resume one. */
 static enum cleave_status resume_open(struct cv_order_queue *queue,
                                       const struct cleave_execution *request,
-                                      const struct cv_splitter *splitter,
+                                      const struct cv_splitter *splitter, bool once,
                                       struct cleave_error *err)
 {
     struct cv_text command = { NULL, 0, 0, false };
     struct cv_journal_run run = { .splitter = cv_splitter_text(splitter),
-                                  .header = request->input.header,
+                                  .header = once ? CV_HEADER_ONCE
+                                            : cv_splitter_is_headed(splitter)
+                                                ? CV_HEADER
+                                                : CV_NO_HEADER,
                                   .pairs = request->input.pairs != NULL,
                                   .persistent = request->persistent };
     enum cleave_status status;
@@ -172,6 +176,35 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                    CV_SHOWN(text, 64));
 }
 
+static bool is_auto(const struct cleave_execution *request)
+{
+    return request->input.split != NULL && strcmp(request->input.split, "auto") == 0;
+}
+
+/* Report the format that was chosen, and what to say if it is another one. */
+static enum cleave_status tell_choice(const struct cleave_execution *request,
+                                      const struct cv_source *source,
+                                      struct cleave_error *err)
+{
+    const struct cv_source_span span = cv_source_span_at(source, 0);
+    bool header;
+    const struct cv_format_choice *choice = cv_source_choice(source, &header);
+    char text[300];
+
+    for (size_t i = 0; choice->what != NULL && i < request->hosts.count; i++)
+        if (request->hosts.list[i].leads)
+            return cv_fail_at(err, CV_FILE(span.name),
+                              "host '%s' leads others, so say what the input is: "
+                              "input.split %s%s%s",
+                              request->hosts.list[i].name, choice->split,
+                              header ? " and input.header " : "",
+                              header ? choice->header : "");
+    if (request->listener.chose != NULL &&
+        cv_format_tell(choice, header, span.name, text, sizeof text))
+        request->listener.chose(request->listener.context, text);
+    return CLEAVE_OK;
+}
+
 /* Open the input, or the items. */
 static enum cleave_status open_source(struct cv_execution *execution,
                                       struct cleave_error *err)
@@ -192,6 +225,9 @@ static enum cleave_status open_source(struct cv_execution *execution,
     CV_TRY(cv_source_open(request->input.files, request->input.count,
                           &(struct cv_source_options){
                               .splitter = execution->splitter,
+                              .choose = is_auto(request) ? execution->splitter : NULL,
+                              .waits = true,
+                              .no_header = request->input.no_header,
                               .header = request->input.header,
                               .pairs = request->input.pairs,
                               .raw = raw,
@@ -205,6 +241,14 @@ static enum cleave_status open_source(struct cv_execution *execution,
                               .shares = shares_of(cv_worker_setup_count(request)),
                               .numbers = true },
                           &execution->run.queue.source, err));
+    /* No command can start before. */
+    while ((is_auto(request) || request->output.header_once) &&
+           !cv_source_has_header(execution->run.queue.source)) {
+        CV_TRY(cv_execution_heed(&execution->run, true, err));
+        CV_TRY(cv_source_pump(execution->run.queue.source, err));
+    }
+    if (is_auto(request))
+        CV_TRY(tell_choice(request, execution->run.queue.source, err));
     if (cv_source_lone(execution->run.queue.source, &note))
         cv_note(request, "%s", note.text);
     if (cv_source_unended(execution->run.queue.source, &note))
@@ -217,9 +261,10 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
     const struct cleave_execution *request = execution->request;
-    const char *split = request->items.words != NULL   ? "fixed:1"
-                        : request->input.split != NULL ? request->input.split
-                                                       : "lines";
+    const char *split = request->items.words != NULL ? "fixed:1"
+                        : request->input.split != NULL && !is_auto(request)
+                            ? request->input.split
+                            : "lines";
 
     CV_TRY(cv_splitter_parse(split, &execution->splitter, err));
     if (cv_splitter_has_tail(execution->splitter) && request->hosts.count > 0)
@@ -267,6 +312,30 @@ enum cleave_status cv_execution_open_base(struct cv_execution *execution,
                : CLEAVE_OK;
 }
 
+/* Outputs whose header is to be written once are written when they are complete. */
+static enum cleave_status check_outputs(const struct cv_execution *execution,
+                                        struct cleave_error *err)
+{
+    const struct cleave_execution *request = execution->request;
+
+    if (request->reduce.command != NULL)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "reduce.command: the input has a header: say input.header, so that "
+            "every command gets it, or input.no_header, if it is a record");
+    if (request->output.lines)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "output.lines: the header of outputs cannot be written once: say "
+                       "input.no_header, or output.header 0, if each may have it");
+    if (request->input.count > 1 && request->input.header_how == NULL &&
+        !cv_format_has_names(execution->splitter, execution->head,
+                             (size_t)execution->alone))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "the first record of several files has no names of columns: say "
+                       "input.header, if it is a header, or input.no_header");
+    return CLEAVE_OK;
+}
+
 static enum cleave_status open_input(struct cv_execution *execution,
                                      struct cleave_error *err)
 {
@@ -274,6 +343,17 @@ static enum cleave_status open_input(struct cv_execution *execution,
     struct cv_exec_run *run = &execution->run;
 
     CV_TRY(open_source(execution, err));
+    execution->alone = 0;
+    execution->head = NULL;
+    if (request->output.header_once) {
+        CV_TRY(cv_source_head_alone(run->queue.source, &execution->head,
+                                    &execution->alone, err));
+    }
+    if (execution->head == NULL &&
+        (request->reduce.command != NULL || request->output.lines))
+        execution->alone = 0; /* each output is a file of a binary format */
+    if (execution->alone > 0 && execution->head != NULL)
+        CV_TRY(check_outputs(execution, err));
     CV_TRY(cv_ordered_output_new(
         &(struct cv_ordered_output_options){
             .sink = request->output.descriptor,
@@ -282,10 +362,12 @@ static enum cleave_status open_input(struct cv_execution *execution,
                 request->output.memory > 0 ? request->output.memory : CV_GATHER_MEMORY,
             .directory = request->output.directory,
             .head = execution->outputs,
+            .input_head = execution->head,
+            .head_alone = execution->alone,
             .unordered = request->output.unordered ||
                          (request->output.lines && request->items.words != NULL),
             .lines = request->output.lines && request->items.words == NULL,
-            .early = request->output.early,
+            .early = request->output.early && execution->alone == 0,
             .separate = cv_result_sink_separate(request),
             .files = request->reduce.command != NULL || request->journal.path != NULL,
             .before = request->output.before,
@@ -313,7 +395,8 @@ static enum cleave_status open_outlet(struct cv_execution *execution,
             .limiter = &run->limiter },
         &run->results, err));
     return request->journal.path != NULL
-               ? resume_open(&run->queue, request, execution->splitter, err)
+               ? resume_open(&run->queue, request, execution->splitter,
+                             execution->alone > 0, err)
                : CLEAVE_OK;
 }
 

@@ -14,6 +14,8 @@ struct cv_execution {
     struct cv_splitter *splitter; /* owned               */
     /* owned: of the header of each output; NULL: outputs have none */
     struct cv_splitter *outputs;
+    const char *head;                     /* borrowed from the source: */
+    uint64_t alone;                       /* end of the header that is a chunk; 0: none */
     struct cv_exec_run run;               /* its parts are owned */
     const struct cleave_worker *declared; /* costs of workers as the policy gets them */
     struct cv_planned planned;
@@ -39,6 +41,9 @@ enum cleave_status cv_execution_opened(struct cv_exec_run *run, enum cleave_stat
 void cv_execution_close_input(struct cv_execution *execution);
 void cv_execution_close(struct cv_execution *execution);
 
+/* Handle signals and other events; `awaits`: until more of the stream can be read. */
+enum cleave_status cv_execution_heed(struct cv_exec_run *run, bool awaits,
+                                     struct cleave_error *err);
 /* Process the whole input, write the outputs and check that they are complete. */
 enum cleave_status cv_execution_run(struct cv_execution *execution,
                                     struct cleave_error *err);

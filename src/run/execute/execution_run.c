@@ -114,9 +114,8 @@ static void more_arrived(void *context, unsigned events)
     *ready = true;
 }
 
-/* Handle signals and other events; `awaits`: until more of the stream has arrived. */
-static enum cleave_status heed(struct cv_exec_run *run, bool awaits,
-                               struct cleave_error *err)
+enum cleave_status cv_execution_heed(struct cv_exec_run *run, bool awaits,
+                                     struct cleave_error *err)
 {
     const int fd = awaits ? cv_source_poll_fd(run->queue.source) : -1;
     enum cleave_status status = CLEAVE_OK;
@@ -143,12 +142,13 @@ static enum cleave_status resume_known(struct cv_exec_run *run, struct cleave_er
     uint64_t changed = 0;
 
     if (run->queue.journal == NULL || !run->request->journal.resume)
-        return CLEAVE_OK;
+        return cv_source_start(run->queue.source, err);
     if (run->queue.keys != NULL)
         CV_TRY(cv_journal_tell_items(run->queue.journal, run->queue.source,
                                      run->queue.keys, err));
     else
         CV_TRY(cv_journal_tell(run->queue.journal, run->queue.source, err));
+    CV_TRY(cv_source_start(run->queue.source, err));
     for (;;) {
         struct cv_piece piece;
         enum cv_known state;
@@ -157,7 +157,7 @@ static enum cleave_status resume_known(struct cv_exec_run *run, struct cleave_er
         CV_TRY(cv_source_known(run->queue.source, &state, &piece, &id, err));
         if (state == CV_KNOWN_END)
             break;
-        CV_TRY(heed(run, state == CV_KNOWN_WAIT, err));
+        CV_TRY(cv_execution_heed(run, state == CV_KNOWN_WAIT, err));
         if (state == CV_KNOWN_WAIT)
             CV_TRY(cv_source_pump(run->queue.source, err));
         else
@@ -489,6 +489,8 @@ static enum cleave_status short_stream_await(struct cv_execution *execution,
         execution->request->items.words != NULL || !cv_source_flows(run->queue.source))
         return CLEAVE_OK;
     run->events.began_s = execution->began_s;
+    if (cv_source_extent(run->queue.source) > 0) /* the bytes that show the format */
+        wait.until_s = cv_clock_s() + SOON_S;
     status = cv_poller_add(run->poller, &watch, fd, CV_READABLE, input_ready, &wait, err);
     while (status == CLEAVE_OK && may_be_short(&wait, fd)) {
         cv_progress_look(run, &shown_s);
@@ -645,6 +647,10 @@ static enum cleave_status run_all(struct cv_execution *execution,
         enum cleave_status written = pass_over_left(execution, told);
 
         CV_THEN(written, flush(execution, told));
+        if (status == CLEAVE_OK) {
+            CV_THEN(written, cv_ordered_output_end(run->outputs, err));
+            CV_THEN(written, flush(execution, err));
+        }
         status = written == CLEAVE_OK ? status : written;
     }
     if (status == CLEAVE_OK)

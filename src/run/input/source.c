@@ -22,6 +22,7 @@ void cv_source_free(struct cv_source *source)
     cv_range_set_done(&source->pending);
     cv_content_hasher_free(source->hasher);
     free(source->known);
+    free(source->head);
     free(source);
 }
 
@@ -126,6 +127,62 @@ struct cv_piece cv_source_blank(const struct cv_source *source)
                               .mate_lazy = mate != NULL ? mate->cut.reader : NULL };
 }
 
+/* --- the header as a piece ---------------------------------------------------------------- */
+
+bool cv_source_has_header(const struct cv_source *source)
+{
+    return source->stream == NULL || !source->open ||
+           (source->choose == NULL && source->files->headed);
+}
+
+bool cv_source_has_head(const struct cv_source *source)
+{
+    return source->header && !cv_splitter_frames(source->splitter);
+}
+
+const struct cv_format_choice *cv_source_choice(const struct cv_source *source,
+                                                bool *header)
+{
+    *header = source->chose_header;
+    return &source->choice;
+}
+
+enum cleave_status cv_source_choose(struct cv_source *source,
+                                    const struct cv_source_file *file, const char *bytes,
+                                    size_t length, bool ends, bool *decided,
+                                    struct cleave_error *err)
+{
+    struct cv_splitter *splitter = source->choose;
+
+    CV_TRY(cv_format_choose(file->borrowed ? NULL : file->name, bytes, length, ends,
+                            &source->choice, decided, err));
+    if (!*decided)
+        return CLEAVE_OK;
+    source->choose = NULL;
+    CV_TRY(cv_splitter_become(splitter, source->choice.split, err));
+    source->chose_header =
+        source->choice.header != NULL && !source->header && !source->no_header;
+    if (source->chose_header)
+        CV_TRY(cv_splitter_set_header(splitter, source->choice.header, err));
+    source->header =
+        source->header || source->chose_header || cv_splitter_frames(splitter);
+    return CLEAVE_OK;
+}
+
+bool cv_source_is_head(const struct cv_source *source, const struct cv_piece *piece)
+{
+    return source->alone > 0 && piece->begin == 0 && piece->end == source->alone &&
+           source->total > source->alone;
+}
+
+/* Where a piece that begins at an address must end. */
+static uint64_t end_at(const struct cv_source *source, uint64_t address)
+{
+    const uint64_t end = source->kind->end_at(source, address);
+
+    return address < source->alone && source->alone < end ? source->alone : end;
+}
+
 /* --- taking ----------------------------------------------------------------------------- */
 
 static bool arrives(const struct cv_source *source, uint64_t address)
@@ -167,7 +224,7 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
     if ((known && source->stream == NULL) ||
         !cv_range_set_find(&source->pending, 0, range))
         return CLEAVE_OK;
-    end = source->kind->end_at(source, range->begin);
+    end = end_at(source, range->begin);
     if (range->end > end)
         range->end = end;
     if (arrives(source, range->end)) {
@@ -247,7 +304,7 @@ uint64_t cv_source_ready(const struct cv_source *source)
 static enum cv_take find_after(const struct cv_source *source,
                                const struct cv_piece *piece, struct cv_range *out)
 {
-    const uint64_t max = source->kind->end_at(source, piece->begin);
+    const uint64_t max = end_at(source, piece->begin);
 
     if (piece->end < max && arrives(source, piece->end))
         return CV_TAKE_WAIT;
@@ -346,6 +403,15 @@ enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_
     source->known[source->nknown++] =
         (struct cv_source_known){ .file = file, .begin = begin, .end = end, .tag = tag };
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_start(struct cv_source *source, struct cleave_error *err)
+{
+    const bool waited = source->waits;
+
+    source->waits = false;
+    return waited && source->kind->start != NULL ? source->kind->start(source, err)
+                                                 : CLEAVE_OK;
 }
 
 enum cleave_status cv_source_known(struct cv_source *source, enum cv_known *state,

@@ -23,6 +23,7 @@
 
 struct cleave_items;
 struct cv_codec;
+struct cv_format_choice;
 struct cv_source;
 
 /* Resident memory of the master should stay below 64 MiB: this and some megabytes. */
@@ -30,6 +31,10 @@ enum { CV_SOURCE_HOLD = 48 << 20 };
 
 struct cv_source_options {
     const struct cv_splitter *splitter; /* borrowed while the source is in use */
+    struct cv_splitter *choose; /* `splitter`, which becomes that of the format that the
+                                   names and first bytes of the inputs show; NULL: it stays */
+    bool waits;        /* nothing can be taken before cv_source_start                 */
+    bool no_header;    /* with `choose`: the format has no header                     */
     bool header;       /* repeat the first record of a file before each piece         */
     const char *pairs; /* borrowed: the second file; NULL: none                       */
     uint64_t hold; /* bytes kept of a stream, if records are shorter; 0: CV_SOURCE_HOLD */
@@ -143,6 +148,21 @@ enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_
 enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
                                         uint64_t *out, struct cleave_error *err);
 
+/* False: what shows the format of a stream, or its header, has not arrived. */
+bool cv_source_has_header(const struct cv_source *source);
+/* The format that was chosen, and whether it has a header that was not asked for. */
+const struct cv_format_choice *cv_source_choice(const struct cv_source *source,
+                                                bool *header);
+/* Whether records have a header, which each command gets. */
+bool cv_source_has_head(const struct cv_source *source);
+/* From now on the header of the first file with bytes is a piece, at address 0. To be called before
+ * the first take, once the header has arrived. *out is its end, 0 if it has no bytes, and *bytes
+ * the header, borrowed from the source, or NULL if it is not text. */
+enum cleave_status cv_source_head_alone(struct cv_source *source, const char **bytes,
+                                        uint64_t *out, struct cleave_error *err);
+/* Whether the piece is that header, and other bytes follow. */
+bool cv_source_is_head(const struct cv_source *source, const struct cv_piece *piece);
+
 /* --- facts ------------------------------------------------------------------------------ */
 
 /* Bytes in total, and bytes that can be taken: INFINITY while more may arrive. */
@@ -198,6 +218,9 @@ enum cleave_status cv_source_pump(struct cv_source *source, struct cleave_error 
  * called before the first take, in order. cv_source_take does not give out these ranges. */
 enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_t begin,
                                   uint64_t end, uint64_t tag, struct cleave_error *err);
+
+/* Let pieces be taken; no known range is added after this. */
+enum cleave_status cv_source_start(struct cv_source *source, struct cleave_error *err);
 
 enum cv_known {
     CV_KNOWN_PIECE, /* *piece was taken: finish it or put it back                        */

@@ -433,6 +433,13 @@ enum cleave_status cv_source_use(struct cv_source *source, size_t file,
     return CLEAVE_OK;
 }
 
+void cv_source_unuse(struct cv_source *source)
+{
+    if (source->current < source->nfiles)
+        close_file(&source->files[source->current]);
+    source->current = source->nfiles;
+}
+
 static enum cleave_status locate_file(struct cv_source *source, uint64_t address,
                                       size_t *file, uint64_t *base,
                                       struct cleave_error *err)

@@ -5,8 +5,10 @@
 #define CV_SOURCE_KIND_H
 #include "run/input/cut_file.h"
 #include "run/input/source.h"
+#include "run/split/format_choice.h"
 
 struct cv_magic;
+struct cv_source_file;
 struct cv_stream;
 
 /* A range that an earlier run has finished. */
@@ -54,6 +56,9 @@ struct cv_source_kind {
     enum cleave_status (*limit)(struct cv_source *source, const struct cv_piece *piece,
                                 struct cleave_error *err);
 
+    /* Let bytes that arrived be taken. */
+    enum cleave_status (*start)(struct cv_source *source, struct cleave_error *err);
+
     /* Input that arrives, while the source is `open`. */
     bool (*has_room)(const struct cv_source *source);
     int (*poll_fd)(const struct cv_source *source);
@@ -68,6 +73,12 @@ struct cv_source {
     const struct cv_source_kind *kind;
     const struct cv_splitter *splitter; /* borrowed */
     bool header, raw;
+    struct cv_splitter *choose; /* borrowed: to become the splitter of the format; NULL */
+    struct cv_format_choice choice;
+    bool no_header, chose_header;
+    bool waits;                    /* for cv_source_start */
+    char *head;                    /* owned: its bytes; NULL                          */
+    uint64_t alone;                /* end of the header that is a piece; 0: none      */
     bool open;                     /* more may arrive                                 */
     double first_s;                /* when the first bytes of a stream arrived        */
     double ended_s;                /* when its end arrived                            */
@@ -99,6 +110,11 @@ struct cv_source {
 
 /* --- source.c ------------------------------------------------------------------------------- */
 
+/* Choose the format by the first bytes of the first file with bytes; `ends`: those are all. */
+enum cleave_status cv_source_choose(struct cv_source *source,
+                                    const struct cv_source_file *file, const char *bytes,
+                                    size_t length, bool ends, bool *decided,
+                                    struct cleave_error *err);
 /* The end of the header of a file in use; 0: none, or it has not arrived. */
 enum cleave_status cv_source_find_header(struct cv_source *source, size_t index,
                                          uint64_t *out, struct cleave_error *err);
@@ -173,6 +189,8 @@ void cv_source_file_cut(struct cv_source_file *file, const struct cv_splitter *s
 /* Use a file, and close the one before unless a piece of it is in use. */
 enum cleave_status cv_source_use(struct cv_source *source, size_t file,
                                  struct cleave_error *err);
+/* Close the file in use, so that another splitter can be used for it. */
+void cv_source_unuse(struct cv_source *source);
 
 /* --- FILE.cleave-index (source_files.c) -------------------------------------------------------- */
 

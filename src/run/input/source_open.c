@@ -107,6 +107,37 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
     return cv_range_set_put(&source->pending, 0, source->total, err);
 }
 
+/* The first file with bytes decides; others must not disagree. */
+static enum cleave_status choose_format(struct cv_source *source,
+                                        struct cleave_error *err)
+{
+    const struct cv_source_file *first = NULL;
+
+    for (size_t i = 0; i < source->nfiles; i++) {
+        struct cv_source_file *file = &source->files[i];
+        bool decided = file->size == 0;
+        const char *bytes;
+        size_t length;
+
+        if (file->size == 0)
+            continue;
+        CV_TRY(cv_source_use(source, i, err));
+        for (size_t look = CV_GUESS_LOOK; !decided; look *= 4) {
+            CV_TRY(cv_cut_file_read(&file->cut, 0, look, look, &bytes, &length, err));
+            decided = first != NULL;
+            if (first == NULL)
+                CV_TRY(cv_source_choose(source, file, bytes, length, length >= file->size,
+                                        &decided, err));
+            else
+                CV_TRY(cv_format_agree(&source->choice, first->name, file->name, bytes,
+                                       length, err));
+        }
+        first = first == NULL ? file : first;
+        cv_source_unuse(source);
+    }
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
                                   const struct cv_source_options *options,
                                   struct cv_source **out, struct cleave_error *err)
@@ -120,12 +151,17 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
     source->kind = &cv_source_files;
     source->splitter = options->splitter;
     source->header = options->header || cv_splitter_frames(options->splitter);
+    source->no_header = options->no_header;
+    source->waits = options->waits;
     source->max_record = options->max_record;
     source->raw =
         options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
+    source->choose = source->raw ? NULL : options->choose;
     cv_range_set_init(&source->pending);
     status = open_files(source, npaths > 0 ? paths : &standard, npaths > 0 ? npaths : 1,
                         options, err);
+    if (source->choose != NULL && source->stream == NULL)
+        CV_THEN(status, choose_format(source, err));
     if (status == CLEAVE_OK && options->pairs != NULL)
         status = open_mate(source, options, err);
     if (status == CLEAVE_OK)
@@ -276,6 +312,45 @@ static enum cleave_status check_headers(struct cv_source *source,
     }
     free(first.bytes);
     return status;
+}
+
+/* --- the header as a piece ------------------------------------------------------------------ */
+
+static enum cleave_status keep_head(struct cv_source *source, size_t first,
+                                    struct cleave_error *err)
+{
+    struct cv_source_file *file = &source->files[first];
+    const size_t end = (size_t)source->alone;
+    const char *bytes = file->header;
+    size_t length;
+
+    if (bytes == NULL)
+        CV_TRY(cv_cut_file_read(&file->cut, 0, end, end, &bytes, &length, err));
+    source->head = malloc(end);
+    if (source->head == NULL)
+        return cv_fail_memory(err, "a header");
+    memcpy(source->head, bytes, end);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_head_alone(struct cv_source *source, const char **bytes,
+                                        uint64_t *out, struct cleave_error *err)
+{
+    size_t first = 0;
+
+    *out = 0;
+    if (cv_splitter_frames(source->splitter) && !source->splitter->kind->bare)
+        return CLEAVE_OK; /* a document has an end as well */
+    while (first + 1 < source->nfiles && source->files[first].size == 0)
+        first++;
+    if (source->stream == NULL)
+        CV_TRY(cv_source_use(source, first, err));
+    CV_TRY(cv_source_find_header(source, first, &source->alone, err));
+    *out = source->alone;
+    if (source->alone > 0 && !cv_splitter_frames(source->splitter))
+        CV_TRY(keep_head(source, first, err));
+    *bytes = source->head;
+    return CLEAVE_OK;
 }
 
 /* --- ends --------------------------------------------------------------------------------- */

@@ -452,6 +452,8 @@ static enum cleave_status settle(struct cv_source *source, struct cleave_error *
 
     if (!stream->file->headed)
         status = keep_header(source, err);
+    if (source->waits)
+        return name_error(stream, status, err);
     judged = stream->file->headed;
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
         status = judge_next(source, &judged, err);
@@ -508,6 +510,21 @@ static enum cleave_status expect_codec(struct cv_source *source, const char *byt
     return decode(source, codec, bytes, err);
 }
 
+/* Choose the format, if enough has arrived. */
+static enum cleave_status choose(struct cv_source *source, const char *bytes,
+                                 size_t length, struct cleave_error *err)
+{
+    struct cv_stream *stream = source->stream;
+
+    CV_TRY(cv_source_choose(source, stream->file, bytes, length, !source->open,
+                            &stream->looked, err));
+    if (!stream->looked)
+        return CLEAVE_OK;
+    stream->file->headed = !source->header;
+    cv_cut_window_init(&stream->window, source->splitter);
+    return CLEAVE_OK;
+}
+
 /* Look at the first bytes: whether they are text, are to be decoded, or are refused. */
 static enum cleave_status look(struct cv_source *source, struct cleave_error *err)
 {
@@ -531,6 +548,8 @@ static enum cleave_status look(struct cv_source *source, struct cleave_error *er
         stream->file->around = magic;
         return decode(source, cv_magic_codec(magic), bytes, err);
     }
+    if (magic != NULL && source->choose != NULL && cv_magic_is(magic, "BAM"))
+        return choose(source, bytes, seen, err);
     if (magic != NULL && cv_magic_is(magic, source->splitter->kind->eats)) {
         stream->looked = true;
         return CLEAVE_OK;
@@ -539,6 +558,8 @@ static enum cleave_status look(struct cv_source *source, struct cleave_error *er
         return cv_magic_refuse(magic, stream->file->around, stream->file->name, path,
                                err);
     stream->looked = !undecided || !source->open;
+    if (stream->looked && source->choose != NULL)
+        CV_TRY(choose(source, bytes, seen, err));
     if (stream->looked)
         source->like = cv_format_guess_find(bytes, seen);
     return CLEAVE_OK;
@@ -592,6 +613,11 @@ static enum cleave_status pump(struct cv_source *source, struct cleave_error *er
     if (!stream->looked)
         CV_TRY(look(source, err));
     return stream->looked ? settle(source, err) : CLEAVE_OK;
+}
+
+static enum cleave_status start(struct cv_source *source, struct cleave_error *err)
+{
+    return source->stream->looked ? settle(source, err) : CLEAVE_OK;
 }
 
 /* The unsettled rest is one record, which is kept in any case. */
@@ -715,6 +741,7 @@ const struct cv_source_kind cv_source_stream = {
     .fill = fill_piece,
     .judge = judge,
     .finish = finish,
+    .start = start,
     .has_room = has_room,
     .poll_fd = poll_fd,
     .pump = pump,

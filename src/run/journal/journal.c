@@ -56,14 +56,15 @@ static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *
                                       struct cleave_error *err)
 {
     static const char *const names[] = { "a header:", "pairs:", "a persistent command:" };
-    static const char *const yes_no[] = { "no", "yes" };
-    const bool now[] = { run->header, run->pairs, run->persistent };
+    static const char *const words[] = { "no", "yes", "written once" };
+    const int64_t now[] = { run->header, run->pairs, run->persistent };
     struct cv_journal_value then[CV_JOURNAL_COLUMNS];
     bool good;
 
     CV_TRY(cv_journal_read(journal, query, CV_SQL_ADD_RUN, then, &good, err));
     for (size_t i = 0; good && i < 3; i++)
-        good = then[3 + i].number == 0 || then[3 + i].number == 1;
+        good = then[3 + i].number >= 0 &&
+               then[3 + i].number <= (i == 0 ? CV_HEADER_ONCE : 1);
     if (!good)
         return cv_journal_fail_damaged(journal, "the notes about its run", err);
     if (strcmp(then[1].text, run->command) != 0)
@@ -72,8 +73,8 @@ static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *
         return differs(journal, "the splitter", "'", then[2].text, run->splitter, err);
     for (size_t i = 0; i < 3; i++)
         if (then[3 + i].number != now[i])
-            return differs(journal, names[i], "'", yes_no[then[3 + i].number],
-                           yes_no[now[i]], err);
+            return differs(journal, names[i], "'", words[then[3 + i].number],
+                           words[now[i]], err);
     return CLEAVE_OK;
 }
 

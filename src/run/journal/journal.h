@@ -33,11 +33,15 @@
 struct cleave_items;
 struct cv_journal;
 
+/* With ONCE the header is a chunk, and its output begins all others. */
+enum cv_journal_header { CV_NO_HEADER, CV_HEADER, CV_HEADER_ONCE };
+
 /* The identity of a run, together with the inputs of its source. */
 struct cv_journal_run {
     const char *command;  /* borrowed: words, quoted for a shell */
     const char *splitter; /* borrowed                            */
-    bool header, pairs, persistent;
+    enum cv_journal_header header;
+    bool pairs, persistent;
 };
 
 enum cv_journal_mode {

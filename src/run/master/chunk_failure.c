@@ -327,6 +327,38 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
     return status;
 }
 
+/* --- the header alone ------------------------------------------------------------------- */
+
+/* Whether the command got the header alone and exited with a status that is not due to the worker. */
+static bool failed_for_head(const struct cv_exec_run *run, const struct cv_slot *slot,
+                            enum cv_slot_end end)
+{
+    return end == CV_SLOT_FAILED && slot->fault == NULL && slot->process.signal == 0 &&
+           slot->process.exit_code < 126 &&
+           cv_source_is_head(run->queue.source, &slot->piece);
+}
+
+/* The chunk is done without an output, so that nothing is removed from others. */
+static enum cleave_status do_without_head(struct cv_exec_run *run,
+                                          struct cv_attempt *attempt,
+                                          struct cleave_error *err)
+{
+    const struct cv_piece piece = attempt->slot.piece;
+    char how[CV_FAILURE_TEXT];
+
+    cv_slot_describe_end(&attempt->slot, how, sizeof how);
+    cv_note(run->request,
+            "for the header alone the command %s: each output is written with its own "
+            "header, if it has one",
+            how);
+    drop_output(attempt);
+    CV_TRY(cv_chunk_output_open(run->outputs, &attempt->slot.store, err));
+    CV_TRY(settle_output(run, attempt, err));
+    CV_TRY(cv_input_coverage_add(&run->queue.coverage, piece.begin, piece.end, err));
+    CV_TRY(cv_source_finish(run->queue.source, &piece, err));
+    return cv_poison_tracker_clear(&run->poison, piece.begin, piece.end, err);
+}
+
 /* --- decisions ------------------------------------------------------------------------------ */
 
 enum action {
@@ -598,7 +630,9 @@ static enum cleave_status carry_out(struct cv_exec_run *run, struct cv_attempt *
         return do_halves(run, attempt, decision, err);
     default:
         cv_bisect_group_over(attempt->chunk.past.family, false, decision->single);
-        return give_up(run, attempt, err);
+        return cv_source_is_head(queue->source, &attempt->slot.piece)
+                   ? do_without_head(run, attempt, err)
+                   : give_up(run, attempt, err);
     }
 }
 
@@ -645,6 +679,11 @@ enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *a
 
     if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
         CV_TRY(cv_recall_unread(run, attempt, err));
+    if (failed_for_head(run, &attempt->slot, end)) {
+        cv_attempt_report(run, attempt, end, false);
+        *out_over = true;
+        return do_without_head(run, attempt, err);
+    }
     CV_TRY(decide(run, attempt, end, &decision, err));
     *out_over = decision.verdict == GIVE_UP;
     if (!*out_over) /* a chunk that is given up is counted at its end */

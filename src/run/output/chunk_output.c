@@ -887,11 +887,13 @@ void cv_chunk_output_find_line(struct cv_chunk_output *store)
 
 void cv_chunk_output_keep_lines(struct cv_chunk_output *store)
 {
-    uint64_t bytes;
-
     if (!store->outputs->options.lines)
         cv_chunk_output_find_line(store);
-    bytes = cv_chunk_output_size(store) - store->line_end;
+    cv_chunk_output_drop_back(store, cv_chunk_output_size(store) - store->line_end);
+}
+
+void cv_chunk_output_drop_back(struct cv_chunk_output *store, uint64_t bytes)
+{
     for (size_t i = store->nextents; i > 0 && bytes > 0; i--) {
         struct cv_extent *extent = &store->extents[i - 1];
         const uint64_t length = extent->end - extent->begin;

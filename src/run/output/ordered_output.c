@@ -115,6 +115,144 @@ static enum cleave_status judge(struct cv_ordered_output *outputs,
     return refuse(outputs, bytes, length, err);
 }
 
+/* Whether a field of a line, of more than digits, is one of another line. */
+static bool has_field(const char *line, size_t length, const char *field, size_t size)
+{
+    static const char ends[] = ",;|\t\"\r\n";
+    const char *const end = line + length;
+
+    if (strcspn(field, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") >= size)
+        return false;
+    for (const char *at = line;
+         (at = memmem(at, (size_t)(end - at), field, size)) != NULL; at++)
+        if ((at == line || strchr(ends, at[-1]) != NULL) &&
+            (at + size == end || strchr(ends, at[size]) != NULL))
+            return true;
+    return false;
+}
+
+static bool shares_field(const char *line, const char *head, size_t length)
+{
+    static const char ends[] = ",;|\t\"\r\n";
+
+    for (size_t size; *line != '\0'; line += size + (line[size] != '\0')) {
+        size = strcspn(line, ends);
+        if (size > 0 && has_field(head, length, line, size))
+            return true;
+    }
+    return false;
+}
+
+/* Some commands write the header only with a record, and so in every output but that for the header
+ * alone. No data begin twice with names of columns. */
+static enum cleave_status refuse_repeated(const struct cv_ordered_output *outputs,
+                                          struct cleave_error *err)
+{
+    const struct cv_repeated_header *alike = &outputs->alike;
+    const char *head = outputs->options.input_head;
+    char shown[SHOWN];
+
+    if (alike->outputs < 2 || alike->differ || head == NULL ||
+        !shares_field(alike->line, head,
+                      line_length(head, (size_t)outputs->options.head_alone)))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EENGINE,
+        "every output begins with '%s', but the command writes nothing for the "
+        "header alone: output.header writes it once, output.header 0 each time",
+        cv_shown(alike->line, strlen(alike->line), shown, sizeof shown));
+}
+
+/* The empty block at the end of a file of BGZF. */
+static const char eof_block[] =
+    "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0"
+    "\0\0\0\0";
+enum { EOF_BLOCK = sizeof eof_block - 1, BGZF_MAGIC = 4 };
+
+static void drop_eof_block(struct cv_ordered_output *outputs,
+                           struct cv_chunk_output *store)
+{
+    const uint64_t size = cv_chunk_output_size(store);
+    char bytes[EOF_BLOCK];
+
+    if (size < EOF_BLOCK || !cv_chunk_output_peek(store, 0, bytes, BGZF_MAGIC) ||
+        memcmp(bytes, eof_block, BGZF_MAGIC) != 0 ||
+        !cv_chunk_output_peek(store, size - EOF_BLOCK, bytes, EOF_BLOCK) ||
+        memcmp(bytes, eof_block, EOF_BLOCK) != 0)
+        return;
+    cv_chunk_output_drop_back(store, EOF_BLOCK);
+    outputs->lacks_end = true;
+}
+
+enum cleave_status cv_ordered_output_end(struct cv_ordered_output *outputs,
+                                         struct cleave_error *err)
+{
+    struct cv_chunk_output *store;
+    enum cleave_status status;
+
+    if (!outputs->lacks_end)
+        return CLEAVE_OK;
+    outputs->lacks_end = false;
+    outputs->options.head_alone = 0;
+    CV_TRY(cv_chunk_output_open(outputs, &store, err));
+    status = cv_chunk_output_write(store, eof_block, EOF_BLOCK, err);
+    CV_THEN(status, cv_ordered_output_finish(outputs, store, outputs->position,
+                                             outputs->position + 1, err));
+    if (status != CLEAVE_OK)
+        cv_chunk_output_drop(store);
+    return status;
+}
+
+/* Keep the output of the header alone. */
+static enum cleave_status keep_head(struct cv_ordered_output *outputs,
+                                    const struct cv_chunk_output *store,
+                                    struct cleave_error *err)
+{
+    const uint64_t size = cv_chunk_output_size(store);
+
+    outputs->head = malloc((size_t)size + 1);
+    if (outputs->head == NULL)
+        return cv_fail_memory(err, "the header of outputs");
+    outputs->head_length = (size_t)size;
+    return cv_chunk_output_peek(store, 0, outputs->head, (size_t)size)
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
+}
+
+/* Drop the output of the header alone from the front of another output. */
+static enum cleave_status drop_head(const struct cv_ordered_output *outputs,
+                                    struct cv_chunk_output *store,
+                                    struct cleave_error *err)
+{
+    const size_t head = outputs->head_length;
+    char bytes[WINDOW], shown[2][SHOWN];
+    size_t at = 0, some;
+
+    for (; at < head; at += some) {
+        some = head - at < WINDOW ? head - at : WINDOW;
+        if (at + some > cv_chunk_output_size(store) ||
+            !cv_chunk_output_peek(store, at, bytes, some) ||
+            memcmp(bytes, outputs->head + at, some) != 0)
+            break;
+    }
+    cv_chunk_output_drop_front(store, at < head ? 0 : head);
+    if (at >= head)
+        return CLEAVE_OK;
+    some =
+        cv_chunk_output_size(store) < LOOK ? (size_t)cv_chunk_output_size(store) : LOOK;
+    if (!cv_chunk_output_peek(store, 0, bytes, some))
+        some = 0;
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "for the header alone the command writes '%s', and an output begins "
+                   "with '%s': it does not work record by record: use %s",
+                   cv_shown(outputs->head, line_length(outputs->head, head), shown[0],
+                            sizeof shown[0]),
+                   cv_shown(bytes, line_length(bytes, some), shown[1], sizeof shown[1]),
+                   outputs->options.input_head != NULL
+                       ? "input.no_header"
+                       : "output.header 0 for outputs unchanged");
+}
+
 /* The output is the next to be written: drop its header unless it is the first. Fails if the
  * headers differ. */
 static enum cleave_status check_header(struct cv_ordered_output *outputs,
@@ -126,6 +264,14 @@ static enum cleave_status check_header(struct cv_ordered_output *outputs,
     char *bytes = NULL;
     bool found = false;
 
+    if (outputs->options.head_alone > 0)
+        drop_eof_block(outputs, store);
+    if (store->is_head)
+        return keep_head(outputs, store, err);
+    if (outputs->options.head_alone > 0)
+        return size == 0                  ? CLEAVE_OK
+               : outputs->head_length > 0 ? drop_head(outputs, store, err)
+                                          : refuse_repeated(outputs, err);
     if (outputs->options.head == NULL || size == 0)
         return CLEAVE_OK;
     for (size_t look = LOOK; !found && status == CLEAVE_OK; look *= 4) {
@@ -162,7 +308,7 @@ static void compare_first_line(struct cv_ordered_output *outputs,
     char line[CV_ALIKE] = "";
     size_t length = size < CV_ALIKE ? (size_t)size : CV_ALIKE - 1;
 
-    if (alike->differ || size == 0 || outputs->options.head != NULL)
+    if (alike->differ || size == 0 || outputs->options.head != NULL || store->is_head)
         return;
     if (store->passed > 0 || !cv_chunk_output_peek(store, 0, line, length)) {
         alike->differ = true; /* unknown */
@@ -178,8 +324,10 @@ static void compare_first_line(struct cv_ordered_output *outputs,
 
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
 {
-    return outputs->alike.outputs > 1 && !outputs->alike.differ ? outputs->alike.line
-                                                                : "";
+    return outputs->alike.outputs > 1 && !outputs->alike.differ &&
+                   outputs->head_length == 0
+               ? outputs->alike.line
+               : "";
 }
 
 /* --- the sink ------------------------------------------------------------------------ */
@@ -641,8 +789,13 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             uint64_t end, struct cleave_error *err)
 {
     assert(outputs->options.sink >= 0 && begin < end);
-    if (outputs->options.unordered) {
-        begin = outputs->finished;
+    store->is_head = outputs->options.head_alone > 0 && begin == 0;
+    outputs->head_came = outputs->head_came || store->is_head;
+    if (outputs->options
+            .unordered) { /* but the output of the header alone is the first */
+        begin = store->is_head ? 0
+                               : outputs->finished + (outputs->options.head_alone > 0 &&
+                                                      !outputs->head_came);
         end = begin + 1;
     }
     assert(begin >= outputs->position);

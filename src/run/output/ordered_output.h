@@ -31,11 +31,15 @@ struct cv_ordered_output_options {
     uint64_t memory;       /* most bytes kept in memory */
     const char *directory; /* borrowed: for spill files; NULL: TMPDIR, else /tmp */
     const struct cv_splitter *head; /* borrowed: of headers, to write once; or NULL */
-    bool unordered;                 /* write in the order of cv_ordered_output_finish */
-    bool separate;                  /* each output has its own file, from byte 0 */
-    bool lines; /* write lines of offered outputs as they arrive, and drop them */
-    bool early; /* write lines of offered outputs, and keep them until the end */
-    bool files; /* outputs are taken (cv_ordered_output_take): use no blocks */
+    const char *input_head; /* borrowed: the header of the input, if it is a chunk */
+    uint64_t
+        head_alone; /* the output of the input up to this byte begins every output, and is
+                            written once; 0: none does */
+    bool unordered; /* write in the order of cv_ordered_output_finish */
+    bool separate;  /* each output has its own file, from byte 0 */
+    bool lines;     /* write lines of offered outputs as they arrive, and drop them */
+    bool early;     /* write lines of offered outputs, and keep them until the end */
+    bool files;     /* outputs are taken (cv_ordered_output_take): use no blocks */
     void (*before)(void *context); /* called before it writes; may be NULL */
     void *context;
 };
@@ -138,6 +142,10 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
 enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err);
+
+/* All outputs were written: append the EOF block of BGZF if it was removed from their ends. */
+enum cleave_status cv_ordered_output_end(struct cv_ordered_output *outputs,
+                                         struct cleave_error *err);
 
 enum cv_ordered_output_state {
     CV_GATHER_IDLE,    /* nothing can be written now */

@@ -52,6 +52,7 @@ struct cv_chunk_output {
     size_t nextents;
     bool filling; /* the last extent is at the end of its file, and that is taken */
     bool widened; /* the pipe of the command */
+    bool is_head; /* finished: the output of the header alone */
     bool offered;
     uint64_t line_end; /* offset of the end of the last complete line */
     uint64_t passed;   /* bytes written before it was finished, and dropped */
@@ -99,6 +100,8 @@ struct cv_ordered_output {
 
     char *head; /* owned: the header of the first output that has one; or NULL */
     size_t head_length;
+    bool head_came;    /* the output of the header alone was finished */
+    bool lacks_end;    /* the EOF block of BGZF was removed from outputs */
     char head_goes_on; /* see struct cv_ordered_output_usage */
     struct cv_repeated_header alike;
 
@@ -138,6 +141,7 @@ enum cleave_status cv_chunk_output_append_lines(struct cv_chunk_output *store,
                                                 const void *bytes, size_t length,
                                                 struct cleave_error *err);
 void cv_chunk_output_drop_front(struct cv_chunk_output *store, uint64_t bytes);
+void cv_chunk_output_drop_back(struct cv_chunk_output *store, uint64_t bytes);
 /* With options.lines: the first bytes were written or taken, and are dropped already. */
 void cv_chunk_output_note_passed(struct cv_chunk_output *store, uint64_t bytes);
 /* With options.early: set `line_end`. */

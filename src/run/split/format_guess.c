@@ -5,8 +5,7 @@
 #include <string.h>
 
 enum {
-    MIN_LETTERS = 10, /* of a line that may be a sequence; shorter ones are words */
-    WIDE_LOOK = 8,    /* bytes of UTF-16 that distinguish it                      */
+    WIDE_LOOK = 8, /* bytes of UTF-16 that distinguish it                      */
 };
 
 /* A line without its end, and the bytes after it; rest NULL: the line has no end here. */
@@ -61,39 +60,6 @@ static bool is_wide_big(const char *bytes, const char *end)
     return is_wide(bytes, end, 0);
 }
 
-static bool is_fastq(const char *bytes, const char *end)
-{
-    const struct line name = first_line(bytes, end);
-    const struct line sequence = first_line(name.rest, end);
-
-    return sequence.rest != NULL && sequence.rest < end && sequence.rest[0] == '+';
-}
-
-static bool is_fasta(const char *bytes, const char *end)
-{
-    const struct line name = first_line(bytes, end);
-    const struct line sequence = first_line(name.rest, end);
-
-    if (sequence.length < MIN_LETTERS)
-        return false;
-    for (size_t i = 0; i < sequence.length; i++)
-        if (!isalpha((unsigned char)sequence.bytes[i]) &&
-            strchr("*-", sequence.bytes[i]) == NULL)
-            return false;
-    return true;
-}
-
-static bool is_warc(const char *bytes, const char *end)
-{
-    return first_line(bytes, end).length < sizeof "WARC/1.1";
-}
-
-/* The first line may have no end here. */
-static bool is_xml(const char *bytes, const char *end)
-{
-    return end - bytes > 6 && memcmp(bytes, "<?xml ", 6) == 0;
-}
-
 /* A field of a message follows the line From. */
 static bool is_mbox(const char *bytes, const char *end)
 {
@@ -107,33 +73,9 @@ static bool is_mbox(const char *bytes, const char *end)
     return i > 0 && i < field.length && field.bytes[i] == ':';
 }
 
-/* JSON whose first line leaves something open. */
-static bool is_json(const char *bytes, const char *end)
-{
-    const struct line line = first_line(bytes, end);
-    bool quoted = false;
-    int open = 0;
-
-    if (!begins(&line, "[") && !begins(&line, "{"))
-        return false;
-    for (size_t i = 0; i < line.length; i++) {
-        const char byte = line.bytes[i];
-
-        if (byte == '\\' && quoted)
-            i++;
-        else if (byte == '"')
-            quoted = !quoted;
-        else if (!quoted)
-            open += (byte == '[' || byte == '{') - (byte == ']' || byte == '}');
-    }
-    return open > 0 && !quoted &&
-           (line.length == 1 || strchr(",[{", line.bytes[line.length - 1]) != NULL);
-}
-
 /* clang-format off */
-#define LIKE(what, advice) { what, advice, false, false }
-#define HEADER(what, advice) { what, advice, true, false }
-#define ENDLESS(what, advice) { what, advice, false, true }
+#define LIKE(what, advice) { what, advice, false }
+#define ENDLESS(what, advice) { what, advice, true }
 #define ICONV(from) "put 'iconv -f " from " -t UTF-8' before it"
 
 /* The first row whose lines and test match counts. */
@@ -146,16 +88,8 @@ static const struct {
     { NULL, NULL, is_wide_big, LIKE("UTF-16", ICONV("UTF-16BE")) },
     { NULL, NULL, has_zero, LIKE("no text, as it has zero bytes",
                                  "input.split nul or input.split fixed:BYTES") },
-    { "@", NULL, is_fastq, LIKE("FASTQ", "input.split fastq") },
-    { ">", NULL, is_fasta, LIKE("FASTA", "input.split fasta") },
-    { "WARC/", NULL, is_warc, LIKE("WARC", "input.split warc") },
-    { NULL, NULL, is_xml, LIKE("XML", "input.split xml:ELEMENT") },
-    { NULL, NULL, is_json, LIKE("JSON over several lines", "input.split json") },
     { "LOCUS  ", "DEFINITION  ", NULL, LIKE("GenBank", "input.split 'regex:LOCUS '") },
     { "From ", NULL, is_mbox, LIKE("mail", "input.split 'regex:From '") },
-    { "##fileformat=VCF", NULL, NULL, HEADER("VCF", "input.header '#'") },
-    { "@HD\t", NULL, NULL, HEADER("SAM", "input.header '@'") },
-    { "@SQ\t", NULL, NULL, HEADER("SAM", "input.header '@'") },
 };
 /* clang-format on */
 

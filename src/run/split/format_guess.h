@@ -1,8 +1,8 @@
 /* format_guess.h -- formats of text whose records are not lines. SPDX-License-Identifier: MIT
  *
- * Lines are the default. If records are longer, such as reads of FASTQ, a cut between lines is within
- * a record, and nothing fails. So a run reports what an input looks like. It is a guess, and never
- * changes the run. */
+ * Formats that format_choice.h does not choose. If records are longer than lines, such as mail, a cut
+ * between lines is within a record, and nothing fails. So a run reports what an input looks like. It
+ * is a guess, and never changes the run. */
 #ifndef CV_FORMAT_GUESS_H
 #define CV_FORMAT_GUESS_H
 #include <stdbool.h>
@@ -16,7 +16,6 @@ enum {
 struct cv_format_guess {
     const char *what;   /* the format                                        */
     const char *advice; /* fields to set, or a command to put before         */
-    bool header;        /* the advice is input.header: void if it is set     */
     bool endless;       /* there are no line ends, so one worker gets it all */
 };
 

@@ -147,6 +147,14 @@ enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
     return status;
 }
 
+static enum cleave_status fail_header(const struct cv_splitter *splitter,
+                                      struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "input.header: expected records with a header, but %s has none",
+                   splitter->kind->name);
+}
+
 static void free_regex(regex_t *regex)
 {
     if (regex != NULL)
@@ -188,6 +196,25 @@ static enum cleave_status add_setting(struct cv_splitter *splitter, const char *
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_splitter_become(struct cv_splitter *splitter, const char *text,
+                                      struct cleave_error *err)
+{
+    const char *settings = strchr(splitter->text, ' ');
+    struct cv_splitter *other = NULL;
+    char *longer = NULL;
+
+    CV_TRY(cv_splitter_parse(text, &other, err));
+    splitter->kind = other->kind;
+    splitter->byte = other->byte;
+    cv_splitter_free(other);
+    if (asprintf(&longer, "%s%s", text, settings != NULL ? settings : "") < 0)
+        return cv_fail_memory(err, "a splitter");
+    free(splitter->text);
+    splitter->text = longer;
+    return splitter->headed && splitter->kind->frames ? fail_header(splitter, err)
+                                                      : CLEAVE_OK;
+}
+
 enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,
                                           uint64_t offset, const char *bytes,
                                           size_t length, uint64_t *out,
@@ -226,9 +253,7 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
     unsigned long count;
 
     if (splitter->kind->frames)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "input.header: expected records with a header, but %s has none",
-                       splitter->kind->name);
+        return fail_header(splitter, err);
     splitter->headed = true;
     if (how == NULL || how[0] == '\0' || strcmp(how, ":") == 0 || strcmp(how, "1") == 0)
         return CLEAVE_OK;
@@ -252,6 +277,11 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
             return cv_fail_memory(err, "a header");
     }
     return add_setting(splitter, "header", how, err);
+}
+
+bool cv_splitter_is_headed(const struct cv_splitter *splitter)
+{
+    return splitter->headed;
 }
 
 bool cv_splitter_leads(const struct cv_splitter *splitter)

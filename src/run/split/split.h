@@ -25,6 +25,10 @@ struct cv_splitter;
 enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
                                      struct cleave_error *err);
 void cv_splitter_free(struct cv_splitter *splitter);
+/* Make it another kind, as for cv_splitter_parse; the settings below stay. To be called before it is
+ * used. */
+enum cleave_status cv_splitter_become(struct cv_splitter *splitter, const char *text,
+                                      struct cleave_error *err);
 
 /* Cut only between groups of `records` records (0: no groups), or of adjacent records with the same
  * key: a column ("2", separated by tabs, or as in csv) or the match of an expression (NULL: no
@@ -37,6 +41,7 @@ enum cleave_status cv_splitter_set_together(struct cv_splitter *splitter,
  * that begin with a text ("#"). */
 enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const char *how,
                                           struct cleave_error *err);
+bool cv_splitter_is_headed(const struct cv_splitter *splitter);
 /* Whether the bytes of the header are not records: such lines, and if records are in groups. */
 bool cv_splitter_leads(const struct cv_splitter *splitter);
 /* Where the header ends in the first `length` bytes of an input. *found: false if more bytes are
