@@ -1,4 +1,5 @@
-# run_auto.bats -- the format of the input is chosen, a header is written once. SPDX-License-Identifier: MIT
+# run_auto.bats -- the format of the input is chosen, a header is written once, and outputs that cannot
+# be concatenated are refused. SPDX-License-Identifier: MIT
 
 load helper
 load job
@@ -272,6 +273,38 @@ END
     cmp t.csv out
 }
 
+@test "outputs that are files of a format with an end are refused before the second" {
+    prepare
+    seq 1000 >in
+    local status
+    while IFS=' ' read -r name bytes; do
+        fails_with 1 -i in -j 2 --block 500 -o none -- sh -c "cat >/dev/null; printf '$bytes'"
+        grep -qF "cleave: each output is $name, and several cannot be concatenated: --reduce makes one of them, or " err
+        [ ! -e none ]
+        # To a pipe nothing of the second is written; one is no mistake.
+        "$CLEAVE" run -q -i in -j 2 --block 500 -- sh -c "cat >/dev/null; printf '$bytes'" 2>err | cat >out || true
+        printf "$bytes" | cmp - out
+        job -i in -j 1 --block 1M -- sh -c "cat >/dev/null; printf '$bytes'"
+        printf "$bytes" | cmp - out
+    done <<'END'
+zip PK\003\004\024\000\000\000
+Parquet PAR1\025\004PAR1
+SQLite SQLite\040format\0403\000x
+PDF %%PDF-1.7\012
+PNG \211PNG\015\012\032\012
+END
+    # Frames of compressors can be concatenated.
+    for tool in gzip bzip2 xz zstd lz4; do
+        command -v $tool >found || continue
+        job -i in -j 2 --block 500 -- $tool -c
+        $tool -dc <out | cmp in -
+    done
+    # Items are written one after the other, as by a shell.
+    printf 'PK\003\004\024\000\000\000' >z
+    job -j 2 cat ::: z z
+    cat z z | cmp - out
+}
+
 @test "BAM in and BAM out is one file" {
     prepare
     command -v samtools >found || skip "samtools is not installed"
@@ -292,6 +325,8 @@ END
         job -i in.bam $how -- samtools view -h --no-PG -q 30 -
         cmp expected out
     done
+    fails_with 1 -i in.bam -j 2 --block 20k --header-out 0 -o none -- samtools view -b --no-PG -
+    grep -q '^cleave: each output is BAM, and several cannot be concatenated' err
     # Another header in each.
     fails_with 1 -i in.bam -j 2 --block 20k -o none -- samtools view -c -
     grep -q 'it does not work record by record: use --header-out 0 for outputs unchanged$' err

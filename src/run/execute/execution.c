@@ -12,6 +12,7 @@
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
 #include "run/decode/decoder.h"
+#include "run/input/magic.h"
 #include "run/split/format_choice.h"
 #include "run/master/run_policy.h"
 
@@ -370,6 +371,7 @@ static enum cleave_status open_input(struct cv_execution *execution,
             .early = request->output.early && execution->alone == 0,
             .separate = cv_result_sink_separate(request),
             .files = request->reduce.command != NULL || request->journal.path != NULL,
+            .container = request->items.words == NULL ? cv_magic_container : NULL,
             .before = request->output.before,
             .context = request->output.context },
         &run->outputs, err));

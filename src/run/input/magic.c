@@ -26,6 +26,7 @@ struct cv_magic {
     bool unpacks;       /* `reads` decodes a compressed file itself                  */
     bool captures;      /* editcap converts it to pcap                               */
     bool whole;         /* a file that is never cut, such as a picture               */
+    bool joins;         /* files of it can be concatenated                           */
 };
 
 #define CUT_BYTES "input.decode none to cut the bytes as they are"
@@ -41,7 +42,7 @@ struct cv_magic {
     IS("pcap", text), TCPDUMP, .or_use = "input.split pcap to share out its packets"
 #define CPIO                                               \
     .reads = "cpio -i " CV_LONG_OPTION("to-stdout") " -F", \
-    .pipes = "cpio -i " CV_LONG_OPTION("to-stdout")
+    .pipes = "cpio -i " CV_LONG_OPTION("to-stdout"), .joins = true
 /* The bytes of a zip header between its magic bytes and the name of the member. */
 #define ANY26 "??????????????????????????"
 #define ANY26_AT_4 (((UINT64_C(1) << 26) - 1) << 4)
@@ -57,7 +58,7 @@ static const struct cv_magic table[] = {
     { IS("zstd", "\x28\xb5\x2f\xfd"), .reads = "zstdcat", .codec = "zstd" },
     { IS("zstd or lz4", "?\x2a\x4d\x18"), .any = 1, .reads = "zstdcat", .codec = "zstd" }, /* a skippable frame */
     { IS("xz", "\xfd" "7zXZ\0"), .reads = "xzcat", .codec = "xz" },
-    { IS("lzip", "LZIP\x01"), .reads = "lzip -dc" },
+    { IS("lzip", "LZIP\x01"), .joins = true, .reads = "lzip -dc" },
     /* Older than xz: properties, then the size, which may be unknown. */
     { IS("lzma", "]\0\0??\xff\xff\xff\xff\xff\xff\xff\xff"), .any = 0x18, .reads = "lzma -dc" },
     { IS("lzma", "]\0\0???????\0\0\0"), .any = 0x3f8, .reads = "lzma -dc" },
@@ -65,13 +66,13 @@ static const struct cv_magic table[] = {
     { IS("bzip2", "BZh?\x17\x72\x45\x38\x50\x90"), .any = 1 << 3, .reads = "bzcat", .codec = "bzip2" },
     { IS("lz4", "\x04\x22\x4d\x18"), .reads = "lz4cat", .codec = "lz4" },
     { IS("lz4", "\x02\x21\x4c\x18"), .reads = "lz4cat" },
-    { IS("snappy", "\xff\x06\0\0sNaPpY"), .reads = "snzip -dc" },
-    { IS("lzop", "\x89LZO\0\r\n\x1a\n"), .reads = "lzop -dc" },
+    { IS("snappy", "\xff\x06\0\0sNaPpY"), .joins = true, .reads = "snzip -dc" },
+    { IS("lzop", "\x89LZO\0\r\n\x1a\n"), .joins = true, .reads = "lzop -dc" },
     { IS("lrzip", "LRZI\0"), .reads = "lrzcat" },
     { IS("zlib", "x\x9c"), .reads = "pigz -dc <", .pipes = "pigz -dc" },
-    { IS("zpaq", "7kSt\xa0\x31\x83") },
-    { IS("zpaq", "zPQ\1") },
-    { IS("zpaq", "zPQ\2") },
+    { IS("zpaq", "7kSt\xa0\x31\x83"), .joins = true },
+    { IS("zpaq", "zPQ\1"), .joins = true },
+    { IS("zpaq", "zPQ\2"), .joins = true },
     /* Before zip: zip with these names of the first member. */
     { IS("an Office file", "PK\x03\x04" ANY26 "[Content_Types].xml"), .any = ANY26_AT_4 },
     { IS("an Office file", "PK\x03\x04" ANY26 "mimetypeapplication/vnd"), .any = ANY26_AT_4 },
@@ -79,7 +80,7 @@ static const struct cv_magic table[] = {
     { IS("zip", "PK\x05\x06"), .reads = "unzip -p", .pipes = "funzip" },
     { IS("7-Zip", "7z\xbc\xaf\x27\x1c"), .reads = "7z x -so", .pipes = "" },
     { IS("RAR", "Rar!\x1a\x07"), .reads = "unrar p -inul", .pipes = "" },
-    { IS("tar", "ustar"), .at = 257, .reads = "tar -xOf", .pipes = "tar -xO",
+    { IS("tar", "ustar"), .joins = true, .at = 257, .reads = "tar -xOf", .pipes = "tar -xO",
       .or_use = "input.split tar to share out its members" },
     { IS("cpio", "070701"), CPIO, .strange = 512 },
     { IS("cpio", "070702"), CPIO, .strange = 512 },
@@ -140,11 +141,11 @@ static const struct cv_magic table[] = {
     { IS("an index", "TBI\1") },
     { IS("an index", "CSI\1") },
     { IS("GGUF", "GGUF?\0\0\0"), .any = 1 << 4 },
-    { IS("NumPy", "\x93NUMPY") },
-    { IS("pickle", "\x80\2") },
-    { IS("pickle", "\x80\3") },
-    { IS("pickle", "\x80\4\x95") },
-    { IS("pickle", "\x80\5\x95") },
+    { IS("NumPy", "\x93NUMPY"), .joins = true },
+    { IS("pickle", "\x80\2"), .joins = true },
+    { IS("pickle", "\x80\3"), .joins = true },
+    { IS("pickle", "\x80\4\x95"), .joins = true },
+    { IS("pickle", "\x80\5\x95"), .joins = true },
     { IS("a property list", "bplist00") },
     { IS("SQLite", "SQLite format 3\0") },
     { IS("a dump of PostgreSQL", "PGDMP\1"), .reads = "pg_restore -f -" },
@@ -177,13 +178,13 @@ static const struct cv_magic table[] = {
     { WHOLE("sound or video", "RIFF????WAVE"), .any = 0xf0 },
     { WHOLE("sound or video", "RIFF????AVI "), .any = 0xf0 },
     { WHOLE("sound or video", "\0\0??ftyp"), .any = 0xc },
-    { WHOLE("sound or video", "OggS\0") },
+    { WHOLE("sound or video", "OggS\0"), .joins = true },
     { WHOLE("sound or video", "fLaC\0") },
     { WHOLE("sound or video", "\x1a\x45\xdf\xa3") },
     { WHOLE("sound or video", "FORM????AIFF"), .any = 0xf0 },
-    { WHOLE("sound or video", "ID3\2") },
-    { WHOLE("sound or video", "ID3\3") },
-    { WHOLE("sound or video", "ID3\4") },
+    { WHOLE("sound or video", "ID3\2"), .joins = true },
+    { WHOLE("sound or video", "ID3\3"), .joins = true },
+    { WHOLE("sound or video", "ID3\4"), .joins = true },
     { WHOLE("sound or video", "\xff\xfb") },
     { WHOLE("sound or video", "\xff\xf3") },
     { WHOLE("sound or video", "\xff\xf1") },
@@ -193,17 +194,17 @@ static const struct cv_magic table[] = {
     { WHOLE("sound or video", "wvpk"), .strange = 16 },
     { WHOLE("sound or video", "FLV\1") },
     { WHOLE("sound or video", "MThd\0") },
-    { WHOLE("sound or video", "\0\0\1\xba") },
-    { WHOLE("sound or video", "\0\0\1\xb3") },
+    { WHOLE("sound or video", "\0\0\1\xba"), .joins = true },
+    { WHOLE("sound or video", "\0\0\1\xb3"), .joins = true },
     { WHOLE("sound or video", "\x30\x26\xb2\x75\x8e\x66") },
     { WHOLE("WebP", "RIFF????WEBP"), .any = 0xf0 },
     { IS("a Debian package", "!<arch>\ndebian-binary"), .reads = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile"),
       .pipes = "dpkg-deb " CV_LONG_OPTION("fsys-tarfile") " -", .or_use = "input.split tar behind it to share out its members" },
     { IS("an Office file", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") },
-    { IS("UTF-32", "\xff\xfe\0\0"), .reads = "iconv -f UTF-32 -t UTF-8" },
-    { IS("UTF-32", "\0\0\xfe\xff"), .reads = "iconv -f UTF-32 -t UTF-8" },
-    { IS("UTF-16", "\xff\xfe?\0"), .any = 1 << 2, .reads = "iconv -f UTF-16 -t UTF-8" },
-    { IS("UTF-16", "\xfe\xff\0"), .reads = "iconv -f UTF-16 -t UTF-8" },
+    { IS("UTF-32", "\xff\xfe\0\0"), .joins = true, .reads = "iconv -f UTF-32 -t UTF-8" },
+    { IS("UTF-32", "\0\0\xfe\xff"), .joins = true, .reads = "iconv -f UTF-32 -t UTF-8" },
+    { IS("UTF-16", "\xff\xfe?\0"), .joins = true, .any = 1 << 2, .reads = "iconv -f UTF-16 -t UTF-8" },
+    { IS("UTF-16", "\xfe\xff\0"), .joins = true, .reads = "iconv -f UTF-16 -t UTF-8" },
 };
 /* clang-format on */
 
@@ -314,6 +315,46 @@ const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *und
     }
     *undecided = perhaps || (length < TAR_HEAD && may_be_tar(bytes, length));
     return is_old_tar(bytes, length) ? tar : NULL;
+}
+
+/* Decode the first bytes. Returns how many of at most `room` there are. */
+static size_t decode_first(const struct cv_codec *codec, const char *bytes, size_t length,
+                           char *out, size_t room)
+{
+    struct cv_codec_io io = { .in = (const uint8_t *)bytes, .length = length };
+    void *state = codec->open();
+    size_t made = 0;
+
+    if (state != NULL && codec->begin(state)) {
+        const enum cv_codec_step step = codec->step(state, &io);
+
+        if (step <= CV_CODEC_END)
+            made = io.made < room ? io.made : room;
+        if (made > 0)
+            memcpy(out, io.out, made);
+    }
+    if (state != NULL)
+        codec->close(state);
+    return made;
+}
+
+enum { SURE = 3 }; /* magic bytes that data do not begin with by chance */
+
+const char *cv_magic_container(const char *bytes, size_t length)
+{
+    const size_t look = length < CV_MAGIC_LOOK ? length : CV_MAGIC_LOOK;
+    char inner[CV_MAGIC_LOOK];
+    bool undecided;
+    const struct cv_magic *magic = cv_magic_find(bytes, look, &undecided);
+
+    if (magic != NULL && strncmp(magic->bytes, "\x1f\x8b", 2) == 0)
+        magic = cv_magic_find(inner,
+                              decode_first(&cv_codec_gzip, bytes, length, inner,
+                                           sizeof inner),
+                              &undecided);
+    return magic == NULL || magic->codec != NULL || magic->joins || magic->length < SURE
+               ? NULL
+               : magic->name;
 }
 
 bool cv_magic_is(const struct cv_magic *magic, const char *name)

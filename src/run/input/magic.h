@@ -26,6 +26,10 @@ enum cleave_status cv_magic_check_codec(const struct cv_codec *codec, const char
                                         size_t length, const char *name,
                                         struct cleave_error *err);
 
+/* The name of the format of these bytes, also within gzip, if its files cannot be concatenated; NULL:
+ * they can, or the format is unknown. */
+const char *cv_magic_container(const char *bytes, size_t length);
+
 /* The error that an input is not text records, with advice. `around` is the compressed format that
  * it was found in, or NULL. `path` is for the advice; NULL: standard input. */
 enum cleave_status cv_magic_refuse(const struct cv_magic *magic,

@@ -298,6 +298,38 @@ static enum cleave_status check_header(struct cv_ordered_output *outputs,
     return status;
 }
 
+enum { CONTAINER_LOOK = 68 * 1024 }; /* more than a block of BGZF */
+
+/* Outputs that are files of a format with a beginning and an end are not one file together. */
+static enum cleave_status check_container(struct cv_ordered_output *outputs,
+                                          const struct cv_chunk_output *store,
+                                          struct cleave_error *err)
+{
+    const uint64_t size = cv_chunk_output_size(store);
+    const size_t length = size < CONTAINER_LOOK ? (size_t)size : CONTAINER_LOOK;
+    const char *name = NULL;
+    char *bytes;
+
+    if (outputs->options.container == NULL || size == 0 || store->passed > 0 ||
+        store->is_head)
+        return CLEAVE_OK;
+    bytes = malloc(length);
+    if (bytes == NULL)
+        return cv_fail_memory(err, "an output");
+    if (cv_chunk_output_peek(store, 0, bytes, length))
+        name = outputs->options.container(bytes, length);
+    free(bytes);
+    if (name == NULL || outputs->container == NULL) {
+        outputs->container = name != NULL ? name : outputs->container;
+        return CLEAVE_OK;
+    }
+    return cv_fail(
+        err, CLEAVE_EENGINE,
+        "each output is %s, and several cannot be concatenated: reduce.command "
+        "makes one of them, or 'sh -c \"... >part.$CLEAVE_CHUNK\"' writes files",
+        name);
+}
+
 /* The output is complete: compare its first line with other outputs. A command that writes a
  * header writes it once per chunk, and a user may not know. */
 static void compare_first_line(struct cv_ordered_output *outputs,
@@ -619,11 +651,14 @@ static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
         return outputs->failure.status;
     while (next_store(outputs) != NULL) {
         if (!outputs->headed &&
-            check_header(outputs, outputs->writing, &outputs->failure) != CLEAVE_OK) {
+            (check_header(outputs, outputs->writing, &outputs->failure) != CLEAVE_OK ||
+             check_container(outputs, outputs->writing, &outputs->failure) !=
+                 CLEAVE_OK)) {
             outputs->error = EINVAL;
             return outputs->failure.status;
         }
-        outputs->headed = true;
+        outputs->headed =
+            !outputs->writing->offered || cv_chunk_output_size(outputs->writing) > 0;
         CV_TRY(write_front(outputs, &max, out));
         if (*out != CV_GATHER_IDLE || outputs->writing->offered)
             break;

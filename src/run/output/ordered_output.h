@@ -40,6 +40,8 @@ struct cv_ordered_output_options {
     bool lines;     /* write lines of offered outputs as they arrive, and drop them */
     bool early;     /* write lines of offered outputs, and keep them until the end */
     bool files;     /* outputs are taken (cv_ordered_output_take): use no blocks */
+    /* The name of a format that begins with these bytes and cannot be concatenated, or NULL. */
+    const char *(*container)(const char *bytes, size_t length);
     void (*before)(void *context); /* called before it writes; may be NULL */
     void *context;
 };

@@ -100,9 +100,10 @@ struct cv_ordered_output {
 
     char *head; /* owned: the header of the first output that has one; or NULL */
     size_t head_length;
-    bool head_came;    /* the output of the header alone was finished */
-    bool lacks_end;    /* the EOF block of BGZF was removed from outputs */
-    char head_goes_on; /* see struct cv_ordered_output_usage */
+    bool head_came;        /* the output of the header alone was finished */
+    bool lacks_end;        /* the EOF block of BGZF was removed from outputs */
+    const char *container; /* the format of an output that was written; NULL */
+    char head_goes_on;     /* see struct cv_ordered_output_usage */
     struct cv_repeated_header alike;
 
     enum cv_sink_kind kind;
