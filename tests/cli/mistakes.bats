@@ -32,7 +32,7 @@ mistake() {
 @test "the command: forgotten, quoted, an input, a search that finds nothing" {
     mistake 2 "expected a command: cleave run -i FILE COMMAND [ARG]..." run -i numbers
     mistake 2 "If it is an input: -i numbers" run numbers wc -l
-    mistake 0 "if it is the input: -i numbers" run -q wc -l numbers
+    mistake 2 "if it is the input: -i numbers" run -q wc -l numbers
     mistake 2 "as a line for a shell it is sh -c 'sort | uniq -c'" run -i numbers 'sort | uniq -c'
     mistake 2 "as a line for a shell it is bash -c 'tee >(wc -l >&2)'" run -i numbers 'tee >(wc -l >&2)'
     mistake 2 "it is a command and its arguments: wc -l" run -i numbers 'wc -l'
@@ -68,10 +68,10 @@ mistake() {
     [[ $stderr != *"did you mean"* && $stderr != *known* ]]
     mistake 2 "--input: expected FILE, got '': is a variable of the shell not set?" run -i "" -- wc
     mistake 0 "standard input was empty; an input is -i FILE" run -- wc -l
-    mistake 0 "and 7 files are arguments of the command; to run it for each of them: ... ::: logs/fri.log ..." \
+    mistake 2 "and 7 files are arguments of the command; to run it for each of them: ... ::: logs/fri.log ..." \
         run gzip -k logs/*.log
-    mistake 0 "options of cleave stand before the command" run wc -l -i numbers logs/fri.log
-    mistake 0 "if it is the input: -i numbers" run wc -l numbers none
+    mistake 2 "options of cleave stand before the command" run wc -l -i numbers logs/fri.log
+    mistake 2 "if it is the input: -i numbers" run wc -l numbers none
     mistake 0 "" run -q -- wc -l
     [ -z "$stderr" ]
     mistake 2 "unexpected argument 'numbers'; if it is an input: -i numbers" split numbers -n 3

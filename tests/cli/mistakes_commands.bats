@@ -222,7 +222,7 @@ names_told() {
 @test "options without their argument, and behind the command" {
     told 2 "--progress: needs an argument: plain" run --progress -i numbers -- wc
     told 2 "--workers: needs an argument: N" run -j -i numbers -- wc
-    told 0 "'-i numbers' is behind the command, which got it: options of cleave stand before the command" run echo -i numbers
+    told 2 "'-i numbers' is behind the command, which got it: options of cleave stand before the command" run echo -i numbers
     # The way of GNU parallel.
     told 1 "exited with status 1" run -q --halt 2 -j 1 exit ::: 1 0
     [[ $stderr != *"expected"* ]]

@@ -331,3 +331,19 @@ END
     fails_with 1 -i in.bam -j 2 --block 20k -o none -- samtools view -c -
     grep -q 'it does not work record by record: use --header-out 0 for outputs unchanged$' err
 }
+
+@test "nothing to do is not success if a file was meant" {
+    prepare
+    seq 9 >in
+    fails_with 2 -- grep 5 in </dev/null
+    says "standard input was empty, and 'in' is an argument of the command; if it is the input: -i in"
+    fails_with 2 -o none -- wc -l in in < <(true)
+    says 'standard input was empty, and 2 files are arguments of the command; to run it for each of them: ... ::: in ...'
+    [ ! -e none ]
+    fails_with 2 -i 'no-*.csv' -- cat
+    says "--input: 'no-*.csv' matches no file"
+    # A program is no input.
+    for command in 'awk -f in' 'python3 in' 'cat'; do
+        job -- $command </dev/null
+    done
+}

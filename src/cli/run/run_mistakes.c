@@ -617,7 +617,20 @@ static void hint_all_failed(const struct cv_call *call, bool several)
         cv_print_note("all chunks failed: does the command read standard input?");
 }
 
-static void hint_empty(const struct cv_call *call)
+/* Whether operand `at` is a file that the command would read without an input. Programs, scripts of
+ * interpreters and files of an option -f are not. */
+static bool is_input_file(const struct cv_call *call, size_t at)
+{
+    const char *const *words = call->operands;
+
+    return is_plain_file(words[at]) && access(words[at], R_OK) == 0 &&
+           access(words[at], X_OK) != 0 && !CV_IS_ONE_OF(words[at - 1], "-f", "--file") &&
+           !(at == 1 && CV_IS_ONE_OF(cv_file_name(words[0]), "bash", "dash", "sh", "zsh",
+                                     "julia", "lua", "node", "perl", "php", "python",
+                                     "python3", "ruby", "Rscript"));
+}
+
+int cv_run_check_empty(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
     const char *shown;
@@ -626,27 +639,28 @@ static void hint_empty(const struct cv_call *call)
     if (values->inputs.count > 0 || values->fetch != NULL) {
         if (!values->quiet)
             cv_print_note("the input is empty, so no command was started");
-        return;
+        return CV_EXIT_DONE;
     }
-    while (at < call->noperands && !is_plain_file(call->operands[at]))
+    while (at < call->noperands && !is_input_file(call, at))
         at++;
-    while (at + files < call->noperands && is_plain_file(call->operands[at + files]))
+    while (at + files < call->noperands && is_input_file(call, at + files))
         files++;
     shown = files > 0 ? CV_ECHO(call->operands[at]) : "";
     if (files > 0 && CV_IS_ONE_OF(call->operands[at - 1], "-i", "--input"))
-        cv_print_note("standard input was empty, and '%s %s' is behind the command, "
-                      "which got it: options of cleave stand before the command",
-                      call->operands[at - 1], shown);
-    else if (files > 1)
-        cv_print_note("standard input was empty, and %zu files are arguments of the "
-                      "command; to run it for each of them: ... ::: %s ...",
-                      files, shown);
-    else if (files > 0)
-        cv_print_note("standard input was empty, and '%s' is an argument of the command; "
-                      "if it is the input: -i %s",
-                      shown, shown);
-    else if (!values->quiet)
+        return cv_refuse("standard input was empty, and '%s %s' is behind the command, "
+                         "which got it: options of cleave stand before the command",
+                         call->operands[at - 1], shown);
+    if (files > 1)
+        return cv_refuse("standard input was empty, and %zu files are arguments of the "
+                         "command; to run it for each of them: ... ::: %s ...",
+                         files, shown);
+    if (files > 0)
+        return cv_refuse("standard input was empty, and '%s' is an argument of the "
+                         "command; if it is the input: -i %s",
+                         shown, shown);
+    if (!values->quiet)
         cv_print_note("standard input was empty; an input is -i FILE");
+    return CV_EXIT_DONE;
 }
 
 /* The program that sets the status of a line: the first word after the last pipe. */
@@ -704,8 +718,6 @@ void cv_run_command_hint(const struct cv_call *call,
         run_mistakes_seeming(call, result);
     if (chunks > 1)
         run_mistakes_headers(call, result);
-    if (chunks == 0)
-        hint_empty(call);
-    else if (failed == 0)
+    if (chunks > 0 && failed == 0)
         run_mistakes_hint(call, chunks, result->input_bytes);
 }

@@ -259,6 +259,8 @@ struct cv_run_outcome {
 void cv_run_command_hint(const struct cv_call *call,
                          const struct cleave_execution_result *result,
                          const struct cv_run_outcome *how);
+/* The input was empty: an error if an argument of the command may be the input, else a hint. */
+int cv_run_check_empty(const struct cv_call *call);
 /* Nothing succeeded: hint at options after the command, and at files that hosts lack. False: no
  * hint was printed. */
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);

@@ -749,12 +749,15 @@ static int execute(struct whole_run *run)
     if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
         cv_run_stopped(run->result, &run->report);
     give_hints(run);
+    if (run->done == CLEAVE_OK && !run->has_items &&
+        run->result->chunks + run->result->resumed == 0)
+        status = cv_run_check_empty(run->call);
     /* A run that continues from a journal makes a new file. Rows of results name failed
      * items themselves. */
     run->sink.kept =
         run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
     status = sink_close(&run->sink,
-                        run->done == CLEAVE_OK &&
+                        run->done == CLEAVE_OK && status != CV_EXIT_USAGE &&
                             (run->result->failed == 0 || run->report.rows != NULL),
                         status);
     status = cv_job_log_close(&run->report.log, status);
