@@ -107,6 +107,39 @@ static void early_choice_is_the_last(void **state)
         }
 }
 
+/* Pieces of any bytes: an early decision by name and bytes is the last one. */
+static void early_choice_by_name_is_the_last(void **state)
+{
+    static const char letters[] = "abz,;\t\n\r\"{}[]@>#+019. \\:<";
+    static const char *const names[] = { NULL,      "a.csv",   "a.tsv", "a.json",
+                                         "a.jsonl", "a.fastq", "a.fa",  "a.vcf" };
+    unsigned random = 1;
+
+    (void)state;
+    for (size_t k = 0; k < 20000; k++) {
+        const char *name = names[k % (sizeof names / sizeof *names)];
+        struct cv_format_choice all, early;
+        char bytes[40];
+        bool decided;
+        enum cleave_status status;
+
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            random = random * 1664525u + 1013904223u;
+            bytes[i] = letters[(random >> 16) % (sizeof letters - 1)];
+        }
+        status = choose(name, bytes, sizeof bytes, true, &all, &decided);
+        for (size_t length = 0; length < sizeof bytes; length++) {
+            const enum cleave_status then =
+                choose(name, bytes, length, false, &early, &decided);
+
+            if (then != CLEAVE_OK || decided)
+                assert_int_equal(then, status);
+            if (then == CLEAVE_OK && decided)
+                assert_string_equal(early.split, all.split);
+        }
+    }
+}
+
 static void name_and_bytes_must_agree(void **state)
 {
     static const struct {
@@ -205,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_bytes_show_the_format),
         cmocka_unit_test(early_choice_is_the_last),
+        cmocka_unit_test(early_choice_by_name_is_the_last),
         cmocka_unit_test(name_and_bytes_must_agree),
         cmocka_unit_test(other_files_must_agree),
         cmocka_unit_test(enough_bytes_decide),

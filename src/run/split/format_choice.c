@@ -413,6 +413,14 @@ static enum format join(enum format name, enum format bytes, const struct look *
     return bytes == LINES && may_be(name, look) ? name : UNDECIDED;
 }
 
+/* Whether the first line that is not empty has arrived: a name is compared with it. */
+static bool has_line(struct look look)
+{
+    while (look.at < look.end && isspace((unsigned char)*look.at))
+        look.at++;
+    return look.ends || memchr(look.at, '\n', (size_t)(look.end - look.at)) != NULL;
+}
+
 static const char *name_format(enum format format)
 {
     return choices[format].what != NULL ? choices[format].what : "lines";
@@ -428,7 +436,8 @@ enum cleave_status cv_format_choose(const char *name, const char *bytes, size_t 
 
     if (seen == UNDECIDED && length >= CV_CHOICE_LOOK)
         seen = LINES;
-    *decided = seen != UNDECIDED;
+    *decided = seen != UNDECIDED &&
+               (named == LINES || length >= CV_CHOICE_LOOK || has_line(look));
     if (!*decided)
         return CLEAVE_OK;
     format = length == 0 ? named : join(named, seen, &look);
