@@ -58,6 +58,7 @@ items.over
 items.several
 items.words
 listener.attempted
+listener.chose
 listener.context
 listener.note
 listener.progress

@@ -227,7 +227,9 @@ static void enough_bytes_decide(void **state)
     choose(NULL, bytes, CV_CHOICE_LOOK, false, &choice, &decided);
     assert_true(decided);
     assert_string_equal(choice.split, "lines");
-    memcpy(bytes, "[{\"", 3);
+    bytes[0] = '[';
+    bytes[1] = '{';
+    bytes[2] = '"';
     choose(NULL, bytes, CV_CHOICE_LOOK, false, &choice, &decided);
     assert_string_equal(choice.split, "json:values");
     free(bytes);

@@ -80,7 +80,7 @@ static const struct {
     { "output.early", "--group" },
     { "output.group", "--group" },
     { "output.header", "--header-out" },
-    { "output.header_once", "--header-out 0" },
+    { "output.header_once", "--header-out" },
     { "output.lines", "--line-buffer" },
     { "output.memory", "--memory" },
     { "output.name", "--output" },

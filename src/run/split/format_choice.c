@@ -384,7 +384,6 @@ static bool may_be(enum format format, const struct look *look)
     case FASTA:
         return *at == '>' || *at == ';';
     case JSONL:
-        return strchr("{[\"-0123456789tfn", *at) != NULL;
     case JSON:
         return strchr("{[\"-0123456789tfn", *at) != NULL;
     case VCF:
@@ -460,7 +459,7 @@ enum cleave_status cv_format_agree(const struct cv_format_choice *choice,
                                    const char *first, const char *name, const char *bytes,
                                    size_t length, struct cleave_error *err)
 {
-    struct cv_format_choice other;
+    struct cv_format_choice other = choices[LINES];
     bool decided;
 
     CV_TRY(cv_format_choose(name, bytes, length, true, &other, &decided, err));
