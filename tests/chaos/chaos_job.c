@@ -273,6 +273,9 @@ static void add_input(struct words *words, const struct trial *trial)
     }
     if (job->header)
         add(words, "--header");
+    else if (job->kind == CSV &&
+             (job->reduce != NO_REDUCE || job->nfiles > 1 || job->keep_failed))
+        add(words, "--no-header"); /* else the first record is taken for one */
     if (job->pairs) {
         add(words, "--pairs");
         add(words, "%s/mates", trial->folder);

@@ -90,6 +90,7 @@ for row in rows:
     printf '1,2\n3,4\n5,6\n' | cmp - out
     tail -n 1 b.csv >c.csv
     fails_with 2 -i a.csv -i c.csv -- cat
+    says "c.csv: expected the header '1,2' of a.csv, got '5,6': --no-header if they are records"
 }
 
 @test "--split auto recognizes formats in files and pipes, and reports them" {

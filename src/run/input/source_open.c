@@ -286,8 +286,10 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
     cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
     cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
     return cv_fail_at(err, CV_FILE(source->files[second].name),
-                      "expected the header '%s' of %s, got '%s'", shown[0],
-                      CV_SHOWN(source->files[first].name, 100), shown[1]);
+                      "expected the header '%s' of %s, got '%s'%s", shown[0],
+                      CV_SHOWN(source->files[first].name, 100), shown[1],
+                      source->chose_header ? ": input.no_header if they are records"
+                                           : "");
 }
 
 /* Outputs are concatenated, so all files must have the same header. */
