@@ -315,7 +315,7 @@ static enum format look_at_table(struct look look, char separator, enum format f
         for (size_t i = 0; i < columns; i++)
             numbers[i] = numbers[i] && is_number(&fields[i]);
     }
-    return rows > 0 && memchr(numbers, true, columns) != NULL ? format : LINES;
+    return rows > 0 && memchr(numbers, 1, columns) != NULL ? format : LINES;
 }
 
 static enum format find_by_bytes(struct look look)
