@@ -395,7 +395,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l line-buffer -d 'Write
 complete -c cleave -n '__fish_seen_subcommand_from run' -l group -d 'Write nothing of an output before its command has succeeded'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l header-out -d 'Take the header of outputs from the outputs: as --header says, else one'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l reduce -x -d 'Write one result instead of all outputs'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l commutative -d 'Let --reduce take outputs in any order'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l commutative -d 'Let --reduce CMD take outputs in any order'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l memory -x -d 'Keep at most so many bytes of output that waits for its turn in memory,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tmpdir -x -a '(__fish_complete_directories)' -d 'Where those files are'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Run the command at most so often on a chunk when it fails, on another'

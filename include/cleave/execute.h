@@ -324,9 +324,11 @@ struct cleave_policy_options {
 
 /* How several results become one. */
 struct cleave_reduce_options {
-    /* Run by the shell to make one result of several, one behind the other on standard
-     * input, or of two, in the files {1} and {2}; NULL: outputs are written as they are.
-     * It has to be associative and is not run on a single output. */
+    /* A named reduction: sum, count, min, max, sort[:OPTIONS], uniq, counts, first, last,
+     * head[:N] or tail[:N]; its result is that of the name on all outputs, also on one or none.
+     * Or a line that the shell runs to make one result of several, concatenated on standard
+     * input, or of two, in the files {1} and {2}, or of the files {}. It has to be associative
+     * and is not run on a single output. NULL: outputs are written unchanged. */
     const char *command;
     bool commutative; /* results may be reduced in any order                           */
 };

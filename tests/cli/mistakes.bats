@@ -100,7 +100,7 @@ mistake() {
     mistake 2 "--workers: expected 1 to 4096, +N, -N, N%, 0, or names" run -j 2.5 -i numbers -- wc
     mistake 2 "--block: expected a positive amount such as 2000, 10k or 3 GB" run --block -1 -i numbers -- wc
     mistake 2 "--failed: expected a folder, got 'numbers', which is none" run --failed numbers -i numbers -- wc
-    mistake 2 "--reduce: needs an argument: CMD" run -i numbers --reduce -- sort
+    mistake 2 "--reduce: needs an argument: NAME|CMD" run -i numbers --reduce -- sort
     mistake 2 "such as 0.5, 500ms, 2min or 1h30m" run -i numbers --timeout 5x -- wc
     mistake 2 "unknown command 'rnu'; did you mean 'run'?" rnu -i numbers -- wc
     mistake 2 "did you mean 'csv'?" run -i table.csv --split CSV -- cat

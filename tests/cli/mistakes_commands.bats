@@ -115,13 +115,17 @@ told() {
 }
 
 @test "an output of each chunk where one of all was meant" {
-    told 0 "one output for each of 9 chunks; for one of all: --reduce 'sort -m -n {1} {2}'" run -i numbers --block 1000 -- sort -n
-    told 0 "for one of all: --reduce \"awk '{ n += \\\$1 } END { print n }'\"" run -i numbers --block 1000 -- wc -l
-    told 0 "--reduce CMD makes one of them" run -i numbers --block 1000 -- tail -n 1
+    told 0 "one output for each of 9 chunks; for one of all: --reduce 'sort:-n'" run -i numbers --block 1000 -- sort -n
+    told 0 "for one of all: --reduce sum" run -i numbers --block 1000 -- wc -l
+    told 0 "for one of all: --reduce max" run -i numbers --block 1000 -- wc -L
+    told 0 "for one of all: --reduce tail:1" run -i numbers --block 1000 -- tail -n 1
+    told 0 "for one of all: --reduce head:3" run -i numbers --block 1000 -- head -3
+    told 0 "for one of all: --reduce sort" run -i numbers --block 1000 -- sort
+    told 0 "--reduce CMD makes one of them" run -i numbers --block 1000 -- sort -R
+    told 0 "--reduce CMD makes one of them" run -i numbers --block 1000 -- tail -c 1
     # What it says can be pasted.
-    eval "$(printf '%q run -q -i numbers --block 1000 %s -- wc -l' "$CLEAVE" \
-        "--reduce \"awk '{ n += \\\$1 } END { print n }'\"")" >counted
-    [ "$(cat counted)" = 2000 ]
+    [ "$("$CLEAVE" run -q -i numbers --block 1000 --reduce sum -- wc -l)" = 2000 ]
+    "$CLEAVE" run -q -i numbers --block 1000 --reduce 'sort:-n' -- sort -n | cmp - <(sort -n numbers)
     told 2 "gets what it is to merge as one stream, which it leaves as it is: --reduce 'sort -m {1} {2}'" \
         run -i numbers --reduce 'sort -m' -- sort
     # Nothing is said of one chunk, of records that were asked for, or with -q.

@@ -87,6 +87,15 @@ reduced() {
         --reduce "awk '{s += \$1} END {printf \"%.0f\\n\", s}'" \
         -- awk '{s += $1} END {printf "%.0f\n", s}'
     [ "$output" = 5000050000 ]
+    # By name, on rank 0.
+    ranks "$1" 0 -q -i "$NUMBERS" --reduce sum -- awk '{s += $1} END {printf "%.0f\n", s}'
+    [ "$output" = 5000050000 ]
+    ranks "$1" 0 -q -i "$NUMBERS" --reduce tail:1 -- cat
+    [ "$output" = 100000 ]
+    # As files, more than two at a time.
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --block 8KiB \
+        --reduce 'cat {}' -- tr 0-4 A-E
+    same
     # What is folded grows, in order or not.
     shuf --random-source="$NUMBERS" "$NUMBERS" >"$BATS_TEST_TMPDIR/mixed"
     ranks "$1" 0 -q -i "$BATS_TEST_TMPDIR/mixed" -o "$BATS_TEST_TMPDIR/sorted" \
@@ -106,7 +115,7 @@ reduced() {
         --commutative --reduce 'sort -m -n {1} {2}' -- sort -n
     cmp "$BATS_TEST_TMPDIR/sorted" "$NUMBERS"
     ranks "$1" 2 -q -i "$NUMBERS" --reduce 'cat {1}' -- cat
-    [[ $stderr == *"expected {1} and {2} or none of them in the command that reduces, got 'cat {1}'"* ]]
+    [[ $stderr == *"expected {1} and {2}, or {}, or none of them in the command that reduces, got 'cat {1}'"* ]]
     # With a journal: on rank 0.
     ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat \
         --journal "$BATS_TEST_TMPDIR/journal" -- tr 0-4 A-E

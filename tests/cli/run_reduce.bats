@@ -170,8 +170,8 @@ equal() {
 
 @test "what is refused" {
     refuses "--commutative needs --reduce CMD" run --commutative -- cat
-    refuses "--reduce: expected CMD, got '': is a variable of the shell not set?" run --reduce '' -- cat
-    refuses "expected {1} and {2} or none of them in the command that reduces, got 'cat {1}'" \
+    refuses "--reduce: expected NAME|CMD, got '': is a variable of the shell not set?" run --reduce '' -- cat
+    refuses "expected {1} and {2}, or {}, or none of them in the command that reduces, got 'cat {1}'" \
         run --reduce 'cat {1}' -- cat </dev/null
 }
 

@@ -33,7 +33,11 @@ static struct cv_partial chunk_partial(struct label *label, uint64_t index,
                                        uint64_t bytes)
 {
     snprintf(label->text, sizeof label->text, "%c", (char)('0' + index));
-    return (struct cv_partial){ 10 * index, 10 * index + 10, bytes, as_store(label), 10 };
+    return (struct cv_partial){ .begin = 10 * index,
+                                .end = 10 * index + 10,
+                                .bytes = bytes,
+                                .store = as_store(label),
+                                .covers = 10 };
 }
 
 static void add(struct cv_fold_set *set, struct cv_partial partial)
@@ -141,8 +145,9 @@ static void begin_fold(struct cv_fold_set *set, struct work *work, size_t max)
     assert_in_range(n, 2, max);
     work->nlabels++;
     label->text[0] = '\0';
-    work->results[work->count] =
-        (struct cv_partial){ group[0].begin, group[n - 1].end, 0, as_store(label), 0 };
+    work->results[work->count] = (struct cv_partial){ .begin = group[0].begin,
+                                                      .end = group[n - 1].end,
+                                                      .store = as_store(label) };
     for (size_t i = 0; i < n; i++) {
         if (!set->commutative && i > 0)
             assert_int_equal(group[i].begin, group[i - 1].end);

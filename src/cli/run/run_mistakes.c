@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "cli/common/usage_hints.h"
+#include "run/fold/fold.h"
 #include "run/items/item_commands.h"
 
 enum {
@@ -117,13 +118,33 @@ static int check_merge(const char *reduce)
                      line, line);
 }
 
-/* {1} and {2} are descriptors of this process. */
+/* Files of partials are descriptors of this process. */
 static int check_proc(const char *reduce)
 {
-    if (strstr(reduce, "{1}") == NULL || access("/proc/self/fd", F_OK) == 0)
+    if (!cv_fold_takes_files(reduce) || access("/proc/self/fd", F_OK) == 0)
         return CV_EXIT_DONE;
-    return cv_refuse("--reduce: {1} and {2} are files of /proc, which is not mounted "
-                     "here: mount it, or let CMD read both on standard input");
+    return cv_refuse("--reduce: {1}, {2}, {} and sort use files of /proc, which is not "
+                     "mounted here: mount it, or let CMD read standard input");
+}
+
+/* --reduce sum: the named reduction, not the program sum. A program that means the same is not
+ * reported. */
+static int check_named(const struct cv_run_options *values)
+{
+    const char *reduce = values->reduce;
+
+    if (!cv_fold_is_named(reduce))
+        return CV_EXIT_DONE;
+    if (values->commutative)
+        return cv_refuse(
+            "--commutative is for --reduce CMD; with --reduce %s leave it out",
+            CV_ECHO(reduce));
+    if (!values->quiet && cv_item_is_program(reduce) &&
+        !CV_IS_ONE_OF(reduce, "sort", "uniq", "head", "tail"))
+        cv_print_note("--reduce %s is a reduction of cleave, not the program %s; for the "
+                      "program: --reduce 'command %s'",
+                      reduce, reduce, reduce);
+    return CV_EXIT_DONE;
 }
 
 /* --pin nodes: an optional argument needs a '='. */
@@ -146,6 +167,7 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     if (values->reduce != NULL) {
         CV_DO(check_merge(values->reduce));
         CV_DO(check_proc(values->reduce));
+        CV_DO(check_named(values));
     }
     if (values->literal)
         return CV_EXIT_DONE;
@@ -266,7 +288,24 @@ static bool hint_argument(const struct cv_call *call)
                   CV_ECHO(found));
 }
 
-/* The command that combines the outputs of chunks; "": no simple one; NULL:
+/* --reduce head:N for head -n N, head -N and head; "": another form. */
+static const char *find_reduce_lines(const struct cv_call *call, const char *program,
+                                     char line[LINE_ROOM])
+{
+    const char *const *words = (const char *const *)call->operands;
+    const bool two = call->noperands == 3 && strcmp(words[1], "-n") == 0;
+    const char *number = two                    ? words[2]
+                         : call->noperands == 2 ? words[1] + strspn(words[1], "-n")
+                                                : "10";
+
+    if ((!two && call->noperands > 2) || *number == '\0' ||
+        number[strspn(number, "0123456789")] != '\0')
+        return "";
+    snprintf(line, LINE_ROOM, "%s:%.20s", program, number);
+    return line;
+}
+
+/* The reduction that combines the outputs of chunks; "": no simple one; NULL:
  * concatenation is right. */
 static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
 {
@@ -274,14 +313,16 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 
-    if (CV_IS_ONE_OF(program, "head", "tail", "tac", "shuf", "nl", "md5sum", "sha1sum",
-                     "sha256sum", "cksum", "b2sum", "sha512sum", "sum", "datamash"))
+    join(call->operands + 1, call->noperands - 1, NULL, options);
+    if (CV_IS_ONE_OF(program, "tac", "shuf", "nl", "md5sum", "sha1sum", "sha256sum",
+                     "cksum", "b2sum", "sha512sum", "sum", "datamash"))
         return "";
+    if (CV_IS_ONE_OF(program, "head", "tail"))
+        return find_reduce_lines(call, program, line);
     if (strcmp(program, "wc") == 0)
-        return call->noperands == 2 &&
-                       CV_IS_ONE_OF(call->operands[1], "-l", "-c", "-w", "-m")
-                   ? "\"awk '{ n += \\$1 } END { print n }'\""
-                   : "";
+        return strpbrk(options, "L") == NULL ? "sum"
+               : strcmp(options, "-L") == 0  ? "max"
+                                             : "";
     if (strcmp(program, "uniq") == 0)
         return call->noperands == 1 ? "uniq" : "";
     if (call->noperands == 1 &&
@@ -289,9 +330,10 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
         return "";
     if (strcmp(program, "sort") != 0)
         return NULL;
-    join(call->operands + 1, call->noperands - 1, NULL, options);
-    snprintf(line, LINE_ROOM, "'sort -m %.150s%s{1} {2}'", options,
-             options[0] != '\0' ? " " : "");
+    snprintf(line, LINE_ROOM, "sort:%.150s", options);
+    if (cv_fold_check_command(line, NULL) != CLEAVE_OK)
+        return "";
+    snprintf(line, LINE_ROOM, options[0] != '\0' ? "'sort:%.150s'" : "sort%s", options);
     return line;
 }
 

@@ -304,15 +304,16 @@ static const struct cv_option output_options[] = {
         "csv, records. Write it once; it must be the same in every output that is not "
         "empty. 0: write outputs unchanged. Default: if the input has a header, what the "
         "command writes for the header alone."),
-    CV_OPTION(0, "--reduce", TEXT, "CMD", reduce,
-        "Write one result instead of all outputs. The shell runs CMD to make one of some "
-        "that are neighbours in the input, as they come and by workers that have nothing "
-        "else to do. They stand one behind the other on its standard input, at most 16, "
-        "or, if CMD says {1} and {2}, are two files of these names. CMD has to be "
-        "associative; a single output is written as it is. --retries and --timeout hold "
-        "for it, too; when it fails for good, so does the run."),
+    CV_OPTION(0, "--reduce", TEXT, "NAME|CMD", reduce,
+        "Write one result instead of all outputs. NAME: sum (each column), count (lines), "
+        "min or max (the line with that first number), sort[:OPTIONS], uniq, counts (adds "
+        "up 'uniq -c'), first, last, head[:N] or tail[:N]. CMD: a line for the shell, which "
+        "makes one output of at most 16 neighbours. They are concatenated on its standard "
+        "input, or files: two, {1} and {2}, or all of them, {}. CMD has to be associative; "
+        "it is not run on a single output. --retries and --timeout apply to it. If it fails "
+        "for good, so does the run."),
     CV_FLAG(0, "--commutative", 1, commutative,
-        "Let --reduce take outputs in any order."),
+        "Let --reduce CMD take outputs in any order."),
     CV_OPTION(0, "--memory", UNITS, "SIZE", memory,
         "Keep at most so many bytes of output that waits for its turn in memory, and the "
         "rest in files. Default 256 MB."),

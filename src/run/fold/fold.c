@@ -1,16 +1,19 @@
-/* fold.c -- fold partial results into one, by a command. SPDX-License-Identifier: MIT */
+/* fold.c -- fold partial results into one, by a command or a named reduction. SPDX-License-Identifier: MIT */
 #include "run/fold/fold.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cleave/trace.h>
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/fold/named_reduction.h"
 
 /* --- partial results that wait to be folded ---------------------------------------- */
 
@@ -65,6 +68,7 @@ static bool join(struct cv_partial *before, const struct cv_partial *after)
     if (before->store == NULL) {
         before->store = after->store;
         before->bytes = after->bytes;
+        before->folded = after->folded;
     }
     return true;
 }
@@ -169,35 +173,94 @@ bool cv_fold_set_pop(struct cv_fold_set *set, struct cv_partial *out)
 
 /* --- the command -------------------------------------------------------------------------- */
 
-bool cv_fold_takes_files(const char *command)
+/* The word {} in a line for the shell; NULL: none. */
+static const char *find_all_files(const char *line)
+{
+    const char *at = line;
+
+    while ((at = strstr(at, "{}")) != NULL) {
+        if ((at == line || strchr(" \t\n;|&(", at[-1]) != NULL) &&
+            strchr(" \t\n;|&)<>", at[2]) != NULL)
+            return at;
+        at += 2;
+    }
+    return NULL;
+}
+
+static bool takes_two(const char *command)
 {
     return strstr(command, "{1}") != NULL && strstr(command, "{2}") != NULL;
 }
 
+static enum cv_named_kind kind_of(const char *command)
+{
+    struct cv_named_reduction named;
+
+    return cv_named_reduction_parse(command, &named, NULL) == CLEAVE_OK ? named.kind
+                                                                        : CV_NAMED_NONE;
+}
+
+bool cv_fold_is_named(const char *command)
+{
+    return kind_of(command) != CV_NAMED_NONE;
+}
+
+bool cv_fold_takes_files(const char *command)
+{
+    return takes_two(command) || find_all_files(command) != NULL ||
+           kind_of(command) == CV_NAMED_SORT;
+}
+
+size_t cv_fold_most(const char *command)
+{
+    return takes_two(command) ? 2 : CV_FOLD_MOST;
+}
+
 enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err)
 {
+    struct cv_named_reduction named;
+    const bool one = strstr(command, "{1}") != NULL, two = strstr(command, "{2}") != NULL;
+
     if (command[0] == '\0')
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces, got ''");
-    if ((strstr(command, "{1}") == NULL) == (strstr(command, "{2}") == NULL))
+    CV_TRY(cv_named_reduction_parse(command, &named, err));
+    if (named.kind != CV_NAMED_NONE || (!one && !two) ||
+        (one && two && find_all_files(command) == NULL))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
-                   "expected {1} and {2} or none of them in the command that reduces, "
-                   "got '%s'",
+                   "expected {1} and {2}, or {}, or none of them in the command that "
+                   "reduces, got '%s'",
                    CV_SHOWN(command, 128));
 }
 
-/* Replace {1} and {2} by names of this process's descriptors, as the files have no other name. */
-static bool name_files(const char *command, const struct cv_taken partials[2],
+static void add_name(struct cv_text *out, int fd)
+{
+    cv_text_add(out, "/proc/%ld/fd/%d", (long)getpid(), fd);
+}
+
+/* Replace {1}, {2} and {} by names of this process's descriptors, as the files have no other
+ * name. */
+static bool name_files(const char *command, const struct cv_taken *partials, size_t count,
                        struct cv_text *out)
 {
+    const bool two = takes_two(command);
+    const char *all = two ? NULL : find_all_files(command);
+
     for (const char *rest = command; *rest != '\0';) {
         const size_t length = strcspn(rest, "{");
 
         cv_text_add(out, "%.*s", (int)length, rest);
         rest += length;
-        if (strncmp(rest, "{1}", 3) == 0 || strncmp(rest, "{2}", 3) == 0) {
-            cv_text_add(out, "/proc/%ld/fd/%d", (long)getpid(),
-                        partials[rest[1] - '1'].fd);
+        if (rest == all) {
+            for (size_t i = 0; i < count; i++) {
+                cv_text_add(out, "%s", i > 0 ? " " : "");
+                add_name(out, partials[i].fd);
+            }
+            rest += 2;
+            all = find_all_files(rest);
+        } else if (two &&
+                   (strncmp(rest, "{1}", 3) == 0 || strncmp(rest, "{2}", 3) == 0)) {
+            add_name(out, partials[rest[1] - '1'].fd);
             rest += 3;
         } else if (*rest != '\0') {
             cv_text_add(out, "%c", *rest++);
@@ -224,11 +287,11 @@ enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
 }
 
 static enum cleave_status start_on_files(struct cv_fold_call *call, struct cv_slot *slot,
-                                         const struct cv_taken partials[2],
+                                         const struct cv_taken *partials, size_t count,
                                          struct cleave_error *err)
 {
     struct cv_text text = { NULL, 0, 0, false };
-    enum cleave_status status = name_files(call->text, partials, &text)
+    enum cleave_status status = name_files(call->text, partials, count, &text)
                                     ? set_command(call, text.bytes, err)
                                     : cv_fail_memory(err, "a command");
 
@@ -245,7 +308,7 @@ enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot 
     struct cv_part parts[CV_FOLD_MOST];
 
     if (cv_fold_takes_files(call->text))
-        return start_on_files(call, slot, partials, err);
+        return start_on_files(call, slot, partials, count, err);
     CV_TRY(cv_fold_call_prepare(call, err));
     for (size_t i = 0; i < count; i++)
         parts[i] = (struct cv_part){ .fd = partials[i].fd,
@@ -320,11 +383,20 @@ struct job {
     struct cv_partial partials[CV_FOLD_MOST];
     size_t npartials; /* stores are owned                                           */
     uint32_t attempt; /* from 1                                                     */
+    bool last;        /* the last step of a named reduction                         */
+    /* The thread uses these while it runs: */
+    const struct cv_named_reduction *named;
+    struct cv_taken taken[CV_FOLD_MOST];
+    struct cleave_error err; /* why it failed                                       */
 };
 
 struct cv_fold {
     struct cv_fold_options options;
     bool takes_files;
+    struct cv_named_reduction named;
+    struct cv_text
+        sort[2]; /* commands of a named sort, for any and for sorted partials */
+    bool closed; /* the last step of a named reduction is done           */
     struct cv_fold_set set; /* the stores in it are owned                           */
     struct job *jobs;       /* owned: per worker                                    */
     uint32_t running;
@@ -348,17 +420,84 @@ static void fail_fold(struct cv_fold *fold, const struct cleave_error *err)
     fold->failed = true;
 }
 
+/* A named reduction in a thread. */
+static bool is_function(const struct cv_fold *fold)
+{
+    return fold->named.kind != CV_NAMED_NONE && fold->named.kind != CV_NAMED_SORT;
+}
+
+/* The bytes of a partial, in a file that may have others: mapped from the start of a page. */
+static enum cleave_status map_partial(const struct cv_taken *taken,
+                                      struct cv_named_part *out, struct cleave_error *err)
+{
+    const uint64_t into = taken->begin % (uint64_t)sysconf(_SC_PAGESIZE);
+    char *bytes;
+
+    out->bytes = "";
+    out->length = (size_t)(taken->end - taken->begin);
+    if (out->length == 0)
+        return CLEAVE_OK;
+    bytes = mmap(NULL, out->length + into, PROT_READ, MAP_PRIVATE, taken->fd,
+                 (off_t)(taken->begin - into));
+    if (bytes == MAP_FAILED) {
+        out->length = 0;
+        return cv_fail_errno(err, errno, "cannot read a partial result");
+    }
+    out->bytes = bytes + into;
+    return CLEAVE_OK;
+}
+
+static void unmap_partial(const struct cv_named_part *part)
+{
+    const size_t into = (uintptr_t)part->bytes % (size_t)sysconf(_SC_PAGESIZE);
+
+    if (part->length > 0)
+        munmap((char *)(uintptr_t)part->bytes - into, part->length + into);
+}
+
+static bool reduce_partials(void *context, int fd, const atomic_bool *stop)
+{
+    struct job *job = context;
+    struct cv_named_part parts[CV_FOLD_MOST] = { { NULL, 0, false } };
+    enum cleave_status status = CLEAVE_OK;
+    size_t count = 0;
+
+    while (count < job->npartials && status == CLEAVE_OK) {
+        parts[count].is_partial = job->partials[count].folded;
+        status = map_partial(&job->taken[count], &parts[count], &job->err);
+        count++;
+    }
+    CV_THEN(status,
+            cv_named_reduce(job->named, parts, count, job->last, fd, stop, &job->err));
+    while (count > 0)
+        unmap_partial(&parts[--count]);
+    return status == CLEAVE_OK;
+}
+
+static enum cleave_status start_job(struct cv_fold *fold, struct job *job,
+                                    struct cleave_error *err)
+{
+    bool folded = true;
+
+    for (size_t i = 0; i < job->npartials; i++)
+        folded = folded && job->partials[i].folded;
+    if (fold->named.kind == CV_NAMED_SORT)
+        job->call.text = fold->sort[folded].bytes;
+    return is_function(fold)
+               ? cv_slot_start_function(&job->slot, reduce_partials, job, err)
+               : cv_fold_call_start(&job->call, &job->slot, job->taken, job->npartials,
+                                    err);
+}
+
 static enum cleave_status launch(struct cv_fold *fold, struct job *job,
                                  struct cleave_error *err)
 {
-    struct cv_taken taken[CV_FOLD_MOST];
-
     for (size_t i = 0; i < job->npartials; i++)
-        CV_TRY(cv_ordered_output_take(job->partials[i].store, &taken[i], err));
+        CV_TRY(cv_ordered_output_take(job->partials[i].store, &job->taken[i], err));
     CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
-    CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
+    CV_TRY(start_job(fold, job, err));
     cv_start_limiter_begun(fold->options.limiter);
-    fold->counts.calls++;
+    fold->counts.calls += job->npartials > 1;
     return CLEAVE_OK;
 }
 
@@ -378,13 +517,17 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
 
 static void give_up(struct cv_fold *fold, const struct job *job)
 {
-    struct cleave_error err;
+    struct cleave_error err = job->err;
     char how[64];
 
+    fold->by_command |= !fold->failed;
+    if (is_function(fold)) {
+        fail_fold(fold, &err);
+        return;
+    }
     cv_slot_describe_end(&job->slot, how, sizeof how);
     cv_fail(&err, CLEAVE_EENGINE, "the command that reduces %s on %zu partial results%s",
             how, job->npartials, job->attempt > 1 ? ", also when tried again" : "");
-    fold->by_command |= !fold->failed;
     fail_fold(fold, &err);
 }
 
@@ -407,12 +550,15 @@ static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
                                         struct cleave_error *err)
 {
     struct cv_chunk_output *store = job->slot.store;
-    struct cv_partial partial = { .begin = job->partials[0].begin,
-                                  .end = job->partials[job->npartials - 1].end,
-                                  .store = store };
+    struct cv_partial partial = { .end = 1, .store = store, .folded = true };
 
+    if (job->npartials > 0) {
+        partial.begin = job->partials[0].begin;
+        partial.end = job->partials[job->npartials - 1].end;
+    }
     for (size_t i = 0; i < job->npartials; i++)
         partial.covers += job->partials[i].covers;
+    fold->closed |= job->last;
     job->slot.store = NULL;
     drop_partials(job);
     return add_partial(fold, partial, err);
@@ -434,16 +580,18 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
         slot->store = NULL;
     }
     if (end == CV_SLOT_DONE) {
-        cv_fold_log_add(fold->options.log, slot->worker, slot->start_s, cv_clock_s(),
-                        job->npartials);
-        fold->counts.gone += job->npartials - 1;
+        if (job->npartials > 1) {
+            cv_fold_log_add(fold->options.log, slot->worker, slot->start_s, cv_clock_s(),
+                            job->npartials);
+            fold->counts.gone += job->npartials - 1;
+        }
         status = accept_result(fold, job, &err);
     } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 && !stopping &&
                cv_command_fail_start(slot->command, slot->process.start_error, &why) ==
                    CLEAVE_ERESOURCES) {
         status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
-               !stopping) {
+               !stopping && !is_function(fold)) {
         job->attempt++;
         fold->counts.retries++;
         if (launch(fold, job, &why) == CLEAVE_OK)
@@ -465,27 +613,57 @@ static void job_broke(void *context, const struct cleave_error *err)
 static const struct cv_slot_events job_events = { .ended = job_ended,
                                                   .broke = job_broke };
 
-enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t among,
-                                 struct cleave_error *err)
+static enum cleave_status begin(struct cv_fold *fold, struct job *job,
+                                struct cleave_error *err)
 {
-    struct job *job = &fold->jobs[worker];
     struct cleave_error why;
-    size_t max = 2;
 
-    assert(!job->slot.busy && among > 0);
-    if (fold->stopped || fold->failed || fold->set.ready == 0 ||
-        cv_start_limiter_is_crowded(fold->options.limiter))
-        return CLEAVE_OK;
-    if (!fold->takes_files) {
-        max = (fold->set.ready + among - 1) / among;
-        max = max < 2 ? 2 : max > CV_FOLD_MOST ? CV_FOLD_MOST : max;
-    }
-    job->npartials = cv_fold_set_take(&fold->set, max, job->partials);
     job->attempt = 1;
     if (launch(fold, job, &why) != CLEAVE_OK)
         return put_off(fold, job, &why, err);
     fold->running++;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t among,
+                                 struct cleave_error *err)
+{
+    struct job *job = &fold->jobs[worker];
+    const size_t most = cv_fold_most(fold->options.command);
+    size_t max;
+
+    assert(!job->slot.busy && among > 0);
+    if (fold->stopped || fold->failed || fold->set.ready == 0 ||
+        cv_start_limiter_is_crowded(fold->options.limiter))
+        return CLEAVE_OK;
+    max = (fold->set.ready + among - 1) / among;
+    max = max < 2 ? 2 : max > most ? most : max;
+    job->npartials = cv_fold_set_take(&fold->set, max, job->partials);
+    return begin(fold, job, err);
+}
+
+enum cleave_status cv_fold_close(struct cv_fold *fold, bool *out_done,
+                                 struct cleave_error *err)
+{
+    struct job *job = &fold->jobs[0];
+    struct cv_partial only;
+
+    assert(fold->running == 0 && fold->set.ready == 0);
+    *out_done = fold->closed || fold->stopped || fold->failed ||
+                fold->named.kind == CV_NAMED_NONE;
+    if (*out_done || cv_start_limiter_is_crowded(fold->options.limiter))
+        return CLEAVE_OK;
+    job->npartials = 0;
+    if (cv_fold_set_last(&fold->set, &only)) {
+        job->partials[job->npartials++] = only;
+        *out_done = only.folded && !is_function(fold);
+    } else {
+        *out_done = fold->set.count > 0 || !is_function(fold);
+    }
+    if (*out_done)
+        return job->npartials > 0 ? cv_fold_set_add(&fold->set, &only, err) : CLEAVE_OK;
+    job->last = true;
+    return begin(fold, job, err);
 }
 
 /* --- all folds -------------------------------------------------------------------------- */
@@ -509,12 +687,15 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
     fold = calloc(1, sizeof *fold);
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
+    CV_TRY(cv_named_reduction_parse(options->command, &fold->named, err));
     fold->options = *options;
     fold->takes_files = cv_fold_takes_files(options->command);
     fold->crowd = crowd_of(fold);
-    fold->set.commutative = options->commutative;
+    fold->set.commutative = options->commutative && fold->named.kind == CV_NAMED_NONE;
+    for (int sorted = 0; fold->named.kind == CV_NAMED_SORT && sorted < 2; sorted++)
+        cv_named_sort_command(&fold->named, sorted, &fold->sort[sorted]);
     fold->jobs = calloc(options->nworkers, sizeof *fold->jobs);
-    if (fold->jobs == NULL) {
+    if (fold->jobs == NULL || fold->sort[0].failed || fold->sort[1].failed) {
         cv_fold_free(fold);
         return cv_fail_memory(err, "the reduction");
     }
@@ -533,6 +714,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
             .prefix = options->prefixes != NULL ? options->prefixes[w] : NULL,
             .worker = options->names[w],
         };
+        fold->jobs[w].named = &fold->named;
     }
     *out = fold;
     return CLEAVE_OK;
@@ -552,6 +734,8 @@ void cv_fold_free(struct cv_fold *fold)
     while (cv_fold_set_pop(&fold->set, &partial))
         cv_chunk_output_drop(partial.store);
     cv_fold_set_done(&fold->set);
+    cv_text_done(&fold->sort[0]);
+    cv_text_done(&fold->sort[1]);
     free(fold->jobs);
     free(fold);
 }
@@ -642,7 +826,7 @@ struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold)
     const double now_s = cv_clock_s();
 
     for (uint32_t w = 0; fold->running > 0 && w < fold->options.nworkers; w++)
-        if (cv_fold_busy(fold, w))
+        if (cv_fold_busy(fold, w) && fold->jobs[w].npartials > 1)
             counts.waited_s =
                 fmax(counts.waited_s, (now_s - fold->jobs[w].slot.start_s) /
                                           (double)(fold->jobs[w].npartials - 1));

@@ -1,4 +1,4 @@
-/* fold.h -- fold partial results into one, by a command. SPDX-License-Identifier: MIT
+/* fold.h -- fold partial results into one, by a command or a named reduction. SPDX-License-Identifier: MIT
  *
  * Folds follow the dynamic reduction policies. In order (ordered-tree-dyn), a partial
  * is folded with partials of adjacent intervals of the input. Commutative (tree-dyn), any
@@ -7,7 +7,11 @@
  *
  * The command is run by the shell, after the prefix of the worker. It reads up to CV_FOLD_MOST
  * concatenated partials from standard input; or, if it has {1} and {2}, two files of these
- * names. Its output is the new partial, which may be empty. */
+ * names, and if it has the word {}, up to CV_FOLD_MOST files. Its output is the new partial, which
+ * may be empty.
+ *
+ * A named reduction (named_reduction.h) keeps the order, runs in a thread unless it is a sort, and
+ * has a last step, which is also taken if there is one output or none. */
 #ifndef CV_FOLD_H
 #define CV_FOLD_H
 #include "run/common/start_limiter.h"
@@ -46,6 +50,11 @@ enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *sto
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
                                 struct cleave_error *err);
 
+/* When none is ready or running: start the last step of a named reduction. *out_done: there is
+ * none, or it is done. */
+enum cleave_status cv_fold_close(struct cv_fold *fold, bool *out_done,
+                                 struct cleave_error *err);
+
 /* Number of partials that could be folded now. */
 size_t cv_fold_ready(const struct cv_fold *fold);
 /* Whether workers should fold before they make more partials. */
@@ -65,7 +74,7 @@ void cv_fold_stop(struct cv_fold *fold);
 enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
                                   struct cleave_error *err);
 
-/* The result, when all partials were added and none is ready or running. *out is NULL if there
+/* The result, after cv_fold_close. *out is NULL if there
  * is none; else the caller finishes or drops it. */
 enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_chunk_output **out,
                                   struct cleave_error *err);
@@ -84,10 +93,13 @@ double cv_fold_one_s(struct cv_fold_counts counts);
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-/* A command has both {1} and {2}, or none of them. */
+/* A command has both {1} and {2}, or {}, or none of them. */
 enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err);
-/* Whether it takes partials as files {1} and {2}, two at a time. */
+/* Whether it is a named reduction. */
+bool cv_fold_is_named(const char *command);
+/* Whether it takes partials as files, and how many partials it takes at a time. */
 bool cv_fold_takes_files(const char *command);
+size_t cv_fold_most(const char *command);
 
 struct cv_fold_call {
     const char *text;          /* borrowed, as the next two            */
@@ -100,7 +112,7 @@ struct cv_fold_call {
 /* Prepare a command that takes partials on standard input. cv_fold_call_start does so, too. */
 enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
                                         struct cleave_error *err);
-/* Start the command in a slot on 2 to CV_FOLD_MOST partials; on 2 if it takes files. */
+/* Start the command in a slot on at most cv_fold_most partials. */
 enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot *slot,
                                       const struct cv_taken *partials, size_t count,
                                       struct cleave_error *err);
@@ -137,6 +149,7 @@ struct cv_partial {
     uint64_t bytes;      /* size of the result                                      */
     struct cv_chunk_output *store; /* borrowed; NULL: there is no result        */
     uint64_t covers; /* input bytes of the result                               */
+    bool folded;     /* the result is one of folds, not an output               */
 };
 
 /* Empty if all is zero but `commutative`. */

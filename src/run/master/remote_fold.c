@@ -841,7 +841,8 @@ static enum cleave_status prepare(struct cv_remote_fold *kept,
         kept->progress == NULL)
         return cv_fail_memory(err, "the reduction");
     CV_TRY(cv_fold_plan_new(n, request->reduce.commutative,
-                            takes_files ? 2 : CV_FOLD_MOST, &kept->plan, err));
+                            (uint32_t)cv_fold_most(request->reduce.command), &kept->plan,
+                            err));
     return tell_hosts(kept, request, kept->there, err);
 }
 

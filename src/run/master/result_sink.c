@@ -21,7 +21,8 @@
 bool cv_result_sink_apart(const struct cleave_execution *request)
 {
     return request->reduce.command != NULL && request->hosts.fold &&
-           request->items.words == NULL && request->journal.path == NULL;
+           request->items.words == NULL && request->journal.path == NULL &&
+           !cv_fold_is_named(request->reduce.command);
 }
 
 uint32_t cv_result_sink_folders(const struct cv_worker_pool *pool,
@@ -239,6 +240,9 @@ enum cleave_status cv_result_sink_finish(struct cv_result_sink *results, bool *o
     if (!*out_done)
         return start_free(results, err);
     if (results->fold == NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_fold_close(results->fold, out_done, err));
+    if (!*out_done)
         return CLEAVE_OK;
     CV_TRY(cv_fold_result(results->fold, &store, err));
     return store != NULL ? cv_ordered_output_finish(results->outputs, store, 0, 1, err)

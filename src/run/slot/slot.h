@@ -1,10 +1,11 @@
 /* slot.h -- a command on a piece of the input. SPDX-License-Identifier: MIT
  *
  * A slot starts the command, feeds the piece to it, keeps its output and reports its end. The
- * user of the slot decides how to treat a failure. There are three kinds:
+ * user of the slot decides how to treat a failure. There are four kinds:
  *
  *   single       a command is started for each piece, which may grow (single_slot.c)
  *   persistent   one command processes many pieces (persistent_slot.h)
+ *   function     a function runs in a thread instead of a command (thread_slot.c)
  *   remote       another machine runs the command (run/hosts/remote_slot.h)
  *
  * States of a slot of this machine:
@@ -19,6 +20,8 @@
  * persistent command may still have to end (cv_slot_is_idle). */
 #ifndef CV_SLOT_H
 #define CV_SLOT_H
+#include <pthread.h>
+#include <stdatomic.h>
 #include "run/output/ordered_output.h"
 #include "run/common/pipe_feeder.h"
 #include "run/common/poller.h"
@@ -135,6 +138,16 @@ struct cv_line_output {
     char *tag;        /* owned: is put before each line; or NULL */
 };
 
+/* A function that writes an output. It returns whether it succeeded, soon after *stop. */
+struct cv_slot_function {
+    bool (*call)(void *context, int fd, const atomic_bool *stop);
+    void *context;
+    pthread_t thread;
+    atomic_bool stop;
+    int fd;         /* owned by the thread: the pipe to write to */
+    bool succeeded; /* set when the thread has ended */
+};
+
 struct cv_slot {
     const struct cv_slot_kind *kind;
 
@@ -183,6 +196,7 @@ struct cv_slot {
     struct cv_line_output lines;
     struct cv_open_slot open;
     struct cv_persistent persistent;
+    struct cv_slot_function function;
     struct cv_remote *remote; /* owned: slot of another machine (run/hosts); or NULL */
 };
 
@@ -193,6 +207,11 @@ enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *pi
 /* Start a single slot on other bytes, at most CV_FEED_PARTS parts, which cannot be cut. */
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
                                        size_t count, struct cleave_error *err);
+/* Run a function in a thread. The slot is for functions only from now on. */
+enum cleave_status cv_slot_start_function(struct cv_slot *slot,
+                                          bool (*call)(void *context, int fd,
+                                                       const atomic_bool *stop),
+                                          void *context, struct cleave_error *err);
 /* Bytes of the piece that a command is given, with header and mates. */
 uint64_t cv_slot_whole(const struct cv_piece *piece);
 /* Bytes that the command was given, with mates. */

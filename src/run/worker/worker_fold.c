@@ -666,7 +666,7 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
     for (size_t i = 0; i < order->count && i < CV_FOLD_MOST; i++)
         order->names[i] = cv_unpack_number(&unpacker);
     if (!cv_unpack_good(&unpacker) || order->count < 2 || order->count > CV_FOLD_MOST ||
-        (order->count > 2 && cv_fold_takes_files(fold->call.text))) {
+        order->count > cv_fold_most(fold->call.text)) {
         free(order);
         return cv_fail(err, CLEAVE_EINPUT, "expected 2 to %d partial results to reduce",
                        (int)CV_FOLD_MOST);
