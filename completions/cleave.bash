@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run slurm-script split join worker calibrate report replay platform sample policies engines figures version completions help --help --version'
+        _cleave_words ' plan simulate compare run check slurm-script split join worker calibrate report replay platform sample policies engines figures version completions help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -407,6 +407,22 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'check '*)
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --sample --timeout --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
+        --records) return ;;
+        --together) return ;;
+        --pairs) _cleave_files -f; return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --fetch) return ;;
+        --size) return ;;
+        --sample) return ;;
+        --timeout) return ;;
+        esac
+        ;;
     'slurm-script '*)
         options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --sbatch --notice --remote'
         case $option in
@@ -543,7 +559,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run slurm-script split join worker calibrate report replay platform sample policies engines figures version completions help'
+        operands='plan simulate compare run check slurm-script split join worker calibrate report replay platform sample policies engines figures version completions help'
         case $option in
         esac
         ;;

@@ -118,7 +118,7 @@ told() {
     told 0 "one output for each of 9 chunks; for one of all: --reduce 'sort:-n'" run -i numbers --block 1000 -- sort -n
     told 0 "for one of all: --reduce sum" run -i numbers --block 1000 -- wc -l
     told 0 "for one of all: --reduce max" run -i numbers --block 1000 -- wc -L
-    told 0 "for one of all: --reduce tail:1" run -i numbers --block 1000 -- tail -n 1
+    told 0 "for one of all: --reduce last" run -i numbers --block 1000 -- tail -n 1
     told 0 "for one of all: --reduce head:3" run -i numbers --block 1000 -- head -3
     told 0 "for one of all: --reduce sort" run -i numbers --block 1000 -- sort
     told 0 "--reduce CMD makes one of them" run -i numbers --block 1000 -- sort -R
@@ -137,6 +137,21 @@ told() {
     [ -z "$stderr" ]
     told 0 "" run -i numbers --block 1000 -- cat
     [[ $stderr != *"one output"* ]]
+}
+
+@test "the same few lines of each chunk, or the same first line, lead to cleave check" {
+    told 0 "each of 9 chunks wrote 1 line; if one result is meant: cleave check -i numbers -- awk 'NR == 1'" \
+        run -i numbers --block 1000 -- awk 'NR == 1'
+    told 0 "each of 9 chunks wrote 3 lines; if one result is meant: cleave check -i numbers -- sh -c" \
+        run -i numbers --block 1000 -- sh -c 'wc -l; echo 2; echo 3'
+    told 0 "each of 9 outputs begins with the same line; if that is wrong: cleave check -i numbers -- sh -c 'echo x; cat'" \
+        run -i numbers --block 1000 -- sh -c 'echo x; cat'
+    # Not of outputs that differ, of lines for each record, or of one result.
+    for words in "cat" "awk NR%500==0" "--reduce=count cat" "--block=1M wc" "-q awk NR==1"; do
+        # shellcheck disable=SC2086
+        told 0 "" run -i numbers --block 1000 $words
+        [[ $stderr != *"cleave check"* ]]
+    done
 }
 
 # names_told EXPECTED WORD... -- what is said of names that a pipe holds, its end included.

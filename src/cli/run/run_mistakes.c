@@ -19,6 +19,7 @@
 enum {
     LINE_ROOM = 200,
     LARGE = 1 << 16, /* bytes of an input with several chunks */
+    FEW_RATIO = 8,   /* bytes of the input per byte of results of chunks, at least */
 };
 
 /* Print a hint; true. */
@@ -288,7 +289,7 @@ static bool hint_argument(const struct cv_call *call)
                   CV_ECHO(found));
 }
 
-/* --reduce head:N for head -n N, head -N and head; "": another form. */
+/* head:N for head -n N, head -N and head; "": another form. */
 static const char *find_reduce_lines(const struct cv_call *call, const char *program,
                                      char line[LINE_ROOM])
 {
@@ -302,7 +303,9 @@ static const char *find_reduce_lines(const struct cv_call *call, const char *pro
         number[strspn(number, "0123456789")] != '\0')
         return "";
     snprintf(line, LINE_ROOM, "%s:%.20s", program, number);
-    return line;
+    return strcmp(line, "head:1") == 0   ? "first"
+           : strcmp(line, "tail:1") == 0 ? "last"
+                                         : line;
 }
 
 /* The reduction that combines the outputs of chunks; "": no simple one; NULL:
@@ -330,14 +333,74 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
         return "";
     if (strcmp(program, "sort") != 0)
         return NULL;
-    snprintf(line, LINE_ROOM, "sort:%.150s", options);
-    if (cv_fold_check_command(line, NULL) != CLEAVE_OK)
-        return "";
-    snprintf(line, LINE_ROOM, options[0] != '\0' ? "'sort:%.150s'" : "sort%s", options);
-    return line;
+    snprintf(line, LINE_ROOM, options[0] != '\0' ? "sort:%.150s" : "sort%s", options);
+    return cv_fold_check_command(line, NULL) == CLEAVE_OK ? line : "";
 }
 
-static void run_mistakes_headers(const struct cv_call *call,
+const char *cv_run_reduce_guess(const struct cv_call *call)
+{
+    char line[LINE_ROOM];
+    const char *guess = call->noperands > 0 ? find_reduce(call, line) : NULL;
+
+    return guess != NULL ? cv_need_text(call->arena, guess, "a message") : NULL;
+}
+
+void cv_run_line_add(const struct cv_call *call, const char *const *more,
+                     struct cv_text *out)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_words words = { .arena = call->arena };
+    const char **line;
+
+    for (size_t i = 0; i < values->inputs.count; i++) {
+        cv_words_add(&words, "-i");
+        cv_words_add(&words, values->inputs.items[i]);
+    }
+    cv_options_add_words(call,
+                         "--recursive --split --header --records --together --max-record "
+                         "--decode",
+                         &words);
+    for (; *more != NULL; more++)
+        cv_words_add(&words, *more);
+    cv_words_add(&words, "--");
+    for (size_t i = 0; i < call->noperands; i++)
+        cv_words_add(&words, call->operands[i]);
+    line = cv_words_done(&words);
+    out->failed |= line == NULL;
+    for (; line != NULL && *line != NULL; line++) {
+        cv_text_add(out, " ");
+        cv_shell_word_add(out, *line);
+    }
+}
+
+/* Each chunk wrote the same few lines for many, or began with the same line: perhaps one result of
+ * all was meant. */
+static void hint_check(const struct cv_call *call,
+                       const struct cleave_execution_result *result, uint64_t chunks)
+{
+    static const char *const none[] = { NULL };
+    const bool few =
+        result->same_lines > 0 && result->input_bytes > FEW_RATIO * result->output_bytes;
+    struct cv_text text = { NULL, 0, 0, false };
+
+    if (!few && result->same_line[0] == '\0')
+        return;
+    cv_run_line_add(call, none, &text);
+    if (!text.failed && few)
+        cv_print_note("each of %" PRIu64 " chunks wrote %" PRIu32
+                      " line%s; if one result "
+                      "is meant: cleave check%s",
+                      chunks, result->same_lines, result->same_lines == 1 ? "" : "s",
+                      text.bytes);
+    else if (!text.failed)
+        cv_print_note("each of %" PRIu64 " outputs begins with the same line; if that is "
+                      "wrong: cleave check%s",
+                      chunks, text.bytes);
+    cv_text_done(&text);
+}
+
+/* Whether a hint was printed. */
+static bool run_mistakes_headers(const struct cv_call *call,
                                  const struct cleave_execution_result *result)
 {
     const struct cv_run_options *values = call->values;
@@ -347,26 +410,30 @@ static void run_mistakes_headers(const struct cv_call *call,
     char shown[48];
 
     if (values->quiet)
-        return;
+        return true;
     if (result->header_goes_on != '\0')
         cv_print_note("behind the header that is written once, outputs go on with lines "
                       "that begin with %c, too: --header-out '%c' takes all of them",
                       result->header_goes_on, result->header_goes_on);
     if (!marked && (!result->header || line[strcspn(line, ",;\t")] == '\0'))
-        return;
+        return false;
     cv_shown(line, strcspn(line, "\t"), shown, sizeof shown);
     cv_print_note("every output begins with '%s': if that is a header, --header-out%s "
                   "writes it once",
                   shown, marked ? option : "");
+    return true;
 }
 
 /* The outputs do not combine to the output of the whole input, or the command did not
  * read its chunks. */
-static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes)
+static void run_mistakes_hint(const struct cv_call *call,
+                              const struct cleave_execution_result *result,
+                              uint64_t chunks, bool headed)
 {
     const struct cv_run_options *values = call->values;
+    const double bytes = result->input_bytes;
     char line[LINE_ROOM];
-    const char *reduce;
+    const char *reduce, *quote;
 
     if (values->quiet)
         return;
@@ -383,12 +450,16 @@ static void run_mistakes_hint(const struct cv_call *call, uint64_t chunks, doubl
         values->unordered || values->json)
         return;
     reduce = find_reduce(call, line);
+    quote = reduce != NULL && strchr(reduce, '-') != NULL ? "'" : "";
     if (reduce != NULL)
-        cv_print_note("%s has written one output for each of %" PRIu64 " chunks; %s%s",
+        cv_print_note("%s has written one output for each of %" PRIu64
+                      " chunks; %s%s%s%s",
                       cv_file_name(call->operands[0]), chunks,
                       reduce[0] != '\0' ? "for one of all: --reduce "
                                         : "--reduce CMD makes one of them",
-                      reduce);
+                      quote, reduce, quote);
+    else if (!headed)
+        hint_check(call, result, chunks);
 }
 
 enum { NAMES_WAIT_MS = 1000 }; /* nothing else can be done before */
@@ -732,6 +803,7 @@ void cv_run_command_hint(const struct cv_call *call,
 {
     const struct cv_run_options *values = call->values;
     const uint64_t chunks = result->chunks + result->resumed, failed = result->failed;
+    bool headed = false;
     char word[CV_ECHO_ROOM];
     const char *program =
         call->noperands > 0 ? last_program(call->operands[0], word) : "";
@@ -759,7 +831,7 @@ void cv_run_command_hint(const struct cv_call *call,
     if (chunks > 1 || result->seems_endless)
         run_mistakes_seeming(call, result);
     if (chunks > 1)
-        run_mistakes_headers(call, result);
+        headed = run_mistakes_headers(call, result);
     if (chunks > 0 && failed == 0)
-        run_mistakes_hint(call, chunks, result->input_bytes);
+        run_mistakes_hint(call, result, chunks, headed);
 }

@@ -9,6 +9,7 @@
 
 #define CV_VALUES struct cv_run_options
 
+const struct cv_run_options cv_check_presets = { .sample = 256e3 };
 const struct cv_run_options cv_run_presets = { .memory = 256e6,
                                                .max_args = CV_ARGS_ONE,
                                                .grace_s = CLEAVE_HOST_NOTICE_S };
@@ -380,8 +381,22 @@ static const struct cv_option report_options[] = {
     CV_FLAG('q', "--quiet", 1, quiet,
         "Write no summary. With --json: that, and nothing else."),
 };
+
+static const struct cv_option check_options[] = {
+    CV_OPTION(0, "--sample", UNITS, "SIZE", sample,
+        "Take the records of this many bytes from the beginning of the input, but at most "
+        "4000 records. Default 256 kB."),
+    CV_OPTION(0, "--timeout", TEXT, "TIME", timeout,
+        "End the check after this time, with the verdict of the cuts that were made. "
+        "Default 30s."),
+    CV_FLAG(0, "--json", 1, json, "Write the result as JSON."),
+    CV_FLAG('q', "--quiet", 1, quiet, "Write no messages except errors and examples."),
+};
 /* clang-format on */
 
+const struct cv_option_group cv_check_groups[] = { CV_GROUP("Input", input_options),
+                                                   CV_GROUP("Check", check_options),
+                                                   { NULL, NULL, 0 } };
 const struct cv_option_group cv_run_groups[] = {
     CV_GROUP("Input", input_options),      CV_GROUP("Items", item_options),
     CV_GROUP("Workers", worker_options),   CV_GROUP("Other machines", host_options),

@@ -40,13 +40,14 @@ struct cv_run_options {
     int tag, files, ungroup, line_buffer, group;
     const char *pairs, *decode, *fetch, *fetch_size, *header, *header_out, *together;
     double max_record;
+    double sample; /* of check */
     uint64_t records;
     int no_header, recursive, unordered, resume, overwrite, json, quiet, bar, live,
         dry_run;
 };
 
-extern const struct cv_run_options cv_run_presets;
-extern const struct cv_option_group cv_run_groups[];
+extern const struct cv_run_options cv_run_presets, cv_check_presets;
+extern const struct cv_option_group cv_run_groups[], cv_check_groups[];
 extern const struct cv_other_tool_option cv_run_foreign[]; /* run_foreign.c */
 
 /* Situations in which rules about options apply. */
@@ -245,6 +246,12 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items);
 /* Check that there is a command, that it is not an input whose -i was forgotten and, unless
  * `literal` or there are items, that it has no places for them ("{}"). */
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
+/* The named reduction that combines the outputs of chunks, by the name of the program, in the arena;
+ * "": there is none; NULL: concatenation is right, or the program is not known. */
+const char *cv_run_reduce_guess(const struct cv_call *call);
+/* Add " -i FILE", the other options of the input, these words (NULL: none) and the command. */
+void cv_run_line_add(const struct cv_call *call, const char *const *words,
+                     struct cv_text *out);
 /* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
     bool all;    /* all chunks failed */

@@ -314,6 +314,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
         result->header_goes_on = usage.head_goes_on;
         snprintf(result->same_line, sizeof result->same_line, "%s",
                  cv_ordered_output_same_line(run->outputs));
+        result->same_lines = cv_ordered_output_same_lines(run->outputs);
     }
 }
 

@@ -330,27 +330,41 @@ static enum cleave_status check_container(struct cv_ordered_output *outputs,
         name);
 }
 
-/* The output is complete: compare its first line with other outputs. A command that writes a
- * header writes it once per chunk, and a user may not know. */
-static void compare_first_line(struct cv_ordered_output *outputs,
-                               const struct cv_chunk_output *store)
+/* The output is complete: compare its first line and the number of its lines with other outputs. A
+ * command that writes a header, or one result, writes it once per chunk, and a user may not know. */
+static void compare_lines(struct cv_ordered_output *outputs,
+                          const struct cv_chunk_output *store)
 {
     struct cv_repeated_header *alike = &outputs->alike;
     const uint64_t size = cv_chunk_output_size(store);
-    char line[CV_ALIKE] = "";
-    size_t length = size < CV_ALIKE ? (size_t)size : CV_ALIKE - 1;
+    const size_t length = size < CV_FEW_BYTES ? (size_t)size : CV_FEW_BYTES;
+    char bytes[CV_FEW_BYTES];
+    uint32_t lines = 0;
+    size_t first;
 
-    if (alike->differ || size == 0 || outputs->options.head != NULL || store->is_head)
+    if (store->is_head)
         return;
-    if (store->passed > 0 || !cv_chunk_output_peek(store, 0, line, length)) {
-        alike->differ = true; /* unknown */
+    alike->lines_differ = alike->lines_differ || size == 0 || size > CV_FEW_BYTES;
+    if ((alike->differ && alike->lines_differ) || size == 0 ||
+        outputs->options.head != NULL)
+        return;
+    if (store->passed > 0 || !cv_chunk_output_peek(store, 0, bytes, length)) {
+        alike->differ = alike->lines_differ = true; /* unknown */
         return;
     }
-    length = strcspn(line, "\n");
-    line[length] = '\0';
-    if (alike->outputs == 0)
-        memcpy(alike->line, line, length + 1);
-    alike->differ = strcmp(alike->line, line) != 0;
+    for (size_t i = 0; i < length; i++)
+        lines += bytes[i] == '\n' || i + 1 == length;
+    first = strnlen(bytes, length < CV_ALIKE ? length : CV_ALIKE - 1);
+    for (size_t i = 0; i < first; i++)
+        first = bytes[i] == '\n' ? i : first;
+    bytes[first] = '\0';
+    if (alike->outputs == 0) {
+        memcpy(alike->line, bytes, first + 1);
+        alike->lines = lines;
+    }
+    alike->differ = alike->differ || strcmp(alike->line, bytes) != 0;
+    alike->lines_differ =
+        alike->lines_differ || lines != alike->lines || lines > CV_FEW_LINES;
     alike->outputs++;
 }
 
@@ -360,6 +374,13 @@ const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
                    outputs->head_length == 0
                ? outputs->alike.line
                : "";
+}
+
+uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs)
+{
+    return outputs->alike.outputs > 1 && !outputs->alike.lines_differ
+               ? outputs->alike.lines
+               : 0;
 }
 
 /* --- the sink ------------------------------------------------------------------------ */
@@ -841,7 +862,7 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
             return cv_fail_memory(err, "outputs that wait");
         finished_push(outputs->heap, outputs->count++, store);
     }
-    compare_first_line(outputs, store);
+    compare_lines(outputs, store);
     cv_chunk_output_take_out(store);
     cv_chunk_output_drop_front(store, store->shown);
     store->passed += store->shown;

@@ -23,7 +23,8 @@ struct cv_chunk_output; /* the output of one chunk, owned by the ordered output 
 #define CV_EARLY_MOMENT_S 0.1
 
 enum { CV_ALIKE = 256 }; /* room for the line with which all outputs begin */
-enum { CV_GATHER_MEMORY = 256 << 20 }; /* default of options.memory */
+enum { CV_FEW_BYTES = 2048, CV_FEW_LINES = 32 }; /* most of an output with few lines */
+enum { CV_GATHER_MEMORY = 256 << 20 };           /* default of options.memory */
 
 struct cv_ordered_output_options {
     int sink;              /* borrowed: where outputs are written; -1: all are taken */
@@ -182,6 +183,8 @@ cv_ordered_output_usage(const struct cv_ordered_output *outputs);
 /* The first line of all outputs that are not empty, perhaps cut; "": fewer than two, or they
  * differ. Borrowed. */
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs);
+/* The number of lines of each output; 0: fewer than two outputs, or they differ, or have many lines. */
+uint32_t cv_ordered_output_same_lines(const struct cv_ordered_output *outputs);
 
 /* A file without a name in the directory of spill files. *out is owned by the caller. */
 enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,

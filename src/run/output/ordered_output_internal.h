@@ -70,11 +70,13 @@ struct cv_chunk_output {
 
 enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
-/* Whether all outputs begin with the same line. */
+/* Whether all outputs begin with the same line, and whether all have the same few lines. */
 struct cv_repeated_header {
     char line[CV_ALIKE]; /* first line of the first output that is not empty */
-    uint64_t outputs;    /* that are not empty and begin with it */
+    uint64_t outputs;    /* that are not empty and were compared */
     bool differ;
+    uint32_t lines; /* of the first output that is not empty */
+    bool lines_differ;
 };
 
 struct cv_ordered_output {
