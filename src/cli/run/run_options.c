@@ -282,7 +282,8 @@ static const struct cv_option host_options[] = {
 
 static const struct cv_option output_options[] = {
     CV_OPTION('o', "--output", TEXT, "FILE", output,
-        "Write the outputs to this file. An older one is replaced when all outputs are "
+        "Write the outputs to this file. One that ends in .gz or .bgz (both: BGZF), .zst, "
+        ".xz, .bz2 or .lz4 is compressed, unless the outputs are. An older one is replaced when all outputs are "
         "there; of a run that fails or is stopped, what was written is kept beside, and "
         "it is said where. Default, and -: standard output.", .file = CV_FILE_RESULT),
     CV_FLAG('k', "--keep-order", 0, unordered,

@@ -15,6 +15,7 @@
 #include "cli/run/run_parts.h"
 #include "run/common/machine.h"
 #include "run/execute/framed.h"
+#include "run/pieces/packed_sink.h"
 #include "run/master/run_policy.h"
 
 /* The result. A file gets its name only if no output is missing, like a target of make.
@@ -25,6 +26,7 @@ struct sink {
     struct cv_new_file file;
     bool kept;      /* a journal has all outputs: no partial file is kept */
     bool on_stdout; /* outputs go to standard output, under any name */
+    struct cv_packed_sink *packed; /* owned: compresses for the file; or NULL */
 };
 
 struct whole_run {
@@ -78,6 +80,36 @@ static int sink_open(struct sink *sink, const char *option, const char *path,
     *out_descriptor = sink->file.fd;
     sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
     return CV_EXIT_DONE;
+}
+
+/* A file whose name ends in .gz or the like is compressed. */
+static int sink_pack(struct sink *sink, bool direct, int *descriptor)
+{
+    const struct cv_pack_format *format =
+        sink->path != NULL ? cv_pack_format_find(sink->path) : NULL;
+
+    if (format == NULL)
+        return CV_EXIT_DONE;
+    if (direct)
+        return cv_refuse("--ungroup: commands cannot write to '%s' themselves, which is "
+                         "compressed; --line-buffer writes each line as it comes",
+                         CV_ECHO(sink->path));
+    CV_CALL(cv_packed_sink_open(format, sink->file.fd, cv_usable_cores(), &sink->packed,
+                                descriptor, &err));
+    return CV_EXIT_DONE;
+}
+
+/* Complete a compressed file. Returns `status`, or the status of a failed write. */
+static int sink_end_pack(struct sink *sink, bool whole, int status, bool *out_failed)
+{
+    struct cleave_error err;
+
+    *out_failed = false;
+    if (sink->packed == NULL)
+        return status;
+    *out_failed = cv_packed_sink_close(sink->packed, whole, &err) != CLEAVE_OK;
+    sink->packed = NULL;
+    return *out_failed ? cannot_write(sink, CV_EXIT_FAILED, &err) : status;
 }
 
 /* Give the file its name if it is complete; else print where the partial file is.
@@ -727,6 +759,8 @@ static int open_sink(struct whole_run *run)
               ? sink_open(&run->sink, "--results", run->items.rows_file,
                           &output->descriptor)
               : sink_open(&run->sink, "--output", values->output, &output->descriptor));
+    if (run->items.rows_file == NULL)
+        CV_DO(sink_pack(&run->sink, values->ungroup != 0, &output->descriptor));
     run->report.result_on_stdout = run->sink.on_stdout;
     if ((run->report.bar || run->report.live) && isatty(output->descriptor)) {
         output->before = cv_run_progress_end;
@@ -739,13 +773,17 @@ static int open_sink(struct whole_run *run)
  * which shows the exit status. */
 static int execute(struct whole_run *run)
 {
+    bool pack_failed;
     int status;
 
     if (!run->has_items)
         cv_run_mistakes_early(run->call);
     run->done = cleave_execute(&run->request, &run->result, &run->err);
     cv_run_progress_end(&run->report);
-    status = judge(run);
+    status = sink_end_pack(&run->sink, run->done == CLEAVE_OK && run->result->failed == 0,
+                           CV_EXIT_DONE, &pack_failed);
+    if (!pack_failed)
+        status = judge(run);
     if (run->done == CLEAVE_ESTOPPED && run->result != NULL)
         cv_run_stopped(run->result, &run->report);
     give_hints(run);
@@ -757,7 +795,8 @@ static int execute(struct whole_run *run)
     run->sink.kept =
         run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
     status = sink_close(&run->sink,
-                        run->done == CLEAVE_OK && status != CV_EXIT_USAGE &&
+                        run->done == CLEAVE_OK && !pack_failed &&
+                            status != CV_EXIT_USAGE &&
                             (run->result->failed == 0 || run->report.rows != NULL),
                         status);
     status = cv_job_log_close(&run->report.log, status);
@@ -804,6 +843,8 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
+    if (run.sink.packed != NULL) /* nothing was run */
+        (void)sink_end_pack(&run.sink, false, status, &(bool){ false });
     status = sink_close(&run.sink, false, status); /* if nothing was run */
     status = cv_job_log_close(&run.report.log, status);
     cleave_trace_free(run.request.listener.trace);

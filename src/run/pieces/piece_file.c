@@ -1,14 +1,10 @@
 /* piece_file.c -- one output file of cleave split, plain or compressed. SPDX-License-Identifier: MIT */
 #include "run/pieces/piece_file.h"
 
-#include <bzlib.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libdeflate.h>
 #include <linux/magic.h>
-#include <lz4frame.h>
-#include <lzma.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,7 +13,6 @@
 #include <sys/sendfile.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include <zstd.h>
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "base/new_file.h"
@@ -26,202 +21,7 @@
 #include "run/common/piece_part.h"
 #include "run/common/transfer.h"
 #include "run/common/pipe_writer.h"
-
-/* A compressed format. Files consist of parts that can be decoded alone, so that they can be cut and
- * decoded in parallel: BGZF for .gz, frames of zstd and lz4, streams of xz and bzip2. */
-struct format {
-    const char *ending;  /* such as ".gz"                                  */
-    size_t part;         /* bytes of a part before compression             */
-    void *(*open)(void); /* NULL: there is no state; returns NULL: no memory */
-    void (*close)(void *state);
-    size_t (*bound)(size_t length); /* largest size of a part that was compressed     */
-    /* The size of a part that was made of `length` bytes, which may be 0; returns 0: failed. */
-    size_t (*pack)(void *state, const char *bytes, size_t length, char *out, size_t room);
-    const char *end; /* the last bytes of a file; NULL: none, and "" is one part */
-    size_t end_bytes;
-    bool has_table; /* lists its parts at the end: the seekable format of zstd */
-};
-
-/* --- BGZF ----------------------------------------------------------------------------------- */
-
-enum {
-    GZIP_PART = 0xff00, /* as bgzip: a block has at most 64 KiB */
-    GZIP_MAX = 0x10000,
-    GZIP_HEAD = 18,
-    GZIP_TAIL = 8,
-    GZIP_LEVEL = 6,
-};
-
-/* The EOF block. */
-static const char gzip_end[] =
-    "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0"
-    "\0\0\0";
-
-static void *open_gzip(void)
-{
-    return libdeflate_alloc_compressor(GZIP_LEVEL);
-}
-
-static void close_gzip(void *state)
-{
-    libdeflate_free_compressor(state);
-}
-
-static size_t bound_gzip(size_t length)
-{
-    (void)length;
-    return GZIP_MAX;
-}
-
-static size_t pack_gzip(void *state, const char *bytes, size_t length, char *out,
-                        size_t room)
-{
-    const size_t packed =
-        libdeflate_deflate_compress(state, bytes, length, out + GZIP_HEAD,
-                                    room - GZIP_HEAD - GZIP_TAIL);
-    const size_t all = GZIP_HEAD + packed + GZIP_TAIL;
-
-    if (packed == 0)
-        return 0;
-    memcpy(out, gzip_end, GZIP_HEAD);
-    cv_put_little_endian(out + 16, all - 1, 2);
-    cv_put_little_endian(out + all - 8, libdeflate_crc32(0, bytes, length), 4);
-    cv_put_little_endian(out + all - 4, length, 4);
-    return all;
-}
-
-/* --- zstd ----------------------------------------------------------------------------------- */
-
-static void *open_zstd(void)
-{
-    return ZSTD_createCCtx();
-}
-
-static void close_zstd(void *state)
-{
-    ZSTD_freeCCtx(state);
-}
-
-static size_t pack_zstd(void *state, const char *bytes, size_t length, char *out,
-                        size_t room)
-{
-    const size_t packed =
-        ZSTD_compressCCtx(state, out, room, bytes, length, ZSTD_CLEVEL_DEFAULT);
-
-    return ZSTD_isError(packed) ? 0 : packed;
-}
-
-/* The table of the seekable format, in a skippable frame: bytes of each frame, compressed and
- * decoded. Decoders read it instead of all frame headers. */
-enum { TABLE_HEAD = 8, TABLE_FOOT = 9 };
-
-static void add_row(struct cv_packer *table, size_t packed, size_t length)
-{
-    char row[8];
-
-    if (table->length == 0)
-        cv_pack_raw(table, "\x5e\x2a\x4d\x18....", TABLE_HEAD);
-    cv_put_little_endian(row, packed, 4);
-    cv_put_little_endian(row + 4, length, 4);
-    cv_pack_raw(table, row, sizeof row);
-}
-
-static void end_table(struct cv_packer *table, size_t parts)
-{
-    char foot[TABLE_FOOT] = { 0 };
-
-    cv_put_little_endian(foot, parts, 4);
-    cv_put_little_endian(foot + 5, 0x8F92EAB1, 4);
-    cv_pack_raw(table, foot, sizeof foot);
-    if (!table->failed)
-        cv_put_little_endian(table->bytes + 4, table->length - TABLE_HEAD, 4);
-}
-
-/* --- xz ------------------------------------------------------------------------------------- */
-
-static size_t bound_xz(size_t length)
-{
-    return lzma_stream_buffer_bound(length);
-}
-
-static size_t pack_xz(void *state, const char *bytes, size_t length, char *out,
-                      size_t room)
-{
-    size_t packed = 0;
-
-    (void)state;
-    return lzma_easy_buffer_encode(LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64, NULL,
-                                   (const uint8_t *)bytes, length, (uint8_t *)out,
-                                   &packed, room) == LZMA_OK
-               ? packed
-               : 0;
-}
-
-/* --- bzip2 ---------------------------------------------------------------------------------- */
-
-static size_t bound_bzip2(size_t length)
-{
-    return length + length / 100 + 600;
-}
-
-static size_t pack_bzip2(void *state, const char *bytes, size_t length, char *out,
-                         size_t room)
-{
-    unsigned packed = (unsigned)room;
-
-    (void)state;
-    return BZ2_bzBuffToBuffCompress(out, &packed, (char *)bytes, (unsigned)length, 9, 0,
-                                    0) == BZ_OK
-               ? packed
-               : 0;
-}
-
-/* --- lz4 ------------------------------------------------------------------------------------ */
-
-static LZ4F_preferences_t lz4_how(size_t length)
-{
-    return (LZ4F_preferences_t){ .frameInfo = { .blockSizeID = LZ4F_max4MB,
-                                                .contentChecksumFlag =
-                                                    LZ4F_contentChecksumEnabled,
-                                                .contentSize = length } };
-}
-
-static size_t bound_lz4(size_t length)
-{
-    const LZ4F_preferences_t how = lz4_how(length);
-
-    return LZ4F_compressFrameBound(length, &how);
-}
-
-static size_t pack_lz4(void *state, const char *bytes, size_t length, char *out,
-                       size_t room)
-{
-    const LZ4F_preferences_t how = lz4_how(length);
-    const size_t packed = LZ4F_compressFrame(out, room, bytes, length, &how);
-
-    (void)state;
-    return LZ4F_isError(packed) ? 0 : packed;
-}
-
-static const struct format formats[] = {
-    { ".gz", GZIP_PART, open_gzip, close_gzip, bound_gzip, pack_gzip, gzip_end,
-      sizeof gzip_end, false },
-    { ".bgz", GZIP_PART, open_gzip, close_gzip, bound_gzip, pack_gzip, gzip_end,
-      sizeof gzip_end, false },
-    { ".zst", 4 << 20, open_zstd, close_zstd, ZSTD_compressBound, pack_zstd, NULL, 0,
-      true },
-    { ".xz", 16 << 20, NULL, NULL, bound_xz, pack_xz, NULL, 0, false },
-    { ".bz2", 4 << 20, NULL, NULL, bound_bzip2, pack_bzip2, NULL, 0, false },
-    { ".lz4", 4 << 20, NULL, NULL, bound_lz4, pack_lz4, NULL, 0, false },
-};
-
-static const struct format *find_format(const char *name)
-{
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (cv_name_ends_in(name, formats[i].ending))
-            return &formats[i];
-    return NULL;
-}
+#include "run/pieces/pack_format.h"
 
 /* --- copies by the kernel ------------------------------------------------------------------- */
 
@@ -345,10 +145,10 @@ enum { POUR = 64 * 1024 }; /* read of a decoder at a time */
 
 struct cv_piece_writer {
     struct cv_new_file file;
-    char *name;                  /* owned */
-    const struct format *format; /* NULL: not compressed */
-    void *state;                 /* owned: used by the format */
-    char *part, *room;           /* owned: a part before and after compression */
+    char *name;                          /* owned */
+    const struct cv_pack_format *format; /* NULL: not compressed */
+    void *state;                         /* owned: used by the format */
+    char *part, *room;                   /* owned: a part before and after compression */
     size_t held, room_bytes;
     struct cv_packer table; /* if the format has one */
     size_t parts;
@@ -429,7 +229,7 @@ enum cleave_status cv_piece_writer_open(const struct cv_source *source, const ch
         if (status != CLEAVE_OK)
             status = refuse(name, &why, err);
     }
-    writer->format = find_format(name);
+    writer->format = cv_pack_format_find(name);
     if (status == CLEAVE_OK && writer->format != NULL)
         status = open_format(writer, err);
     if (status == CLEAVE_OK)
@@ -456,7 +256,7 @@ static enum cleave_status end_part(struct cv_piece_writer *writer,
                                                writer->room, writer->room_bytes);
 
     if (writer->format->has_table)
-        add_row(&writer->table, length, writer->held);
+        cv_pack_table_add(&writer->table, length, writer->held);
     writer->parts++;
     writer->held = 0;
     return length == 0 ? cannot(writer->name, "it could not be compressed", err)
@@ -571,7 +371,7 @@ static enum cleave_status put_table(struct cv_piece_writer *writer,
 {
     if (!writer->format->has_table || writer->parts < 2)
         return CLEAVE_OK;
-    end_table(&writer->table, writer->parts);
+    cv_pack_table_end(&writer->table, writer->parts);
     return writer->table.failed ? cv_fail_memory(err, "the table of a file")
                                 : put(writer, (const char *)writer->table.bytes,
                                       writer->table.length, err);
