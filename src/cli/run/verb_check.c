@@ -167,12 +167,12 @@ static enum cleave_status run_named(const struct cv_named_reduction *how,
         parts[i] = (struct cv_named_part){ outputs[i].bytes, outputs[i].length, false };
     status = cv_named_reduce(how, parts, count, true, fd, &never, &refused);
     snprintf(out->failed, sizeof out->failed, "%s", status == CLEAVE_OK ? "" : "refused");
-    if (fstat(fd, &facts) == 0 && facts.st_size > 0)
-        out->bytes = malloc((size_t)facts.st_size);
+    if (fstat(fd, &facts) == 0)
+        out->bytes = malloc((size_t)facts.st_size + 1);
     if (out->bytes != NULL && pread(fd, out->bytes, (size_t)facts.st_size, 0) > 0)
         out->length = (size_t)facts.st_size;
     close(fd);
-    return CLEAVE_OK;
+    return out->bytes != NULL ? CLEAVE_OK : cv_fail_memory(err, "an output");
 }
 
 /* Drop the names that do not make `whole` of the outputs. */
