@@ -467,7 +467,8 @@ struct cleave_execution_result {
      * it; "": they differ. And the '@' or '#' with which lines begin behind a header that is
      * written once and begins so, too; 0: none does. */
     char same_line[256];
-    uint32_t same_lines; /* lines of each output, if two or more have the same few; else 0 */
+    uint32_t
+        same_lines; /* lines of each output, if two or more have the same few; else 0 */
     char header_goes_on;
     double connect_s; /* of `seconds`, until hosts were ready                      */
     uint64_t lost; /* chunks that were lost with a host and done by others            */
