@@ -85,6 +85,14 @@ struct cleave_fact {
     double value;
 };
 
+/* Equal workers of a tree of leaders. */
+struct cleave_led {
+    const char *name;   /* as in the platform file                         */
+    const char *leader; /* of the workers that lead these; NULL: the master */
+    uint32_t count;     /* for each leader                                 */
+    double units;       /* that all of them compute                        */
+};
+
 struct cleave_schedule {
     const char *policy; /* as asked for, "auto" included                   */
     const char *picked; /* the policy that decided; NULL if it is `policy` */
@@ -109,6 +117,9 @@ struct cleave_schedule {
     double cost; /* of all workers, by the costs per second that the platform declares */
     const double
         *paid_s; /* per worker: for so long it is paid; NULL: nobody costs anything */
+    const struct cleave_led
+        *led; /* all workers of the platform file if some lead others */
+    size_t nled;
 };
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,

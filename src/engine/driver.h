@@ -13,13 +13,16 @@
 
 /* A policy with its parameters stored and its plan made: read-only from then on, may be
  * shared by threads. */
+struct cv_led_tree;
+
 struct cv_planned {
     const struct cleave_policy *policy;
     void *state;                           /* owned by arena                       */
     struct cleave_view view;               /* at the beginning of a run */
     const struct cleave_setting *settings; /* borrowed, for the trace */
     size_t nsettings;
-    bool given; /* a list of chunks, not made by the policy's plan */
+    const struct cv_led_tree *tree; /* borrowed: leaders of the platform; NULL: none */
+    bool given;                     /* a list of chunks, not made by the policy's plan */
     struct cv_arena arena;
     struct cv_notes notes;
 };

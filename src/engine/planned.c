@@ -83,6 +83,7 @@ static enum cleave_status make_plan(struct cv_planned *planned,
     struct cleave_setup setup = { .arena = &planned->arena,
                                   .notes = &planned->notes,
                                   .forecast = forecast,
+                                  .tree = planned->tree,
                                   .budget = budget };
 
     planned->settings = settings;
@@ -190,6 +191,7 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     bool enough;
 
     begin(planned, policy, &view);
+    planned->tree = platform->tree;
     planned->view.profiles = cv_profiles(platform, &planned->arena, &enough);
     if (!enough)
         status = cv_fail_memory(err, "the profiles of workers");

@@ -509,47 +509,97 @@ static bool has_leaders(const struct reader *reader)
     return false;
 }
 
-/* Make the platform, in which a leader has the costs of all workers that it leads. */
-static enum cleave_status finish(struct reader *reader,
-                                 const struct cv_platform_view *view,
-                                 struct cv_platform_file *out)
+/* Remove the entries that are led; places[] are the numbers that the others had. */
+static void keep_tops(struct reader *reader, const uint32_t *leader,
+                      struct cleave_worker *kinds, struct cv_group *groups,
+                      struct cv_host_fields *hosts, uint32_t *places)
 {
-    const size_t n = reader->count;
-    struct cv_arena *arena = reader->in.arena;
-    struct cleave_worker *kinds;
-    struct cv_group *groups;
-    struct cv_host_fields *hosts;
-    uint32_t *leader = NULL, circle = CV_NO_LEADER;
-    enum cleave_status status = CLEAVE_OK;
     size_t kept = 0;
 
-    if (!CV_NEW(arena, kinds, n) || !CV_NEW(arena, groups, n) || !CV_NEW(arena, hosts, n))
-        return cv_fail_memory(reader->in.err, "a platform");
-    if (view->as != NULL || view->nrules > 0 || has_leaders(reader)) {
-        leader = cv_array(arena, n, sizeof *leader);
-        CV_TRY(resolve_leaders(reader, view, leader));
-    }
-    for (size_t i = 0; i < reader->count; i++) {
-        kinds[i] = reader->entries[i].worker;
-        groups[i] = reader->entries[i].group;
-    }
-    if (leader != NULL)
-        status = cv_leaders_collapse(reader->port, leader, kinds, groups,
-                                     (uint32_t)reader->count, &circle, reader->in.err);
-    if (circle != CV_NO_LEADER)
-        return fail_via(reader, circle, "leaders that lead to the master");
-    CV_TRY(status);
     for (size_t i = 0; i < reader->count; i++) {
         if (leader != NULL && leader[i] != CV_NO_LEADER)
             continue;
         kinds[kept] = kinds[i];
         groups[kept] = groups[i];
         hosts[kept] = reader->entries[i].host;
+        places[kept] = (uint32_t)i;
         reader->entries[kept++] = reader->entries[i];
     }
     reader->count = kept;
+}
+
+/* Give a platform the tree of its leaders. `places`: the node of each group. */
+static enum cleave_status plant(struct cleave_platform *platform,
+                                struct cv_led_tree *tree, struct cv_arena *tree_arena,
+                                const uint32_t *places, struct cleave_error *err)
+{
+    if (!CV_NEW(tree_arena, tree->top, platform->nworkers))
+        return cv_fail_memory(err, "a tree of leaders");
+    for (uint32_t g = 0; g < platform->ngroups; g++)
+        for (uint32_t i = 0; i < platform->groups[g].count; i++)
+            tree->top[platform->groups[g].first + i] = places[g];
+    platform->tree = tree;
+    platform->tree_arena = *tree_arena;
+    cv_arena_init(tree_arena);
+    return CLEAVE_OK;
+}
+
+/* Make the platform, whose workers are those without a leader. */
+static enum cleave_status build_tops(struct reader *reader, const uint32_t *leader,
+                                     struct cv_arena *tree_arena,
+                                     struct cv_platform_file *out)
+{
+    const size_t n = reader->count;
+    struct cv_arena *arena = reader->in.arena;
+    struct cleave_worker *kinds;
+    struct cv_group *groups;
+    struct cv_host_fields *hosts;
+    struct cv_led_tree *tree = NULL;
+    uint32_t *places, circle = CV_NO_LEADER;
+    enum cleave_status status = CLEAVE_OK;
+
+    if (!CV_NEW(arena, kinds, n) || !CV_NEW(arena, groups, n) ||
+        !CV_NEW(arena, hosts, n) || !CV_NEW(arena, places, n))
+        return cv_fail_memory(reader->in.err, "a platform");
+    for (size_t i = 0; i < n; i++) {
+        kinds[i] = reader->entries[i].worker;
+        groups[i] = reader->entries[i].group;
+    }
+    if (leader != NULL)
+        status = cv_leaders_collapse(reader->port, leader, kinds, groups, (uint32_t)n,
+                                     tree_arena, &tree, &circle, reader->in.err);
+    if (circle != CV_NO_LEADER)
+        return fail_via(reader, circle, "leaders that lead to the master");
+    CV_TRY(status);
+    keep_tops(reader, leader, kinds, groups, hosts, places);
     out->hosts = hosts;
-    return build(reader, kinds, groups, &out->platform);
+    CV_TRY(build(reader, kinds, groups, &out->platform));
+    if (reader->count == n)
+        return CLEAVE_OK;
+    status = plant(out->platform, tree, tree_arena, places, reader->in.err);
+    if (status != CLEAVE_OK) {
+        cleave_platform_free(out->platform);
+        out->platform = NULL;
+    }
+    return status;
+}
+
+static enum cleave_status finish(struct reader *reader,
+                                 const struct cv_platform_view *view,
+                                 struct cv_platform_file *out)
+{
+    struct cv_arena tree_arena;
+    uint32_t *leader = NULL;
+    enum cleave_status status;
+
+    if (view->as != NULL || view->nrules > 0 || has_leaders(reader)) {
+        leader = cv_array(reader->in.arena, reader->count, sizeof *leader);
+        CV_TRY(resolve_leaders(reader, view, leader));
+    }
+    cv_arena_init(&tree_arena);
+    status = build_tops(reader, leader, &tree_arena, out);
+    cv_arena_done(&tree_arena);
+    return status;
 }
 
 enum cleave_status cv_platform_parse_as(const char *name, const char *text, size_t length,

@@ -157,15 +157,25 @@ void cv_schedule_headline(const struct cv_load_job *load, const struct cv_screen
                 CV_COUNTED(nworkers, "worker"), 100 * schedule->utilisation);
 }
 
-static void add_leaders(const struct cleave_platform *platform, struct cv_text *out)
+/* How many workers are led, and the first groups of these that get nothing. */
+static void add_leaders(const struct cv_load_job *load, struct cv_text *out)
 {
-    const double led = cv_platform_led(platform);
+    enum { NAMED = 5 };
+    const struct cleave_schedule *schedule = load->schedule;
+    const double led = cv_platform_led(load->job.platform);
+    size_t idle = 0;
 
-    if (led > 0)
-        cv_text_add(out,
-                    "leaders   stand for %s workers behind them; so does the bound, "
-                    "which small chunks miss\n",
-                    CV_SHOW_UNITS(led));
+    if (!(led > 0))
+        return;
+    cv_text_add(out, "leaders   lead %s", CV_COUNTED((uint64_t)led, "worker"));
+    for (size_t i = 0; i < schedule->nled; i++) {
+        if (schedule->led[i].leader == NULL || schedule->led[i].units > 0)
+            continue;
+        if (idle++ < NAMED)
+            cv_text_add(out, "%s%s", idle == 1 ? "; they leave out " : ", ",
+                        schedule->led[i].name);
+    }
+    cv_text_add(out, "%s\n", idle > NAMED ? ", ..." : "");
 }
 
 void cv_sum_add(struct cv_worker_sum *sum, const struct cleave_chunk *chunk)
@@ -316,7 +326,7 @@ void cv_schedule_text(struct cv_task_call *task, struct cv_screen *screen,
     cv_schedule_headline(load, screen, out);
     cv_text_add(out, "chunks    %zu in %s\n", schedule->nchunks,
                 CV_COUNTED(schedule->rounds, "round"));
-    add_leaders(load->job.platform, out);
+    add_leaders(load, out);
     add_workers(load, options->all_workers, screen, out);
     if (options->all_chunks)
         add_chunks(schedule, load->job.platform, screen, out);
@@ -381,6 +391,22 @@ static void json_method(struct cv_json *json, const struct cv_load_job *load)
     price_json(json, schedule, load->job.platform, price_of(load));
 }
 
+static void json_led(struct cv_json *json, const struct cleave_schedule *schedule)
+{
+    if (schedule->nled == 0)
+        return;
+    cv_field_list(json, "led");
+    for (size_t i = 0; i < schedule->nled; i++) {
+        const struct cleave_led *led = &schedule->led[i];
+
+        cv_json_object(json);
+        cv_fields(json, "worker %s, leader %s, count %llu, units %g", led->name,
+                  led->leader, (unsigned long long)led->count, led->units);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
 static void json_left_out(struct cv_json *json, const struct cv_load_job *load)
 {
     const struct cleave_schedule *schedule = load->schedule;
@@ -435,4 +461,5 @@ void cv_schedule_json(struct cv_task_call *task, struct cv_json *json)
     cv_json_end(json);
     if (!items)
         json_left_out(json, load);
+    json_led(json, load->schedule);
 }

@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/compare.h"
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
@@ -303,26 +304,102 @@ static size_t add_rounds(const struct cv_bound_query *query, struct cv_arena *sc
     return bound < 0 ? 0 : add(out, count, "rounds", bound);
 }
 
-static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
-                            struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
+/* The workers with leaders that start at once; NULL: no memory. */
+static struct cleave_worker *relaxed(const struct cv_bound_query *query,
+                                     struct cv_arena *scratch)
 {
+    struct cleave_worker *out = cv_array(scratch, query->nworkers, sizeof *out);
+
+    for (uint32_t i = 0; out != NULL && i < query->nworkers; i++) {
+        out[i] = query->workers[i];
+        if (query->leads != NULL && query->leads[i])
+            out[i].compute_latency_s = 0;
+    }
+    return out;
+}
+
+/* cv_bounds of the query with these workers; for a lifespan in units. 0: no memory. */
+static size_t star_bounds(const struct cv_bound_query *query,
+                          const struct cleave_worker *workers, struct cv_arena *scratch,
+                          struct cleave_bound out[CV_MAX_BOUNDS])
+{
+    struct cv_bound_query star = *query;
     const bool lives = query->lifespan_s > 0;
     double guess = lives ? query->lifespan_s : query->load;
     size_t count, tightest = 0;
 
+    star.workers = workers;
     if (lives) {
         double speed = 0;
 
         for (uint32_t i = 0; i < query->nworkers; i++)
-            speed += query->workers[i].speed_ups;
+            speed += workers[i].speed_ups;
         guess *= speed;
     }
-    count = cv_bounds(query->workers, query->nworkers, query->port, guess, scratch, out,
-                      &tightest);
+    count =
+        cv_bounds(workers, query->nworkers, query->port, guess, scratch, out, &tightest);
+    for (size_t i = 0; lives && i < count; i++)
+        out[i].value_s = invert(&star, guess, out[i].value_s, scratch, i);
+    return count;
+}
+
+static size_t find_tightest(const struct cv_bound_query *query,
+                            const struct cleave_bound *bounds, size_t count)
+{
+    size_t tightest = 0;
+
+    for (size_t i = 1; i < count; i++)
+        if (query->lifespan_s > 0 ? bounds[i].value_s < bounds[tightest].value_s
+                                  : bounds[i].value_s > bounds[tightest].value_s)
+            tightest = i;
+    return tightest;
+}
+
+/* Bounds of cv_bounds that charge the latencies of a worker once. */
+static size_t keep_single_charges(struct cleave_bound *bounds, size_t count)
+{
+    static const char *const names[] = { "ideal", "port", "link", "start" };
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+            if (strcmp(bounds[i].name, names[n]) == 0)
+                bounds[kept++] = bounds[i];
+    return kept;
+}
+
+/* Pieces of a leader overlap, so that its start is paid once, or not at all. */
+static size_t leader_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                            struct cleave_bound out[CV_MAX_BOUNDS])
+{
+    const struct cleave_worker *workers = relaxed(query, scratch);
+    struct cleave_bound others[CV_MAX_BOUNDS];
+    size_t count = star_bounds(query, query->workers, scratch, out), nothers;
+
+    if (count == 0 || workers == NULL)
+        return 0;
+    count = keep_single_charges(out, count);
+    nothers = star_bounds(query, workers, scratch, others);
+    if (nothers == 0)
+        return 0;
+    if (query->tree != NULL)
+        count =
+            add(out, count, "tree",
+                query->lifespan_s > 0 ? cv_led_most_units(query->tree, query->lifespan_s)
+                                      : cv_led_bound(query->tree, query->load));
+    return add(out, count, "relaxed",
+               others[find_tightest(query, others, nothers)].value_s);
+}
+
+static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                            struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
+{
+    size_t count = query->leads != NULL
+                       ? leader_bounds(query, scratch, out)
+                       : star_bounds(query, query->workers, scratch, out);
+
     if (count == 0)
         return 0;
-    for (size_t i = 0; lives && i < count; i++)
-        out[i].value_s = invert(query, guess, out[i].value_s, scratch, i);
     if (query->result_ratio > 0) {
         const struct crowd crowd = {
             query,
@@ -335,15 +412,13 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
             return 0;
         count = add(out, count, "results", crowd_bound(&crowd, 1e-12));
     }
-    if (query->one_round && query->port != CLEAVE_PORT_MULTI)
-        count = add_one_round(query, scratch, out, count);
-    else if (query->result_ratio > 0)
-        count = add_rounds(query, scratch, out, count);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || (lives ? out[i].value_s < out[tightest].value_s
-                             : out[i].value_s > out[tightest].value_s))
-            tightest = i;
-    *out_tightest = tightest;
+    if (query->leads == NULL) {
+        if (query->one_round && query->port != CLEAVE_PORT_MULTI)
+            count = add_one_round(query, scratch, out, count);
+        else if (query->result_ratio > 0)
+            count = add_rounds(query, scratch, out, count);
+    }
+    *out_tightest = find_tightest(query, out, count);
     return count;
 }
 
@@ -352,13 +427,12 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
 static struct cleave_worker *in_parts(const struct cv_bound_query *query,
                                       struct cv_arena *scratch)
 {
-    struct cleave_worker *out = cv_array(scratch, query->nworkers, sizeof *out);
+    struct cleave_worker *out = relaxed(query, scratch);
 
     for (uint32_t i = 0; out != NULL && i < query->nworkers; i++) {
         struct cleave_worker *w = &out[i];
         const double max = query->memory[i];
 
-        *w = query->workers[i];
         if (isinf(max))
             continue;
         w->speed_ups /= 1 + w->speed_ups * w->compute_latency_s / max;
@@ -384,6 +458,9 @@ static size_t memory_bounds(const struct cv_bound_query *query, struct cv_arena 
         return count;
     parts.memory = NULL;
     parts.workers = in_parts(query, scratch);
+    parts.tree = NULL;
+    if (query->leads != NULL) /* a leader may send results in any order */
+        parts.result_ratio = 0;
     if (parts.workers == NULL || steady_bounds(&parts, scratch, tighter, &other) == 0)
         return 0;
     if (lives ? tighter[other].value_s < out[*out_tightest].value_s
@@ -405,6 +482,7 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
         return memory_bounds(query, scratch, out, out_tightest);
     steady.memory = NULL;
     steady.profiles = NULL;
+    steady.tree = NULL; /* other workers may be faster than there */
     steady.workers =
         cv_platform_at_peak(query->workers, query->profiles, query->nworkers, scratch);
     if (steady.workers == NULL)

@@ -3,6 +3,7 @@
 #ifndef CV_LOAD_BOUNDS_H
 #define CV_LOAD_BOUNDS_H
 #include "model/load/bounds.h"
+#include "model/leaders/led_tree.h"
 
 struct cv_bound_query {
     const struct cleave_worker *workers;
@@ -15,6 +16,9 @@ struct cv_bound_query {
     double result_ratio;  /* units of result per unit of load                        */
     bool one_round;       /* only schedules with at most one chunk per worker        */
     const double *memory; /* per worker: units of the largest chunk; NULL: any      */
+    const bool *leads;    /* per worker: its costs are cv_led_stand_in's; NULL: none */
+    const struct cv_led_tree
+        *tree; /* of these leaders, whose costs are exact; NULL: unknown */
 };
 
 /* With profiles there are two: "available", on the integrals of speeds and bandwidths,
@@ -23,7 +27,10 @@ struct cv_bound_query {
  * number of rounds "rounds", for one round "prefix, one round" and "convex, one round",
  * and if workers have little memory "memory", the tightest for workers whose units each
  * bear a part of the latencies. Bounds on the time for a load, or on the units for a
- * lifespan; *out_tightest is the largest time or the fewest units. */
+ * lifespan; *out_tightest is the largest time or the fewest units.
+ *
+ * With leaders the first three bounds charge a leader its start once; "tree" counts every
+ * port of the tree, and "relaxed" is the tightest of cv_bounds if leaders start at once. */
 size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
                       struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);
 

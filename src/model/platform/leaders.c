@@ -7,23 +7,7 @@
 #include "base/compare.h"
 #include "base/text.h"
 
-/* A group that another one leads. */
-struct led {
-    uint32_t group, leader, depth;
-    double bandwidth_ups;
-};
-
-/* The deepest first, groups of one leader together, and their widest links first. */
-static int in_order(const void *left, const void *right)
-{
-    const struct led *a = left, *b = right;
-
-    return cv_order(CV_COMPARE(b->depth, a->depth), CV_COMPARE(a->leader, b->leader),
-                    cv_order(CV_COMPARE(b->bandwidth_ups, a->bandwidth_ups),
-                             CV_COMPARE(a->group, b->group), 0));
-}
-
-/* How many leaders are above; UINT32_MAX: they go in circles. */
+/* Number of leaders above; UINT32_MAX: they go in circles. */
 static uint32_t depth_of(const uint32_t *leader, uint32_t ngroups, uint32_t group)
 {
     uint32_t depth = 0;
@@ -35,76 +19,208 @@ static uint32_t depth_of(const uint32_t *leader, uint32_t ngroups, uint32_t grou
     return depth <= ngroups ? depth : UINT32_MAX;
 }
 
-/* Speed that `n` equal workers add to their leader, whose port has `room` left of its time. */
-static void add_led(enum cleave_port port, const struct cleave_worker *worker, double n,
-                    double *room, struct cleave_worker *sum, double *latency_s,
-                    double *compute_s)
+static void set_rate(const struct cv_led_tree *tree, struct cv_led_node *node)
 {
-    const double use = worker->speed_ups / worker->bandwidth_ups;
-    double used = n;
+    double room = 1;
 
-    if (port == CLEAVE_PORT_MULTI) {
-        sum->speed_ups += n * fmin(worker->speed_ups, worker->bandwidth_ups);
-        *compute_s = fmax(*compute_s, worker->latency_s + worker->compute_latency_s);
-        return;
+    node->rate_ups = node->costs.speed_ups;
+    node->start_s = node->costs.compute_latency_s;
+    for (uint32_t i = 0; i < node->nchildren; i++) {
+        const struct cv_led_node *child = &tree->nodes[node->children[0][i]];
+        const double link_ups = child->costs.bandwidth_ups;
+        double units = child->count * fmin(child->rate_ups, link_ups);
+
+        if (tree->port != CLEAVE_PORT_MULTI) {
+            units = fmin(units, room * link_ups);
+            room = fmax(0, room - units / link_ups);
+        }
+        node->rate_ups += units;
+        node->start_s = fmin(node->start_s, child->costs.latency_s + child->start_s);
     }
-    if (!(*room > 0))
-        return;
-    if (n * use > *room)
-        used = ceil(*room / use);
-    sum->speed_ups += fmin(n * worker->speed_ups, *room * worker->bandwidth_ups);
-    *room = fmax(0, *room - n * use);
-    *latency_s += used * worker->latency_s;
-    *compute_s = fmax(*compute_s, worker->compute_latency_s);
 }
 
-/* The groups of one leader, none of which leads groups that are not collapsed. Returns the
- * first that is another's. */
-static const struct led *collapse_one(enum cleave_port port, const struct led *at,
-                                      const struct led *end, struct cleave_worker *kinds,
-                                      struct cv_group *groups)
+void cv_led_set_rates(struct cv_led_tree *tree)
 {
-    const uint32_t leader = at->leader;
-    struct cleave_worker *sum = &kinds[leader];
-    double room = 1, latency_s = 0, compute_s = sum->compute_latency_s;
+    for (uint32_t i = 0; i < tree->nnodes; i++)
+        set_rate(tree, &tree->nodes[tree->deepest_first[i]]);
+}
 
-    for (; at < end && at->leader == leader; at++) {
-        const double n = groups[at->group].count;
+struct cleave_worker cv_led_stand_in(const struct cv_led_node *node)
+{
+    struct cleave_worker out = node->costs;
 
-        add_led(port, &kinds[at->group], n, &room, sum, &latency_s, &compute_s);
-        groups[leader].cost += n * groups[at->group].cost;
-        groups[leader].led += n * (1 + groups[at->group].led);
+    out.speed_ups = node->rate_ups;
+    out.compute_latency_s = node->start_s;
+    return out;
+}
+
+struct cv_led_tree *cv_led_packed(const struct cv_led_tree *tree, double extra_s,
+                                  struct cv_arena *arena)
+{
+    struct cv_led_tree *out = cv_array(arena, 1, sizeof *out);
+    struct cv_led_node *nodes = cv_array(arena, tree->nnodes, sizeof *nodes);
+
+    if (out == NULL || nodes == NULL)
+        return NULL;
+    *out = *tree;
+    out->nodes = nodes;
+    for (uint32_t v = 0; v < tree->nnodes; v++) {
+        nodes[v] = tree->nodes[v];
+        nodes[v].costs.speed_ups /= 1 + nodes[v].costs.speed_ups * extra_s;
     }
-    sum->compute_latency_s = latency_s + compute_s;
-    return at;
+    cv_led_set_rates(out);
+    return out;
+}
+
+struct cv_led_tree *cv_led_of_star(enum cleave_port port,
+                                   const struct cleave_worker *workers, uint32_t nworkers,
+                                   struct cv_arena *arena)
+{
+    struct cv_led_tree *tree = cv_array(arena, 1, sizeof *tree);
+    struct cv_ranked *ranked = cv_array(arena, nworkers, sizeof *ranked);
+    uint32_t *top, *tops;
+
+    if (tree == NULL || ranked == NULL || !CV_NEW(arena, top, nworkers) ||
+        !CV_NEW(arena, tops, nworkers) || !CV_NEW(arena, tree->nodes, nworkers))
+        return NULL;
+    for (uint32_t w = 0; w < nworkers; w++) {
+        tree->nodes[w] = (struct cv_led_node){
+            .costs = workers[w], .parent = CV_NO_LEADER, .count = 1, .places = 1
+        };
+        set_rate(tree, &tree->nodes[w]);
+        ranked[w] = (struct cv_ranked){ -workers[w].bandwidth_ups, w };
+        top[w] = w;
+    }
+    qsort(ranked, nworkers, sizeof *ranked, cv_rank_up);
+    for (uint32_t w = 0; w < nworkers; w++)
+        tops[w] = ranked[w].index;
+    tree->port = port;
+    tree->nnodes = tree->ntops = nworkers;
+    tree->deepest_first = tree->tops = tops;
+    tree->top = top;
+    return tree;
+}
+
+/* Fill deepest_first: groups of greater depth first, then by number. */
+static bool sort_by_depth(const uint32_t *depth, uint32_t n, struct cv_arena *arena,
+                          struct cv_led_tree *tree)
+{
+    struct cv_ranked *ranked = cv_array(arena, n, sizeof *ranked);
+    uint32_t *order = cv_array(arena, n, sizeof *order);
+
+    if (ranked == NULL || order == NULL)
+        return false;
+    for (uint32_t g = 0; g < n; g++)
+        ranked[g] = (struct cv_ranked){ -(double)depth[g], g };
+    qsort(ranked, n, sizeof *ranked, cv_rank_up);
+    for (uint32_t g = 0; g < n; g++)
+        order[g] = ranked[g].index;
+    tree->deepest_first = order;
+    return true;
+}
+
+/* Sort the children of all nodes by one of the orders. */
+static bool sort_children(struct cv_led_tree *tree, int order, struct cv_arena *arena)
+{
+    const uint32_t n = tree->nnodes;
+    struct cv_ranked *ranked = cv_array(arena, n, sizeof *ranked);
+    uint32_t *lists = cv_array(arena, n, sizeof *lists), *at = lists, *filled, *tops;
+
+    if (ranked == NULL || lists == NULL || !CV_NEW(arena, filled, n) ||
+        !CV_NEW(arena, tops, n))
+        return false;
+    tree->ntops = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        const struct cv_led_node *node = &tree->nodes[v];
+
+        ranked[v] =
+            (struct cv_ranked){ order == 0 ? -node->costs.bandwidth_ups
+                                           : node->costs.latency_s + node->start_s,
+                                v };
+        tree->nodes[v].children[order] = at;
+        at += node->nchildren;
+    }
+    qsort(ranked, n, sizeof *ranked, cv_rank_up);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t parent = tree->nodes[ranked[i].index].parent;
+
+        if (parent == CV_NO_LEADER)
+            tops[tree->ntops++] = ranked[i].index;
+        else
+            lists[tree->nodes[parent].children[order] - lists + filled[parent]++] =
+                ranked[i].index;
+    }
+    if (order == 0)
+        tree->tops = tops;
+    return true;
+}
+
+/* Places, costs and the number of led workers, deepest groups first. */
+static void add_up(struct cv_led_tree *tree, struct cv_group *groups)
+{
+    for (uint32_t i = 0; i < tree->nnodes; i++) {
+        const uint32_t v = tree->deepest_first[i], parent = tree->nodes[v].parent;
+        const double count = tree->nodes[v].count;
+
+        tree->nodes[v].places++;
+        if (parent == CV_NO_LEADER)
+            continue;
+        tree->nodes[parent].places += tree->nodes[v].count * tree->nodes[v].places;
+        groups[parent].cost += count * groups[v].cost;
+        groups[parent].led += count * (1 + groups[v].led);
+    }
+}
+
+static enum cleave_status fill_nodes(struct cv_led_tree *tree, const uint32_t *leader,
+                                     const struct cleave_worker *kinds,
+                                     const struct cv_group *groups, uint32_t *depth,
+                                     struct cv_arena *arena, uint32_t *reterr_group,
+                                     struct cleave_error *err)
+{
+    for (uint32_t g = 0; g < tree->nnodes; g++) {
+        struct cv_led_node *node = &tree->nodes[g];
+
+        depth[g] = depth_of(leader, tree->nnodes, g);
+        if (depth[g] == UINT32_MAX) {
+            *reterr_group = g;
+            return cv_fail(err, CLEAVE_EINPUT, "leaders go in circles");
+        }
+        node->costs = kinds[g];
+        node->parent = leader[g];
+        node->count = groups[g].count;
+        node->name = cv_arena_text(arena, groups[g].name);
+        if (node->name == NULL)
+            return cv_fail_memory(err, "a tree of leaders");
+        if (leader[g] != CV_NO_LEADER)
+            tree->nodes[leader[g]].nchildren++;
+    }
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_leaders_collapse(enum cleave_port port, const uint32_t *leader,
                                        struct cleave_worker *kinds,
                                        struct cv_group *groups, uint32_t ngroups,
+                                       struct cv_arena *arena, struct cv_led_tree **out,
                                        uint32_t *reterr_group, struct cleave_error *err)
 {
-    struct led *led = calloc((size_t)ngroups + 1, sizeof *led);
-    const struct led *at = led;
-    uint32_t n = 0;
+    struct cv_led_tree *tree = cv_array(arena, 1, sizeof *tree);
+    uint32_t *depth = cv_array(arena, ngroups, sizeof *depth);
 
-    if (led == NULL)
-        return cv_fail_memory(err, "a platform");
-    for (uint32_t g = 0; g < ngroups; g++) {
-        const uint32_t depth = depth_of(leader, ngroups, g);
-
-        if (depth == UINT32_MAX) {
-            free(led);
-            *reterr_group = g;
-            return cv_fail(err, CLEAVE_EINPUT, "leaders go in circles");
-        }
-        if (depth > 0)
-            led[n++] = (struct led){ g, leader[g], depth, kinds[g].bandwidth_ups };
-    }
-    qsort(led, n, sizeof *led, in_order);
-    while (at < led + n)
-        at = collapse_one(port, at, led + n, kinds, groups);
-    free(led);
+    if (tree == NULL || depth == NULL || !CV_NEW(arena, tree->nodes, ngroups))
+        return cv_fail_memory(err, "a tree of leaders");
+    tree->port = port;
+    tree->nnodes = ngroups;
+    CV_TRY(fill_nodes(tree, leader, kinds, groups, depth, arena, reterr_group, err));
+    if (!sort_by_depth(depth, ngroups, arena, tree) || !sort_children(tree, 0, arena))
+        return cv_fail_memory(err, "a tree of leaders");
+    add_up(tree, groups);
+    cv_led_set_rates(tree);
+    if (!sort_children(tree, 1, arena))
+        return cv_fail_memory(err, "a tree of leaders");
+    for (uint32_t g = 0; g < ngroups; g++)
+        if (leader[g] == CV_NO_LEADER && tree->nodes[g].nchildren > 0)
+            kinds[g] = cv_led_stand_in(&tree->nodes[g]);
+    *out = tree;
     return CLEAVE_OK;
 }
 

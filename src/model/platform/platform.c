@@ -148,6 +148,7 @@ void cleave_platform_free(struct cleave_platform *platform)
     free(platform->groups);
     free(platform->group_of);
     cv_arena_done(&platform->arena);
+    cv_arena_done(&platform->tree_arena);
     free(platform);
 }
 
@@ -203,6 +204,7 @@ static struct cleave_platform *grow_array(enum cleave_port port, uint32_t count,
     if (platform == NULL)
         return NULL;
     cv_arena_init(&platform->arena);
+    cv_arena_init(&platform->tree_arena);
     platform->port = port;
     platform->nworkers = count;
     platform->workers = malloc(count * sizeof *platform->workers);

@@ -68,16 +68,20 @@ struct cv_group {
     double led; /* workers that each of them leads: leaders.h */
 };
 
+struct cv_led_tree;
+
 /* All pointers are owned by the platform, those in groups too. */
 struct cleave_platform {
     enum cleave_port port;
     uint32_t nworkers, ngroups;
     struct cleave_worker *workers;
     const char **names;
-    char *letters;           /* all names, one after the other                       */
-    struct cv_group *groups; /* in worker order; none if made by cleave_platform_new */
-    uint32_t *group_of;      /* worker -> group; NULL: none has steps, memory or cost */
-    struct cv_arena arena;   /* steps of the groups                                  */
+    char *letters;            /* all names, one after the other                       */
+    struct cv_group *groups;  /* in worker order; none if made by cleave_platform_new */
+    uint32_t *group_of;       /* worker -> group; NULL: none has steps, memory or cost */
+    struct cv_led_tree *tree; /* NULL: no worker leads others                          */
+    struct cv_arena arena;    /* steps of the groups                                   */
+    struct cv_arena tree_arena; /* the tree */
 };
 
 /* Whether any worker has a cost per second. */

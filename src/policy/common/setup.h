@@ -79,10 +79,13 @@ struct cv_forecast {
     double units;
 };
 
+struct cv_led_tree;
+
 struct cleave_setup {
     struct cv_arena *arena;
     struct cv_notes *notes;             /* NULL: notes are dropped */
     const struct cv_forecast *forecast; /* NULL: none           */
+    const struct cv_led_tree *tree;     /* leaders of the platform; NULL: none */
     struct cv_step_budget *budget;      /* steps for searches; NULL: no limit */
 };
 

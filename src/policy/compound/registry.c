@@ -216,8 +216,11 @@ enum { MANY_WORKERS = 128 };
 /* Searches over orders of workers take quadratic time and more. Searches for orders of
  * results are useless without results, except that they find good plans of one round if
  * there are too many workers for umr-plus. */
-static bool takes_part(const struct cleave_policy *policy, const struct cleave_view *view)
+static bool takes_part(const struct cleave_policy *policy, const struct cleave_view *view,
+                       const struct cleave_setup *setup)
 {
+    if (policy == &cleave_policy_leaders && setup->tree == NULL)
+        return false; /* others are exact without leaders */
     if (policy->task != CLEAVE_TASK_LOAD || (policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return false;
     if (policy->minds_folds) /* a forecast does not show its gain */
@@ -311,7 +314,7 @@ static enum cleave_status enter_any(struct policy_trial *trial,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
     for (size_t i = 0; trial->best == NULL && i < NPOLICIES; i++)
-        if (takes_part(policies[i], view))
+        if (takes_part(policies[i], view, setup))
             CV_TRY(enter_however_long(trial, policies[i], view, runs, setup, err));
     return CLEAVE_OK;
 }
@@ -336,7 +339,7 @@ static enum cleave_status enter_all(struct policy_trial *trial,
                 policies[turn == 0 ? i : NPOLICIES - 1 - i];
 
             if (policy != planner && searches_orders(policy) == (turn == 1) &&
-                takes_part(policy, view))
+                takes_part(policy, view, setup))
                 CV_TRY(enter(trial, policy, view, runs, setup, &aside));
         }
     if (trial->best == NULL && trial->late > 0)
@@ -390,7 +393,8 @@ static enum cleave_status policy_trial_plan(const struct policy_trial *trial,
     struct cleave_view told = *view;
     enum cleave_status status;
 
-    if (view->lifespan_s > 0 && !cv_knows_work(trial->best, view)) {
+    if (view->lifespan_s > 0 &&
+        (setup->tree != NULL || !cv_knows_work(trial->best, view))) {
         told.lifespan_s = 0;
         told.units_total = told.units_left = view->lifespan_s / trial->best_s;
     }
@@ -490,7 +494,8 @@ static enum cleave_status auto_plan(void *state, const struct cleave_view *view,
                              &(struct cleave_setting){ "limit", limit }, 1, view, setup,
                              err);
     }
-    planner = view->opens ? NULL : proved_best(view, &why);
+    /* Proofs concern stars. */
+    planner = view->opens || setup->tree != NULL ? NULL : proved_best(view, &why);
     if (planner == NULL)
         return plan_by_trial(automatic, view, 1, setup, err);
     CV_TRY(cv_inner_plan(&automatic->inner, planner, NULL, 0, view, setup, err));

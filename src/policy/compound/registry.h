@@ -31,6 +31,7 @@
     X(xmi_k)              \
     X(umr_plus)           \
     X(links)              \
+    X(leaders)            \
     X(rx)                 \
     X(learn)              \
     X(as4dr)              \

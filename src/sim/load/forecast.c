@@ -150,7 +150,8 @@ static bool knows(const struct units_search *search)
 {
     return search->policy->work != NULL &&
            (picks(search->policy) ? !(search->load_case->load.error > 0)
-                                  : !cv_is_changing(search->load_case->platform));
+                                  : !cv_is_changing(search->load_case->platform) &&
+                                        search->load_case->platform->tree == NULL);
 }
 
 /* The plan of such a policy, and its makespan. */

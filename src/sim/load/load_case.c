@@ -165,7 +165,39 @@ static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job
     }
     out->packed = *job->platform;
     out->packed.workers = out->workers;
+    if (job->platform->tree != NULL) {
+        out->packed.tree = cv_led_packed(job->platform->tree, extra_s, &out->arena);
+        if (out->packed.tree == NULL)
+            return cv_fail_memory(err, "the workers");
+        for (uint32_t i = 0; i < n; i++)
+            out->workers[i] =
+                cv_led_stand_in(&out->packed.tree->nodes[out->packed.tree->top[i]]);
+    }
     out->platform = &out->packed;
+    return CLEAVE_OK;
+}
+
+/* The simulator does not know how a leader would share one item, or a profile. */
+static enum cleave_status check_leaders(const struct cleave_job *job,
+                                        struct cleave_error *err)
+{
+    const struct cleave_platform *platform = job->platform;
+    uint32_t nsteps;
+
+    for (uint32_t w = 0; platform->tree != NULL && w < platform->nworkers; w++) {
+        if (!cv_led_leads(platform->tree, w))
+            continue;
+        if (job->sizes != NULL)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "worker '%s' leads others (via:), and leaders cut what they "
+                           "get: expected workers without leaders for items",
+                           platform->names[w]);
+        if (cleave_platform_profile(platform, w, &nsteps) != NULL)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "worker '%s' leads others (via:) and has a profile, or times: "
+                           "expected one of them in a plan",
+                           platform->names[w]);
+    }
     return CLEAVE_OK;
 }
 
@@ -194,6 +226,7 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
 
     *out = (struct cv_load_case){ .platform = job->platform };
     CV_TRY(check(job, err));
+    CV_TRY(check_leaders(job, err));
     CV_TRY(
         cv_policy_choose(&(struct cv_policy_request){ .task = items ? CLEAVE_TASK_ITEMS
                                                                     : CLEAVE_TASK_LOAD,
@@ -222,6 +255,7 @@ void cv_load_case_close(struct cv_load_case *load_case)
 {
     free(load_case->workers);
     load_case->workers = NULL;
+    cv_arena_done(&load_case->arena);
 }
 
 enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
@@ -269,6 +303,9 @@ static size_t bounds_for(const struct cv_load_case *load_case,
                          struct cleave_bound *out, size_t *out_tightest)
 {
     const struct cleave_view *view = &planned->view;
+    bool *leads = load_case->platform->tree != NULL
+                      ? cv_array(arena, view->nworkers, sizeof *leads)
+                      : NULL;
     const struct cv_bound_query query = {
         .workers = workers,
         .profiles = view->profiles,
@@ -279,8 +316,14 @@ static size_t bounds_for(const struct cv_load_case *load_case,
         .result_ratio = view->result_ratio,
         .one_round = view->result_ratio > 0 && planned->policy->one_round,
         .memory = load_case->load.opens ? NULL : view->memory,
+        .leads = leads,
+        .tree = load_case->load.opens ? NULL : load_case->platform->tree,
     };
 
+    for (uint32_t w = 0; leads != NULL && w < view->nworkers; w++)
+        leads[w] = cv_led_leads(load_case->platform->tree, w);
+    if (leads == NULL && load_case->platform->tree != NULL)
+        return 0;
     return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
 }
 

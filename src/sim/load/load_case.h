@@ -13,6 +13,7 @@ struct cv_load_case {
     const struct cleave_platform *platform; /* the job's, or `packed`                */
     struct cleave_platform packed;          /* borrows all except its workers */
     struct cleave_worker *workers;          /* owned, when packing costs             */
+    struct cv_arena arena;                  /* the tree of `packed` */
     struct cv_load load;
     struct cv_command_model command; /* if chunks may be opened, or workers do more than
                                         is declared: computing is reading then */

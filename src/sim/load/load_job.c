@@ -173,6 +173,43 @@ static enum cleave_status gather_cost(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
+/* How leaders cut their chunks, which arrive in the order sent. */
+static enum cleave_status gather_led(struct owned_schedule *owned,
+                                     struct cleave_error *err)
+{
+    const struct cv_led_tree *tree = owned->load_case.platform->tree;
+    const struct cleave_schedule *schedule = &owned->schedule;
+    enum cleave_status status = CLEAVE_OK;
+    struct cleave_led *led;
+    struct cv_led_run run;
+
+    if (tree == NULL || owned->load_case.load.opens)
+        return CLEAVE_OK;
+    if (!CV_NEW(&owned->arena, led, tree->nnodes))
+        return cv_fail_memory(err, "the leaders of a plan");
+    if (cv_led_run_init(&run, tree, owned->planned.view.nworkers))
+        run.units = calloc(tree->nnodes, sizeof *run.units);
+    if (run.units == NULL)
+        status = cv_fail_memory(err, "the leaders of a plan");
+    for (size_t k = 0; status == CLEAVE_OK && k < schedule->nchunks; k++)
+        cv_led_take(&run, schedule->chunks[k].worker, schedule->chunks[k].send_end_s,
+                    schedule->chunks[k].units, 1);
+    for (uint32_t v = 0; status == CLEAVE_OK && v < tree->nnodes; v++) {
+        const uint32_t parent = tree->nodes[v].parent;
+
+        led[v] = (struct cleave_led){
+            .name = tree->nodes[v].name,
+            .leader = parent == CV_NO_LEADER ? NULL : tree->nodes[parent].name,
+            .count = tree->nodes[v].count,
+            .units = run.units[v],
+        };
+    }
+    cv_led_run_done(&run);
+    owned->schedule.led = led;
+    owned->schedule.nled = tree->nnodes;
+    return status;
+}
+
 static bool meets_bound(const struct cleave_schedule *schedule)
 {
     if (schedule->lifespan_s > 0)
@@ -242,10 +279,16 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     CV_TRY(gather_cost(owned, err));
     CV_TRY(gather_facts(owned, err));
     CV_TRY(gather_bounds(owned, err));
+    CV_TRY(gather_led(owned, err));
     if (simgrid != NULL && simgrid->topology != NULL) {
         /* Proofs concern declared costs, not shared links. */
         schedule->proved = NULL;
         schedule->optimal = false;
+    }
+    if (owned->load_case.platform->tree != NULL) {
+        /* Proofs of policies concern stars. */
+        schedule->proved = NULL;
+        schedule->optimal = meets_bound(schedule);
     }
     return CLEAVE_OK;
 }

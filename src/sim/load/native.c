@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "engine/driver_loop.h"
+#include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "sim/load/native_internal.h"
 
@@ -37,6 +38,7 @@ static void native_close(void *engine)
     free(native->nth);
     free(native->chunks);
     free(native->reports.items);
+    cv_led_run_done(&native->tree);
     free(native);
 }
 
@@ -70,6 +72,8 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     native->nth = calloc(native->nworkers, sizeof *native->nth);
     if (native->transfers == NULL || native->processors == NULL || native->nth == NULL ||
         native->finished == NULL || !cv_event_heap_reserve(&native->heap, 2) ||
+        (platform->tree != NULL &&
+         !cv_led_run_init(&native->tree, platform->tree, native->nworkers)) ||
         !cv_tournament_init(&native->ends,
                             (size_t)native->nworkers +
                                 (native->queue_each ? native->nqueues : 0))) {
@@ -89,6 +93,8 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     native->noisy = cv_noise_any(&run->noise);
     native->exact = native->steady && !native->noisy;
     native->now_s = 0;
+    if (native->tree.tree != NULL)
+        cv_led_run_reset(&native->tree);
     native->sequence = native->numbered = 0;
     native->reports.first = native->reports.count = 0;
     cv_event_heap_clear(&native->heap);
@@ -216,6 +222,8 @@ CV_IN_LOOP void end_transfer(struct native *native, uint32_t queue, bool plain,
         report(&native->chunks[index], CLEAVE_SENT, out);
         if (!plain && native->chunks[index].silent)
             out->kind = CLEAVE_START;
+        if (native->tree.tree != NULL && native->open == NULL)
+            cv_native_share(native, &native->chunks[index]);
         if (enqueue(native, &native->processors[native->chunks[index].worker], index))
             begin_compute(native, index, plain);
     }

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_NATIVE_INTERNAL_H
 #define CV_NATIVE_INTERNAL_H
+#include <math.h>
 #include "engine/engine.h"
 #include "engine/simulated_command.h"
 #include "model/platform/noise.h"
+#include "model/leaders/led_tree.h"
 #include "sim/load/event_heap.h"
 
 enum { NONE = UINT32_MAX };
@@ -24,6 +26,7 @@ enum {
 
 struct chunk {
     double units, start_s;
+    double end_s; /* of the computation of a piece at a leader */
     uint64_t number;
     uint32_t worker, nth; /* the nth chunk of that worker */
     uint32_t next;        /* in a queue, or the free list */
@@ -99,8 +102,9 @@ struct native {
     uint32_t back_queue;        /* index of the first port of returns */
     bool queue_each;            /* one port per worker and way */
     const struct cv_run *run;
-    bool noisy, steady; /* steady: no profiles */
-    bool exact;         /* steady and not noisy */
+    bool noisy, steady;     /* steady: no profiles */
+    bool exact;             /* steady and not noisy */
+    struct cv_led_run tree; /* owned: of the leaders; tree.tree is NULL without any */
     double now_s;
     uint64_t sequence, numbered;
     struct reports reports;
@@ -144,12 +148,20 @@ static inline void compute_until(struct native *native, uint32_t worker, double 
 double cv_native_end_of(const struct native *native, const struct chunk *chunk,
                         enum cv_activity activity, double latency_s, double work_s);
 
+/* A leader, whose pieces are cut as they arrive. */
+static inline bool cv_native_leads(const struct native *native, uint32_t worker)
+{
+    return native->tree.tree != NULL && cv_led_leads(native->tree.tree, worker);
+}
+
 static inline double cv_native_compute_end(const struct native *native,
                                            const struct chunk *chunk)
 {
     const struct cleave_worker *worker = &native->workers[chunk->worker];
     const double work_s = chunk->units / worker->speed_ups;
 
+    if (cv_native_leads(native, chunk->worker))
+        return fmax(native->now_s, chunk->end_s);
     if (!native->exact)
         return cv_native_end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s,
                                 work_s);
@@ -244,6 +256,8 @@ static inline void finish(struct native *native, uint32_t index)
         forget(native, index);
 }
 
+/* A piece has arrived. A leader cuts it; noise stretches all that it does with it. */
+void cv_native_share(struct native *native, struct chunk *piece);
 /* Take units back that a worker has not computed, and report how many. */
 enum cleave_status cv_native_recall(struct native *native,
                                     const struct cleave_order *order,

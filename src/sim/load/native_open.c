@@ -54,6 +54,18 @@ static double noise_of(const struct native *native, const struct chunk *chunk)
                          : 1;
 }
 
+void cv_native_share(struct native *native, struct chunk *piece)
+{
+    const double visits = native->tree.visits;
+
+    if (!cv_native_leads(native, piece->worker))
+        return;
+    piece->end_s = cv_led_take(&native->tree, piece->worker, native->now_s, piece->units,
+                               noise_of(native, piece));
+    cv_step_budget_spend(native->run->budget,
+                         CV_LED_STEPS * (native->tree.visits - visits));
+}
+
 static double first_unit_at(const struct native *native, const struct chunk *chunk)
 {
     return chunk->start_s +
@@ -123,7 +135,9 @@ enum cleave_status cv_native_recall(struct native *native,
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + 2) ||
         !cv_native_report_room(native, 1))
         return cv_fail_memory(err, "the recalls of a run");
-    if (index != NONE) {
+    if (index != NONE && cv_native_leads(native, order->worker)) {
+        report.chunk = native->chunks[index].number; /* it was passed on */
+    } else if (index != NONE) {
         report.chunk = native->chunks[index].number;
         report.units = shorten(native, &native->chunks[index], order->units, &end_s);
     }
