@@ -26,7 +26,9 @@ enum cv_wire_task {
 };
 
 /* The first message. `bytes` bytes follow: for a load the workers; with profiles all
- * their steps, then the number of steps of each worker (uint32_t); then texts, each with
+ * their steps, then the number of steps of each worker (uint32_t); with leaders the costs
+ * of all groups come after the workers, and their leaders, counts and the group of each
+ * worker (uint32_t) before the texts; then texts, each with
  * its zero: topology, master, names of hosts. An empty topology is a star, an empty
  * master the first host. */
 struct cv_wire_open {
@@ -36,6 +38,7 @@ struct cv_wire_open {
     uint32_t nodes;   /* workers, or nodes of a reduction; 0: all */
     uint32_t names;   /* host names that follow: none, or one for each node */
     uint32_t nsteps;  /* total of all profiles */
+    uint32_t groups;  /* of a tree of leaders; 0: no worker leads others */
     uint32_t plain;   /* reductions: a node does one thing at a time               */
     uint32_t records; /* keep the orders of a run for CV_WIRE_REPEAT               */
     double unit_bytes, unit_flops; /* topologies: a unit of load                   */

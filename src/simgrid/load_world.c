@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/simulated_command.h"
-#include "simgrid/world.h"
+#include "simgrid/led_world.h"
 
 enum { TRANSFER, COMPUTE, RETURN };
 
@@ -23,7 +23,10 @@ struct chunk {
     bool back;                 /* a result */
     bool silent;               /* its arrival was reported before */
     struct activity *activity; /* while it is computed */
+    bool passed_on;            /* a piece at a leader */
+    bool computed;             /* ... all of it */
     double output;             /* of a report */
+    double start_s;            /* of a piece at a leader */
     struct chunk *next;        /* in a queue */
     double begin;              /* its place in the load, if known */
     enum cleave_event_kind kind; /* a piece or a report: its event; 0: a whole chunk */
@@ -1053,7 +1056,7 @@ static bool load_holds(struct world *world, struct cleave_event *event)
     struct activity *activity;
 
     if (open == NULL)
-        return false;
+        return event->kind == CLEAVE_START;
     open->answered = false;
     if (open->copies || open->conditions.answers_s > 0 || open->conditions.nhangs > 0)
         event->more = false;
@@ -1125,6 +1128,67 @@ static void begin_next(struct world *world, uint32_t worker)
     else if (chunk != NULL)
         begin_compute(world, chunk);
 }
+
+/* Pieces of a leader are reported in order. */
+static void report_piece(struct world *world, struct activity *activity,
+                         struct cleave_event *out);
+
+static void report_computed(struct world *world, const struct line *processor)
+{
+    struct activity *activity;
+
+    if (processor->first == NULL || !processor->first->computed)
+        return;
+    activity = load_activity(world, processor->first);
+    activity->ended = report_piece;
+    cv_world_begin(world, activity);
+}
+
+static void report_piece(struct world *world, struct activity *activity,
+                         struct cleave_event *out)
+{
+    struct load *load = world->state;
+    struct chunk *chunk = activity->about;
+    struct line *processor = &load->processors[chunk->worker];
+
+    activity->start_s = chunk->start_s;
+    line_leave(processor);
+    load_fill(chunk, CLEAVE_DONE, out);
+    load_finish(world, chunk);
+    if (processor->first != NULL)
+        processor->first->start_s = cv_world_now(world);
+    report_computed(world, processor);
+}
+
+/* All parts of a piece are computed. */
+static void piece_computed(struct world *world, void *about, struct cleave_event *out)
+{
+    struct load *load = world->state;
+    struct chunk *chunk = about;
+    struct line *processor = &load->processors[chunk->worker];
+
+    (void)out;
+    chunk->computed = true;
+    if (processor->first == chunk)
+        report_computed(world, processor);
+}
+
+static void pass_on(struct world *world, struct chunk *chunk)
+{
+    struct load *load = world->state;
+    const struct led_piece piece = { .worker = chunk->worker,
+                                     .units = chunk->units,
+                                     .factor = chunk->factor[COMPUTE],
+                                     .sequence = &load->sequence,
+                                     .about = chunk,
+                                     .computed = piece_computed };
+
+    chunk->passed_on = true;
+    chunk->start_s = cv_world_now(world);
+    line_join(&load->processors[chunk->worker], chunk);
+    cv_led_share(world, &piece);
+}
+
 static void arrived(struct world *world, struct chunk *chunk, struct cleave_event *out)
 {
     struct load *load = world->state;
@@ -1135,7 +1199,9 @@ static void arrived(struct world *world, struct chunk *chunk, struct cleave_even
     }
     if (!chunk->silent)
         load_fill(chunk, CLEAVE_SENT, out);
-    if (line_join(&load->processors[chunk->worker], chunk))
+    if (load->open == NULL && cv_led_is_leader(world, chunk->worker))
+        pass_on(world, chunk);
+    else if (line_join(&load->processors[chunk->worker], chunk))
         begin_next(world, chunk->worker);
 }
 
@@ -1195,8 +1261,8 @@ static void world_recall(struct world *world, const struct cleave_order *order)
     struct activity *activity;
     double rest, to_come, units;
 
-    if (chunk == NULL) {
-        open_report(world, NULL, order->worker, CLEAVE_RECALLED, 0, 0);
+    if (chunk == NULL || chunk->passed_on) {
+        open_report(world, chunk, order->worker, CLEAVE_RECALLED, 0, 0);
         return;
     }
     activity = chunk->activity;
@@ -1248,6 +1314,8 @@ static void begin(struct world *world, const struct cv_wire_message *run)
     load->result_ratio = run->result_ratio;
     load->stream_rest = run->stream_rest;
     open_begin(world, run);
+    if (world->led != NULL)
+        cv_led_begin(world);
     if (cv_world_is_star(world)) {
         cv_star_latency(world, run->noisy == 0);
         cv_weather_begin(world);

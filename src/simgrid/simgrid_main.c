@@ -25,7 +25,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "engine/simgrid_wire.h"
-#include "simgrid/world.h"
+#include "simgrid/led_world.h"
 
 /* --- costs of hosts and routes of a topology ---------------------------------------- */
 
@@ -381,7 +381,8 @@ static void start_simgrid(const struct world *world)
 
     /* If several messages begin at once and share a link, the lazy update gives some of them
      * more than their own links carry. */
-    if (!cv_world_is_star(world) || world->told.port == CLEAVE_PORT_MULTI)
+    if (!cv_world_is_star(world) || world->told.port == CLEAVE_PORT_MULTI ||
+        world->told.groups > 0)
         words[count++] = "--cfg=network/optim:Full";
     if (cv_world_is_star(world))
         for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -413,13 +414,18 @@ static void read_opening(struct world *world)
     cv_world_read(world, world->blob, told->bytes);
     if (told->task == CV_WIRE_LOAD) {
         world->workers = (const void *)world->blob;
-        at = told->nodes * sizeof *world->workers;
+        world->groups = world->workers + told->nodes;
+        at = (told->nodes + told->groups) * sizeof *world->workers;
     }
     if (told->nsteps > 0) {
         world->steps = (const void *)(world->blob + at);
         at += told->nsteps * sizeof *world->steps;
         world->nsteps = (const void *)(world->blob + at);
         at += told->nodes * sizeof *world->nsteps;
+    }
+    if (told->groups > 0) {
+        world->leaders = (const void *)(world->blob + at);
+        at += (2 * (size_t)told->groups + told->nodes) * sizeof *world->leaders;
     }
     world->topology = take_text(world, &at);
     world->master_name = take_text(world, &at);
@@ -504,6 +510,9 @@ int main(void)
     if (world.pending == MAP_FAILED)
         cv_world_fail(&world, CLEAVE_ENOMEM, "out of memory for a world of SimGrid");
     start_simgrid(&world);
+    world.nhosts = world.told.nodes;
+    if (world.told.groups > 0)
+        cv_led_hosts(&world);
     if (cv_world_is_star(&world))
         cv_star_load(&world);
     else

@@ -432,9 +432,11 @@ static void write_host(const struct world *world, uint32_t i,
 {
     const struct cleave_worker *worker = worker_at(world, i);
     const double speed = worker->speed_ups * CV_STAR_UNIT;
+    const uint32_t nsteps =
+        world->nsteps != NULL && i < world->told.nodes ? world->nsteps[i] : 0;
 
     fprintf(file, "<host id=\"w%u\" speed=\"%.17gf", i, speed);
-    for (uint32_t k = 0; world->nsteps != NULL && k < world->nsteps[i]; k++)
+    for (uint32_t k = 0; k < nsteps; k++)
         fprintf(file, ",%.17gf", speed * star_factor(steps[k].factor));
     fprintf(file, ",%.17gf", speed * star_factor(0));
     /* Bandwidths are set when the bytes of a unit are known. */
@@ -455,13 +457,13 @@ static void write_star(const struct world *world, FILE *file)
           "<link id=\"d\" bandwidth=\"" ANY "\" latency=\"0s\"/>"
           "<link id=\"u\" bandwidth=\"" ANY "\" latency=\"0s\"/>\n",
           file);
-    for (uint32_t i = 0; i < world->told.nodes; i++) {
+    for (uint32_t i = 0; i < world->nhosts; i++) {
         write_host(world, i, steps, file);
-        if (world->nsteps != NULL)
+        if (world->nsteps != NULL && i < world->told.nodes)
             steps += world->nsteps[i];
     }
     fputs("<host_link id=\"m\" up=\"u\" down=\"d\"/>\n", file);
-    for (uint32_t i = 0; i < world->told.nodes; i++)
+    for (uint32_t i = 0; i < world->nhosts; i++)
         fprintf(file, "<host_link id=\"w%u\" up=\"u%u\" down=\"d%u\"/>\n", i, i, i);
     fputs("</zone></platform>\n", file);
 }
@@ -476,7 +478,7 @@ static struct link find_link(const char *way, uint32_t i, double rate_ups)
 
 static void find_parts(struct world *world)
 {
-    const uint32_t n = world->told.nodes;
+    const uint32_t n = world->nhosts;
     char name[24];
 
     world->master = sg_host_by_name("m");
@@ -517,7 +519,7 @@ void cv_star_latency(struct world *world, bool on_links)
 {
     if (on_links == world->latency_on_links)
         return;
-    for (uint32_t i = 0; i < world->told.nodes; i++) {
+    for (uint32_t i = 0; i < world->nhosts; i++) {
         const struct cleave_worker *worker = worker_at(world, i);
 
         sg_link_set_latency(world->down[i].link,

@@ -24,6 +24,7 @@
 #endif
 
 struct world;
+struct led_world;
 
 /* An activity ends, continues with its changed members, or is forgotten. */
 enum activity_turn { CV_TURN_END, CV_TURN_ON, CV_TURN_GONE };
@@ -79,8 +80,11 @@ extern const struct world_task cv_load_task, cv_reduce_task;
 struct world {
     int socket;
     struct cv_wire_open told;
-    char *blob; /* owned: the next five point into it */
-    const struct cleave_worker *workers;
+    char *blob;                          /* owned: the next eight point into it */
+    const struct cleave_worker *workers; /* hosts: of the platform, then of `led` */
+    struct led_world *led; /* owned: leaders and those that they lead, or NULL */
+    const struct cleave_worker *groups; /* of a tree of leaders */
+    const uint32_t *leaders; /* of groups; then their counts; then the workers' groups */
     const uint32_t *nsteps;
     const struct cleave_step *steps;
     const char *topology, *master_name;
@@ -94,6 +98,7 @@ struct world {
     const struct world_task *task;
     void *state; /* owned, of the task */
     sg_host_t master, *hosts;
+    uint32_t nhosts;
     struct link *down, *up; /* owned, of a star: to and from each host */
     bool latency_on_links;
     uint32_t *paces, *still; /* owned, of a star, by host: state by its profile;

@@ -24,17 +24,28 @@ struct scene {
     uint32_t workers;
     bool equal, latencies, profiles, noise;
     double load, result_ratio;
+    bool leaders;
 };
 
 static const struct scene scenes[] = {
-    { 1, false, true, false, false, 100, 0 },  { 4, true, true, false, false, 256, 0 },
-    { 5, true, false, false, false, 320, 0 },  { 6, false, true, false, false, 300, 0 },
-    { 9, false, true, false, true, 500, 0 },   { 7, false, false, false, true, 300, 0 },
-    { 6, false, true, true, false, 300, 0 },   { 6, false, true, true, true, 300, 0 },
-    { 4, true, true, false, true, 256, 0.5 },  { 5, false, true, false, false, 200, 0.3 },
-    { 6, false, true, true, true, 300, 0.7 },  { 5, false, true, true, false, 200, 2 },
-    { 4, true, false, false, true, 256, 1.5 }, { 7, false, true, false, true, 300, 0.4 },
-    { 4, false, true, false, false, 1e-5, 0 }, { 4, false, true, false, false, 1e6, 0 },
+    { 1, false, true, false, false, 100, 0, false },
+    { 4, true, true, false, false, 256, 0, false },
+    { 5, true, false, false, false, 320, 0, false },
+    { 6, false, true, false, false, 300, 0, false },
+    { 9, false, true, false, true, 500, 0, false },
+    { 7, false, false, false, true, 300, 0, false },
+    { 6, false, true, true, false, 300, 0, false },
+    { 6, false, true, true, true, 300, 0, false },
+    { 4, true, true, false, true, 256, 0.5, false },
+    { 5, false, true, false, false, 200, 0.3, false },
+    { 6, false, true, true, true, 300, 0.7, false },
+    { 5, false, true, true, false, 200, 2, false },
+    { 4, true, false, false, true, 256, 1.5, false },
+    { 7, false, true, false, true, 300, 0.4, false },
+    { 4, false, true, false, false, 1e-5, 0, false },
+    { 4, false, true, false, false, 1e6, 0, false },
+    { 3, false, true, false, false, 300, 0, true },
+    { 3, false, true, false, true, 300, 0.4, true },
 };
 
 /* The text of a platform file, since only files have profiles. */
@@ -71,7 +82,17 @@ static struct cleave_platform *build(const struct scene *scene, enum cleave_port
                            0.5 + cv_random_uniform(&random));
         at += snprintf(text + at, sizeof text - (size_t)at, " }\n");
     }
-    if (cleave_platform_parse("scene", text, (size_t)at, &platform, &err) != CLEAVE_OK)
+    if (scene->leaders)
+        snprintf(text + at, sizeof text - (size_t)at, "%s",
+                 "  - { name: a, via: w0, count: 2, speed: 1.3, compute_latency: 0.41,"
+                 "      bandwidth: 5.1, latency: 0.17 }\n"
+                 "  - { name: b, via: a, speed: 0.9, compute_latency: 0.23,"
+                 "      bandwidth: 4.3, latency: 0.11 }\n"
+                 "  - { name: c, via: w0, speed: 2.1, compute_latency: 0.37,"
+                 "      bandwidth: 3.7, latency: 0.29 }\n"
+                 "  - { name: d, via: w2, speed: 1.7, compute_latency: 0.19,"
+                 "      bandwidth: 6.1, latency: 0.31 }\n");
+    if (cleave_platform_parse("scene", text, strlen(text), &platform, &err) != CLEAVE_OK)
         fail_msg("%s: %s", err.field, err.text);
     return platform;
 }
@@ -175,7 +196,7 @@ static void multi_port(void **state)
 /* A world whose clock has run far is replaced, and nobody notices. */
 static void many_runs(void **state)
 {
-    const struct scene scene = { 3, false, true, false, true, 30, 0 };
+    const struct scene scene = { 3, false, true, false, true, 30, 0, false };
     struct cleave_platform *platform = build(&scene, CLEAVE_PORT_ONE, 7);
     const struct cv_load load = { .units = scene.load, .seed = 3 };
     struct cv_planned planned;
@@ -205,9 +226,9 @@ static void many_runs(void **state)
 
 static void streams(void **state)
 {
-    const struct scene kinds[] = { { 3, false, true, false, false, 0, 0 },
-                                   { 6, false, true, true, false, 0, 0.2 },
-                                   { 4, false, true, true, false, 0, 0.1 } };
+    const struct scene kinds[] = { { 3, false, true, false, false, 0, 0, false },
+                                   { 6, false, true, true, false, 0, 0.2, false },
+                                   { 4, false, true, true, false, 0, 0.1, false } };
 
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -270,7 +291,7 @@ static void recalls(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < 8; kind++) {
         const struct scene scene = {
-            2, false, (kind & 1) != 0, (kind & 2) != 0, (kind & 4) != 0, 120, 0
+            2, false, (kind & 1) != 0, (kind & 2) != 0, (kind & 4) != 0, 120, 0, false
         };
         struct cleave_platform *platform = build(&scene, CLEAVE_PORT_ONE, kind);
 

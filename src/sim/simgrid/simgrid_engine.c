@@ -22,7 +22,7 @@
 #include "base/helper_program.h"
 #include "base/text.h"
 #include "engine/simgrid_wire.h"
-#include "model/platform/platform_internal.h"
+#include "model/platform/leaders.h"
 
 /* --- the process -------------------------------------------------------------------- */
 
@@ -207,12 +207,18 @@ static void add_workers(const struct cleave_platform *platform, struct cv_wire_o
                         FILE *file)
 {
     const uint32_t n = cleave_platform_nworkers(platform);
+    const struct cv_led_tree *tree = platform->tree;
     const struct cleave_step *steps;
     uint32_t count;
 
     told->nodes = n;
     told->port = cleave_platform_port(platform);
     fwrite(cleave_platform_workers(platform), sizeof(struct cleave_worker), n, file);
+    if (tree != NULL) {
+        told->groups = tree->nnodes;
+        for (uint32_t g = 0; g < tree->nnodes; g++)
+            fwrite(&tree->nodes[g].costs, sizeof tree->nodes[g].costs, 1, file);
+    }
     for (uint32_t w = 0; w < n; w++) {
         steps = cleave_platform_profile(platform, w, &count);
         if (steps != NULL) {
@@ -225,6 +231,13 @@ static void add_workers(const struct cleave_platform *platform, struct cv_wire_o
             count = 0;
         fwrite(&count, sizeof count, 1, file);
     }
+    if (tree == NULL)
+        return;
+    for (uint32_t g = 0; g < tree->nnodes; g++)
+        fwrite(&tree->nodes[g].parent, sizeof tree->nodes[g].parent, 1, file);
+    for (uint32_t g = 0; g < tree->nnodes; g++)
+        fwrite(&tree->nodes[g].count, sizeof tree->nodes[g].count, 1, file);
+    fwrite(tree->top, sizeof *tree->top, n, file);
 }
 
 static void add_hosts(const struct cleave_simgrid *where,
@@ -606,6 +619,11 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
             err, CLEAVE_EINPUT,
             "on a topology of SimGrid workers neither stall nor hang: expected "
             "a star or the native engine");
+    if (grid->source.where != NULL && grid->source.where->topology != NULL &&
+        grid->platform != NULL && grid->platform->tree != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "on a topology of SimGrid the master sends to all workers: "
+                       "expected a platform without leaders (via:)");
     grid->run = run;
     grid->noisy = begin.noisy != 0;
     grid->numbered = 0;
