@@ -328,15 +328,16 @@ static void pieces_overlap(void **state)
     cleave_platform_free(platform);
 }
 
-static void items_and_profiles_are_refused(void **state)
+static void items_profiles_and_budgets_are_refused(void **state)
 {
     static const char text[] = "workers:\n"
-                               "  - {name: l, speed: 1, bandwidth: 1%s}\n"
+                               "  - {name: l, speed: 1, bandwidth: 1, cost: 1%s}\n"
                                "  - {name: a, via: l, speed: 1, bandwidth: 1}\n";
     static const double sizes[] = { 1, 2 };
     struct cleave_job job = { .load = 1, .seed = 1 };
     struct cleave_platform *platform = NULL;
     struct cleave_schedule *schedule = NULL;
+    struct cleave_rental *rental = NULL;
     struct cleave_error err;
     char whole[256];
 
@@ -350,6 +351,11 @@ static void items_and_profiles_are_refused(void **state)
     job.nitems = 2;
     assert_int_equal(cleave_plan_load(&job, &schedule, &err), CLEAVE_EINPUT);
     assert_non_null(strstr(err.text, "worker 'l' leads others"));
+    job.sizes = NULL;
+    assert_int_equal(cleave_rent(&job, &(struct cleave_rental_terms){ .budget = 9 },
+                                 &rental, &err),
+                     CLEAVE_EINPUT);
+    assert_non_null(strstr(err.text, "not with leaders (via:)"));
     cleave_platform_free(platform);
     snprintf(whole, sizeof whole, text, ", profile: [[5, 2]]");
     assert_int_equal(cleave_platform_parse("p.yaml", whole, strlen(whole), &platform,
@@ -370,7 +376,7 @@ int main(void)
         cmocka_unit_test(no_policy_beats_a_bound),
         cmocka_unit_test(a_slow_starter_is_left_out),
         cmocka_unit_test(pieces_overlap),
-        cmocka_unit_test(items_and_profiles_are_refused),
+        cmocka_unit_test(items_profiles_and_budgets_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,8 @@ static int check_policy(const struct cv_call *call, bool compared)
 /* Its formulas are about workers that stay as they are and take a chunk of any size. */
 static int check_workers(const struct cleave_platform *platform)
 {
+    if (cv_platform_led(platform) > 0)
+        return cv_refuse("--then-reduce: expected workers that lead no others (via:)");
     for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++) {
         uint32_t nsteps;
         const bool changes = cleave_platform_profile(platform, w, &nsteps) != NULL;

@@ -288,7 +288,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     if (owned->load_case.platform->tree != NULL) {
         /* Proofs of policies concern stars. */
         schedule->proved = NULL;
-        schedule->optimal = meets_bound(schedule);
+        schedule->optimal = !owned->load_case.load.opens && meets_bound(schedule);
     }
     return CLEAVE_OK;
 }

@@ -540,11 +540,12 @@ static enum cleave_status check_terms(const struct cleave_job *job,
                                       const struct cleave_rental_terms *terms,
                                       struct cleave_error *err)
 {
-    const char *other = job->lifespan_s > 0    ? "a lifespan"
-                        : job->reads != NULL   ? "open chunks"
-                        : job->sizes != NULL   ? "items"
-                        : job->simgrid != NULL ? "SimGrid"
-                                               : NULL;
+    const char *other = job->lifespan_s > 0           ? "a lifespan"
+                        : job->reads != NULL          ? "open chunks"
+                        : job->sizes != NULL          ? "items"
+                        : job->simgrid != NULL        ? "SimGrid"
+                        : job->platform->tree != NULL ? "leaders (via:)"
+                                                      : NULL;
 
     if ((terms->deadline_s > 0) == (terms->budget > 0))
         return cv_fail(err, CLEAVE_EINPUT, "expected a deadline or a budget, got %s",
