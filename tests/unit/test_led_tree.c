@@ -305,6 +305,40 @@ static void a_slow_starter_is_left_out(void **state)
     cleave_platform_free(platform);
 }
 
+/* Each of three pieces goes to another worker of the leader, so that none waits for the start
+ * of another piece: no bound may charge the start of the leader for each piece. */
+static void starts_of_a_leader_overlap(void **state)
+{
+    struct tree tree = {
+        .n = 4,
+        .parent = { MOST, 0, 0, 0 },
+        .costs = { { .speed_ups = 1e-6, .compute_latency_s = 10, .bandwidth_ups = 1 } },
+        .load = 40,
+    };
+    struct words words;
+    struct cleave_platform *platform;
+    struct cleave_schedule *schedule;
+    double end_s;
+
+    (void)state;
+    memset(&words, 0, sizeof words);
+    for (int p = 0; p < PIECES; p++) {
+        tree.costs[p + 1] = (struct cleave_worker){ .speed_ups = 10,
+                                                    .compute_latency_s = 10,
+                                                    .bandwidth_ups = 1e6 };
+        words.size[p] = pow(11, -p);
+        words.weight[p][MOST][0] = words.weight[p][0][p + 1] = 1;
+    }
+    write_tree(&tree);
+    platform = parse(&tree);
+    schedule = plan(&tree, platform, "leaders");
+    end_s = play(&tree, &words);
+    assert_true(end_s > 50 && end_s < 50.05);
+    assert_true(schedule->bound.value_s > 49.9 && schedule->bound.value_s <= end_s);
+    cleave_schedule_free(schedule);
+    cleave_platform_free(platform);
+}
+
 /* Parts of a piece are sent while the piece before is computed: two pieces of a leader that
  * computes nothing itself take less than twice the time of one. */
 static void pieces_overlap(void **state)
@@ -375,6 +409,7 @@ int main(void)
         cmocka_unit_test(no_schedule_beats_a_bound),
         cmocka_unit_test(no_policy_beats_a_bound),
         cmocka_unit_test(a_slow_starter_is_left_out),
+        cmocka_unit_test(starts_of_a_leader_overlap),
         cmocka_unit_test(pieces_overlap),
         cmocka_unit_test(items_profiles_and_budgets_are_refused),
     };
