@@ -183,7 +183,7 @@ static double play(const struct tree *tree, const struct words *words)
 /* The end of a good schedule: random changes of random words. */
 static double search(const struct tree *tree, struct cv_random *random, int changes)
 {
-    struct words best, trial;
+    struct words best = { 0 }, trial;
     double best_s = INFINITY;
 
     for (int i = 0; i < changes; i++) {
