@@ -331,7 +331,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l colsep -s C -x -d 'Pa
 complete -c cleave -n '__fish_seen_subcommand_from run' -l replace -s I -x -d 'What stands for an item instead of {}'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l rpl -x -d 'Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l plus -d 'Know {##}, {0#} and places like the expansions of bash, {%.txt}, {#pre},'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l quote -d 'The words of the command are what they are, no shell reads them'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l quote -d 'The words of the command are its arguments, \'|\' and \'>\' among them'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-args -s n -x -d 'Give so many items to each command'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-replace-args -s N -x -d 'The same'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-lines -s L -x -d 'The same; items are lines'

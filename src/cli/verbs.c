@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <cleave/version.h>
 #include "cli/task/task.h"
-#include "run/items/item_commands.h"
+#include "run/common/shell.h"
 
 static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)
 {
@@ -112,11 +112,11 @@ int cv_verb_unknown(int count, const char *const *words)
             "unknown command '%s'; if it is an input: cleave run -i %s COMMAND [ARG]...",
             typed, typed);
     for (int i = 1; i < count; i++)
-        if (strncmp(words[i], ":::", 3) == 0 && cv_item_is_program(words[0]))
+        if (strncmp(words[i], ":::", 3) == 0 && cv_is_program(words[0]))
             return cv_refuse("unknown command '%s'; to run it for each item: cleave run "
                              "%s ... ::: ITEM...",
                              CV_ECHO(words[0]), words[0]);
-    if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
+    if (strncmp(hint, "; known", 7) == 0 && cv_is_program(words[0]))
         return cv_refuse(
             "unknown command '%s'; to run %s on an input: cleave run -i FILE %s [ARG]...",
             typed, typed, typed);

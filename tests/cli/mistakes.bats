@@ -32,18 +32,13 @@ mistake() {
 @test "the command: forgotten, quoted, an input, a search that finds nothing" {
     mistake 2 "expected a command: cleave run -i FILE COMMAND [ARG]..." run -i numbers
     mistake 2 "If it is an input: -i numbers" run numbers wc -l
-    mistake 2 "if it is the input: -i numbers" run -q wc -l numbers
-    mistake 2 "as a line for a shell it is sh -c 'sort | uniq -c'" run -i numbers 'sort | uniq -c'
-    mistake 2 "as a line for a shell it is bash -c 'tee >(wc -l >&2)'" run -i numbers 'tee >(wc -l >&2)'
-    mistake 2 "it is a command and its arguments: wc -l" run -i numbers 'wc -l'
-    mistake 2 "it is a command and its arguments: awk '{ print \$1 }'" run -i numbers "awk '{ print \$1 }'"
-    mistake 2 "sh -c \"awk '{ print }' | sort\"" run -i numbers "awk '{ print }' | sort"
+    mistake 0 "if it is the input: -i numbers" run -q wc -l numbers
     # Not a mistake: with --cat it is a line for a shell.
     run -0 "$CLEAVE" run -q -i numbers --cat 'sort {} | uniq -c >/dev/null'
     mistake 1 "sh -c 'grep ... || [ \$? = 1 ]' is content with it" run -q -i numbers -- grep none
     mistake 2 "cannot run 'sotr': not found in PATH" run -i numbers -- sotr
     mistake 2 "the one in this folder is ./count" run -i numbers -- count
-    mistake 2 "it is a word of the shell: sh -c 'cd ...'" run -i numbers -- cd logs
+    mistake 2 "it is a word of the shell: sh -c 'cd ...'" run -i numbers --quote -- cd
     mistake 2 "'nodes' would be the command: expected --pin=nodes, or '--' before it" run -i numbers --pin nodes wc -l
     mistake 2 "to set a variable: env GPU=0 COMMAND" run -i numbers -j 'gpu[0-1]:GPU={i}' -- wc
     mistake 2 "if it is a script, chmod +x ./numbers" run -i numbers -- ./numbers
@@ -51,8 +46,8 @@ mistake() {
     mistake 0 "base64 has written one output for each of" run -i numbers --block 1k -- base64
     mistake 2 "to run it for each item: cleave run sort ... ::: ITEM..." sort -n ::: numbers
     mistake 2 "if it is an input: cleave run -i numbers COMMAND" numbers sort
-    mistake 1 "'|' was an argument of the command; a line for a shell is sh -c '... | ...'" \
-        run -q -i numbers -- wc -l '|' sort
+    mistake 1 "'|' was an argument of the command; a line for a shell is one word: quotes around all of it" \
+        run -q -i numbers -- wc -l '|' no-such-program
     mistake 1 "all chunks failed: does the command read standard input?" run -q -i numbers --block 1k -- false
     # It is about a search only if it was one that found nothing.
     mistake 1 "all chunks failed" run -q -i numbers --block 1k -- grep -c

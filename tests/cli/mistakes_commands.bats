@@ -64,11 +64,8 @@ told() {
     told 2 "if it is an alias of your shell, type what it stands for" run -i numbers -- ll
     PATH=$PWD/bin:$PATH told 2 "not found in PATH; did you mean 'sort-of'?" run -i numbers -- sotr-of
     told 2 "cannot run './nothing': No such file or directory" run ./nothing ::: one
-    count() { wc -l; }
-    export -f count
-    told 2 "it is a function of bash, which knows it: bash -c 'count \"\$@\"' count" run -i numbers -- count
-    run -0 --separate-stderr "$CLEAVE" run -q -i numbers -j 1 --block 1M -- bash -c 'count "$@"' count
-    [ "$output" = 2000 ]
+    told 2 "a line for a shell is one word: quotes around all of it" run -i numbers -- 'wc -l' -w
+    told 2 "a line for a shell is one word: quotes around all of it" run 'wc -l {}' -w ::: numbers
     seq 40000 >long
     told 2 "one argument has room for 128 KiB" run -d , -a long wc -l
 }
@@ -154,10 +151,10 @@ told() {
     done
 }
 
-# names_told EXPECTED WORD... -- what is said of names that a pipe holds, its end included.
+# names_told STATUS EXPECTED WORD... -- what is said of names that a pipe holds, its end included.
 names_told() {
-    local expected=$1
-    shift
+    local status_expected=$1 expected=$2
+    shift 2
     rm -f names.pipe
     mkfifo names.pipe
     exec 5<>names.pipe 6<names.pipe
@@ -165,49 +162,59 @@ names_told() {
     exec 5>&-
     run --separate-stderr timeout 30 "$CLEAVE" run "$@" <&6
     exec 6<&-
-    [ "$status" -eq 0 ]
-    [[ -n $expected && $stderr == *"$expected"* || -z $expected && $stderr != *"names of files"* ]] || {
-        echo "cleave run $*: expected: $expected"
+    [[ $status -eq $status_expected && -n $expected && $stderr == *"$expected"* ||
+        $status -eq $status_expected && -z $expected && $stderr != *"names of files"* ]] || {
+        echo "cleave run $*: exit status $status, expected $status_expected and: $expected"
         echo "$stderr"
         return 1
     }
 }
 
-@test "names of files for a program that was meant to get the files" {
-    mkdir logs
-    touch logs/a.log 'logs/b c.log'
-    find logs -type f >names
-    names_told "and gzip gets the names; to run it for each of the files: cleave run -a - gzip" gzip
-    names_told "cleave run -a - md5sum" -- md5sum -b
-    # None of them was taken: all that comes is what the command gets.
-    run -0 --separate-stderr "$CLEAVE" run -j 1 --block 1M -- md5sum <names
-    [[ $stderr == *"cleave run -a - md5sum"* ]]
-    [ "$output" = "$(md5sum <names)" ]
-    find logs -type f -print0 >names
-    names_told "cleave run -0 -a - md5sum" md5sum
-    # What it says can be pasted.
-    "$CLEAVE" run -q -0 -a - gzip <names
-    [ -e logs/a.log.gz ]
-    [ -e 'logs/b c.log.gz' ]
+# remedy PATTERN -- what $stderr says to type, from "cleave run" to the next sentence.
+remedy() {
+    sed -n "s/.*$1: \(cleave run .*\)/\1/p" <<<"$stderr" | sed 's/\. For the names as data:.*//'
+}
+
+@test "names of files for a program that takes files: nothing is done, both ways are printed" {
+    mkdir bin 'lo gs'
+    ln -s "$(readlink -f "$CLEAVE")" bin/cleave
+    export PATH=$PWD/bin:$PATH
+    touch 'lo gs/a.log' "lo gs/b'c.log"
+    find 'lo gs' -type f >names
+    names_told 2 "standard input is names of files, and gzip is for files" -q gzip
+    [ ! -e 'lo gs/a.log.gz' ]
+    [ -z "$output" ]
+    # Both can be pasted.
+    bash -c "$(remedy 'For the names as data')" <names >packed
+    [ "$(gunzip <packed)" = "$(cat names)" ]
+    bash -c "$(remedy 'For each of them')" <names
+    [ -e 'lo gs/a.log.gz' ]
+    [ -e "lo gs/b'c.log.gz" ]
+    find 'lo gs' -type f >names
+    names_told 2 "cleave run -a - -q -j 1 -- md5sum -b. For" -q -j 1 -- md5sum -b
+    names_told 2 "For each of them: cleave run -a - -q -- cp -t 'lo gs'" -q -- cp -t 'lo gs'
+    names_told 2 "names of files" -- rm
+    find 'lo gs' -type f -print0 >names
+    names_told 2 "cleave run -0 -a - md5sum" md5sum
     # A file that is not there, a text, a name without its end, a command that has use for names.
-    printf 'logs/a.log.gz\nlogs/none\n' >names
-    names_told "" md5sum
+    printf 'lo gs/a.log.gz\nlo gs/none\n' >names
+    names_told 0 "" md5sum
     printf 'some text\n' >names
-    names_told "" md5sum
-    printf 'logs' >names
-    names_told "" md5sum
-    printf 'logs\nlogs/a.log.gz\n' >names
-    names_told "" sort
-    names_told "" -q md5sum
-    names_told "" -- md5sum -
-    printf "logs/a.log.gz\n" >names
-    names_told "" -a - -- md5sum -t
+    names_told 0 "" md5sum
+    printf 'lo gs' >names
+    names_told 0 "" md5sum
+    printf 'lo gs\nlo gs/a.log.gz\n' >names
+    names_told 0 "" sort
+    names_told 0 "" -i - md5sum
+    names_told 0 "" -- md5sum -
+    printf "lo gs/a.log.gz\n" >names
+    names_told 0 "" -a - -- md5sum -t
 }
 
 @test "programs that take arguments, and no chunks" {
-    told 0 "echo does not read standard input, where chunks come; to run it for each record, with that as an argument: --each echo" \
+    told 0 "echo does not read standard input, where chunks come; to run it for each record: cleave run --each -i numbers -- echo" \
         run -i numbers -- echo
-    told 1 "mkdir does not read standard input, where chunks come; to run it for each record, with that as an argument: --each mkdir" \
+    told 1 "mkdir does not read standard input, where chunks come; to run it for each record: cleave run --each -i numbers -- mkdir" \
         run -i numbers -- mkdir
     [[ $stderr != *"all chunks failed"* ]]
     told 0 "" run -q -i numbers -- echo
@@ -308,7 +315,7 @@ names_told() {
     run -0 "$CLEAVE" run -q --hosts far.yaml --workdir "$PWD" -i numbers -- ./copy
     run -0 "$CLEAVE" run -q --hosts far.yaml --transferfile {} 'wc -l {}' ::: one
     told 1 "'--workers' is behind the command, which got it: options of cleave stand before the command" \
-        run 'wc -l {}' --workers 2 ::: one
+        run wc -l {} --workers 2 ::: one
     told 1 "'--reduce' is behind the command" run -i numbers wc -l --reduce cat
 }
 

@@ -37,7 +37,7 @@ tells() {
     tells 2 run -q -i "$NAME" --trace "no/$NAME" -- cat
     tells 2 run -q -i "$NAME" --hosts "no$NAME" -- cat
     tells 2 run -q -i "$NAME" --hosts "bad$NAME" -- cat
-    tells 2 run -q -i "$NAME" -- "no$NAME"
+    tells 2 run -q -i "$NAME" --quote -- "no$NAME"
     tells 2 run -q -i "$NAME" --split "$NAME" -- cat
     tells 2 run -q -i "$NAME" --policy "$NAME" -- cat
     tells 2 run -q -i "$NAME" --halt "$NAME" -- cat

@@ -276,8 +276,8 @@ guarded() {
     # As often as one likes, whatever quotes are around it, and nothing else to read.
     job 0 -j 1 -i many --block 1000 --cat 'head -n 1 {}; tail -n 1 '"'{}'"'; wc -c; wc -l <"{}"'
     cmp out <(split -C 1003 many part.; for f in part.*; do head -n 1 $f; tail -n 1 $f; echo 0; wc -l <$f; done)
-    # Behind the command, if it is not said where; with the words as one line for the shell.
-    job 0 -i in --cat cat '|' tr 1 x '<'
+    # Behind the command, if it is not said where; signs make a line of the words.
+    job 0 -i in --cat tr 1 x '<' {} '|' cat
     [ "$(cat out)" = $'x\n2\n3\n4\n5' ]
     job 0 -i in --cat cat
     cmp out in

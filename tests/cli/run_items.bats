@@ -165,13 +165,13 @@ run_alone() {
     printf '1\n2 3\n' >l1
     printf 'x\ty\nz\tw \n' >l2
     same --dry-run echo x{}y {.} ::: a.b c ::: d.e f
-    same --dry-run echo {2} {1} {3} ::: a b ::: d e
+    same echo {2} {1} {3} ::: a b ::: d e
     same --dry-run echo {} ::: a b c :::+ d e ::: 1 2
     same --dry-run echo {} :::: l1 ::: a ::::+ l2
-    same --dry-run -a l1 -a l2 echo {1}-{2} {-1}
+    same -a l1 -a l2 echo {1}-{2} {-1}
     same --dry-run --colsep '\t' -a l2 echo {2}{1} {}
-    same --dry-run -C '[,;]' echo {3} {1} ::: 'a,b;c' d ', ,'
-    same --dry-run --header : echo {A}{B/.} {1} ::: A x 'y z' ::: B p/1.x 2
+    same --dry-run -C '[,;]' 'echo {3} {1}' ::: 'a,b;c' d ', ,'
+    same --dry-run --header : 'echo {A}{B/.} {1}' ::: A x 'y z' ::: B p/1.x 2
     same --dry-run --rpl '{t} s:\.[^/.]*$::;s/a/o/g' --rpl '{u} s/(.)(.)/$2$1/' echo {t} {u} {1t} x ::: banana.tar xy
 }
 
@@ -188,7 +188,8 @@ run_alone() {
 
 @test "many items for a command" {
     prepare
-    same --dry-run -n 2 echo {} {2} {1} ::: a b c d e
+    same -n 2 'echo {} {2} {1}' ::: a b c d e
+    [ "$("$CLEAVE" run -q -n 2 echo {} {2} {1} ::: a b c)" = $'a b b a\nc c' ]
     same --dry-run -n 2 echo ::: a b c ::: x y
     same --dry-run -j 2 -X echo x{}y {.} ::: a.b c.d e f g
     same --dry-run -j 3 -m echo x{}y ::: a b c d e f g
@@ -230,7 +231,7 @@ run_alone() {
     export -f hello
     same hello ::: a 'b c'
     same 'echo {} | tr a-z A-Z >&2; echo {}' ::: a 'b c'
-    same echo '{}  x' '"a  b"' ::: 1
+    same 'echo {}  x "a  b"' ::: 1
     same eval {} ::: 'echo a' 'echo b; echo c'
     # Nobody but the command itself is there.
     timeout $LONG "$CLEAVE" run -q -- readlink /proc/self/exe /proc/{}/exe ::: self >out
@@ -548,11 +549,11 @@ END
     prepare
     printf 'a b\n\nc\n' >in
     printf '"x\ny",1\nz,2\n' >csv
-    cleave 0 run -q --each -i in -- printf '"<%s>"' {}
+    cleave 0 run -q --each -i in -- printf '<%s>' {}
     [ "$output" = '<a b><><c>' ]
     run bash -c "printf '1\n2' | timeout $LONG $HERE run -q --each echo x"
     [ "$output" = $'x 1\nx 2' ]
-    cleave 0 run -q --each --split csv -i csv -- printf '"<%s>"' {}
+    cleave 0 run -q --each --split csv -i csv -- printf '<%s>' {}
     [ "$output" = $'<"x\ny",1><z,2>' ]
     cleave 0 run -q --each -i in --quote -- printf '<%s%s>' {} ::: 1 2
     [ "$output" = '<a b1><a b2><1><2><c1><c2>' ]

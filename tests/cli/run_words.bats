@@ -126,6 +126,164 @@ place() {
     [ "$output" = 1275 ]
 }
 
+# --- a line or words ----------------------------------------------------------------------
+
+@test "one word that is not a program is a line for a shell, of chunks and of items" {
+    prepare
+    cleave 0 run -q -i a -j 1 --block 1M 'grep 4 | wc -l'
+    [ "$output" = "$(grep 4 <a | wc -l)" ]
+    cleave 0 run -q -i a -j 1 --block 1M "awk '{ print \$1 * 2 }' | tail -n 1"
+    [ "$output" = 100 ]
+    cleave 0 run -q 'grep -c 4 {} | sed s/^/n/' ::: a b
+    [ "$output" = "$(for f in a b; do grep -c 4 $f | sed s/^/n/; done)" ]
+    # Without anything for a shell it is split at blanks, and no shell is started.
+    cleave 0 run -q -i a -j 1 --block 1M ' wc  -l '
+    [ "$output" = 50 ]
+    cleave 0 run -q -i a -j 1 --block 1M 'readlink /proc/self/exe'
+    [ "$output" = "$(readlink -f "$(command -v readlink)")" ]
+    # A program may have such a name.
+    mkdir bin
+    printf '#!/bin/sh\necho odd\n' >'bin/a | b'
+    chmod +x 'bin/a | b'
+    PATH=$PWD/bin:$PATH cleave 0 run -q -i a -j 1 --block 1M 'a | b'
+    [ "$output" = odd ]
+    # A mistake in its first word is found before anything runs.
+    refuses "cannot run 'no-such-program': not found in PATH" run -i a 'no-such-program -l | sort'
+    refuses "cannot run 'no-such-program': not found in PATH" run 'no-such-program {} | sort' ::: a b
+    refuses "cannot run 'wc -l': not found in PATH; a line for a shell is one word: quotes around all of it" run -i a -- 'wc -l' -w
+}
+
+@test "several words stay words, as with xargs" {
+    prepare
+    printf 'p q\nr s\n' >'t 1'
+    for words in "awk '{print \$1}'" "sh -c 'cat \"\$1\"; true' sh" "grep -e 'p  q' -e 's'" "printf '%s|%s\\n' 'x  y'"; do
+        eval "printf '%s\\0' 't 1' | xargs -0 -n 1 $words" >theirs
+        eval "\"\$CLEAVE\" run -q $words {} ::: 't 1'" >ours
+        cmp theirs ours
+        eval "printf '%s\\0' 't 1' | \"\$CLEAVE\" run -q -0 $words" >ours
+        cmp theirs ours
+    done
+    for words in "sh -c 'echo {}; true'" "bash -c 'for x in {} z; do echo \$x; done'" "sh -c '{}'" "awk 'BEGIN { print \"{}\" }'"; do
+        eval "seq 3 | sed 's/^/echo /' | xargs -I{} $words" >theirs
+        eval "seq 3 | sed 's/^/echo /' | \"\$CLEAVE\" run -q -j 2 -I{} $words" >ours
+        cmp theirs ours
+    done
+    # An empty word stays, one for a missing value does not.
+    cleave 0 run -q -N 2 printf '<%s>' '' {1} {2} ::: x
+    [ "$output" = '<><x>' ]
+}
+
+@test "a sign between words makes a line of them, as an argument it stays" {
+    prepare
+    printf 'a|b\nc|d\n' >bars
+    printf '>x\nAC\n>y\nG\n' >fasta
+    cleave 0 run -q -i a -j 1 --block 1M grep 4 '|' wc -l
+    [ "$output" = "$(grep 4 <a | wc -l)" ]
+    cleave 0 run -q -i a -j 1 --block 1M -- awk '{ print $1, "a  b" }' '|' tail -n 1 ';' echo 'c  d' '&&' echo '$HOME'
+    [ "$output" = $'50 a  b\nc  d\n$HOME' ]
+    cleave 0 run -q echo 'x  y' {} '|' tr x z ::: "it's  1"
+    [ "$output" = "z  y it's  1" ]
+    cleave 0 run -q cat {} none '2>/dev/null' '||' echo not all ::: a
+    [ "$output" = "$(cat a)"$'\nnot all' ]
+    cleave 0 run -q wc -l '<' {} '>' {}.count ::: a b
+    [ "$(cat a.count b.count)" = $'50\n60' ]
+    cleave 0 run -q -i bars -j 1 cut -d '|' -f 2
+    [ "$output" = $'b\nd' ]
+    cleave 0 run -q -i bars -j 1 tr '|' ';'
+    [ "$output" = $'a;b\nc;d' ]
+    cleave 0 run -q -i bars -j 1 awk -F '|' '{ print $2 }'
+    [ "$output" = $'b\nd' ]
+    cleave 0 run -q -i fasta -j 1 grep -c '>'
+    [ "$output" = 2 ]
+    cleave 0 run -q grep -c '>' ::: fasta
+    [ "$output" = 2 ]
+    cleave 0 run -q -i bars -j 1 --quote printf '%s.' '|' cat
+    [ "$output" = '|.cat.' ]
+    cleave 0 run -q --quote printf '%s.' '|' cat {} ::: 1
+    [ "$output" = '|.cat.1.' ]
+    # --cat and --persistent have the same rule.
+    cleave 0 run -q -i a -j 1 --block 1M --cat awk '{ n++ } END { print n }' {} '|' sed 's/$/ x/'
+    [ "$output" = "50 x" ]
+}
+
+@test "a sign that would overwrite the input, or one file from all commands, is refused" {
+    prepare
+    cp a fasta
+    refuses "'>' '{}': every command would overwrite its item: name a file after the item, as '{.}.out'; if '>' is an argument: --quote" \
+        run grep -c '>' {} ::: fasta
+    cmp a fasta
+    cleave 1 run -q --quote grep -c '>' {} ::: fasta
+    refuses "'>' 'all': every command would overwrite the same file: name a file after the item, as '{.}.out'; if '>' is an argument: --quote" \
+        run wc -l {} '>' all ::: a b
+    refuses "'>' 'fasta': every command would overwrite the same file: -o FILE takes all outputs, '>>' appends; if '>' is an argument: --quote" \
+        run -i a grep '>' fasta
+    refuses "'<' 'b': a chunk comes on standard input; if '<' is an argument: --quote" run -i a wc -l '<' b
+    cmp a fasta
+    [ ! -e all ]
+    cleave 0 run -q -i a -j 1 --block 1M wc -l '>>' all
+    [ "$(cat all)" = 50 ]
+    cleave 0 run -q echo {} '>' x.{#} ::: a b
+    [ "$(cat x.1 x.2)" = $'a\nb' ]
+}
+
+@test "exported functions and builtins of the shell are commands, of chunks too" {
+    prepare
+    doubled() { sed "s/\$/${1:-}/; s/.*/&&/"; }
+    export -f doubled
+    head -n 3 a >few
+    for words in doubled 'doubled' 'doubled | cat'; do
+        run -0 "$CLEAVE" run -q -i few -j 1 "$words"
+        [ "$output" = "$(doubled <few)" ]
+    done
+    run -0 "$CLEAVE" run -q -i few -j 1 doubled ' x'
+    [ "$output" = "$(doubled ' x' <few)" ]
+    run -0 "$CLEAVE" run -q -i few -j 1 'doubled x'
+    [ "$output" = "$(doubled x <few)" ]
+    shown() { echo "<$1>"; }
+    export -f shown
+    run -0 "$CLEAVE" run -q shown {} ::: 'a  b'
+    [ "$output" = '<a  b>' ]
+    run -0 "$CLEAVE" run -q -i few -j 1 read -r x
+    added() { awk '{ s += $1 } END { print s }'; }
+    export -f added
+    run -0 "$CLEAVE" run -q -i a -j 2 --block 20 --reduce added added
+    [ "$output" = 1275 ]
+    fetched() { tail -c +$(($1 + 1)) a | head -c "$2"; }
+    export -f fetched
+    run -0 "$CLEAVE" run -q -j 1 --fetch 'fetched {begin} {length}' --size 6 cat
+    [ "$output" = $'1\n2\n3' ]
+}
+
+# --- lists on standard input --------------------------------------------------------------
+
+@test "a pipe is a list for a command with a place, and with options of lists" {
+    prepare
+    [ "$(seq 3 | "$CLEAVE" run -q echo x{}y)" = $'x1y\nx2y\nx3y' ]
+    [ "$(seq 3 | "$CLEAVE" run -q 'echo {.} | cat')" = $'1\n2\n3' ]
+    [ "$("$CLEAVE" run -q wc -l {} < <(printf 'a\nb\n'))" = $'50 a\n60 b' ]
+    [ "$(printf 'x y\0z' | "$CLEAVE" run -q -0 echo)" = "$(printf 'x y\0z' | xargs -0 -n 1 echo)" ]
+    for option in '-n 2' '-L 2' '-N 2'; do
+        [ "$(seq 5 | "$CLEAVE" run -q $option echo)" = "$(seq 5 | xargs -n 2 echo)" ]
+    done
+    [ "$(seq 5 | "$CLEAVE" run -q -j 1 -X echo)" = "1 2 3 4 5" ]
+    [ "$(seq 5 | "$CLEAVE" run -q -j 1 -m echo)" = "1 2 3 4 5" ]
+    [ "$(seq 2 | "$CLEAVE" run -q -I, echo a,b)" = $'a1b\na2b' ]
+    [ "$(printf '1,2\n' | "$CLEAVE" run -q --colsep , echo {2} {1})" = "2 1" ]
+    [ "$(printf 'n,m\n1,2\n' | "$CLEAVE" run -q --header : --colsep , echo {m})" = 2 ]
+    [ "$(printf 'n\n1\n' | "$CLEAVE" run -q --header : echo {n})" = 1 ]
+    [ "$(printf 'a,b' | "$CLEAVE" run -q -d , echo)" = $'a\nb' ]
+    [ "$(seq 2 | "$CLEAVE" run -q --tag echo)" = $'1\t1\n2\t2' ]
+    [ "$(printf '>a\nC\n>b\nG\n' | "$CLEAVE" run -q --split fasta printf '%s.' {})" = $'>a\nC.>b\nG.' ]
+    # A pipe is data without them, and with -i -.
+    [ "$(seq 3 | "$CLEAVE" run -q cat)" = $'1\n2\n3' ]
+    run -2 --separate-stderr bash -c 'seq 3 | "$CLEAVE" run -q -i - echo {}'
+    [[ $stderr == *"'{}' in the command stands for an item, and there are none"* ]]
+    [ "$(seq 3 | "$CLEAVE" run -q -j 1 --literal echo {})" = "{}" ]
+    # Nothing comes: it says so.
+    run -2 --separate-stderr bash -c '"$CLEAVE" run -q echo {} </dev/null'
+    [[ $stderr == *"stands for an item, and there are none"* ]]
+}
+
 # --- how many workers ---------------------------------------------------------------------
 
 # workers WORD -- prints how many workers --workers WORD makes.

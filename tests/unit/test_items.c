@@ -93,7 +93,7 @@ static void expect_read(const char *shell, const char *command)
     assert_non_null(script);
     make_values(values);
     assert_int_equal(
-        cv_item_template_init(&template, words,
+        cv_item_template_init(&template, words, CV_ITEM_LINE,
                               &(struct cv_item_replacements){ .plus = false }, NULL),
         CLEAVE_OK);
     for (size_t i = 0; i < count; i++) {
@@ -322,23 +322,33 @@ static void expect_words(const char *const *words, bool literal, const char *exp
 static void a_shell_is_there_when_it_is_needed(void **state)
 {
     static const struct {
-        const char *words[5];
+        const char *words[6];
         bool literal;
         const char *expected;
     } cases[] = {
         { { "cat" }, false, "cat|a b|" },
-        { { "cat {} x", "{%}{#}" }, false, "cat|a b|x|71|" },
-        { { " cat  -n", "--x={}" }, false, "cat|-n|--x=a b|" },
+        { { "cat {} x {%}{#}" }, false, "cat|a b|x|71|" },
+        { { " cat  -n --x={}" }, false, "cat|-n|--x=a b|" },
         { { "cat", "{2}", "{}" }, false, "cat|a b|" },
-        { { "cat", "", "{}" }, false, "cat|a b|" },
+        { { "cat", "", "{}" }, false, "cat||a b|" },
         { { "grep", "-c", "^x" }, false, "grep|-c|^x|a b|" },
-        { { "cat", "'{}' \"{}\"" }, false, "<cat 'a b' \"a b\">" },
-        { { "cat", "", "{2}", "b  {}" }, true, "cat|||b  a b|" },
-        { { "cat", ">", "x" }, false, "<cat > x 'a b'>" },
-        { { "x=1", "cat" }, false, "<x=1 cat 'a b'>" },
-        { { "cat", "=ls" }, false, "<cat =ls 'a b'>" },
-        { { "cat", "~" }, false, "<cat ~ 'a b'>" },
-        { { "cat", "a\nb" }, false, "<cat a\nb 'a b'>" },
+        { { "cat '{}' \"{}\"" }, false, "<cat 'a b' \"a b\">" },
+        { { "cat", "'{}' \"{}\"" }, false, "cat|'a b' \"a b\"|" },
+        { { "cat", "", "{2}", "b  {}" }, true, "cat||b  a b|" },
+        { { "cat > x" }, false, "<cat > x 'a b'>" },
+        { { "cat", ">", "x{}" }, false, "<cat > 'xa b'>" },
+        { { "cat", "a  b", "|", "cat" }, false, "<cat 'a  b' | cat 'a b'>" },
+        { { "cat", "{}", ";", "cat", "{}" }, false, "<cat 'a b' ; cat 'a b'>" },
+        { { "cat", "|", "cat" }, true, "cat|||cat|a b|" },
+        { { "cut", "-d", "|", "-f2" }, false, "cut|-d|||-f2|a b|" },
+        { { "grep", "-c", ">" }, false, "grep|-c|>|a b|" },
+        { { "tr", "<", ">" }, false, "tr|<|>|a b|" },
+        { { "cat", "2>&1" }, false, "<cat 2>&1 'a b'>" },
+        { { "x=1 cat" }, false, "<x=1 cat 'a b'>" },
+        { { "cat", "=ls" }, false, "cat|=ls|a b|" },
+        { { "cat =ls" }, false, "<cat =ls 'a b'>" },
+        { { "cat", "~" }, false, "cat|~|a b|" },
+        { { "cat", "a\nb" }, false, "cat|a\nb|a b|" },
         { { "exit", "3" }, false, "<exit 3 'a b'>" },
         { { "{}" }, false, "<a b>" },
         { { "cat{}" }, false, "<cata b>" },

@@ -60,6 +60,7 @@ static const struct {
     { "items.columns", "--colsep" },
     { "items.errors", "--results" },
     { "items.keep", "--results" },
+    { "items.literal", "--quote" },
     { "items.max", "--many" },
     { "items.null", "--null" },
     { "items.plus", "--plus" },

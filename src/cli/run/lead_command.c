@@ -50,7 +50,7 @@ static enum cleave_status make_command(const char *const *own,
         return cv_fail(err, CLEAVE_EENGINE,
                        "a worker that leads others does not find its own program");
     cv_words_add(&words, self);
-    cv_words_split(&words, "run --framed --quiet --literal --halt now,fail=1");
+    cv_words_split(&words, "run --framed --quiet --literal --quote --halt now,fail=1");
     for (size_t i = 0; own[i] != NULL; i++)
         cv_words_add(&words, own[i]);
     add_terms(&words, job);

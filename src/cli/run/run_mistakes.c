@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "cli/common/usage_hints.h"
+#include "run/common/shell.h"
 #include "run/fold/fold.h"
-#include "run/items/item_commands.h"
 
 enum {
     LINE_ROOM = 200,
@@ -25,18 +25,20 @@ enum {
 /* Print a hint; true. */
 #define HINTED(...) (cv_print_note(__VA_ARGS__), true)
 
-/* Words with spaces between, up to `end` or the last one; cut if they are long. */
-static void join(const char *const *words, size_t count, const char *end,
-                 char line[LINE_ROOM])
+/* Words as a line for a shell, up to `end` or the last one; cut if they are long. */
+static void join(const struct cv_call *call, const char *const *words, size_t count,
+                 const char *end, char line[LINE_ROOM])
 {
     size_t used = 0;
 
     line[0] = '\0';
     for (size_t i = 0; i < count && used < LINE_ROOM; i++) {
+        const bool place = words[i][strcspn(words[i], " '\"$`\\|&;<>()*?[#~")] == '\0';
+
         if (end != NULL && strcmp(words[i], end) == 0)
             return;
         used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%s", i > 0 ? " " : "",
-                                 CV_ECHO(words[i]));
+                                 place ? words[i] : cv_quoted(call->arena, words[i]));
     }
 }
 
@@ -47,7 +49,7 @@ static int check_unit(const struct cv_call *call)
     char one[CV_ECHO_ROOM];
 
     if (!cv_usage_hint_unit(call->nwords, call->words, word, one, sizeof one) ||
-        cv_item_is_program(word))
+        cv_is_program(word))
         return CV_EXIT_DONE;
     return cv_refuse("'%s' would be the command; a number and its unit are one word: %s",
                      word, one);
@@ -77,10 +79,9 @@ static int check_shell_line(const struct cv_call *call)
                       "ash") ||
         strpbrk(words[2], " \t\n$;|&") != NULL)
         return CV_EXIT_DONE;
-    join(words + 2, call->noperands - 2, NULL, line);
-    return cv_refuse(
-        "%s -c takes its line as one word, and '%s' is all of it: %s -c '%s'", words[0],
-        words[2], words[0], line);
+    join(call, words + 2, call->noperands - 2, NULL, line);
+    return cv_refuse("%s -c takes its line as one word, and '%s' is all of it: %s -c %s",
+                     words[0], words[2], words[0], cv_quoted(call->arena, line));
 }
 
 /* --reduce sort -m {1} {2}: only the first word belongs to it. */
@@ -99,13 +100,13 @@ static int check_reduce_words(const struct cv_call *call, const char *reduce)
         at++;
     if (!places || strchr(reduce, ' ') != NULL || at == count)
         return CV_EXIT_DONE;
-    join(words + at, count - at, "--", line);
-    return cv_refuse("--reduce takes its command as one word, in quotes: --reduce '%s'",
-                     line);
+    join(call, words + at, count - at, "--", line);
+    return cv_refuse("--reduce takes its command as one word, in quotes: --reduce %s",
+                     cv_quoted(call->arena, line));
 }
 
 /* sort -m of one stream is cat. */
-static int check_merge(const char *reduce)
+static int check_merge(const char *reduce, struct cv_arena *arena)
 {
     char line[LINE_ROOM];
 
@@ -113,10 +114,10 @@ static int check_merge(const char *reduce)
         (strstr(reduce, " -m") == NULL && strstr(reduce, " --merge") == NULL) ||
         strpbrk(reduce, "{|;&<(") != NULL)
         return CV_EXIT_DONE;
-    snprintf(line, sizeof line, "%s", reduce);
+    snprintf(line, sizeof line, "%.180s {1} {2}", reduce);
     return cv_refuse("--reduce: '%s' gets what it is to merge as one stream, which it "
-                     "leaves as it is: --reduce '%s {1} {2}'",
-                     line, line);
+                     "leaves as it is: --reduce %s",
+                     reduce, cv_quoted(arena, line));
 }
 
 /* Files of partials are descriptors of this process. */
@@ -140,7 +141,7 @@ static int check_named(const struct cv_run_options *values)
         return cv_refuse(
             "--commutative is for --reduce CMD; with --reduce %s leave it out",
             CV_ECHO(reduce));
-    if (!values->quiet && cv_item_is_program(reduce) &&
+    if (!values->quiet && cv_is_program(reduce) &&
         !CV_IS_ONE_OF(reduce, "sort", "uniq", "head", "tail"))
         cv_print_note("--reduce %s is a reduction of cleave, not the program %s; for the "
                       "program: --reduce 'command %s'",
@@ -161,12 +162,65 @@ static int check_pin(const struct cv_call *call, const char *pin)
                      first, one ? "cores" : "nodes");
 }
 
+/* Whether the program never reads standard input, though users of xargs and GNU parallel may
+ * expect it. */
+static bool is_deaf(const struct cv_call *call)
+{
+    const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
+
+    if (!CV_IS_ONE_OF(program, "basename", "chmod", "chown", "cp", "dirname", "dig", "du",
+                      "echo", "file", "host", "kill", "ln", "ls", "man", "mkdir", "mv",
+                      "ping", "printf", "rm", "rmdir", "stat", "touch", "unzip"))
+        return false;
+    for (size_t i = 1; i < call->noperands; i++)
+        if (strcmp(call->operands[i], "-") == 0 ||
+            strstr(call->operands[i], "/dev/stdin") != NULL ||
+            strstr(call->operands[i], "=-") != NULL)
+            return false;
+    return true;
+}
+
+/* Whether the program takes files, and makes nothing useful of a list of their names. */
+static bool takes_files(const struct cv_call *call)
+{
+    if (is_deaf(call))
+        return true;
+    for (size_t i = 1; i < call->noperands; i++)
+        if (call->operands[i][0] != '-' || call->operands[i][1] == '\0')
+            return false;
+    return CV_IS_ONE_OF(cv_file_name(call->operands[0]), "b2sum", "bgzip", "brotli",
+                        "bunzip2", "bzcat", "bzip2", "cksum", "gunzip", "gzip", "jq", "lz4",
+                        "lzop", "md5sum", "pbzip2", "pigz", "sha1sum", "sum", "sha224sum",
+                        "sha256sum", "sha384sum", "sha512sum", "unxz", "unzstd", "xmllint",
+                        "xxhsum", "xz", "xzcat", "zcat", "zstd", "zstdcat");
+}
+
+/* find | cleave run gzip: the files should be compressed, not their names. */
+static int check_names(const struct cv_call *call)
+{
+    enum { WAIT_MS = 1000 }; /* nothing else can be done before */
+    const struct cv_run_options *values = call->values;
+    enum cv_listed_files listed;
+
+    if (values->inputs.count > 0 || values->fetch != NULL || values->cat ||
+        values->framed || !takes_files(call))
+        return CV_EXIT_DONE;
+    listed = cv_lists_files(STDIN_FILENO, WAIT_MS);
+    if (listed == CV_LISTS_NO_FILES)
+        return CV_EXIT_DONE;
+    return cv_refuse("standard input is names of files, and %s is for files. For each of "
+                     "them: %s. For the names as data: %s",
+                     cv_file_name(call->operands[0]),
+                     cv_call_again(call, listed == CV_LISTS_NULLS ? "-0 -a -" : "-a -"),
+                     cv_call_again(call, "-i -"));
+}
+
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
 {
     const struct cv_run_options *values = call->values;
 
     if (values->reduce != NULL) {
-        CV_DO(check_merge(values->reduce));
+        CV_DO(check_merge(values->reduce, call->arena));
         CV_DO(check_proc(values->reduce));
         CV_DO(check_named(values));
     }
@@ -178,6 +232,7 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     CV_DO(check_unit(call));
     CV_DO(check_pin(call, values->pin));
     CV_DO(check_sign(call));
+    CV_DO(check_names(call));
     if (!values->cat)
         CV_DO(check_shell_line(call));
     return values->reduce != NULL ? check_reduce_words(call, values->reduce)
@@ -201,8 +256,9 @@ static bool is_here(const char *name)
     return name[0] != '/' && name[0] != '-' && access(name, F_OK) == 0;
 }
 
-static bool hint_carriage(const struct cv_run_options *values)
+static bool hint_carriage(const struct cv_call *call)
 {
+    const struct cv_run_options *values = call->values;
     char line[PATH_MAX] = "";
     const char *name = values->item_files.count > 0 ? values->item_files.items[0] : "-";
     FILE *file = strcmp(name, "-") != 0 ? fopen(name, "re") : NULL;
@@ -216,29 +272,17 @@ static bool hint_carriage(const struct cv_run_options *values)
         return false;
     return HINTED("lines of '%s' end in a carriage return, as on Windows, and so do the "
                   "items: sed -i 's/\\r$//' %s",
-                  CV_ECHO(name), CV_ECHO(name));
+                  CV_ECHO(name), cv_quoted(call->arena, name));
 }
 
-/* Programs that never read standard input, though users of xargs and GNU parallel may
- * expect it. */
 static bool hint_deaf(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
 
-    if (values->cat || values->json ||
-        !CV_IS_ONE_OF(program, "basename", "chmod", "chown", "cp", "dirname", "dig", "du",
-                      "echo", "file", "host", "kill", "ln", "ls", "man", "mkdir", "mv",
-                      "ping", "printf", "rm", "rmdir", "stat", "touch", "unzip"))
-        return false;
-    for (size_t i = 1; i < call->noperands; i++)
-        if (strcmp(call->operands[i], "-") == 0 ||
-            strstr(call->operands[i], "/dev/stdin") != NULL ||
-            strstr(call->operands[i], "=-") != NULL)
-            return false;
-    return HINTED("%s does not read standard input, where chunks come; to run it for "
-                  "each record, with that as an argument: --each %s",
-                  program, program);
+    return !values->cat && !values->json && is_deaf(call) &&
+           HINTED("%s does not read standard input, where chunks come; to run it for each "
+                  "record: %s",
+                  cv_file_name(call->operands[0]), cv_call_again(call, "--each"));
 }
 
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
@@ -252,7 +296,7 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
         return HINTED("'%s' is behind the command, which got it: options of cleave stand "
                       "before the command",
                       behind);
-    if (items && hint_carriage(values))
+    if (items && hint_carriage(call))
         return true;
     if (!items && hint_deaf(call))
         return true;
@@ -316,7 +360,7 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 
-    join(call->operands + 1, call->noperands - 1, NULL, options);
+    join(call, call->operands + 1, call->noperands - 1, NULL, options);
     if (CV_IS_ONE_OF(program, "tac", "shuf", "nl", "md5sum", "sha1sum", "sha256sum",
                      "cksum", "b2sum", "sha512sum", "sum", "datamash"))
         return "";
@@ -433,7 +477,7 @@ static void run_mistakes_hint(const struct cv_call *call,
     const struct cv_run_options *values = call->values;
     const double bytes = result->input_bytes;
     char line[LINE_ROOM];
-    const char *reduce, *quote;
+    const char *reduce;
 
     if (values->quiet)
         return;
@@ -450,19 +494,17 @@ static void run_mistakes_hint(const struct cv_call *call,
         values->unordered || values->json)
         return;
     reduce = find_reduce(call, line);
-    quote = reduce != NULL && strchr(reduce, '-') != NULL ? "'" : "";
     if (reduce != NULL)
         cv_print_note("%s has written one output for each of %" PRIu64
-                      " chunks; %s%s%s%s",
+                      " chunks; %s%s",
                       cv_file_name(call->operands[0]), chunks,
                       reduce[0] != '\0' ? "for one of all: --reduce "
                                         : "--reduce CMD makes one of them",
-                      quote, reduce, quote);
+                      reduce[0] != '\0' ? cv_quoted(call->arena, reduce) : "");
     else if (!headed)
         hint_check(call, result, chunks);
 }
 
-enum { NAMES_WAIT_MS = 1000 }; /* nothing else can be done before */
 
 void cv_run_mistakes_form(const struct cv_call *call)
 {
@@ -488,103 +530,17 @@ static void run_mistakes_seeming(const struct cv_call *call,
         cv_usage_hint_seeming(name, result->seems, result->seems_advice);
 }
 
-/* find | cleave run gzip: the files should be compressed, not their names. Only for
- * programs that take files and make nothing useful of a list. */
-static void hint_names(const struct cv_call *call)
-{
-    const struct cv_run_options *values = call->values;
-    const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
-    enum cv_listed_files listed;
-
-    if (values->fetch != NULL || values->cat || values->quiet || values->json ||
-        !CV_IS_ONE_OF(program, "b2sum", "bgzip", "brotli", "bunzip2", "bzcat", "bzip2",
-                      "cksum", "gunzip", "gzip", "jq", "lz4", "lzop", "md5sum", "pbzip2",
-                      "pigz", "sha1sum", "sum", "sha224sum", "sha256sum", "sha384sum",
-                      "sha512sum", "unxz", "unzstd", "xmllint", "xxhsum", "xz", "xzcat",
-                      "zcat", "zstd", "zstdcat"))
-        return;
-    for (size_t i = 1; i < call->noperands; i++)
-        if (call->operands[i][0] != '-' || call->operands[i][1] == '\0')
-            return;
-    listed = cv_lists_files(STDIN_FILENO, cv_hosts_asked(values) ? 0 : NAMES_WAIT_MS);
-    if (listed != CV_LISTS_NO_FILES)
-        cv_print_note("standard input is names of files, and %s gets the names; to run "
-                      "it for each of the files: cleave run %s-a - %s",
-                      program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
-}
-
-void cv_run_mistakes_early(const struct cv_call *call)
-{
-    const struct cv_run_options *values = call->values;
-
-    if (values->inputs.count == 0)
-        hint_names(call);
-}
-
-/* "{3}", "{3.}", "{-1/}" as a whole word: inside of a word it may be a regular
- * expression. */
-static bool is_position(const char *word)
-{
-    if (word[0] != '{')
-        return false;
-    word += word[1] == '-' ? 2 : 1;
-    if (*word < '0' || *word > '9')
-        return false;
-    return CV_IS_ONE_OF(word + strspn(word, "0123456789"), "}", ".}", "/}", "//}", "/.}");
-}
-
-/* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
-static const char *find_place(const char *word, size_t *length)
-{
-    static const char *const forms[] = {
-        "{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"
-    };
-
-    if (is_position(word)) {
-        *length = strlen(word);
-        return word;
-    }
-    for (const char *at = word; (at = strchr(at, '{')) != NULL; at++) {
-        if (at > word && at[-1] == '$')
-            continue;
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-            if (strncmp(at, forms[i], strlen(forms[i])) == 0) {
-                *length = strlen(forms[i]);
-                return at;
-            }
-    }
-    return NULL;
-}
-
-/* Whether the command has places itself: xargs, find, parallel. */
-static bool knows_places(const struct cv_call *call)
-{
-    static const char *const programs[] = { "xargs", "parallel", "-exec" };
-
-    for (size_t i = 0; i < call->noperands; i++)
-        for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
-            if (strstr(call->operands[i], programs[p]) != NULL)
-                return true;
-    return false;
-}
-
 static int check_items(const struct cv_call *call)
 {
-    const bool places = !knows_places(call);
+    const char *place = cv_find_item_place(call);
 
-    for (size_t i = 0; i < call->noperands && places; i++) {
-        size_t length = 0;
-        const char *place = find_place(call->operands[i], &length);
-
-        if (place != NULL)
-            return cv_refuse(
-                "'%.*s' in the command stands for an item, and there are none: say which "
-                "behind the command, as in ... {} ::: *.txt, or --each for the records "
-                "of "
-                "the input. A chunk comes on standard input. --literal passes braces on",
-                (int)length, place);
-    }
-    return CV_EXIT_DONE;
+    return place == NULL
+               ? CV_EXIT_DONE
+               : cv_refuse("'%s' in the command stands for an item, and there are none: "
+                           "say which behind the command, as in ... {} ::: *.txt, or "
+                           "--each for the records of the input. A chunk comes on "
+                           "standard input. --literal passes braces on",
+                           place);
 }
 
 static bool is_plain_file(const char *name)
@@ -604,46 +560,20 @@ static int check_inputs(const struct cv_call *call)
         files++;
     if (files == 0)
         return CV_EXIT_DONE;
-    shown = CV_ECHO(call->operands[0]);
+    shown = cv_quoted(call->arena, call->operands[0]);
     /* The shell has expanded a pattern. */
     several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
     if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
         return cv_refuse(
             "'%s' would be the command, because it is the first word that is no option. "
             "If it is an input: -i %s%s; if it is the command, put '--' before it",
-            shown, shown, several);
-    if (cv_item_is_program(call->operands[0]))
+            CV_ECHO(call->operands[0]), shown, several);
+    if (cv_is_program(call->operands[0]))
         return CV_EXIT_DONE;
     return cv_refuse(
         "'%s' would be the command, because it is the first word that is no option, but "
         "it is a file that cannot be run. If it is an input: -i %s%s",
-        shown, shown, several);
-}
-
-static bool needs_bash(const char *line)
-{
-    return strstr(line, "<(") != NULL || strstr(line, ">(") != NULL ||
-           strstr(line, "<<<") != NULL || strstr(line, "[[") != NULL;
-}
-
-/* A whole line in one word, as for shells and GNU parallel. */
-static int check_line(const struct cv_call *call)
-{
-    const struct cv_run_options *values = call->values;
-    const char *line = call->operands[0], *shown = CV_ECHO(line);
-
-    if (values->cat || call->noperands != 1 || strpbrk(line, " |<>;&") == NULL ||
-        cv_item_is_program(line))
-        return CV_EXIT_DONE;
-    if (strpbrk(line, "|<>;&") == NULL)
-        return cv_refuse("'%s' is one word, and no program is called so: without quotes "
-                         "around all of it, it is a command and its arguments: %s",
-                         shown, shown);
-    return cv_refuse("'%s' is one word, and no program is called so: as a line for a "
-                     "shell it is %s -c %s%s%s",
-                     shown, needs_bash(line) ? "bash" : "sh",
-                     strchr(line, '\'') != NULL ? "\"" : "'", shown,
-                     strchr(line, '\'') != NULL ? "\"" : "'");
+        CV_ECHO(call->operands[0]), shown, several);
 }
 
 static int complain_of_none(const struct cv_call *call)
@@ -669,8 +599,7 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
         CV_DO(check_inputs(call));
     if (literal || items)
         return CV_EXIT_DONE;
-    CV_DO(check_items(call));
-    return check_line(call);
+    return check_items(call);
 }
 
 static bool has_word(const struct cv_call *call, const char *word)
@@ -724,8 +653,8 @@ static void hint_all_failed(const struct cv_call *call, bool several)
                       decoder);
     else if (sign != NULL)
         cv_print_note("all chunks failed: '%s' was an argument of the command; a line "
-                      "for a shell is sh -c '... %s ...'",
-                      sign, sign);
+                      "for a shell is one word: quotes around all of it",
+                      sign);
     else if (several)
         cv_print_note("all chunks failed: does the command read standard input?");
 }

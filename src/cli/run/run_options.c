@@ -90,9 +90,9 @@ static const struct cv_option item_options[] = {
         "{/a/b}, {:2:3}, {:-text}, {^^a}; {..}, {+/}, {+.} and their like are known "
         "anyway."),
     CV_FLAG(0, "--quote", 1, quote,
-        "The words of the command are what they are, no shell reads them. Without it "
-        "they are a line for a shell, which is started if there is something in it that "
-        "only a shell can do."),
+        "The words of the command are its arguments, '|' and '>' among them. Without it "
+        "one word that is not a program is a line for a shell, and signs between several "
+        "words (| || && ; > >> < 2> 2>&1) make a line of them."),
     CV_OPTION('n', "--max-args", COUNT, "N", max_args,
         "Give so many items to each command. 0: none, and run it once for each.",
         .min = 0, .max = 1e9),
@@ -512,7 +512,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_CHUNKS, "--delimiter", CV_NEEDS, "",
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
-      "--link --colsep --replace --rpl --quote --max-args --max-lines --fill "
+      "--link --colsep --replace --rpl --max-args --max-lines --fill "
       "--fill-words --many --shuf --tag --tagstring --results --files --weight --costs "
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },

@@ -238,6 +238,24 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items);
 int cv_run_results_fill(const struct cv_call *call, const struct cv_run_items *items,
                         struct cleave_execution *out);
 
+/* --- what words mean (run_words.c) -------------------------------------------------------- */
+
+/* Append the words of a command, which NULL ends, as a line for a shell: signs between them
+ * unchanged, unless `quote`, and the others quoted. */
+int cv_command_line_add(const char *const *words, bool quote, struct cv_text *out,
+                        bool *has_signs);
+/* Give the call the words that run its command: those of a shell, if it is a line, has signs or
+ * begins with a function of the shell. `quote`: it has words, no line and no signs. `remote`:
+ * other machines run it. */
+int cv_command_shape(struct cv_call *call, bool quote, bool remote);
+/* The word as a shell takes it, and the call with more options: to be pasted. */
+const char *cv_quoted(struct cv_arena *arena, const char *word);
+const char *cv_call_again(const struct cv_call *call, const char *options);
+/* The first place for an item in the command; NULL: none, or the command fills it. */
+const char *cv_find_item_place(const struct cv_call *call);
+/* Whether standard input is a list of items, though neither -a nor --each says it. */
+bool cv_run_lists_stdin(const struct cv_call *call);
+
 /* --- the command, and mistakes in it (run_mistakes.c) ------------------------------------- */
 
 /* Check words that a forgotten quote has torn apart, a sign that is nearly ':::', a --reduce
@@ -273,8 +291,6 @@ int cv_run_check_empty(const struct cv_call *call);
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
 /* Chunks are cut as csv: hint at first lines that tell otherwise. */
 void cv_run_mistakes_form(const struct cv_call *call);
-/* Before the run: a hint if standard input is names of files. */
-void cv_run_mistakes_early(const struct cv_call *call);
 
 /* --- progress and summary (run_report.c) -------------------------------------------------- */
 

@@ -459,7 +459,7 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
 
     words[0] = text;
     replacements.optional = true;
-    CV_CALL(cv_item_template_init(out, words, &replacements, &err));
+    CV_CALL(cv_item_template_init(out, words, CV_ITEM_LINE, &replacements, &err));
     out->bare = true;
     return CV_EXIT_DONE;
 }

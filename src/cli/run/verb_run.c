@@ -30,7 +30,9 @@ struct sink {
 };
 
 struct whole_run {
-    const struct cv_call *call;
+    struct cv_call shaped; /* what was typed, and what it means: the words of a shell, a list */
+    const struct cv_call *call;          /* `shaped` */
+    struct cv_run_options shaped_values; /* its values */
     const struct cv_run_options *values;
     const struct cv_run_mpi *mpi; /* NULL: not among ranks */
     struct cleave_execution request;
@@ -144,12 +146,15 @@ static int sink_close(struct sink *sink, bool whole, int status)
 
 static int check(struct whole_run *run)
 {
+    const struct cv_run_options *values = run->values;
     const bool items = run->has_items;
     unsigned situation = items ? CV_RUN_ITEMS : CV_RUN_CHUNKS;
 
     CV_DO(cv_run_mistakes_check(run->call, items));
-    CV_DO(
-        cv_run_command_check(run->call, run->values->literal || run->values->cat, items));
+    CV_DO(cv_run_command_check(run->call, values->literal || values->cat, items));
+    if (!items && !values->cat)
+        CV_DO(cv_command_shape(&run->shaped, values->quote != 0,
+                               cv_hosts_asked(values) || values->mpi || values->slurm));
     if (run->values->hosts != NULL && cv_hosts_are_file(run->values->hosts))
         situation |= CV_RUN_PLATFORM;
     CV_DO(cv_run_rules_check(run->call, situation));
@@ -414,13 +419,18 @@ static const char script[] =
 
 /* --cat: replace the words by those of a shell that puts a chunk into a file and runs the
  * command with its name for {}. */
-static int wrap_cat(const struct cv_call *call, const char *const **words)
+static int wrap_cat(const struct whole_run *run, const char *const **words)
 {
+    const struct cv_call *call = run->call;
     const char **made = cv_need(call->arena, 6, sizeof *made, "the command");
     struct cv_text line = { NULL, 0, 0, false };
+    bool has_signs;
 
-    for (size_t i = 0; i < call->noperands; i++)
-        cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
+    if (call->noperands == 1 && !run->values->quote)
+        cv_text_add(&line, "%s", call->operands[0]);
+    else
+        CV_DO(cv_command_line_add(cv_call_words(call, call->noperands),
+                                  run->values->quote != 0, &line, &has_signs));
     if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)
         cv_text_add(&line, " {}");
     made[0] = "/bin/sh";
@@ -440,7 +450,7 @@ static int fill_command(struct whole_run *run)
 
     out->command = cv_call_words(call, call->noperands);
     if (values->cat)
-        CV_DO(wrap_cat(call, &out->command));
+        CV_DO(wrap_cat(run, &out->command));
     /* The file of --cat is complete when its command begins. */
     out->tell_records = asks_for_chunk(out->command) || values->cat;
     out->persistent = values->persistent != 0;
@@ -776,8 +786,6 @@ static int execute(struct whole_run *run)
     bool pack_failed;
     int status;
 
-    if (!run->has_items)
-        cv_run_mistakes_early(run->call);
     run->done = cleave_execute(&run->request, &run->result, &run->err);
     cv_run_progress_end(&run->report);
     status = sink_end_pack(&run->sink, run->done == CLEAVE_OK && run->result->failed == 0,
@@ -833,14 +841,26 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         check,        open_reach, find_workers, open_report, fill_policy, fill_failures,
         fill_command, fill_hosts, fill_streams, fill_items,  carry_out,
     };
-    struct whole_run run = { .call = call,
-                             .values = call->values,
+    static const char *standard_input = "-";
+    const struct cv_run_options *typed = call->values;
+    struct whole_run run = { .shaped = *call,
+                             .call = &run.shaped,
+                             .shaped_values = *typed,
+                             .values = &run.shaped_values,
                              .mpi = mpi,
                              .request.output.descriptor = -1,
                              .sink.file.fd = -1,
                              .has_items = cv_run_items_asked(call) };
     int status = CV_EXIT_DONE;
 
+    run.shaped.values = run.values;
+    if (!run.has_items && cv_run_lists_stdin(call)) {
+        run.has_items = true;
+        if (typed->split != NULL)
+            run.shaped_values.each = 1;
+        else
+            run.shaped_values.item_files = (struct cv_strings){ &standard_input, 1 };
+    }
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
     if (run.sink.packed != NULL) /* nothing was run */

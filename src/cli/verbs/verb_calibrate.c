@@ -451,7 +451,8 @@ static int measure_here(const struct cv_call *call, const char *const *command,
 static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
-    const char **command = cv_call_words(call, call->noperands);
+    struct cv_call shaped = *call;
+    const char **command;
     struct cv_spread spread = { .items = NULL }, pipe = spread;
     const unsigned cores = cv_usable_cores();
     double load;
@@ -460,6 +461,8 @@ static int run(const struct cv_call *call)
     if (values->where.file != NULL)
         return calibrate_topology(values, call->arena);
     CV_DO(cv_run_command_check(call, true, false));
+    CV_DO(cv_command_shape(&shaped, false, values->hosts != NULL));
+    command = cv_call_words(&shaped, shaped.noperands);
     if (getloadavg(&load, 1) != 1)
         load = 0;
     status = values->hosts != NULL ? measure_hosts(call, command)

@@ -187,6 +187,9 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
     else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
         snprintf(advice, sizeof advice, "; it is a word of the shell: sh -c '%s ...'",
                  name);
+    else if (strpbrk(name, " \t") != NULL)
+        snprintf(advice, sizeof advice,
+                 "; a line for a shell is one word: quotes around all of it");
     else if (strchr(name, '=') != NULL)
         snprintf(advice, sizeof advice, "; to set a variable: env %s COMMAND", shown);
     else if (is_function(name))

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
+#include "run/common/shell.h"
 #include "run/decode/decoder.h"
 #include "run/input/magic.h"
 #include "run/split/format_choice.h"
@@ -34,7 +35,14 @@ static enum cleave_status resume_open(struct cv_order_queue *queue,
 
     if (request->items.words != NULL)
         CV_TRY(cv_item_keys_new(&request->items, &queue->keys, err));
-    cv_shell_words_add(&command, request->command);
+    /* A line is the same line under another shell: cron has its own. */
+    if (request->command[0][0] == '/' && cv_is_bourne_shell(request->command[0]) &&
+        request->command[1] != NULL) {
+        cv_text_add(&command, "sh ");
+        cv_shell_words_add(&command, request->command + 1);
+    } else {
+        cv_shell_words_add(&command, request->command);
+    }
     if (command.failed) {
         cv_text_done(&command);
         return cv_fail_memory(err, "the journal");

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "run/common/process.h"
 #include "run/common/pipe_writer.h"
+#include "run/common/shell.h"
 
 enum {
     TRIES = 4, /* of a command, without a byte in between */
@@ -77,11 +78,10 @@ static enum cleave_status start_command(struct command *command, const char *lin
                                         const char *name, int results,
                                         struct cleave_error *err)
 {
-    const char *const words[] = { "/bin/sh", "-c", line, NULL };
     enum cleave_status status;
 
     *command = (struct command){ .pipe = { -1, -1 }, .results = results };
-    CV_TRY(cv_command_init(&command->command, NULL, words, err));
+    CV_TRY(cv_shell_command_init(&command->command, NULL, line, err));
     status = cv_command_set(&command->command, "CLEAVE_INPUT", name, err);
     CV_THEN(status, cv_pipe_open(&command->pipe, err));
     if (status == CLEAVE_OK)

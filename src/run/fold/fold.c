@@ -13,6 +13,7 @@
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/common/shell.h"
 #include "run/fold/named_reduction.h"
 
 /* --- partial results that wait to be folded ---------------------------------------- */
@@ -272,10 +273,8 @@ static bool name_files(const char *command, const struct cv_taken *partials, siz
 static enum cleave_status set_command(struct cv_fold_call *call, const char *text,
                                       struct cleave_error *err)
 {
-    const char *const words[] = { "/bin/sh", "-c", text, NULL };
-
     cv_fold_call_done(call);
-    CV_TRY(cv_command_init(&call->command, call->prefix, words, err));
+    CV_TRY(cv_shell_command_init(&call->command, call->prefix, text, err));
     call->has_command = true;
     return cv_command_set(&call->command, "CLEAVE_WORKER", call->worker, err);
 }

@@ -2,22 +2,15 @@
 #include "run/items/item_commands.h"
 
 #include <ctype.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/file_target.h"
 #include "base/random.h"
 #include "run/common/command.h"
-#include "run/common/machine.h"
-
-extern char **environ;
+#include "run/common/shell.h"
 
 /* A line of this length is short enough for any system and environment. */
 enum { MANY_BYTES = 128 * 1024 - 2048 };
@@ -371,85 +364,6 @@ static enum cleave_status check_word(const struct cv_item_commands *commands,
     return CLEAVE_OK;
 }
 
-/* --- shells ---------------------------------------------------------------------------------- */
-
-enum { ANCESTORS = 64 };
-
-static bool is_bourne(const char *path)
-{
-    static const char *const names[] = { "sh",  "bash", "dash",  "ash",
-                                         "ksh", "zsh",  "ksh93", "mksh" };
-
-    return cv_is_one_of(cv_file_name(path), names, sizeof names / sizeof *names);
-}
-
-/* The parent of a process; 0: unknown. */
-static long parent_of(long pid)
-{
-    char path[64], line[512];
-    const char *after_name;
-
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    cv_read_first(path, line, sizeof line);
-    /* "123 (NAME) S 456": the name may have brackets. */
-    after_name = strrchr(line, ')');
-    return after_name != NULL && strlen(after_name) > 4 ? strtol(after_name + 4, NULL, 10)
-                                                        : 0;
-}
-
-/* The path of the shell that has started this process, so that its exported functions are
- * known; else $SHELL, if it quotes like a Bourne shell; else /bin/sh. NULL: memory is short. */
-static char *find_shell(void)
-{
-    const char *request = getenv("SHELL");
-    long pid = getppid();
-
-    for (int i = 0; i < ANCESTORS && pid > 1; i++) {
-        char path[64], program[PATH_MAX];
-        ssize_t length;
-
-        snprintf(path, sizeof path, "/proc/%ld/exe", pid);
-        length = readlink(path, program, sizeof program - 1);
-        if (length > 0) {
-            program[length] = '\0';
-            if (is_bourne(program) && access(program, X_OK) == 0)
-                return strdup(program);
-        }
-        pid = parent_of(pid);
-    }
-    if (request != NULL && request[0] == '/' && is_bourne(request) &&
-        access(request, X_OK) == 0)
-        return strdup(request);
-    return strdup("/bin/sh");
-}
-
-bool cv_item_is_program(const char *name)
-{
-    const char *const words[] = { name, NULL };
-    struct cv_command command;
-
-    if (cv_command_init(&command, NULL, words, NULL) != CLEAVE_OK)
-        return false;
-    cv_command_done(&command);
-    return true;
-}
-
-/* Whether the name is a command or a function of the shell. */
-static bool shell_knows(const char *shell, const char *name)
-{
-    static char asks[] = "command -v -- \"$1\" >/dev/null 2>&1", dash_c[] = "-c",
-                self[] = "sh";
-    char *const words[] = { (char *)shell, dash_c, asks, self, (char *)name, NULL };
-    pid_t pid;
-    int status;
-
-    if (posix_spawn(&pid, shell, NULL, NULL, words, environ) != 0)
-        return false;
-    if (waitpid(pid, &status, 0) != pid)
-        return false;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 /* --- all of it ---------------------------------------------------------------------------- */
 
 void cv_item_commands_done(struct cv_item_commands *commands)
@@ -468,24 +382,31 @@ void cv_item_commands_done(struct cv_item_commands *commands)
 }
 
 /* Use a shell only if the text has something for it, or the command is its own or a function. */
-static enum cleave_status choose_shell(struct cv_item_commands *commands, bool remote,
+static enum cleave_status choose_shell(struct cv_item_commands *commands,
+                                       const char *first, bool remote,
                                        struct cleave_error *err)
 {
-    const bool literal = commands->template.literal;
-    const bool plain = literal || cv_item_template_is_plain(&commands->template);
-    char *program = cv_item_template_program(&commands->template);
+    const struct cv_item_template *template = &commands->template;
+    const bool plain = template->literal ? !template->has_signs
+                                         : cv_item_template_is_plain(template);
+    char *program = cv_item_template_program(template), name[256];
     /* A program in a directory of another machine may be sent there with the first item. */
     const bool sent = remote && program != NULL && strchr(program, '/') != NULL;
-    const bool found = plain && program != NULL && !sent && cv_item_is_program(program);
+    const bool found = program != NULL && !sent && cv_is_program(program);
     enum cleave_status status = CLEAVE_OK;
 
-    if (!found && (remote || !(literal && program != NULL))) {
-        commands->shell = find_shell();
+    /* 'wc -l {}' x: a part of a line. */
+    if (template->literal && program == NULL && first != NULL &&
+        strpbrk(first, " \t") != NULL && strchr(first, '/') == NULL)
+        return cv_cannot_find(first, err);
+    if (!found || !plain) {
+        commands->shell = cv_shell_find();
         if (commands->shell == NULL)
             status = cv_fail_memory(err, "the shell");
     }
-    if (!found && !remote && plain && program != NULL && status == CLEAVE_OK &&
-        (commands->shell == NULL || !shell_knows(commands->shell, program)))
+    if (!found && !remote && program != NULL && status == CLEAVE_OK &&
+        (plain ? !cv_shell_knows(commands->shell, program)
+               : cv_line_lacks_program(commands->shell, program, name, sizeof name)))
         status = cv_cannot_find(program, err);
     free(program);
     return status;
@@ -511,8 +432,9 @@ static enum cleave_status make(struct cv_item_commands *out,
     replacements.nnames = out->nnames;
     out->replacements = replacements;
     replacements.optional = options->no_arguments;
-    CV_TRY(cv_item_template_init(&out->template, options->words, &replacements, err));
-    out->template.literal = options->literal && !out->template.bare;
+    CV_TRY(cv_item_template_init(&out->template, options->words,
+                                 options->literal ? CV_ITEM_WORDS : CV_ITEM_COMMAND,
+                                 &replacements, err));
     out->template.repeats = options->repeats;
     if (options->shuffle != 0)
         CV_TRY(shuffle(out, options->shuffle, err));
@@ -521,7 +443,7 @@ static enum cleave_status make(struct cv_item_commands *out,
         CV_TRY(cut_rows(out, options, err));
     else
         count_commands(out, out->stream == NULL);
-    return options->shown_only ? CLEAVE_OK : choose_shell(out, options->remote, err);
+    return options->shown_only ? CLEAVE_OK : choose_shell(out, options->words[0], options->remote, err);
 }
 
 enum cleave_status cv_item_commands_init(struct cv_item_commands *out,

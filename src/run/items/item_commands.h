@@ -30,7 +30,7 @@ struct cv_item_options {
     const char *separator; /* regular expression between columns; NULL: no columns */
     bool header;       /* the first row has names                                    */
     bool no_arguments; /* run a command for each row, without its values             */
-    bool literal;      /* pass the words of the command unchanged, without a shell   */
+    bool literal;      /* pass the words of the command unchanged, signs among them  */
     uint64_t per;      /* rows of a command; 0: 1                                    */
     bool many;         /* as many rows as fit                                        */
     bool repeats;      /* repeat the words that have a placeholder for all values    */
@@ -91,7 +91,5 @@ enum cleave_status cv_item_commands_run_line(const struct cv_item_commands *comm
 enum cleave_status cv_item_commands_words(const struct cv_item_commands *commands,
                                           uint64_t index, uint32_t slot, char ***out,
                                           struct cleave_error *err);
-/* Whether a program of this name is found. */
-bool cv_item_is_program(const char *name);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "run/common/shell.h"
 
 /* --- words -------------------------------------------------------------------------------- */
 
@@ -233,6 +234,7 @@ enum piece_kind {
     BLANK, /* one, inside of a word */
     SPACE, /* between two words     */
     PLACEHOLDER,
+    SIGN, /* a word that a shell reads */
 };
 
 struct cv_item_piece {
@@ -325,19 +327,57 @@ static void find_quotes(struct cv_item_template *template, const char *const *wo
     }
 }
 
+/* Read words[at], which may be a sign. An output that commands would overwrite is refused. */
+static enum cleave_status read_sign(struct cv_item_template *template,
+                                    const char *const *words, size_t at,
+                                    const struct cv_item_replacements *from,
+                                    struct cleave_error *err)
+{
+    const enum cv_shell_sign sign = cv_shell_sign(words, at);
+    const char *file = words[at + 1];
+    struct cv_item_template target = { .count = 0 };
+    enum cleave_status status = CLEAVE_OK;
+
+    if (sign == CV_SIGN_NONE)
+        return read_word(template, words + at, from, err);
+    add_piece(template, (struct cv_item_piece){ .kind = SIGN,
+                                                .text = words[at],
+                                                .length = strlen(words[at]) });
+    template->has_signs = true;
+    if (sign != CV_SIGN_FILE || strpbrk(words[at], "<") != NULL ||
+        strcmp(words[at], ">>") == 0 || strcmp(words[at], "2>>") == 0 ||
+        strncmp(file, "/dev/", 5) == 0)
+        return CLEAVE_OK;
+    status = read_word(&target, words + at + 1, from, err);
+    if (status == CLEAVE_OK && (!target.has_placeholder || target.count == 1) &&
+        (target.count != 1 || target.pieces[0].value.part == CV_ITEM_VALUE) &&
+        (target.count != 1 || target.pieces[0].value.expression == NULL))
+        status = cv_fail(err, CLEAVE_EINPUT,
+                         "'%s' '%s': every command would overwrite %s: name a file after the item, "
+                         "as '{.}.out'; if '%s' is an argument: items.literal",
+                         words[at], CV_SHOWN(file, 128),
+                         target.has_placeholder ? "its item" : "the same file",
+                         words[at]);
+    cv_item_template_done(&target);
+    return status;
+}
+
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
-                                         const char *const *words,
+                                         const char *const *words, enum cv_item_form form,
                                          const struct cv_item_replacements *replacements,
                                          struct cleave_error *err)
 {
     const struct cv_item_piece space = { .kind = SPACE }, all = { .kind = PLACEHOLDER };
+    const bool several = words[0] != NULL && words[1] != NULL;
     enum cleave_status status = cv_item_replacements_check(replacements, err);
 
     *out = (struct cv_item_template){ .count = 0 };
     for (size_t i = 0; status == CLEAVE_OK && words[i] != NULL; i++) {
         if (i > 0)
             add_piece(out, space);
-        status = read_word(out, words + i, replacements, err);
+        status = form == CV_ITEM_COMMAND && i > 0
+                     ? read_sign(out, words, i, replacements, err)
+                     : read_word(out, words + i, replacements, err);
     }
     if (!out->has_placeholder && !replacements->optional) {
         if (out->count > 0)
@@ -347,6 +387,8 @@ enum cleave_status cv_item_template_init(struct cv_item_template *out,
     if (status == CLEAVE_OK && out->failed)
         status = cv_fail_memory(err, "the command");
     out->bare = is_bare(out);
+    out->literal = form != CV_ITEM_LINE && !out->bare &&
+                   (several || (form == CV_ITEM_WORDS && words[0] != NULL));
     find_quotes(out, words);
     if (status != CLEAVE_OK)
         cv_item_template_done(out);
@@ -359,6 +401,13 @@ void cv_item_template_done(struct cv_item_template *template)
         cv_item_expression_free(template->pieces[i].value.expression);
     free(template->pieces);
     *template = (struct cv_item_template){ .count = 0 };
+}
+
+/* Whether a piece ends a word. */
+static bool is_gap(const struct cv_item_template *template,
+                   const struct cv_item_piece *piece)
+{
+    return piece->kind == SPACE || (piece->kind == BLANK && !template->literal);
 }
 
 /* --- what a shell would do ---------------------------------------------------------------- */
@@ -388,7 +437,8 @@ bool cv_item_template_is_plain(const struct cv_item_template *template)
 
         first_word = first_word && !(gap && begun);
         begun = begun || !gap;
-        if (piece->kind == TEXT && !is_plain_text(piece, first_word))
+        if (piece->kind == SIGN ||
+            (piece->kind == TEXT && !is_plain_text(piece, first_word)))
             return false;
         if (piece->kind == PLACEHOLDER && first_word)
             return false;
@@ -399,17 +449,20 @@ bool cv_item_template_is_plain(const struct cv_item_template *template)
 char *cv_item_template_program(const struct cv_item_template *template)
 {
     const struct cv_item_piece *pieces = template->pieces;
+    struct cv_text word = { NULL, 0, 0, false };
     size_t at = 0;
 
-    while (at < template->count && !template->literal &&
-           (pieces[at].kind == BLANK || pieces[at].kind == SPACE))
+    while (at < template->count && !template->literal && pieces[at].kind <= SPACE &&
+           pieces[at].kind != TEXT)
         at++;
-    if (at == template->count || pieces[at].kind != TEXT ||
-        (at + 1 < template->count &&
-         (pieces[at + 1].kind == PLACEHOLDER ||
-          (template->literal && pieces[at + 1].kind != SPACE))))
-        return NULL;
-    return strndup(pieces[at].text, pieces[at].length);
+    for (; at < template->count && !is_gap(template, &pieces[at]); at++) {
+        if (pieces[at].kind == PLACEHOLDER) {
+            cv_text_done(&word);
+            return NULL;
+        }
+        cv_text_add(&word, "%.*s", (int)pieces[at].length, pieces[at].text);
+    }
+    return word.failed ? NULL : word.bytes;
 }
 
 /* --- filling in --------------------------------------------------------------------------- */
@@ -455,11 +508,8 @@ static void put_value(struct target *to, const struct cv_item_piece *piece,
 static void put_one(struct target *to, const struct cv_item_piece *piece,
                     const char *argument)
 {
-    if (argument == NULL) {
-        if (to->template->literal)
-            put_text(to, "", 0);
+    if (argument == NULL)
         return;
-    }
     if (to->status == CLEAVE_OK && piece->value.expression != NULL)
         to->status = cv_item_expression_apply(piece->value.expression, argument,
                                               &argument, to->err);
@@ -521,7 +571,7 @@ static void put_piece(struct target *to, const struct cv_item_piece *piece)
             put_one(to, piece, to->values->arguments[i]);
         }
         break;
-    default:
+    default: /* a SIGN of a line is text */
         if (piece->length > 0 || to->template->literal)
             put_text(to, piece->text, piece->length);
     }
@@ -548,16 +598,15 @@ static void put_repeated(struct target *to, const struct cv_item_piece *pieces,
     }
 }
 
-static void put_all(struct target *to)
+static void put_pieces(struct target *to, size_t first, size_t last)
 {
     const struct cv_item_template *template = to->template;
     const struct cv_item_piece *pieces = template->pieces;
 
-    for (size_t i = 0; i < template->count; i++) {
+    for (size_t i = first; i < last; i++) {
         size_t end = i;
 
-        while (template->repeats && end < template->count && pieces[end].kind != BLANK &&
-               pieces[end].kind != SPACE)
+        while (template->repeats && end < last && !is_gap(template, &pieces[end]))
             end++;
         if (end > i) {
             put_repeated(to, &pieces[i], end - i);
@@ -577,30 +626,40 @@ enum cleave_status cv_item_template_words(const struct cv_item_template *templat
         .template = template, .values = values, .words = out, .err = err
     };
 
-    put_all(&to);
+    put_pieces(&to, 0, template->count);
     return to.status == CLEAVE_OK && out->failed ? cv_fail_memory(err, "a command")
                                                  : to.status;
 }
 
-static enum cleave_status quote_words(const struct cv_item_template *template,
-                                      const struct cv_item_values *values,
-                                      struct cv_text *out, struct cleave_error *err)
+/* Append quoted words to the line, and signs unchanged. */
+static void quote_pieces(struct target *to)
 {
-    struct cv_item_words words = { .bytes = NULL };
-    const enum cleave_status status =
-        cv_item_template_words(template, values, &words, err);
-    const char *at;
+    const struct cv_item_piece *pieces = to->template->pieces;
+    const size_t count = to->template->count, begin = to->line->length;
 
-    end_word(&words);
-    at = words.bytes;
-    for (size_t i = 0; i < words.count && status == CLEAVE_OK; i++) {
-        if (i > 0)
-            cv_text_add(out, " ");
-        quote(out, at, strlen(at));
-        at += strlen(at) + 1;
+    for (size_t from = 0, end; from < count; from = end + 1) {
+        struct cv_item_words words = { .bytes = NULL };
+        struct target part = *to;
+        const char *at;
+
+        for (end = from; end < count && pieces[end].kind != SIGN;)
+            end++;
+        part.words = &words;
+        put_pieces(&part, from, end);
+        end_word(&words);
+        to->status = part.status;
+        to->line->failed = to->line->failed || words.failed;
+        at = words.bytes;
+        for (size_t i = 0; i < words.count && to->status == CLEAVE_OK; i++) {
+            if (to->line->length > begin)
+                cv_text_add(to->line, " ");
+            quote(to->line, at, strlen(at));
+            at += strlen(at) + 1;
+        }
+        free(words.bytes);
+        if (end < count)
+            cv_text_add(to->line, " %s", pieces[end].text);
     }
-    free(words.bytes);
-    return status;
 }
 
 enum cleave_status cv_item_template_line(const struct cv_item_template *template,
@@ -612,9 +671,9 @@ enum cleave_status cv_item_template_line(const struct cv_item_template *template
     };
 
     if (template->literal)
-        to.status = quote_words(template, values, out, err);
+        quote_pieces(&to);
     else
-        put_all(&to);
+        put_pieces(&to, 0, template->count);
     return to.status == CLEAVE_OK && out->failed ? cv_fail_memory(err, "a command")
                                                  : to.status;
 }

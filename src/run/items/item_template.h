@@ -1,9 +1,9 @@
 /* item_template.h -- a command with placeholders for items. SPDX-License-Identifier: MIT
  *
- * The words of a command are read once into pieces: text, blanks and placeholders. For each
- * item they make a line for a shell, in which values are quoted and text is not. If a shell
- * would do nothing to the text but split it at blanks, they also make the words themselves.
- * Both are the same command, as in GNU parallel. */
+ * The words of a command are read once into pieces: text, blanks and placeholders. One word is a
+ * line for a shell, in which values are quoted and text is not; if a shell would do nothing to the
+ * text but split it at blanks, it also makes the words themselves. Several words stay words, into
+ * which values are put. A sign between them, as '|', makes them a line of quoted words. */
 #ifndef CV_ITEM_TEMPLATE_H
 #define CV_ITEM_TEMPLATE_H
 #include <stdbool.h>
@@ -15,15 +15,24 @@ struct cv_item_template {
     size_t count, room;
     bool has_placeholder;
     bool failed;  /* memory was short                                            */
-    bool literal; /* words go to the command unchanged, without a shell          */
+    bool literal;   /* words go to the command unchanged: a shell is needed for signs only */
+    bool has_signs; /* signs are between the words                                         */
     bool bare;    /* values are not quoted: they are the command, or part of it  */
     bool repeats; /* a word with a placeholder for all values is repeated for each */
 };
 
+enum cv_item_form {
+    CV_ITEM_LINE,    /* for a shell                                       */
+    CV_ITEM_WORDS,   /* words, with no sign among them                    */
+    CV_ITEM_COMMAND, /* one word is a line, several are words and signs   */
+};
+
 /* Read words, which end with NULL and are borrowed until the template is released. If they have
- * no placeholder, one for all values is added at the end. */
+ * no placeholder, one for all values is added at the end. A first word that begins with a
+ * placeholder makes a line in any case. */
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          const char *const *words,
+                                         enum cv_item_form form,
                                          const struct cv_item_replacements *replacements,
                                          struct cleave_error *err);
 void cv_item_template_done(struct cv_item_template *template);

@@ -1,0 +1,249 @@
+/* run_words.c -- the meaning of the words of a call: a line or words, items or chunks.
+ * SPDX-License-Identifier: MIT
+ *
+ * One word that is not a program is a line for a shell. Several words stay words; a sign between
+ * them, as '|', makes a line of them. */
+#include "cli/run/run_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file_target.h"
+#include "run/common/command.h"
+#include "run/common/shell.h"
+
+/* The words that run a line. Hosts look for the shell in their PATH. */
+static int set_line(struct cv_call *call, struct cv_text *line, bool remote)
+{
+    const char **words = cv_need(call->arena, 4, sizeof *words, "the command");
+    char *shell = cv_shell_find(), name[256];
+
+    words[0] = shell != NULL ? cv_need_text(call->arena,
+                                            remote ? cv_file_name(shell) : shell,
+                                            "the command")
+                             : NULL;
+    words[1] = "-c";
+    words[2] = cv_text_take(line, call->arena);
+    free(shell);
+    if (words[0] == NULL || words[2] == NULL)
+        return cv_no_memory("the command");
+    if (!remote && cv_line_lacks_program(words[0], words[2], name, sizeof name))
+        CV_CALL(cv_cannot_find(name, &err));
+    call->operands = words;
+    call->noperands = 3;
+    return CV_EXIT_DONE;
+}
+
+/* Whether a shell would do nothing to the line but split it at blanks. */
+static bool is_plain(const char *line)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-.,:/@%+^ \t";
+
+    return line[strspn(line, plain)] == '\0';
+}
+
+static int shape_line(struct cv_call *call, bool remote)
+{
+    const char *line = call->operands[0];
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cv_words words = { .arena = call->arena };
+    char *shell;
+    bool known;
+
+    if (cv_is_program(line) || access(line, F_OK) == 0)
+        return CV_EXIT_DONE;
+    cv_text_add(&text, "%s", line);
+    if (!is_plain(line))
+        return set_line(call, &text, remote);
+    cv_words_split(&words, line);
+    cv_words_done(&words);
+    if (words.failed || words.count == 0) {
+        cv_text_done(&text);
+        return words.failed ? cv_no_memory("the command") : CV_EXIT_DONE;
+    }
+    if (!remote && !cv_is_program(words.items[0])) {
+        shell = cv_shell_find();
+        known = shell != NULL && cv_shell_knows(shell, words.items[0]);
+        free(shell);
+        if (known)
+            return set_line(call, &text, remote);
+    }
+    cv_text_done(&text);
+    call->operands = words.items;
+    call->noperands = words.count;
+    return CV_EXIT_DONE;
+}
+
+static int refuse_file(const char *sign, const char *file)
+{
+    return sign[0] == '<'
+               ? cv_refuse("'%s' '%s': a chunk comes on standard input; if '%s' is an "
+                           "argument: --quote",
+                           sign, CV_ECHO(file), sign)
+               : cv_refuse("'%s' '%s': every command would overwrite the same file: -o FILE "
+                           "takes all outputs, '>>' appends; if '%s' is an argument: --quote",
+                           sign, CV_ECHO(file), sign);
+}
+
+int cv_command_line_add(const char *const *words, bool quote, struct cv_text *out,
+                        bool *has_signs)
+{
+    *has_signs = false;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        const enum cv_shell_sign sign = quote ? CV_SIGN_NONE : cv_shell_sign(words, i);
+        const char *const one[] = { words[i], NULL };
+
+        if (sign == CV_SIGN_FILE && strstr(words[i], ">>") == NULL &&
+            strncmp(words[i + 1], "/dev/", 5) != 0 && strstr(words[i + 1], "{}") == NULL)
+            return refuse_file(words[i], words[i + 1]);
+        *has_signs = *has_signs || sign != CV_SIGN_NONE;
+        cv_text_add(out, "%s", i > 0 ? " " : "");
+        if (sign != CV_SIGN_NONE)
+            cv_text_add(out, "%s", words[i]);
+        else
+            cv_sh_words_add(out, one);
+    }
+    return CV_EXIT_DONE;
+}
+
+int cv_command_shape(struct cv_call *call, bool quote, bool remote)
+{
+    const char **words = cv_call_words(call, call->noperands);
+    struct cv_text line = { NULL, 0, 0, false };
+    bool has_signs = false, known;
+    char *shell;
+    int status;
+
+    if (call->noperands == 0 || (call->noperands == 1 && quote))
+        return CV_EXIT_DONE;
+    if (call->noperands == 1)
+        return shape_line(call, remote);
+    status = cv_command_line_add(words, quote, &line, &has_signs);
+    if (status == CV_EXIT_DONE && has_signs)
+        return set_line(call, &line, remote);
+    if (status == CV_EXIT_DONE && !remote && !cv_is_program(words[0])) {
+        shell = cv_shell_find();
+        known = shell != NULL && cv_shell_knows(shell, words[0]);
+        free(shell);
+        if (known)
+            return set_line(call, &line, remote);
+    }
+    cv_text_done(&line);
+    return status;
+}
+
+const char *cv_quoted(struct cv_arena *arena, const char *word)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    const char *quoted;
+
+    cv_shell_word_add(&text, word);
+    quoted = cv_text_take(&text, arena);
+    return quoted != NULL ? quoted : "";
+}
+
+const char *cv_call_again(const struct cv_call *call, const char *options)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    const char *line;
+
+    cv_text_add(&text, "cleave %s %s", call->verb->name, options);
+    for (int i = 0; i < call->nwords; i++) {
+        cv_text_add(&text, " ");
+        cv_shell_word_add(&text, call->words[i]);
+    }
+    line = cv_text_take(&text, call->arena);
+    return line != NULL ? line : "";
+}
+
+/* --- lists on standard input ---------------------------------------------------------------- */
+
+/* "{3}", "{3.}", "{-1/}" as a whole word: inside of a word it may be a regular
+ * expression. */
+static bool is_position(const char *word)
+{
+    if (word[0] != '{')
+        return false;
+    word += word[1] == '-' ? 2 : 1;
+    if (*word < '0' || *word > '9')
+        return false;
+    return CV_IS_ONE_OF(word + strspn(word, "0123456789"), "}", ".}", "/}", "//}", "/.}");
+}
+
+/* The place for an item in a word; NULL: none. A shell's own ${#} does not count. */
+static const char *find_place(const char *word, size_t *length)
+{
+    static const char *const forms[] = {
+        "{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"
+    };
+
+    if (is_position(word)) {
+        *length = strlen(word);
+        return word;
+    }
+    for (const char *at = word; (at = strchr(at, '{')) != NULL; at++) {
+        if (at > word && at[-1] == '$')
+            continue;
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+            if (strncmp(at, forms[i], strlen(forms[i])) == 0) {
+                *length = strlen(forms[i]);
+                return at;
+            }
+    }
+    return NULL;
+}
+
+/* Whether the command has places itself: xargs, find, parallel. */
+static bool knows_places(const struct cv_call *call)
+{
+    static const char *const programs[] = { "xargs", "parallel", "-exec" };
+
+    for (size_t i = 0; i < call->noperands; i++)
+        for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
+            if (strstr(call->operands[i], programs[p]) != NULL)
+                return true;
+    return false;
+}
+
+const char *cv_find_item_place(const struct cv_call *call)
+{
+    size_t length;
+
+    for (size_t i = 0; i < call->noperands && !knows_places(call); i++)
+        if (find_place(call->operands[i], &length) != NULL)
+            return cv_arena_print(call->arena, "%.*s", (int)length,
+                                  find_place(call->operands[i], &length));
+    return NULL;
+}
+
+/* Options that speak of a list. */
+#define OF_LISTS                                                                      \
+    "--null --delimiter --link --colsep --replace --rpl --max-args "                  \
+    "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag "         \
+    "--tagstring --results --files"
+#define OF_CHUNKS "--split --records --block --header-out --together --pairs --cat --persistent"
+
+static bool is_fed(int fd)
+{
+    struct stat facts;
+
+    return fstat(fd, &facts) == 0 &&
+           (S_ISFIFO(facts.st_mode) || S_ISREG(facts.st_mode) || S_ISSOCK(facts.st_mode));
+}
+
+bool cv_run_lists_stdin(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+
+    if (values->literal || values->framed || values->inputs.count > 0 ||
+        values->fetch != NULL || call->noperands == 0 || !is_fed(STDIN_FILENO))
+        return false;
+    if (cv_option_given(call, OF_LISTS) != NULL)
+        return true;
+    if (values->header != NULL && strcmp(values->header, ":") == 0 &&
+        cv_option_given(call, OF_CHUNKS) == NULL)
+        return true;
+    return !values->cat && cv_find_item_place(call) != NULL;
+}
