@@ -400,6 +400,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l commutative -d 'Let -
 complete -c cleave -n '__fish_seen_subcommand_from run' -l memory -x -d 'Keep at most so many bytes of output that waits for its turn in memory,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tmpdir -x -a '(__fish_complete_directories)' -d 'Where those files are'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Run the command at most so often on a chunk when it fails, on another'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l ok -x -d 'Exit statuses that are not failures, as \'0,1\' or \'0-3\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l isolate -d 'When a chunk fails for good, give its halves to commands of their own,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l timeout -x -d 'Stop a command that takes longer than this (90, 5m, 1h30m) on its chunk,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l halt -x -a 'never soon,fail= now,fail=' -d 'never: do the rest all the same'

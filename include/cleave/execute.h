@@ -334,7 +334,13 @@ struct cleave_reduce_options {
 };
 
 /* What is done about commands that fail. */
+/* Exit statuses: bit N % 64 of word N / 64. */
+struct cleave_statuses {
+    uint64_t bits[4];
+};
+
 struct cleave_failure_options {
+    struct cleave_statuses ok; /* are no failures; nor is 0, in any case               */
     double timeout_s; /* a command that takes longer is stopped; 0: none               */
     /* Of items, here: the same for one that takes so many times as long as the median of those
      * that have succeeded; 0: none. */

@@ -273,16 +273,48 @@ remedy() {
     [[ $stderr != *"argument of the command"* ]]
 }
 
-@test "a search that finds nothing in some of the items" {
+@test "--ok: statuses that are not failures; a search that finds nothing somewhere" {
     printf 'a\n' >one
-    told 1 "failed: 'grep ... || [ \$? = 1 ]' is content with it" run grep a ::: one numbers
-    told 1 "is content with it" run -q 'grep -c a {}' ::: one numbers
-    told 1 "failed: 'grep ... || [ \$? = 1 ]' is content with it" run 'cat {} | grep -c a' ::: one numbers
-    told 1 "exited with status 1" run 'grep -c a {} | false' ::: one
-    [[ $stderr != *"is content with it"* ]]
-    run -0 "$CLEAVE" run -q 'grep a {} || [ $? = 1 ]' ::: one numbers
+    # As grep: 0 if something was found, 1 if nothing was, and no word about it.
+    for words in "grep ^1999\$" "LC_ALL=C grep ^1999\$" "cat | grep ^1999\$" "sh -c 'grep ^1999\$'"; do
+        eval "run -0 --separate-stderr \"\$CLEAVE\" run -q -i numbers --block 1000 $([[ $words == *LC_ALL* || $words == *'|'* ]] && printf '%q' "$words" || printf '%s' "$words")"
+        [ "$output" = 1999 ]
+        [ -z "$stderr" ]
+    done
+    run -1 --separate-stderr "$CLEAVE" run -q -i numbers --block 1000 -o out grep none
+    [ -z "$stderr" ]
+    [ -e out ] # it is whole
+    [ ! -s out ]
+    run -0 "$CLEAVE" run -q grep a ::: one numbers
+    [ "$output" = a ]
+    run -1 --separate-stderr "$CLEAVE" run -q 'cat {} | grep none' ::: one numbers
+    [ -z "$stderr" ]
+    run -0 "$CLEAVE" run -q cmp numbers ::: one numbers
+    run -0 "$CLEAVE" run -q --joblog log -j 1 grep a ::: one numbers
+    [ "$(cut -f 7 log | tr '\n' ' ')" = "Exitval 0 1 " ]
+    # The children of a search that found nothing are not stopped as those of a failure are.
+    run -1 "$CLEAVE" run -q -i one --block 1M -- sh -c '(sleep 0.2; touch left) & exec grep none'
+    [ -e left ]
+    # Other statuses, programs and lines are not covered by it.
     told 1 "exited with status 2" run -q grep a ::: nothing
-    [[ $stderr != *"is content with it"* ]]
+    told 1 "exited with status 1" run -q -i numbers 'grep none; false'
+    told 1 "exited with status 1" run -q -i numbers 'grep none && true'
+    told 1 "exited with status 1" run -q --ok 0 grep a ::: one numbers
+    told 1 "exited with status 3" run -q --ok 0-2,4 'exit {}' ::: 1 3 4
+    run -0 "$CLEAVE" run -q --ok 1-3,255 'exit {}' ::: 0 1 3 255
+    run -1 "$CLEAVE" run -q --ok 7 -i numbers 'exit 7'
+    for list in x 0,256 3-1 1, -1 '1 2'; do
+        told 2 "--ok: expected exit statuses from 0 to 255, as '0,1' or '0-3', got '$list'" run "--ok=$list" true ::: 1
+    done
+    told 2 "--ok is for a command that ends after each chunk: expected no --persistent" run --ok 1 --persistent -i numbers cat
+    # On other machines as here.
+    printf 'port: multi\nworkers:\n  - {name: a, command: env, slots: 2, speed: 1M, bandwidth: 1M}\n' >far.yaml
+    run -0 "$CLEAVE" run -q --hosts far.yaml -i numbers --block 1000 grep '^1999$'
+    [ "$output" = 1999 ]
+    run -1 --separate-stderr "$CLEAVE" run -q --hosts far.yaml grep none ::: "$PWD/one" "$PWD/numbers"
+    [ -z "$stderr" ]
+    run -1 --separate-stderr "$CLEAVE" run -q --hosts far.yaml -i numbers --block 1000 --ok 0,255 'exit 255'
+    [ -z "$stderr" ]
 }
 
 @test "help of a command, asked for before it" {

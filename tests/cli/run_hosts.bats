@@ -226,7 +226,7 @@ END
     says "no: left out: the connection was closed; 'false' exited with status 1"
     says "missing: left out: cannot run './is-not-there': No such file or directory"
     says "talks: left out: expected a frame of cleave, got 'Welcome to this machine"
-    says "old: left out: expected frames of version 8, as cleave"
+    says "old: left out: expected frames of version 9, as cleave"
     says "got version 1: install the same cleave on both sides, or use --push"
     says "hangs: left out: no"
     output=$(cat json)

@@ -111,9 +111,10 @@ bool cv_process_is_over(struct cv_process *process)
     return true;
 }
 
-bool cv_process_failed(struct cv_process *process)
+bool cv_process_failed(struct cv_process *process, const struct cleave_statuses *ok)
 {
     (void)process;
+    (void)ok;
     return false;
 }
 

@@ -60,7 +60,7 @@ static int without_pidfds(int error)
     before = open_descriptors();
     for (int i = 0; i < 20; i++) {
         if (!starts(&process, WORDS("sh", "-c", "exit 7"), NULL) || process.pidfd < 0 ||
-            !is_readable(process.pidfd, -1) || !cv_process_failed(&process) ||
+            !is_readable(process.pidfd, -1) || !cv_process_failed(&process, NULL) ||
             !cv_process_reap(&process) || process.exit_code != 7 || process.pidfd != -1)
             return BAD;
     }

@@ -16,10 +16,10 @@ static void a_head_has_its_place(void **state)
 {
     /* The last 8 bytes are what xxhsum -H3 says of those before. */
     static const unsigned char expected[CV_FRAME_HEAD] = {
-        'C', 'L', 'V', 'E', 8,    5,    3,    0,    4,    3,    2,    0,
+        'C', 'L', 'V', 'E', 9,    5,    3,    0,    4,    3,    2,    0,
         8,   7,   6,   5,   16,   15,   14,   13,   12,   11,   10,   9,
         1,   0,   0,   0,   0,    0,    0,    0,    2,    0,    0,    0,
-        0,   0,   0,   255, 0xA0, 0x03, 0xEB, 0xA0, 0x21, 0xF8, 0x32, 0xAD
+        0,   0,   0,   255, 0x77, 0xAC, 0x57, 0x97, 0xC1, 0x59, 0xF7, 0x4C
     };
     const struct cv_frame_head head = { .type = CV_FRAME_DATA,
                                         .flags = 3,
@@ -62,7 +62,7 @@ static void other_heads_are_refused(void **state)
                           "\\x0a\\x0a............................'");
     memcpy(bytes, ours, sizeof ours);
     bytes[4] = 2;
-    assert_refused(bytes, "expected frames of version 8, as cleave " CLEAVE_VERSION
+    assert_refused(bytes, "expected frames of version 9, as cleave " CLEAVE_VERSION
                           " has them, got version 2: install the same cleave on both "
                           "sides, or use hosts.push");
     bytes[4] = CV_FRAME_VERSION;

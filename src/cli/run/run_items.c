@@ -33,8 +33,8 @@ static enum mark mark_of(const char *word, bool *linked)
     return colons == 3 ? ITEMS : FILES;
 }
 
-/* The number of operands that are the command. 'parallel' has its own ":::". */
-static size_t item_lists_words(const struct cv_call *call)
+/* 'parallel' has its own ":::". */
+size_t cv_item_command_words(const struct cv_call *call)
 {
     size_t count = 0;
     bool linked;
@@ -52,7 +52,7 @@ static size_t find_files(const struct cv_call *call, struct cv_other_file *out)
     size_t count = 0;
     bool linked;
 
-    for (size_t i = item_lists_words(call); i < noperands; i++) {
+    for (size_t i = cv_item_command_words(call); i < noperands; i++) {
         const enum mark mark = mark_of(call->operands[i], &linked);
 
         if (mark != NO_MARK)
@@ -209,7 +209,7 @@ static enum cleave_status item_lists_read(const struct cv_call *call,
                                           struct cleave_error *err)
 {
     const struct cv_run_options *values = call->values;
-    const size_t nwords = item_lists_words(call);
+    const size_t nwords = cv_item_command_words(call);
     const char *path = find_stream(call, nwords);
     struct cv_item_stream *each;
     bool ended = false;
@@ -243,7 +243,7 @@ bool cv_run_items_asked(const struct cv_call *call)
     const struct cv_run_options *values = call->values;
 
     return !values->literal && (values->each || values->item_files.count > 0 ||
-                                item_lists_words(call) < call->noperands);
+                                cv_item_command_words(call) < call->noperands);
 }
 
 static int check_values(const struct cv_run_options *values)
@@ -273,7 +273,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                       struct cv_run_items *out)
 {
     const struct cv_run_options *values = call->values;
-    const size_t nwords = item_lists_words(call);
+    const size_t nwords = cv_item_command_words(call);
     const char **words = cv_call_words(call, nwords);
     struct cv_item_lists lists = { .items = NULL };
     struct cv_item_stream *stream = NULL;

@@ -705,18 +705,6 @@ int cv_run_check_empty(const struct cv_call *call)
     return CV_EXIT_DONE;
 }
 
-/* The program that sets the status of a line: the first word after the last pipe. */
-static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
-{
-    const char *bar = strrchr(line, '|');
-
-    if (bar != NULL && bar > line && bar[-1] != '|')
-        line = bar + 1;
-    line += strspn(line, " ");
-    snprintf(word, CV_ECHO_ROOM, "%.*s", (int)strcspn(line, " "), line);
-    return cv_file_name(word);
-}
-
 /* All chunks but the first failed, of one input. */
 static bool only_first_succeeded(const struct cleave_execution_result *result)
 {
@@ -733,27 +721,18 @@ void cv_run_command_hint(const struct cv_call *call,
     const struct cv_run_options *values = call->values;
     const uint64_t chunks = result->chunks + result->resumed, failed = result->failed;
     bool headed = false;
-    char word[CV_ECHO_ROOM];
-    const char *program =
-        call->noperands > 0 ? last_program(call->operands[0], word) : "";
-    const bool searched = failed > 0 && how->by_one &&
-                          CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg");
 
-    if (searched)
-        cv_print_note("%s exits with status 1 where it finds nothing, and that counts as "
-                      "failed: %s'%s ... || [ $? = 1 ]' is content with it",
-                      program, how->items ? "" : "sh -c ", program);
-    if (failed > 0 && how->all && !searched &&
+    if (failed > 0 && how->all &&
         cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
     if (how->items && chunks == 0 && !values->quiet)
         cv_print_note("there are no items, so no command was started");
     if (how->items)
         return; /* each failure was printed */
-    if (only_first_succeeded(result) && !result->header && !searched)
+    if (only_first_succeeded(result) && !result->header)
         cv_print_note("all chunks but the first failed: has the input a header? --header "
                       "gives it to every command");
-    if (failed > 0 && how->all && !searched)
+    if (failed > 0 && how->all)
         hint_all_failed(call, failed > 1 && !how->halted);
     if (chunks > 1)
         cv_run_mistakes_form(call);

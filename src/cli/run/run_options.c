@@ -328,6 +328,10 @@ static const struct cv_option failure_options[] = {
         "Run the command at most so often on a chunk when it fails, on another worker "
         "first: as GNU parallel counts, 3 is once and two times more. Default: once, and "
         "by others where it may be the worker that is bad.", .min = 1, .max = 1e6),
+    CV_OPTION(0, "--ok", TEXT, "LIST", ok,
+        "Exit statuses that are not failures, as '0,1' or '0-3'. If no command ends with 0, "
+        "the run ends with 1. Default: 0,1 for grep, egrep, fgrep, zgrep, rg, ag, diff and "
+        "cmp, else 0."),
     CV_FLAG(0, "--isolate", 1, isolate,
         "When a chunk fails for good, give its halves to commands of their own, and so "
         "on, until the records are found that make the command fail: only these have no "
@@ -610,6 +614,8 @@ static const struct cv_option_rule rules[] = {
     { 0, "--commutative", CV_NEEDS, "--reduce", "--commutative needs --reduce CMD" },
     { 0, "--resume --overwrite", CV_NEEDS, "--journal",
       "--resume and --overwrite need --journal FILE" },
+    { 0, "--ok", CV_EXCLUDES, "--persistent",
+      "--ok is for a command that ends after each chunk: expected no --persistent" },
     { 0, "--cat", CV_EXCLUDES, "--persistent",
       "expected --cat or --persistent, got both" },
     { .options = NULL },

@@ -29,6 +29,7 @@ struct cv_run_options {
     const char *mpi_library, *leaders, *timeout, *as, *backups;
     double block, memory;
     uint64_t retries;
+    const char *ok;
     int isolate, commutative, persistent, literal, cat, framed;
     struct cv_strings item_files, rules;
     const char *delimiter, *replace, *colsep, *weight, *costs;
@@ -95,6 +96,8 @@ struct cv_worker_list {
         *behind; /* per host: the names it leads, up to NULL; of the arena */
 };
 
+/* The statuses of --ok, such as "0,1" or "0-3"; NULL: 0 and 1 for grep, diff and their kin, else 0. */
+int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out);
 /* --halt; NULL: as if it was not given. */
 int cv_halt_read(const char *text, struct cleave_failure_options *out);
 
@@ -219,6 +222,8 @@ struct cv_run_items {
     size_t nsends, nreturns;
 };
 
+/* The number of operands that are the command. */
+size_t cv_item_command_words(const struct cv_call *call);
 /* Whether the call has items: ":::" and the like after the command, -a or --each. */
 bool cv_run_items_asked(const struct cv_call *call);
 /* cv_files_check with the files of '::::' and of '--results FILE.csv' among them. */
@@ -273,7 +278,6 @@ void cv_run_line_add(const struct cv_call *call, const char *const *words,
 /* The end of a run, as far as its result does not tell. */
 struct cv_run_outcome {
     bool all;    /* all chunks failed */
-    bool by_one; /* a command ended with status 1 */
     bool halted; /* failures stopped the run, which was printed */
     bool hosts;  /* on other machines */
     bool items;  /* commands of items, not chunks */
@@ -305,13 +309,14 @@ struct cv_run_report {
     struct cv_eta pace;
     struct cv_live_page page; /* --serve */
     bool declared;            /* costs are declared: the end can be predicted */
-    bool by_one;              /* a command ended with status 1 */
+    bool ended_0, ended_ok;   /* a command ended with status 0; with another one of --ok */
     double predicted_s;       /* connecting, and the plan; NAN: none */
     /* borrowed: */
     const struct cv_run_options *options;
     const struct cv_worker_list *workers; /* as they were asked for */
     const struct cv_reach *reach;
     const char *const *command;           /* up to NULL */
+    const struct cleave_statuses *ok;
     const struct cv_item_commands *items; /* NULL: an input is shared out */
     struct cv_run_rows *rows;             /* of --results FILE.csv; NULL: none */
     struct cv_worker_list again; /* hosts that were read again; its platform is owned */

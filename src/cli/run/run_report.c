@@ -11,6 +11,7 @@
 #include "base/signal_name.h"
 #include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
+#include "run/common/command.h"
 #include "run/common/machine.h"
 
 /* Seconds between lines of plain progress, and between updates of the bar. */
@@ -39,7 +40,11 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;
 
-    report->by_one = report->by_one || (attempt->exit_code == 1 && !attempt->dropped);
+    if (attempt->exit_code == 0)
+        report->ended_0 = true;
+    else if (!attempt->dropped && !attempt->timed_out &&
+             cv_status_is_ok(attempt->exit_code, report->ok))
+        report->ended_ok = true;
     cv_job_log_add(&report->log, attempt, report->items);
     if (report->rows != NULL)
         cv_run_rows_attempted(report->rows, attempt);

@@ -5,6 +5,7 @@
  * them, as '|', makes a line of them. */
 #include "cli/run/run_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,7 +64,7 @@ static int shape_line(struct cv_call *call, bool remote)
         cv_text_done(&text);
         return words.failed ? cv_no_memory("the command") : CV_EXIT_DONE;
     }
-    if (!remote && !cv_is_program(words.items[0])) {
+    if (!cv_is_program(words.items[0])) {
         shell = cv_shell_find();
         known = shell != NULL && cv_shell_knows(shell, words.items[0]);
         free(shell);
@@ -123,7 +124,7 @@ int cv_command_shape(struct cv_call *call, bool quote, bool remote)
     status = cv_command_line_add(words, quote, &line, &has_signs);
     if (status == CV_EXIT_DONE && has_signs)
         return set_line(call, &line, remote);
-    if (status == CV_EXIT_DONE && !remote && !cv_is_program(words[0])) {
+    if (status == CV_EXIT_DONE && !cv_is_program(words[0])) {
         shell = cv_shell_find();
         known = shell != NULL && cv_shell_knows(shell, words[0]);
         free(shell);
@@ -156,6 +157,66 @@ const char *cv_call_again(const struct cv_call *call, const char *options)
     }
     line = cv_text_take(&text, call->arena);
     return line != NULL ? line : "";
+}
+
+/* --- exit statuses that are not failures ---------------------------------------------------- */
+
+/* The program that sets the status of a line: the first word after the last pipe; "" for a line
+ * that is more than a pipeline. */
+static const char *last_program(const char *line, char *word, size_t size)
+{
+    const char *bar = strrchr(line, '|');
+
+    if (strpbrk(line, ";&\n()`") != NULL || strstr(line, "||") != NULL)
+        return "";
+    line = bar != NULL ? bar + 1 : line;
+    for (size_t length = 0;; line += length) {
+        line += strspn(line, " \t");
+        length = strcspn(line, " \t");
+        snprintf(word, size, "%.*s", (int)length, line);
+        if (strchr(word, '=') == NULL) /* LC_ALL=C grep */
+            return cv_file_name(word);
+    }
+}
+
+int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out)
+{
+    const struct cv_run_options *values = call->values;
+    const size_t count = cv_item_command_words(call);
+    const char *const *words = call->operands;
+    const char *at = values->ok, *line = NULL, *program;
+    char word[256];
+
+    *out = (struct cleave_statuses){ .bits = { 1 } };
+    if (at == NULL && count > 0) {
+        if (count == 1)
+            line = words[0];
+        else if (count == 3 && strcmp(words[1], "-c") == 0 && cv_is_bourne_shell(words[0]))
+            line = words[2];
+        program = line != NULL ? last_program(line, word, sizeof word)
+                               : cv_file_name(words[0]);
+        if (CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "diff",
+                         "cmp"))
+            out->bits[0] = 3;
+        return CV_EXIT_DONE;
+    }
+    while (at != NULL) {
+        char *end = NULL;
+        const unsigned long first = strtoul(at, &end, 10);
+        unsigned long last = first;
+
+        if (end > at && *end == '-' && end[1] >= '0' && end[1] <= '9')
+            last = strtoul(end + 1, &end, 10);
+        if (*at < '0' || *at > '9' || (*end != ',' && *end != '\0') || last > 255 ||
+            first > last)
+            return cv_refuse("--ok: expected exit statuses from 0 to 255, as '0,1' or "
+                             "'0-3', got '%s'",
+                             CV_ECHO(values->ok));
+        for (unsigned long status = first; status <= last; status++)
+            out->bits[status / 64] |= UINT64_C(1) << (status % 64);
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return CV_EXIT_DONE;
 }
 
 /* --- lists on standard input ---------------------------------------------------------------- */

@@ -207,6 +207,7 @@ static int open_report(struct whole_run *run)
         .options = values,
         .workers = &run->workers,
         .reach = &run->reach,
+        .ok = &run->request.failures.ok,
         .items = run->has_items ? &run->items.commands : NULL,
         .rows = run->items.rows_file != NULL ? &run->items.rows : NULL,
     };
@@ -367,6 +368,7 @@ static int fill_failures(struct whole_run *run)
     struct cleave_execution *out = &run->request;
 
     CV_DO(cv_halt_read(values->halt, &out->failures));
+    CV_DO(cv_ok_read(run->call, &out->failures.ok));
     CV_DO(cv_backups_read(values->backups, &out->policy.backups));
     CV_DO(read_timeout(values->timeout, run->has_items && run->workers.nhosts == 0,
                        &out->failures));
@@ -661,7 +663,11 @@ static int judge(const struct whole_run *run)
     if (result->stopped_by != 0 &&
         result->stopped_by != SIGUSR1) /* too late to stop it */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
-    return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
+    /* As grep: 1 if no command had status 0, of those before a resume either. */
+    return result->failed > 0 || result->bad_ends > 0 ||
+                   (run->report.ended_ok && !run->report.ended_0 && result->resumed == 0)
+               ? CV_EXIT_FAILED
+               : CV_EXIT_DONE;
 }
 
 static void give_hints(const struct whole_run *run)
@@ -675,7 +681,6 @@ static void give_hints(const struct whole_run *run)
     if (run->done == CLEAVE_OK || (halted && all && !items))
         cv_run_command_hint(run->call, result,
                             &(struct cv_run_outcome){ .all = all,
-                                                      .by_one = run->report.by_one,
                                                       .halted = halted,
                                                       .hosts = hosts,
                                                       .items = items });

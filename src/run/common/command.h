@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cleave/error.h>
+#include <cleave/execute.h>
 
 struct cv_command {
     char *path;         /* owned: the file to run */
@@ -32,6 +32,13 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err);
  * CLEAVE_ERESOURCES if the cause passes. */
 enum cleave_status cv_command_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err);
+/* Whether an exit status is 0 or one of `ok` (or NULL). */
+static inline bool cv_status_is_ok(int status, const struct cleave_statuses *ok)
+{
+    return status == 0 || (ok != NULL && status > 0 && status < 256 &&
+                           (ok->bits[status / 64] >> (status % 64) & 1) != 0);
+}
+
 /* Limits that pass when another process ends, and a program that is being written. */
 bool cv_is_scarce(int error);
 

@@ -436,14 +436,16 @@ bool cv_process_is_over(struct cv_process *process)
     while ((got != 0 && errno == EINTR) ||
            (got == 0 && info.si_pid == 0 && is_traced(process, &turns)));
     process->ended = got != 0 || info.si_pid == process->pid;
-    process->failed =
-        got == 0 && process->ended && (info.si_code != CLD_EXITED || info.si_status != 0);
+    process->end_status = got != 0 || !process->ended     ? 0
+                          : info.si_code == CLD_EXITED ? info.si_status
+                                                       : -1;
     return process->ended;
 }
 
-bool cv_process_failed(struct cv_process *process)
+bool cv_process_failed(struct cv_process *process, const struct cleave_statuses *ok)
 {
-    return process->pid > 0 && cv_process_is_over(process) && process->failed;
+    return process->pid > 0 && cv_process_is_over(process) &&
+           !cv_status_is_ok(process->end_status, ok);
 }
 
 static bool reap(struct cv_process *process, int flags)

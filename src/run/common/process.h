@@ -74,7 +74,8 @@ struct cv_process {
     int exit_code;       /* -1: it did not exit, or the status is unknown */
     int signal;          /* that ended it, else 0 */
     int start_error;     /* errno: the command could not be started; else 0 */
-    bool ended, failed;  /* results of cv_process_is_over */
+    bool ended;          /* the results of cv_process_is_over ... */
+    int end_status;      /* ... exit status; -1: none */
     struct rusage usage; /* the process and the children that it waited for */
 };
 
@@ -92,8 +93,9 @@ enum cleave_status cv_process_listen(struct cv_process *process,
 bool cv_process_is_over(struct cv_process *process);
 /* Signal the group of the process, if there is one. With SIGTERM a stopped group is continued. */
 void cv_process_signal(const struct cv_process *process, int signal);
-/* Whether the process has ended with another status than 0. Does not reap it. */
-bool cv_process_failed(struct cv_process *process);
+/* Whether the process has ended with another status than 0 and those of `ok` (or NULL). Does not
+ * reap it. */
+bool cv_process_failed(struct cv_process *process, const struct cleave_statuses *ok);
 /* Take the result and close pidfd, which must not be watched. False: it still runs. */
 bool cv_process_reap(struct cv_process *process);
 /* Kill the group, wait for the process and reap it. Does nothing without a process. */

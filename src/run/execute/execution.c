@@ -74,6 +74,7 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
                  .hashes = request->journal.path != NULL,
                  .lines = request->output.lines,
                  .early = request->output.early,
+                 .ok = request->failures.ok,
                  .timeout_s = request->failures.timeout_s,
                  .memory = request->output.memory },
         .base_files = request->hosts.base_files,

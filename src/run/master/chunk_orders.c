@@ -28,6 +28,7 @@ static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
     slot->poller = run->poller;
     slot->outputs = run->outputs;
     slot->command = &run->pool.commands[worker];
+    slot->ok = &run->request->failures.ok;
     slot->timeout_s = run->request->failures.timeout_s;
     cv_chunks_listen(run, slot);
     slot->worker = worker;

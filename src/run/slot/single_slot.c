@@ -31,20 +31,23 @@ static void finish(struct cv_slot *slot)
 {
     enum cv_slot_end end;
     struct cleave_error err;
+    bool ok;
 
     cv_poller_remove(slot->poller, &slot->end_watch);
     /* Stop the children of a failed command; its group is still its own until it is reaped. The
      * children of a successful command stay, as in a shell. */
-    if (slot->kills > 0 || cv_process_failed(&slot->process))
+    if (slot->kills > 0 || cv_process_failed(&slot->process, slot->ok))
         cv_process_signal(&slot->process, SIGKILL);
     cv_process_reap(&slot->process);
     if (slot->process.start_error != 0) {
         cv_command_fail_start(slot->command, slot->process.start_error, &err);
         cv_slot_note_unstarted(slot, &err);
     }
+    ok = slot->process.start_error == 0 &&
+         cv_status_is_ok(slot->process.exit_code, slot->ok);
     end = slot->stopping                 ? CV_SLOT_STOPPED
           : slot->timed_out              ? CV_SLOT_TIMED_OUT
-          : slot->process.exit_code == 0 ? CV_SLOT_DONE
+          : ok                           ? CV_SLOT_DONE
                                          : CV_SLOT_FAILED;
     cv_slot_release(slot);
     slot->busy = false;
@@ -79,7 +82,7 @@ static void check_held(struct cv_slot *slot)
 {
     if (!slot->busy || !slot->exited || slot->kills > 0)
         return;
-    if (cv_process_failed(&slot->process))
+    if (cv_process_failed(&slot->process, slot->ok))
         cv_slot_kill_soon(slot);
     else if (slot->events->held != NULL)
         cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held, slot);

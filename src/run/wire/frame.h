@@ -13,7 +13,7 @@
 #include <cleave/error.h>
 
 enum {
-    CV_FRAME_VERSION = 8,
+    CV_FRAME_VERSION = 9,
     CV_FRAME_HEAD = 48,
     CV_FRAME_HEAD_LEAST = 40, /* shortest head of any version                           */
     CV_FRAME_MOST = 1 << 20,  /* bytes of payload; longer data takes several frames     */

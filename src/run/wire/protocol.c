@@ -134,6 +134,8 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
     code_flag(coder, &job->cleanup);
     code_flag(coder, &job->lines);
     code_flag(coder, &job->early);
+    for (size_t i = 0; i < sizeof job->ok.bits / sizeof *job->ok.bits; i++)
+        code_number(coder, &job->ok.bits[i]);
     code_real(coder, &job->timeout_s);
     code_real(coder, &job->silence_s);
     code_number(coder, &job->memory);

@@ -9,6 +9,7 @@
 #define CV_PROTOCOL_H
 #include <stdint.h>
 #include <sys/stat.h>
+#include <cleave/execute.h>
 #include "base/arena.h"
 #include "run/common/piece_part.h"
 #include "run/common/transfer.h"
@@ -131,6 +132,7 @@ struct cv_remote_job {
     bool cleanup;     /* remove files that were sent or returned                       */
     bool lines;       /* send lines of outputs while commands run                      */
     bool early;       /* the master may ask for outputs while commands run (SHOW)      */
+    struct cleave_statuses ok; /* of commands that have not failed, besides 0          */
     double timeout_s; /* limit for a command; 0: none                                  */
     double silence_s; /* time without a frame after which the master is lost           */
     uint64_t memory;  /* bytes of output kept in memory                                */

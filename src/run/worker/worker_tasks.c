@@ -431,6 +431,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->poller = worker->poller;
     slot->outputs = worker->outputs;
     slot->command = &worker->commands[index];
+    slot->ok = &worker->job.ok;
     slot->timeout_s = worker->job.timeout_s;
     if (worker->job.persistent || leads)
         cv_persistent_init(slot);
