@@ -43,7 +43,7 @@ told() {
     told 0 "there are no items, so no command was started" run wc -l :::
     printf 'id,name\n1,x\n' >table
     told 2 "'{nmae}': no column is called so; did you mean 'name'?" run --header : --colsep , echo {nmae} :::: table
-    run -0 "$CLEAVE" run -q --header : --colsep , 'echo {name} {far}' :::: table
+    told 2 "'{far}' is no placeholder" run --header : --colsep , 'echo {name} {far}' :::: table
     # Not mistakes.
     run -0 "$CLEAVE" run -q -i numbers -- sh -c 'wc "$1"' name -l
     run -0 "$CLEAVE" run -q -i numbers --literal -- echo ::

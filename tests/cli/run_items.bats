@@ -132,7 +132,7 @@ run_alone() {
 
 @test "places stand for what they stand for with GNU parallel" {
     prepare
-    same --dry-run 'x {} {.} {/} {//} {/.} {#} {1} {1/.} {-1//} {2} {x}' ::: \
+    same --dry-run 'x {} {.} {/} {//} {/.} {#} {1} {1/.} {-1//} {2} { x}' ::: \
         a/b.c.d /a a// / a b/.x .. a//b ./a.b/c 'sp ace/na me.tar.gz' '' -x 'dots...' a.
     same --plus --dry-run 'x {..} {...} {/..} {+/} {+.} {+..} {1..}' ::: \
         a/b.c.d /a a// / a b/.x .. a//b ./a.b/c a.b.c.d.e
@@ -587,7 +587,7 @@ END
 
 @test "options of GNU parallel and xargs are answered with ours" {
     prepare
-    refuses "there is no option '--pipepart' here; instead: -i FILE" run --pipepart -a big wc
+    refuses "there is no option '--fifo' here; instead: --cat" run --fifo -a big wc
     refuses "there is no option '-E' here; instead: end the list before: sed '/^END\$/,\$d' | cleave run -a -" run -E END -a list echo
     refuses "there is no option '--filter' here; instead: a test in the command: 'if [ {1} -lt {2} ]; then ...; fi'" run --filter '{1} < {2}' echo ::: 1
     refuses "--delimiter: expected one byte, or one of \\n, \\t and \\0, got 'xx'" run -d xx -a - echo
@@ -599,6 +599,70 @@ END
     seq 3 >in
     cleave 0 run -q -P 2 -a in echo
     [ "$output" = $'1\n2\n3' ]
+}
+
+@test "options of GNU parallel and xargs by their own names" {
+    prepare
+    seq 20 >in
+    same -P2 echo ::: a b
+    same --max-procs 2 echo ::: a b
+    same -rP 2 --no-run-if-empty --will-cite --compress --lb --eta echo ::: a
+    same --xapply echo {1} {2} ::: a b ::: c d
+    same --er ,, echo ,, {} ::: a.b/c.d
+    same --bnr ,, --bner @ --dnr % echo ,, @ % ::: a.b/c.d e /f
+    same --res kept echo {} ::: a
+    same --halt-on-error 2 echo ::: a
+    [ "$("$CLEAVE" run -q --retry 2 --keep-going echo ::: a)" = a ]
+    same -N 2 echo a{}b c ::: 1 2 3 4 5
+    same -L 2 echo a{}b ::: 1 2 3
+    same -d ' ' echo 'x{}' ::: '1 done' a ' ' 'b '
+    same -C ' ' --rpl '{b} s/.*\///' echo {3b} {b} ::: '1 2 a/b'
+    same --replace % echo a% ::: 1
+    same --replace=% echo a% ::: 1
+    # A sign that no other word has is the command.
+    [ "$("$CLEAVE" run -q --replace echo {} ::: a)" = a ]
+    # Data of chunks.
+    for words in '--pipe -N 7' '--pipe --block 10' '--pipe -L 4'; do
+        [ "$("$CLEAVE" run -q $words cat <in)" = "$(cat in)" ]
+    done
+    [ "$("$CLEAVE" run -q --spreadstdin -N 7 wc -l <in)" = "$(parallel --will-cite -k --pipe -N 7 wc -l <in)" ]
+    [ "$("$CLEAVE" run -q --pipepart -a in -b 1M wc -l)" = 20 ]
+    run -2 --separate-stderr "$CLEAVE" run --wd
+    [[ $stderr == *"--workdir: needs an argument"* ]]
+    refuses "--gnu=yes: takes no argument" run --gnu=yes echo ::: a
+    refuses "--er: needs an argument" run --er
+    # Command lines, as they begin.
+    cleave 0 run -q -t -j 1 echo {} '|' cat ::: 'a b' c
+    [ "$output" = $'a b\nc' ]
+    [ "$stderr" = $'echo \'a b\' | cat\necho c | cat' ]
+    cleave 0 run -q -v -i in -j 1 -- wc -l
+    [ "$stderr" = "wc -l" ]
+}
+
+@test "a word in braces that is no placeholder is refused" {
+    prepare
+    for word in {slot} {name} x/{far}.txt '{#:%03d}' '{:%.3f}'; do
+        shown=$(grep -o '{.*}' <<<"$word")
+        refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
+            run echo "$word" ::: a
+        refuses "'$shown' is no placeholder: columns have names with --header :, --plus knows more; --literal passes braces on" \
+            run "echo $word | cat" ::: a
+        [ "$(echo a | "$CLEAVE" run -q --literal -a - echo "$word")" = "$word a" ]
+    done
+    # Code and signs of the shell.
+    printf 'x y\n' >in
+    cleave 0 run -q awk '{print}' {} ::: in
+    [ "$output" = "x y" ]
+    cleave 0 run -q "awk '{print}' {}" ::: in
+    [ "$output" = "x y" ]
+    cleave 0 run -q 'x={}; echo ${x} {a,b} {1..2}' ::: 1
+    cleave 0 run -q sh -c 'f() { echo {x}; }; f' ::: 1
+    [ "$output" = "{x}" ]
+    cleave 0 run -q -I % echo % {x} ::: 1
+    [ "$output" = "1 {x}" ]
+    cleave 0 run -q --plus echo {slot} ::: 1
+    cleave 0 run -q --header : echo {n} ::: n 1
+    [ "$output" = 1 ]
 }
 
 @test "what makes no sense is refused with what to type" {

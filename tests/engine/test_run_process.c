@@ -189,7 +189,7 @@ static void a_command_that_is_not_there_is_named(void **state)
     } else { /* it is known in the end */
         must(cv_process_start(&process, &command, &files, NULL, &err));
         wait_end(&(struct started){ .process = process });
-        assert_true(cv_process_failed(&process));
+        assert_true(cv_process_failed(&process, NULL));
         assert_true(cv_process_reap(&process));
         assert_int_equal(process.start_error, ENOENT);
         cv_command_fail_start(&command, process.start_error, &error);
@@ -330,7 +330,7 @@ static void an_end_may_be_looked_for_instead(void **state)
         cv_close(&out.write);
         if (i == 3) {
             assert_false(cv_process_is_over(&process));
-            assert_false(cv_process_failed(&process));
+            assert_false(cv_process_failed(&process, NULL));
             cv_close(&in.write);
         }
         assert_int_equal(read(out.read, &byte, 1), 0);
@@ -342,7 +342,7 @@ static void an_end_may_be_looked_for_instead(void **state)
             assert_int_equal(poll(&wait, 1, -1), 1);
         }
         assert_true(cv_process_is_over(&process));
-        assert_int_equal(cv_process_failed(&process), i > 0);
+        assert_int_equal(cv_process_failed(&process, NULL), i > 0);
         assert_true(cv_process_reap(&process));
         assert_int_equal(process.exit_code, CODES[i]);
         cv_pipe_close(&in);
@@ -534,7 +534,7 @@ static void one_that_is_traced_has_its_result_later(void **state)
     cv_pipe_close(&go); /* its end */
     end.fd = started.process.pidfd;
     assert_int_equal(poll(&end, 1, -1), 1);
-    assert_true(cv_process_failed(&started.process));
+    assert_true(cv_process_failed(&started.process, NULL));
     assert_true(cv_process_reap(&started.process));
     assert_int_equal(started.process.exit_code, 7);
     assert_int_equal(waitpid(tracer, &status, 0), tracer);

@@ -71,6 +71,8 @@ static int refuse_foreign(const struct reader *reader, const char *typed, bool b
          known != NULL && known->names != NULL; known++) {
         const char *name = known->names;
 
+        if (known->instead[0] == '=')
+            continue;
         for (size_t length; *name != '\0'; name += length + (name[length] == ' ')) {
             length = strcspn(name, " ");
             if (strncmp(name, typed, length) == 0 &&
@@ -80,6 +82,22 @@ static int refuse_foreign(const struct reader *reader, const char *typed, bool b
         }
     }
     return CV_EXIT_DONE;
+}
+
+/* What a synonym stands for: the words after the '=' of its advice; NULL: it is none. */
+static const char *find_synonym(const struct reader *reader, const char *typed,
+                                size_t length)
+{
+    for (const struct cv_other_tool_option *known = reader->foreign;
+         known != NULL && known->names != NULL; known++)
+        for (const char *name = known->names; name != NULL && known->instead[0] == '=';
+             name = strchr(name, ' ')) {
+            name += *name == ' ';
+            if (strncmp(name, typed, length) == 0 &&
+                (name[length] == ' ' || name[length] == '\0'))
+                return known->instead + 1;
+        }
+    return NULL;
 }
 
 static int unknown_option(const struct reader *reader, const char *typed)
@@ -269,6 +287,49 @@ static bool fits_maybe(const char *word)
     return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
 }
 
+static int read_long(struct reader *reader, const char *word);
+
+/* Read the words of a synonym, the last one with `text`; NULL: with the next word, if it takes
+ * one. A word with '%' has the argument there. */
+static int read_synonym(struct reader *reader, const char *means, const char *typed,
+                        const char *text)
+{
+    const char *place = strchr(means, '%');
+    struct cv_words words = { .arena = reader->arena };
+    const char *last;
+
+    if (place != NULL) {
+        if (text == NULL && reader->next < reader->count)
+            text = reader->words[reader->next++];
+        if (text == NULL)
+            return cv_refuse("%s: needs an argument", typed);
+        last = cv_arena_print(reader->arena, "%.*s%s%s", (int)(place - means), means, text,
+                              place + 1);
+        return last != NULL ? read_long(reader, last) : cv_no_memory("the arguments");
+    }
+    cv_words_split(&words, means);
+    if (cv_words_done(&words) == NULL)
+        return cv_no_memory("the arguments");
+    for (size_t i = 0; i + 1 < words.count; i++)
+        CV_DO(read_long(reader, words.items[i]));
+    if (words.count == 0)
+        return text == NULL ? CV_EXIT_DONE : cv_refuse("%s: takes no argument", typed);
+    last = words.items[words.count - 1];
+    if (text != NULL)
+        last = cv_arena_print(reader->arena, "%s=%s", last, text);
+    return last != NULL ? read_long(reader, last) : cv_no_memory("the arguments");
+}
+
+/* Whether `sign`, the next word, is the argument of an option that may do without: another word
+ * of the command has it. */
+static bool is_used_later(const struct reader *reader, const char *sign)
+{
+    for (int i = reader->next + 1; i < reader->count; i++)
+        if (strstr(reader->words[i], sign) != NULL)
+            return true;
+    return false;
+}
+
 static int read_long(struct reader *reader, const char *word)
 {
     const char *equals = strchr(word, '=');
@@ -280,7 +341,11 @@ static int read_long(struct reader *reader, const char *word)
         strncmp(word, "--help", length) == 0)
         return cv_refuse("--help: takes no argument");
     if (option == NULL) {
+        const char *means = find_synonym(reader, word, length);
         char name[CV_ECHO_ROOM];
+
+        if (means != NULL)
+            return read_synonym(reader, means, word, text);
 
         snprintf(name, sizeof name, "%.*s", (int)(length < 76 ? length : 76), word);
         return unknown_option(reader, name);
@@ -290,6 +355,10 @@ static int read_long(struct reader *reader, const char *word)
     if (option->kind == CV_OPTION_MAYBE && text == NULL && reader->next < reader->count &&
         fits_maybe(reader->words[reader->next]))
         text = reader->words[reader->next++];
+    if (text == NULL && option->implied != NULL &&
+        (reader->next >= reader->count ||
+         !is_used_later(reader, reader->words[reader->next])))
+        text = option->implied;
     if (text == NULL && cv_option_takes(option))
         CV_DO(take_argument(reader, option, &text));
     return store(reader, option, text);
@@ -303,8 +372,19 @@ static int read_letters(struct reader *reader, const char *word)
         const struct cv_option *option = find_letter(reader->groups, *letter);
         const char *text = letter + 1;
 
-        if (option == NULL)
-            return unknown_option(reader, word);
+        if (option == NULL) {
+            const char name[] = { '-', *letter, '\0' };
+            const char *means = find_synonym(reader, name, 2);
+            const struct cv_option *meant =
+                means != NULL ? cv_option_find(reader->groups, means, strlen(means)) : NULL;
+
+            if (means == NULL)
+                return unknown_option(reader, word);
+            if (meant != NULL && cv_option_takes(meant))
+                return read_synonym(reader, means, name, *text != '\0' ? text : NULL);
+            CV_DO(read_synonym(reader, means, name, NULL));
+            continue;
+        }
         if (!cv_option_takes(option)) {
             store(reader, option, NULL);
             continue;

@@ -58,6 +58,7 @@ struct cv_option {
     enum cv_option_kind kind;
     enum cv_file_role file;
     int value;            /* FLAG: the value to store                            */
+    const char *implied;  /* the argument of the long name if it has none; or NULL */
     const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
     const char *help;     /* one or more sentences; wrapped when shown       */
     size_t offset;        /* the field in the values of the verb               */
@@ -104,7 +105,8 @@ struct cv_parsed {
 bool cv_option_takes(const struct cv_option *option);
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* Options of other tools, separated by spaces, and the advice for them. */
+/* Options of other tools, separated by spaces, and the advice for them: after '=' the words that
+ * they stand for, of which the last takes their argument, or which have it in place of '%'. */
 struct cv_other_tool_option {
     const char *names, *instead;
 };

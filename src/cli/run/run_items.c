@@ -168,6 +168,26 @@ static enum cleave_status read_file(const struct cv_run_options *values, const c
     return cv_item_lists_add_file(lists, path, mark, err);
 }
 
+/* Add an item, or several that --delimiter separates. */
+static enum cleave_status add_operand(const struct cv_call *call, const char *item,
+                                      struct cv_item_lists *lists,
+                                      struct cleave_error *err)
+{
+    const struct cv_run_options *values = call->values;
+    const char *end;
+    char mark = '\0';
+
+    if (values->delimiter != NULL)
+        item_delimiter(values->delimiter, &mark);
+    while (mark != '\0' && (end = strchr(item, mark)) != NULL) {
+        CV_TRY(cv_item_lists_add(lists, item, (size_t)(end - item), err));
+        item = end + 1;
+        if (*item == '\0')
+            return CLEAVE_OK;
+    }
+    return cv_item_lists_add(lists, item, strlen(item), err);
+}
+
 /* Read the marks after the command, and the items or files after each. */
 static enum cleave_status read_operands(const struct cv_call *call, size_t from,
                                         struct cv_item_lists *lists,
@@ -191,8 +211,7 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
             if (mark == ITEMS)
                 CV_TRY(cv_item_lists_begin(lists, linked, err));
         } else if (mark == ITEMS) {
-            CV_TRY(cv_item_lists_add(lists, call->operands[i], strlen(call->operands[i]),
-                                     err));
+            CV_TRY(add_operand(call, call->operands[i], lists, err));
         } else {
             CV_TRY(read_file(call->values, call->operands[i], linked && lists->count > 0,
                              lists, err));
@@ -242,8 +261,8 @@ bool cv_run_items_asked(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
 
-    return !values->literal && (values->each || values->item_files.count > 0 ||
-                                cv_item_command_words(call) < call->noperands);
+    return values->each || values->item_files.count > 0 ||
+           (!values->literal && cv_item_command_words(call) < call->noperands);
 }
 
 static int check_values(const struct cv_run_options *values)
@@ -281,6 +300,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     enum cleave_status status;
 
     CV_DO(check_values(values));
+    out->verbose = values->verbose != 0;
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
@@ -289,18 +309,23 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
             &out->commands, &lists, stream,
             &(struct cv_item_options){
                 .words = words,
-                .replacements = { .plus = values->plus != 0,
+                .replacements = { .none = values->literal != 0,
+                                  .plus = values->plus != 0,
                                   .whole = values->replace,
                                   .definitions = values->rules.items,
                                   .ndefinitions = values->rules.count },
                 .separator = values->colsep,
                 .header = values->header != NULL,
-                .no_arguments = values->max_args == 0,
+                .no_arguments =
+                    values->max_args == 0 || values->max_replace_args == 0,
                 .literal = values->quote != 0,
-                .per = values->max_args == CV_ARGS_ONE ? values->max_lines
-                                                       : values->max_args,
+                .per = values->max_args != CV_ARGS_ONE           ? values->max_args
+                       : values->max_replace_args != CV_ARGS_ONE ? values->max_replace_args
+                                                                 : values->max_lines,
                 .many = values->fill || values->fill_words,
-                .repeats = values->fill_words != 0,
+                .repeats = values->fill_words || values->max_lines > 0 ||
+                           (values->max_replace_args > 0 &&
+                            values->max_replace_args != CV_ARGS_ONE),
                 .spread = workers,
                 .shuffle = values->shuffle ? new_seed() : 0,
                 .remote = cv_hosts_asked(values) || values->mpi || values->slurm,
@@ -312,11 +337,29 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     return cv_run_results_open(call, out);
 }
 
+/* --verbose. A line that cannot be made is an error of its command. */
+static void write_line(const struct cv_run_items *items, uint64_t first, uint64_t count,
+                       uint32_t slot)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    struct cleave_error ignored;
+
+    if (items->verbose &&
+        cv_item_commands_run_line(&items->commands, first, count, slot, &line,
+                                  &ignored) == CLEAVE_OK &&
+        line.bytes != NULL) {
+        cv_text_add(&line, "\n");
+        fwrite(line.bytes, 1, line.length, stderr);
+    }
+    cv_text_done(&line);
+}
+
 static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
 {
     const struct cv_run_items *items = context;
 
+    write_line(items, item, 1, slot);
     return cv_item_commands_words(&items->commands, item, slot, out, err);
 }
 
@@ -329,6 +372,7 @@ static enum cleave_status get_several(void *context, uint64_t first, uint64_t co
     const struct cv_item_commands some =
         cv_item_commands_some(&items->commands, first, count, cuts);
 
+    write_line(items, first, count, slot);
     return cv_item_commands_words(&some, 0, slot, out, err);
 }
 

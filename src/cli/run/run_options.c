@@ -12,6 +12,7 @@
 const struct cv_run_options cv_check_presets = { .sample = 256e3 };
 const struct cv_run_options cv_run_presets = { .memory = 256e6,
                                                .max_args = CV_ARGS_ONE,
+                                               .max_replace_args = CV_ARGS_ONE,
                                                .grace_s = CLEAVE_HOST_NOTICE_S };
 
 /* clang-format off */
@@ -20,6 +21,8 @@ static const struct cv_option input_options[] = {
         "Read this file; may be given several times, the files are read one after the "
         "other. A pattern that is no file, as 'part-*.csv', stands for all that match. "
         "Default: standard input.", .file = CV_FILE_INPUT),
+    CV_FLAG(0, "--pipepart", 1, pipepart,
+        "The files of -a are inputs, as those of -i."),
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
@@ -81,7 +84,8 @@ static const struct cv_option item_options[] = {
         "Part each item where REGEX matches: {1} is the first column. With --header : "
         "the first item of each list has names for them: {name}."),
     CV_OPTION('I', "--replace", TEXT, "SIGN", replace,
-        "What stands for an item instead of {}."),
+        "What stands for an item instead of {}. --replace alone is --replace {}.",
+        .implied = "{}"),
     CV_OPTION(0, "--rpl", REPEAT, "RULE", rules,
         "Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in the "
         "command there will be the item with this done to it."),
@@ -96,10 +100,11 @@ static const struct cv_option item_options[] = {
     CV_OPTION('n', "--max-args", COUNT, "N", max_args,
         "Give so many items to each command. 0: none, and run it once for each.",
         .min = 0, .max = 1e9),
-    CV_OPTION('N', "--max-replace-args", COUNT, "N", max_args,
-        "The same.", .min = 0, .max = 1e9),
+    CV_OPTION('N', "--max-replace-args", COUNT, "N", max_replace_args,
+        "Give so many items to each command, and repeat the word with {} for each. Of "
+        "chunks: so many records.", .min = 0, .max = 1e9),
     CV_OPTION('L', "--max-lines", COUNT, "N", max_lines,
-        "The same; items are lines.", .min = 1, .max = 1e9),
+        "As -N; items are lines.", .min = 1, .max = 1e9),
     CV_FLAG('m', "--fill", 1, fill,
         "Give each command as many items as fit into a line, or an equal part of all of "
         "them if that is less."),
@@ -141,8 +146,6 @@ static const struct cv_option worker_options[] = {
         "256). Or names with words to put before the command: 'fast,slow:nice -n 19', "
         "'\\,' for a comma in them; 'cpu*14' are fourteen, and 'gpu[0-1]:env "
         "CUDA_VISIBLE_DEVICES={i}' two with their numbers. Default: 100%."),
-    CV_OPTION(0, "--jobs", TEXT, "N", workers, "The same."),
-    CV_OPTION('P', "--max-procs", TEXT, "N", workers, "The same."),
     CV_OPTION(0, "--pin", MAYBE, "[=cores]", pin,
         "Keep the commands of each worker on a core of its own: fast cores before slow "
         "ones, and NUMA nodes in turn; on hosts too. --pin=nodes: on the cores of one "
@@ -172,8 +175,6 @@ static const struct cv_option worker_options[] = {
         "The same from a file, a line each: as --sshlogin has them, or as MPI does, 'b "
         "slots=4' and 'b:4'. Where a host has several lines without a number, as in "
         "$PBS_NODEFILE, each is a slot. '#' begins a comment."),
-    CV_OPTION(0, "--sshloginfile", TEXT, "FILE", hosts_file, "The same."),
-    CV_OPTION(0, "--slf", TEXT, "FILE", hosts_file, "The same."),
     CV_OPTION(0, "--via", REPEAT, "HOST[:HOSTS]", via,
         "This host leads others: it takes large chunks, and shares them over the hosts "
         "behind it and its own slots. 'gate:node[01-16]' names these, with ':4' for "
@@ -362,6 +363,9 @@ static const struct cv_option report_options[] = {
     CV_OPTION(0, "--joblog", TEXT, "FILE", joblog,
         "Write a line for every end of a command, with the columns of GNU parallel. With "
         "--resume, lines are added to those there are.", .file = CV_FILE_WRITTEN),
+    CV_FLAG('v', "--verbose", 1, verbose,
+        "Write each command line to standard error when it begins; of chunks, the command "
+        "once."),
     CV_FLAG(0, "--dry-run", 1, dry_run,
         "Only show the command and the plan: chunks, finish time and bound, by what the "
         "platform file says of the workers (without --hosts a guess)."),
@@ -516,7 +520,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_CHUNKS, "--delimiter", CV_NEEDS, "",
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
-      "--link --colsep --replace --rpl --max-args --max-lines --fill "
+      "--link --colsep --replace --rpl --max-args --fill "
       "--fill-words --many --shuf --tag --tagstring --results --files --weight --costs "
       "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
@@ -578,7 +582,8 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS | CV_RUN_NO_ARGS, "--max-lines --fill --fill-words", CV_NEEDS, "",
       "expected -n 0, which gives no items to commands, or one of -L, -m and -X, got "
       "both" },
-    { CV_RUN_ITEMS, "--many", CV_EXCLUDES, "--max-args --max-lines --fill --fill-words",
+    { CV_RUN_ITEMS, "--many", CV_EXCLUDES,
+      "--max-args --max-replace-args --max-lines --fill --fill-words",
       "expected --many or one of -n, -L, -m and -X, got both" },
     { CV_RUN_ITEMS, "--many", CV_EXCLUDES,
       "--tag --tagstring --results --files --journal --weight --costs --transferfile "
@@ -627,7 +632,7 @@ int cv_run_rules_check(const struct cv_call *call, unsigned situation)
 
     if (values->retries > 1)
         situation |= CV_RUN_RETRIES;
-    if (values->max_args == 0)
+    if (values->max_args == 0 || values->max_replace_args == 0)
         situation |= CV_RUN_NO_ARGS;
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE)
         situation |= CV_RUN_ROWS;

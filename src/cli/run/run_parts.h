@@ -34,7 +34,7 @@ struct cv_run_options {
     struct cv_strings item_files, rules;
     const char *delimiter, *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle, many;
-    uint64_t max_args, max_lines;
+    uint64_t max_args, max_replace_args, max_lines;
     const char *tagstring, *results, *load, *pin;
     double delay_s, memfree;
     uint64_t nice;
@@ -44,7 +44,7 @@ struct cv_run_options {
     double sample; /* of check */
     uint64_t records;
     int no_header, recursive, unordered, resume, overwrite, json, quiet, bar, live,
-        dry_run;
+        dry_run, verbose, pipepart;
 };
 
 extern const struct cv_run_options cv_run_presets, cv_check_presets;
@@ -213,7 +213,7 @@ struct cv_run_items {
     struct cv_item_template place; /* --results with places in it */
     const char *results;           /* folder; NULL: none */
     const char *folder;            /* of files that --files makes; NULL: none */
-    bool tags, names_files, in_place;
+    bool tags, names_files, in_place, verbose;
     struct cv_result_names result_names; /* names of files of --results */
     struct cv_run_rows rows;             /* --results FILE.csv */
     const char *rows_file;               /* where they go; NULL: there are none */

@@ -835,6 +835,14 @@ static int carry_out(struct whole_run *run)
     if (values->dry_run)
         return run->has_items ? cv_run_items_show(&run->items)
                               : cv_run_plan(&run->request, file, run->call->arena);
+    if (values->verbose && !run->has_items) {
+        struct cv_text line = { NULL, 0, 0, false };
+
+        cv_shell_words_add(&line, run->request.command);
+        cv_text_add(&line, "\n");
+        fwrite(line.bytes, 1, line.failed ? 0 : line.length, stderr);
+        cv_text_done(&line);
+    }
     CV_DO(open_sink(run));
     CV_DO(open_trace(run));
     return execute(run);
@@ -859,13 +867,21 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     int status = CV_EXIT_DONE;
 
     run.shaped.values = run.values;
-    if (!run.has_items && cv_run_lists_stdin(call)) {
+    if (typed->pipepart && typed->inputs.count == 0 && !typed->each) {
+        run.shaped_values.inputs = typed->item_files;
+        run.shaped_values.item_files = (struct cv_strings){ .count = 0 };
+        run.has_items = cv_run_items_asked(run.call);
+    } else if (!run.has_items && cv_run_lists_stdin(call)) {
         run.has_items = true;
         if (typed->split != NULL)
             run.shaped_values.each = 1;
         else
             run.shaped_values.item_files = (struct cv_strings){ &standard_input, 1 };
     }
+    if (!run.has_items && typed->records == 0) /* -N and -L of chunks */
+        run.shaped_values.records =
+            typed->max_replace_args != CV_ARGS_ONE ? typed->max_replace_args
+                                                   : typed->max_lines;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
     if (run.sink.packed != NULL) /* nothing was run */

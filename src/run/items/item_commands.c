@@ -435,6 +435,8 @@ static enum cleave_status make(struct cv_item_commands *out,
     CV_TRY(cv_item_template_init(&out->template, options->words,
                                  options->literal ? CV_ITEM_WORDS : CV_ITEM_COMMAND,
                                  &replacements, err));
+    if (!replacements.none && replacements.whole == NULL)
+        CV_TRY(cv_item_template_check_text(&out->template, err));
     out->template.repeats = options->repeats;
     if (options->shuffle != 0)
         CV_TRY(shuffle(out, options->shuffle, err));

@@ -724,7 +724,8 @@ enum cleave_status cv_item_placeholder_find(const char *text, const char *const 
 {
     struct found found = { .field = NULL };
     char *inside = NULL, *shown;
-    enum cleave_status status = strncmp(text, "{=", 2) == 0
+    enum cleave_status status = from->none ? CLEAVE_OK
+                                : strncmp(text, "{=", 2) == 0
                                     ? find_inline(text, later, &found, &inside, err)
                                     : find_placeholder(text, from, &found, err);
 

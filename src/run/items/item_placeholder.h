@@ -60,6 +60,7 @@ struct cv_item_placeholder {
 
 /* Which placeholders there are, besides "{}", "{.}", "{1}", "{#}" and their like. Borrowed. */
 struct cv_item_replacements {
+    bool none;                /* braces are text                               */
     bool optional;            /* a command without placeholders gets no values */
     bool plus;                /* {##}, {%RE} and more                          */
     const char *whole;        /* instead of "{}"; NULL: "{}"                   */

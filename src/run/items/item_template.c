@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/file_target.h"
 #include "run/common/shell.h"
 
 /* --- words -------------------------------------------------------------------------------- */
@@ -463,6 +464,68 @@ char *cv_item_template_program(const struct cv_item_template *template)
         cv_text_add(&word, "%.*s", (int)pieces[at].length, pieces[at].text);
     }
     return word.failed ? NULL : word.bytes;
+}
+
+/* --- braces that are text ------------------------------------------------------------------- */
+
+/* '{word}', '{#:%03d}' or '{:%.2f}' in a text of plain characters; NULL: none. */
+static const char *find_unknown(const struct cv_item_piece *piece, size_t *length)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-.,:/@%+=#{}";
+    static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                               "0123456789";
+    const char *const end = piece->text + piece->length;
+
+    for (const char *at = piece->text; at < end; at++)
+        if (memchr(plain, *at, sizeof plain - 1) == NULL)
+            return NULL;
+    for (const char *at = piece->text; at < end; at++) {
+        const char *close = *at == '{' ? memchr(at, '}', (size_t)(end - at)) : NULL;
+
+        if (close == NULL)
+            continue;
+        *length = (size_t)(close + 1 - at);
+        if (strncmp(at, "{:%", 3) == 0 || strncmp(at, "{#:", 3) == 0 ||
+            (strchr("0123456789", at[1]) == NULL && strspn(at + 1, word) == *length - 2))
+            return at;
+    }
+    return NULL;
+}
+
+enum cleave_status cv_item_template_check_text(const struct cv_item_template *template,
+                                               struct cleave_error *err)
+{
+    static const char *const coded[] = { "awk",  "gawk", "mawk",   "nawk",    "jq",
+                                         "perl", "sed",  "python", "python3", "ruby",
+                                         "node", "find", "xargs",  "parallel" };
+    char *program = cv_item_template_program(template);
+    const bool code = program != NULL && cv_is_one_of(cv_file_name(program), coded,
+                                                      sizeof coded / sizeof *coded);
+    bool blank = false;
+
+    free(program);
+    for (size_t i = 0; i < template->count && !code; i++) {
+        const struct cv_item_piece *piece = &template->pieces[i];
+        const char *found = NULL;
+        size_t length = 0;
+
+        if (piece->kind == SPACE)
+            blank = false;
+        for (size_t k = i; piece->kind == SPACE && k + 1 < template->count &&
+                           template->pieces[k + 1].kind != SPACE;
+             k++)
+            blank = blank || template->pieces[k + 1].kind == BLANK;
+        if (piece->kind == TEXT && (template->literal ? !blank : piece->quotes == UNQUOTED))
+            found = find_unknown(piece, &length);
+        if (found != NULL)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "'%.*s' is no placeholder: columns have names with "
+                           "input.header :, items.plus knows more; command.literal passes "
+                           "braces on",
+                           (int)length, found);
+    }
+    return CLEAVE_OK;
 }
 
 /* --- filling in --------------------------------------------------------------------------- */

@@ -50,6 +50,10 @@ struct cv_item_values {
 char *cv_item_template_program(const struct cv_item_template *template);
 /* Whether a shell would do nothing but split the text at blanks. */
 bool cv_item_template_is_plain(const struct cv_item_template *template);
+/* Refuse '{word}', which is text: a column without a name, or a placeholder of another program.
+ * Words of awk, jq and their kin, and quoted ones, are code. */
+enum cleave_status cv_item_template_check_text(const struct cv_item_template *template,
+                                               struct cleave_error *err);
 /* Append the line for a shell. */
 enum cleave_status cv_item_template_line(const struct cv_item_template *template,
                                          const struct cv_item_values *values,
