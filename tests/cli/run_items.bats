@@ -474,6 +474,28 @@ same_rows() {
     refuses "--many is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
 }
 
+@test "many short commands that could take several items: a hint at --many, which can be pasted" {
+    prepare
+    mkdir bin
+    ln -s "$(readlink -f "$CLEAVE")" bin/cleave
+    seq 1000 >list
+    hinted() { # WORDS -- of cleave run; the hint, or nothing
+        timeout $LONG "$CLEAVE" run -j 2 "$@" 2>&1 >/dev/null 3>&- <list | sed -n 's/.*if one of them can take several items: //p'
+    }
+    for words in '-a list echo' '-a list echo {}' '-a list echo -n {}'; do
+        [ "$(hinted $words)" = "cleave run --many -j 2 $words" ] || [ "$(hinted $words)" = "cleave run --many -j 2 ${words/\{\}/"'{}'"}" ]
+    done
+    PATH=$PWD/bin:$PATH bash -c "$(hinted -a list echo {})" 2>/dev/null | tr ' ' '\n' | cmp - list
+    # Not of those that cannot, nor of few, slow or failed ones.
+    for words in '-a list echo {} x' '-a list echo x{}' '-a list -n 2 echo' '-a list --tag echo' '-q -a list echo'; do
+        [ -z "$(hinted $words)" ]
+    done
+    [ -z "$(hinted -a list 'echo {} | cat')" ]
+    [ -z "$(hinted -a list false)" ]
+    head -n 20 list >few
+    [ -z "$(hinted -a few echo)" ]
+}
+
 @test "as many items for a command as pay, of a list that comes" {
     prepare
     # The second item is only there when the command of the first has been.

@@ -182,8 +182,6 @@ static enum cleave_status add_operand(const struct cv_call *call, const char *it
     while (mark != '\0' && (end = strchr(item, mark)) != NULL) {
         CV_TRY(cv_item_lists_add(lists, item, (size_t)(end - item), err));
         item = end + 1;
-        if (*item == '\0')
-            return CLEAVE_OK;
     }
     return cv_item_lists_add(lists, item, strlen(item), err);
 }

@@ -7,12 +7,16 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/file_target.h"
 #include "cli/common/usage_hints.h"
+#include "run/common/machine.h"
+#include "run/common/poller.h"
 #include "run/common/shell.h"
 #include "run/fold/fold.h"
 
@@ -714,6 +718,63 @@ static bool only_first_succeeded(const struct cleave_execution_result *result)
            (double)result->failed_ranges[0].end >= result->input_bytes;
 }
 
+/* Whether the command has its item only as a whole last word, as most that take several do. */
+static bool takes_several(const struct cv_call *call)
+{
+    const size_t count = cv_item_command_words(call);
+    const char *last = count > 0 ? call->operands[count - 1] : "";
+    const size_t length = strlen(last);
+
+    for (size_t i = 0; i + 1 < count; i++)
+        if (strchr(call->operands[i], '{') != NULL ||
+            cv_shell_sign(call->operands, i) != CV_SIGN_NONE)
+            return false;
+    if (count > 1)
+        return strcmp(last, "{}") == 0 || strchr(last, '{') == NULL;
+    if (length > 3 && strcmp(last + length - 3, " {}") == 0)
+        return strcspn(last, "{|<>;&$`") == length - 2;
+    return length > 0 && strpbrk(last, "{|<>;&$`") == NULL;
+}
+
+/* Seconds that the shortest command takes now, with its start. */
+static double measure_start_s(void)
+{
+    enum { TIMES = 8 };
+    static const char *const words[] = { "sh", "-c", ":", NULL };
+    const double begin_s = cv_clock_s();
+    int started = 0;
+
+    for (pid_t pid; started < TIMES &&
+                    cv_start_program("/bin/sh", words, STDIN_FILENO, STDERR_FILENO, -1,
+                                     &pid) == 0;
+         started++)
+        waitpid(pid, NULL, 0);
+    return started == TIMES ? (cv_clock_s() - begin_s) / TIMES : 0;
+}
+
+/* Starting many short commands takes longer than their work. */
+static void hint_many(const struct cv_call *call,
+                      const struct cleave_execution_result *result)
+{
+    enum { MANY = 1000 };
+    const struct cv_run_options *values = call->values;
+    const uint64_t commands = result->chunks;
+    const double busy = fmin(result->nworkers, cv_usable_cores());
+    const double each_s = result->seconds * busy / (double)commands;
+    const double start_s = 0.005; /* of a process that loads a few libraries */
+
+    if (commands < MANY || values->quiet || values->json ||
+        cv_option_given(call, "--many --max-args --max-replace-args --max-lines --fill "
+                              "--fill-words --tag --tagstring --results --files --journal "
+                              "--weight --costs --transferfile --transfer --return "
+                              "--ungroup --line-buffer --replace --rpl --colsep") != NULL ||
+        !takes_several(call) || !(each_s < fmax(start_s, 4 * measure_start_s())))
+        return;
+    cv_print_note("%" PRIu64 " commands took %.1f ms each, most of it to start; if one of "
+                  "them can take several items: %s",
+                  commands, 1e3 * each_s, cv_call_again(call, "--many"));
+}
+
 void cv_run_command_hint(const struct cv_call *call,
                          const struct cleave_execution_result *result,
                          const struct cv_run_outcome *how)
@@ -727,6 +788,8 @@ void cv_run_command_hint(const struct cv_call *call,
         return;
     if (how->items && chunks == 0 && !values->quiet)
         cv_print_note("there are no items, so no command was started");
+    if (how->items && !how->hosts && failed == 0)
+        hint_many(call, result);
     if (how->items)
         return; /* each failure was printed */
     if (only_first_succeeded(result) && !result->header)
