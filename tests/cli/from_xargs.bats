@@ -30,7 +30,7 @@ cook() {
         fixture
         number=$((number + 1))
         echo "== $number"
-        timeout $LONG bash -c "$recipe" 2>err </dev/null 3>&- | sort || true
+        timeout "$LONG" bash -c "$recipe" 2>err </dev/null 3>&- | sort || true
         [ "$1" -eq 1 ] || grep '^cleave: .*expected\|refused\|cannot' err || true
         find . -type f ! -name err | sort
     done < <(recipes "$1")

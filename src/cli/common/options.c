@@ -303,8 +303,8 @@ static int read_synonym(struct reader *reader, const char *means, const char *ty
             text = reader->words[reader->next++];
         if (text == NULL)
             return cv_refuse("%s: needs an argument", typed);
-        last = cv_arena_print(reader->arena, "%.*s%s%s", (int)(place - means), means, text,
-                              place + 1);
+        last = cv_arena_print(reader->arena, "%.*s%s%s", (int)(place - means), means,
+                              text, place + 1);
         return last != NULL ? read_long(reader, last) : cv_no_memory("the arguments");
     }
     cv_words_split(&words, means);
@@ -376,7 +376,8 @@ static int read_letters(struct reader *reader, const char *word)
             const char name[] = { '-', *letter, '\0' };
             const char *means = find_synonym(reader, name, 2);
             const struct cv_option *meant =
-                means != NULL ? cv_option_find(reader->groups, means, strlen(means)) : NULL;
+                means != NULL ? cv_option_find(reader->groups, means, strlen(means))
+                              : NULL;
 
             if (means == NULL)
                 return unknown_option(reader, word);

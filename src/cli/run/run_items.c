@@ -314,12 +314,12 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                                   .ndefinitions = values->rules.count },
                 .separator = values->colsep,
                 .header = values->header != NULL,
-                .no_arguments =
-                    values->max_args == 0 || values->max_replace_args == 0,
+                .no_arguments = values->max_args == 0 || values->max_replace_args == 0,
                 .literal = values->quote != 0,
-                .per = values->max_args != CV_ARGS_ONE           ? values->max_args
-                       : values->max_replace_args != CV_ARGS_ONE ? values->max_replace_args
-                                                                 : values->max_lines,
+                .per = values->max_args != CV_ARGS_ONE ? values->max_args
+                       : values->max_replace_args != CV_ARGS_ONE
+                           ? values->max_replace_args
+                           : values->max_lines,
                 .many = values->fill || values->fill_words,
                 .repeats = values->fill_words || values->max_lines > 0 ||
                            (values->max_replace_args > 0 &&

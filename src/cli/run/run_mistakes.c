@@ -193,10 +193,11 @@ static bool takes_files(const struct cv_call *call)
         if (call->operands[i][0] != '-' || call->operands[i][1] == '\0')
             return false;
     return CV_IS_ONE_OF(cv_file_name(call->operands[0]), "b2sum", "bgzip", "brotli",
-                        "bunzip2", "bzcat", "bzip2", "cksum", "gunzip", "gzip", "jq", "lz4",
-                        "lzop", "md5sum", "pbzip2", "pigz", "sha1sum", "sum", "sha224sum",
-                        "sha256sum", "sha384sum", "sha512sum", "unxz", "unzstd", "xmllint",
-                        "xxhsum", "xz", "xzcat", "zcat", "zstd", "zstdcat");
+                        "bunzip2", "bzcat", "bzip2", "cksum", "gunzip", "gzip", "jq",
+                        "lz4", "lzop", "md5sum", "pbzip2", "pigz", "sha1sum", "sum",
+                        "sha224sum", "sha256sum", "sha384sum", "sha512sum", "unxz",
+                        "unzstd", "xmllint", "xxhsum", "xz", "xzcat", "zcat", "zstd",
+                        "zstdcat");
 }
 
 /* find | cleave run gzip: the files should be compressed, not their names. */
@@ -284,9 +285,10 @@ static bool hint_deaf(const struct cv_call *call)
     const struct cv_run_options *values = call->values;
 
     return !values->cat && !values->json && is_deaf(call) &&
-           HINTED("%s does not read standard input, where chunks come; to run it for each "
-                  "record: %s",
-                  cv_file_name(call->operands[0]), cv_call_again(call, "--each"));
+           HINTED(
+               "%s does not read standard input, where chunks come; to run it for each "
+               "record: %s",
+               cv_file_name(call->operands[0]), cv_call_again(call, "--each"));
 }
 
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
@@ -744,9 +746,8 @@ static double measure_start_s(void)
     const double begin_s = cv_clock_s();
     int started = 0;
 
-    for (pid_t pid; started < TIMES &&
-                    cv_start_program("/bin/sh", words, STDIN_FILENO, STDERR_FILENO, -1,
-                                     &pid) == 0;
+    for (pid_t pid; started < TIMES && cv_start_program("/bin/sh", words, STDIN_FILENO,
+                                                        STDERR_FILENO, -1, &pid) == 0;
          started++)
         waitpid(pid, NULL, 0);
     return started == TIMES ? (cv_clock_s() - begin_s) / TIMES : 0;
@@ -764,13 +765,15 @@ static void hint_many(const struct cv_call *call,
     const double start_s = 0.005; /* of a process that loads a few libraries */
 
     if (commands < MANY || values->quiet || values->json ||
-        cv_option_given(call, "--many --max-args --max-replace-args --max-lines --fill "
-                              "--fill-words --tag --tagstring --results --files --journal "
-                              "--weight --costs --transferfile --transfer --return "
-                              "--ungroup --line-buffer --replace --rpl --colsep") != NULL ||
+        cv_option_given(call,
+                        "--many --max-args --max-replace-args --max-lines --fill "
+                        "--fill-words --tag --tagstring --results --files --journal "
+                        "--weight --costs --transferfile --transfer --return "
+                        "--ungroup --line-buffer --replace --rpl --colsep") != NULL ||
         !takes_several(call) || !(each_s < fmax(start_s, 4 * measure_start_s())))
         return;
-    cv_print_note("%" PRIu64 " commands took %.1f ms each, most of it to start; if one of "
+    cv_print_note("%" PRIu64
+                  " commands took %.1f ms each, most of it to start; if one of "
                   "them can take several items: %s",
                   commands, 1e3 * each_s, cv_call_again(call, "--many"));
 }
@@ -783,8 +786,7 @@ void cv_run_command_hint(const struct cv_call *call,
     const uint64_t chunks = result->chunks + result->resumed, failed = result->failed;
     bool headed = false;
 
-    if (failed > 0 && how->all &&
-        cv_run_mistakes_failed(call, how->items, how->hosts))
+    if (failed > 0 && how->all && cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
     if (how->items && chunks == 0 && !values->quiet)
         cv_print_note("there are no items, so no command was started");

@@ -315,7 +315,7 @@ struct cv_run_report {
     const struct cv_run_options *options;
     const struct cv_worker_list *workers; /* as they were asked for */
     const struct cv_reach *reach;
-    const char *const *command;           /* up to NULL */
+    const char *const *command; /* up to NULL */
     const struct cleave_statuses *ok;
     const struct cv_item_commands *items; /* NULL: an input is shared out */
     struct cv_run_rows *rows;             /* of --results FILE.csv; NULL: none */

@@ -20,10 +20,10 @@ static int set_line(struct cv_call *call, struct cv_text *line, bool remote)
     const char **words = cv_need(call->arena, 4, sizeof *words, "the command");
     char *shell = cv_shell_find(), name[256];
 
-    words[0] = shell != NULL ? cv_need_text(call->arena,
-                                            remote ? cv_file_name(shell) : shell,
-                                            "the command")
-                             : NULL;
+    words[0] = shell != NULL
+                   ? cv_need_text(call->arena, remote ? cv_file_name(shell) : shell,
+                                  "the command")
+                   : NULL;
     words[1] = "-c";
     words[2] = cv_text_take(line, call->arena);
     free(shell);
@@ -83,9 +83,10 @@ static int refuse_file(const char *sign, const char *file)
                ? cv_refuse("'%s' '%s': a chunk comes on standard input; if '%s' is an "
                            "argument: --quote",
                            sign, CV_ECHO(file), sign)
-               : cv_refuse("'%s' '%s': every command would overwrite the same file: -o FILE "
-                           "takes all outputs, '>>' appends; if '%s' is an argument: --quote",
-                           sign, CV_ECHO(file), sign);
+               : cv_refuse(
+                     "'%s' '%s': every command would overwrite the same file: -o FILE "
+                     "takes all outputs, '>>' appends; if '%s' is an argument: --quote",
+                     sign, CV_ECHO(file), sign);
 }
 
 int cv_command_line_add(const char *const *words, bool quote, struct cv_text *out,
@@ -191,10 +192,11 @@ int cv_ok_read(const struct cv_call *call, struct cleave_statuses *out)
     if (at == NULL && count > 0) {
         if (count == 1)
             line = words[0];
-        else if (count == 3 && strcmp(words[1], "-c") == 0 && cv_is_bourne_shell(words[0]))
+        else if (count == 3 && strcmp(words[1], "-c") == 0 &&
+                 cv_is_bourne_shell(words[0]))
             line = words[2];
-        program = line != NULL ? last_program(line, word, sizeof word)
-                               : cv_file_name(words[0]);
+        program =
+            line != NULL ? last_program(line, word, sizeof word) : cv_file_name(words[0]);
         if (CV_IS_ONE_OF(program, "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "diff",
                          "cmp"))
             out->bits[0] = 3;
@@ -280,11 +282,12 @@ const char *cv_find_item_place(const struct cv_call *call)
 }
 
 /* Options that speak of a list. */
-#define OF_LISTS                                                                      \
-    "--null --delimiter --link --colsep --replace --rpl --max-args "                  \
-    "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag "         \
+#define OF_LISTS                                                              \
+    "--null --delimiter --link --colsep --replace --rpl --max-args "          \
+    "--max-replace-args --max-lines --fill --fill-words --many --shuf --tag " \
     "--tagstring --results --files"
-#define OF_CHUNKS "--split --records --block --header-out --together --pairs --cat --persistent"
+#define OF_CHUNKS \
+    "--split --records --block --header-out --together --pairs --cat --persistent"
 
 static bool is_fed(int fd)
 {

@@ -30,7 +30,8 @@ struct sink {
 };
 
 struct whole_run {
-    struct cv_call shaped; /* what was typed, and what it means: the words of a shell, a list */
+    struct cv_call
+        shaped; /* what was typed, and what it means: the words of a shell, a list */
     const struct cv_call *call;          /* `shaped` */
     struct cv_run_options shaped_values; /* its values */
     const struct cv_run_options *values;
@@ -879,9 +880,9 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
             run.shaped_values.item_files = (struct cv_strings){ &standard_input, 1 };
     }
     if (!run.has_items && typed->records == 0) /* -N and -L of chunks */
-        run.shaped_values.records =
-            typed->max_replace_args != CV_ARGS_ONE ? typed->max_replace_args
-                                                   : typed->max_lines;
+        run.shaped_values.records = typed->max_replace_args != CV_ARGS_ONE
+                                        ? typed->max_replace_args
+                                        : typed->max_lines;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == CV_EXIT_DONE; i++)
         status = steps[i](&run);
     if (run.sink.packed != NULL) /* nothing was run */

@@ -436,7 +436,7 @@ bool cv_process_is_over(struct cv_process *process)
     while ((got != 0 && errno == EINTR) ||
            (got == 0 && info.si_pid == 0 && is_traced(process, &turns)));
     process->ended = got != 0 || info.si_pid == process->pid;
-    process->end_status = got != 0 || !process->ended     ? 0
+    process->end_status = got != 0 || !process->ended  ? 0
                           : info.si_code == CLD_EXITED ? info.si_status
                                                        : -1;
     return process->ended;

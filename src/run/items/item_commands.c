@@ -387,8 +387,8 @@ static enum cleave_status choose_shell(struct cv_item_commands *commands,
                                        struct cleave_error *err)
 {
     const struct cv_item_template *template = &commands->template;
-    const bool plain = template->literal ? !template->has_signs
-                                         : cv_item_template_is_plain(template);
+    const bool plain =
+        template->literal ? !template->has_signs : cv_item_template_is_plain(template);
     char *program = cv_item_template_program(template), name[256];
     /* A program in a directory of another machine may be sent there with the first item. */
     const bool sent = remote && program != NULL && strchr(program, '/') != NULL;
@@ -445,7 +445,9 @@ static enum cleave_status make(struct cv_item_commands *out,
         CV_TRY(cut_rows(out, options, err));
     else
         count_commands(out, out->stream == NULL);
-    return options->shown_only ? CLEAVE_OK : choose_shell(out, options->words[0], options->remote, err);
+    return options->shown_only
+               ? CLEAVE_OK
+               : choose_shell(out, options->words[0], options->remote, err);
 }
 
 enum cleave_status cv_item_commands_init(struct cv_item_commands *out,

@@ -353,12 +353,12 @@ static enum cleave_status read_sign(struct cv_item_template *template,
     if (status == CLEAVE_OK && (!target.has_placeholder || target.count == 1) &&
         (target.count != 1 || target.pieces[0].value.part == CV_ITEM_VALUE) &&
         (target.count != 1 || target.pieces[0].value.expression == NULL))
-        status = cv_fail(err, CLEAVE_EINPUT,
-                         "'%s' '%s': every command would overwrite %s: name a file after the item, "
-                         "as '{.}.out'; if '%s' is an argument: items.literal",
-                         words[at], CV_SHOWN(file, 128),
-                         target.has_placeholder ? "its item" : "the same file",
-                         words[at]);
+        status = cv_fail(
+            err, CLEAVE_EINPUT,
+            "'%s' '%s': every command would overwrite %s: name a file after the item, "
+            "as '{.}.out'; if '%s' is an argument: items.literal",
+            words[at], CV_SHOWN(file, 128),
+            target.has_placeholder ? "its item" : "the same file", words[at]);
     cv_item_template_done(&target);
     return status;
 }
@@ -516,14 +516,16 @@ enum cleave_status cv_item_template_check_text(const struct cv_item_template *te
                            template->pieces[k + 1].kind != SPACE;
              k++)
             blank = blank || template->pieces[k + 1].kind == BLANK;
-        if (piece->kind == TEXT && (template->literal ? !blank : piece->quotes == UNQUOTED))
+        if (piece->kind == TEXT &&
+            (template->literal ? !blank : piece->quotes == UNQUOTED))
             found = find_unknown(piece, &length);
         if (found != NULL)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "'%.*s' is no placeholder: columns have names with "
-                           "input.header :, items.plus knows more; command.literal passes "
-                           "braces on",
-                           (int)length, found);
+            return cv_fail(
+                err, CLEAVE_EINPUT,
+                "'%.*s' is no placeholder: columns have names with "
+                "input.header :, items.plus knows more; command.literal passes "
+                "braces on",
+                (int)length, found);
     }
     return CLEAVE_OK;
 }

@@ -14,10 +14,12 @@ struct cv_item_template {
     struct cv_item_piece *pieces; /* owned */
     size_t count, room;
     bool has_placeholder;
-    bool failed;  /* memory was short                                            */
-    bool literal;   /* words go to the command unchanged: a shell is needed for signs only */
-    bool has_signs; /* signs are between the words                                         */
-    bool bare;    /* values are not quoted: they are the command, or part of it  */
+    bool failed; /* memory was short                                            */
+    bool
+        literal; /* words go to the command unchanged: a shell is needed for signs only */
+    bool
+        has_signs; /* signs are between the words                                         */
+    bool bare;     /* values are not quoted: they are the command, or part of it  */
     bool repeats; /* a word with a placeholder for all values is repeated for each */
 };
 
@@ -31,8 +33,7 @@ enum cv_item_form {
  * no placeholder, one for all values is added at the end. A first word that begins with a
  * placeholder makes a line in any case. */
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
-                                         const char *const *words,
-                                         enum cv_item_form form,
+                                         const char *const *words, enum cv_item_form form,
                                          const struct cv_item_replacements *replacements,
                                          struct cleave_error *err);
 void cv_item_template_done(struct cv_item_template *template);

@@ -45,10 +45,10 @@ static void finish(struct cv_slot *slot)
     }
     ok = slot->process.start_error == 0 &&
          cv_status_is_ok(slot->process.exit_code, slot->ok);
-    end = slot->stopping                 ? CV_SLOT_STOPPED
-          : slot->timed_out              ? CV_SLOT_TIMED_OUT
-          : ok                           ? CV_SLOT_DONE
-                                         : CV_SLOT_FAILED;
+    end = slot->stopping    ? CV_SLOT_STOPPED
+          : slot->timed_out ? CV_SLOT_TIMED_OUT
+          : ok              ? CV_SLOT_DONE
+                            : CV_SLOT_FAILED;
     cv_slot_release(slot);
     slot->busy = false;
     slot->events->ended(slot->context, slot, end);

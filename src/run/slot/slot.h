@@ -160,8 +160,8 @@ struct cv_slot {
     const char *const *told;   /* variables NAME=VALUE from another machine; or NULL */
     struct cv_source *numbers; /* numbers of records for CLEAVE_RECORD; or NULL */
     const struct cleave_statuses *ok; /* that are no failures, besides 0; or NULL */
-    double timeout_s;          /* 0: none */
-    size_t small_write;        /* open pieces: of cv_pipe_writer_narrow */
+    double timeout_s;                 /* 0: none */
+    size_t small_write;               /* open pieces: of cv_pipe_writer_narrow */
     const struct cv_slot_events *events;
     void *context; /* for the events */
     uint32_t worker;

@@ -127,11 +127,11 @@ struct cv_remote_job {
     const char *const *environment; /* NAME=VALUE, ended by NULL                       */
     const char *directory;          /* to work in; "": the current one                 */
     bool persistent;
-    bool hashes;      /* END has the hash of the bytes that the command was given      */
-    bool items;       /* pieces are items (struct cv_item_message)                     */
-    bool cleanup;     /* remove files that were sent or returned                       */
-    bool lines;       /* send lines of outputs while commands run                      */
-    bool early;       /* the master may ask for outputs while commands run (SHOW)      */
+    bool hashes;  /* END has the hash of the bytes that the command was given      */
+    bool items;   /* pieces are items (struct cv_item_message)                     */
+    bool cleanup; /* remove files that were sent or returned                       */
+    bool lines;   /* send lines of outputs while commands run                      */
+    bool early;   /* the master may ask for outputs while commands run (SHOW)      */
     struct cleave_statuses ok; /* of commands that have not failed, besides 0          */
     double timeout_s; /* limit for a command; 0: none                                  */
     double silence_s; /* time without a frame after which the master is lost           */
