@@ -122,6 +122,16 @@ static void code_hello(struct coder *coder, struct cv_hello *hello)
     code_number(coder, &hello->cores);
 }
 
+/* Most jobs have none but 0. */
+static void code_statuses(struct coder *coder, struct cleave_statuses *ok)
+{
+    bool others = ok->bits[0] > 1 || ok->bits[1] > 0 || ok->bits[2] > 0 || ok->bits[3] > 0;
+
+    code_flag(coder, &others);
+    for (size_t i = 0; i < sizeof ok->bits / sizeof *ok->bits && others; i++)
+        code_number(coder, &ok->bits[i]);
+}
+
 static void code_job(struct coder *coder, struct cv_remote_job *job)
 {
     code_list(coder, &job->command);
@@ -134,8 +144,7 @@ static void code_job(struct coder *coder, struct cv_remote_job *job)
     code_flag(coder, &job->cleanup);
     code_flag(coder, &job->lines);
     code_flag(coder, &job->early);
-    for (size_t i = 0; i < sizeof job->ok.bits / sizeof *job->ok.bits; i++)
-        code_number(coder, &job->ok.bits[i]);
+    code_statuses(coder, &job->ok);
     code_real(coder, &job->timeout_s);
     code_real(coder, &job->silence_s);
     code_number(coder, &job->memory);
