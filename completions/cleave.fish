@@ -311,7 +311,7 @@ complete -c cleave -n '__fish_seen_subcommand_from compare; and __fish_seen_subc
 complete -c cleave -n '__fish_seen_subcommand_from compare; and __fish_seen_subcommand_from items' -l json -d 'Write JSON: items, load, bound, rows and not_applicable'
 complete -c cleave -n '__fish_seen_subcommand_from compare; and __fish_seen_subcommand_from items' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l input -s i -r -F -d 'Read this file; may be given several times, the files are read one after'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l pipepart -d 'The files of -a are inputs, as those of -i'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l pipepart -d 'The files of -a, else standard input, are data for chunks, as those of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l recursive -d 'An input that is a folder stands for all files below it, by name'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l split -x -a 'auto lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:' -d 'Cut the input between records: auto (default), lines, nul, csv, jsonl,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l header -d 'Give the first record of the input, or the first N, to every command,'

@@ -83,8 +83,7 @@ mistake() {
 }
 
 @test "options of others, mistyped ones, and arguments that are missing" {
-    mistake 2 "instead: nothing: without items, commands get their chunk on standard input" \
-        run --pipe -i numbers -- wc
+    run -0 "$CLEAVE" run -q --pipe -i numbers -j 1 -- wc -l
     mistake 2 "did you mean '--retries'?" run --retires 3 -i numbers -- wc
     mistake 2 "unknown option '--verbatim'; --help lists those that there are" run --verbatim -i numbers -- wc
     mistake 2 "--workers: 'auto' is no number of workers and cannot be a name: 100% is one for each core" \

@@ -423,7 +423,7 @@ static void an_older_master_is_refused(void **state)
     cv_frame_encode(&head, bytes);
     bytes[4] = CV_FRAME_VERSION - 1;
     put(worker.link, bytes, CV_FRAME_HEAD - 8); /* what it had for a head */
-    assert_refused(&worker, errors, "got version 7: install the same cleave");
+    assert_refused(&worker, errors, "got version 8: install the same cleave");
 }
 
 /* Of one slot: pieces 1 (over), 2 (at work) and 3 (coming). */

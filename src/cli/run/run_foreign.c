@@ -10,8 +10,7 @@ const struct cv_other_tool_option cv_run_foreign[] = {
     /* the same by another name */
     { "--jobs --max-procs -P", "=--workers" },
     { "--sshloginfile --slf --hostfile --machinefile --nodefile", "=--hosts-file" },
-    { "--pipe --spreadstdin", "=--input=-" },
-    { "--pipe-part", "=--pipepart" },
+    { "--pipe --spreadstdin --pipe-part", "=--pipepart" },
     { "--xapply", "=--link" },
     { "--linebuffer --lb", "=--line-buffer" },
     { "--output-as-files --outputasfiles", "=--files" },

@@ -22,7 +22,7 @@ static const struct cv_option input_options[] = {
         "other. A pattern that is no file, as 'part-*.csv', stands for all that match. "
         "Default: standard input.", .file = CV_FILE_INPUT),
     CV_FLAG(0, "--pipepart", 1, pipepart,
-        "The files of -a are inputs, as those of -i."),
+        "The files of -a, else standard input, are data for chunks, as those of -i."),
     CV_FLAG(0, "--recursive", 1, recursive,
         "An input that is a folder stands for all files below it, by name."),
     CV_OPTION(0, "--split", TEXT, "HOW", split,
