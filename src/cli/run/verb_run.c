@@ -870,9 +870,9 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     run.shaped.values = run.values;
     if (typed->pipepart && !typed->each) {
         if (typed->inputs.count == 0)
-            run.shaped_values.inputs =
-                typed->item_files.count > 0 ? typed->item_files
-                                            : (struct cv_strings){ &standard_input, 1 };
+            run.shaped_values.inputs = typed->item_files.count > 0
+                                           ? typed->item_files
+                                           : (struct cv_strings){ &standard_input, 1 };
         run.shaped_values.item_files = (struct cv_strings){ .count = 0 };
         run.has_items = cv_run_items_asked(run.call);
     } else if (!run.has_items && cv_run_lists_stdin(call)) {

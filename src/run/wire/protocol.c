@@ -125,7 +125,8 @@ static void code_hello(struct coder *coder, struct cv_hello *hello)
 /* Most jobs have none but 0. */
 static void code_statuses(struct coder *coder, struct cleave_statuses *ok)
 {
-    bool others = ok->bits[0] > 1 || ok->bits[1] > 0 || ok->bits[2] > 0 || ok->bits[3] > 0;
+    bool others =
+        ok->bits[0] > 1 || ok->bits[1] > 0 || ok->bits[2] > 0 || ok->bits[3] > 0;
 
     code_flag(coder, &others);
     for (size_t i = 0; i < sizeof ok->bits / sizeof *ok->bits && others; i++)
