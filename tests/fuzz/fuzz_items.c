@@ -64,7 +64,8 @@ static void check_command(const struct cv_item_commands *commands, uint64_t inde
     require(cv_item_arguments_get(commands, index, &arguments, NULL) == CLEAVE_OK);
     values = (struct cv_item_values){ arguments.items, arguments.count, index + 1, 3, 9 };
     status = cv_item_template_line(&commands->template, &values, &line, NULL);
-    if (commands->template.literal || cv_item_template_is_plain(&commands->template)) {
+    if (commands->template.literal ? !commands->template.has_signs
+                                   : cv_item_template_is_plain(&commands->template)) {
         require(cv_item_template_words(&commands->template, &values, &words, NULL) ==
                 status);
     }
