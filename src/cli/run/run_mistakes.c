@@ -501,8 +501,7 @@ static void run_mistakes_hint(const struct cv_call *call,
         return;
     reduce = find_reduce(call, line);
     if (reduce != NULL)
-        cv_print_note("%s has written one output for each of %" PRIu64
-                      " chunks; %s%s",
+        cv_print_note("%s has written one output for each of %" PRIu64 " chunks; %s%s",
                       cv_file_name(call->operands[0]), chunks,
                       reduce[0] != '\0' ? "for one of all: --reduce "
                                         : "--reduce CMD makes one of them",
@@ -510,7 +509,6 @@ static void run_mistakes_hint(const struct cv_call *call,
     else if (!headed)
         hint_check(call, result, chunks);
 }
-
 
 void cv_run_mistakes_form(const struct cv_call *call)
 {

@@ -309,8 +309,8 @@ struct cv_run_report {
     struct cv_eta pace;
     struct cv_live_page page; /* --serve */
     bool declared;            /* costs are declared: the end can be predicted */
-    bool ended_0, ended_ok;   /* a command ended with status 0; with another one of --ok */
-    double predicted_s;       /* connecting, and the plan; NAN: none */
+    bool ended_0, ended_ok; /* a command ended with status 0; with another one of --ok */
+    double predicted_s;     /* connecting, and the plan; NAN: none */
     /* borrowed: */
     const struct cv_run_options *options;
     const struct cv_worker_list *workers; /* as they were asked for */

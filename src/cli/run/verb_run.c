@@ -808,11 +808,11 @@ static int execute(struct whole_run *run)
      * items themselves. */
     run->sink.kept =
         run->done == CLEAVE_ESTOPPED && cv_run_can_resume(run->values->journal);
-    status = sink_close(&run->sink,
-                        run->done == CLEAVE_OK && !pack_failed &&
-                            status != CV_EXIT_USAGE &&
-                            (run->result->failed == 0 || run->report.rows != NULL),
-                        status);
+    status =
+        sink_close(&run->sink,
+                   run->done == CLEAVE_OK && !pack_failed && status != CV_EXIT_USAGE &&
+                       (run->result->failed == 0 || run->report.rows != NULL),
+                   status);
     status = cv_job_log_close(&run->report.log, status);
     if (run->request.listener.trace != NULL && has_begun(run)) {
         const int saved = write_trace(run);

@@ -98,7 +98,8 @@ void cv_learned_costs_arrived(struct cv_learned_costs *known,
     seen->sending_s = event->time_s;
     /* Records are not divisible: it may be more or less than was asked for. */
     known->arrived++;
-    known->excess += (event->units - seen->sizes[at] - known->excess) / (double)known->arrived;
+    known->excess +=
+        (event->units - seen->sizes[at] - known->excess) / (double)known->arrived;
     seen->sizes[at] = event->units;
     seen->largest = fmax(seen->largest, event->units);
     cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);

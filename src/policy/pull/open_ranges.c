@@ -875,8 +875,7 @@ static uint32_t find_victim(const struct turn *turn, uint32_t thief)
 
     for (uint32_t w = 0; w < learn->n; w++) {
         const struct cv_range_worker *other = &learn->workers[w];
-        const double rest =
-            learn->known > 0 ? rest_of(turn, other) : unread(turn, other);
+        const double rest = learn->known > 0 ? rest_of(turn, other) : unread(turn, other);
 
         if (w != thief && has_tail(turn, other) && rest > longest) {
             longest = rest;
@@ -953,9 +952,8 @@ static bool steal(const struct turn *turn, uint32_t w)
     rest_s = rest_of(turn, other);
     units = (rest_s - cost_s) / (1 / other->speed_ups + 1 / worker->speed_ups);
     units = fmin(units, unread(turn, other) - turn->view->ahead);
-    if (!(units > learn->min) ||
-        !(fmin(rest_s - cost_s - units / worker->speed_ups, units / other->speed_ups) >
-          LOOK_S))
+    if (!(units > learn->min) || !(fmin(rest_s - cost_s - units / worker->speed_ups,
+                                        units / other->speed_ups) > LOOK_S))
         return false;
     if (worker->phase == IDLE && start_of(learn) > quantum(turn)) {
         open_empty(turn, w);
@@ -1171,10 +1169,10 @@ static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
         give(turn, w, share(turn));
     } else {
         /* Where it reads cannot be taken back. */
-        const double units = are_alike(turn) || worker->seconds > 0
-                                 ? worker->speed_ups * (end_together(turn) -
-                                                        ready_in(turn, worker))
-                                 : size_to_commit(turn, w);
+        const double units =
+            are_alike(turn) || worker->seconds > 0
+                ? worker->speed_ups * (end_together(turn) - ready_in(turn, worker))
+                : size_to_commit(turn, w);
 
         /* Less is not worth a start. */
         const double least =
