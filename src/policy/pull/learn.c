@@ -344,6 +344,8 @@ static const double SLOW_GROWTH = 1.2;
  * part of the time left. */
 static const double CRUMB = 0.1, SOONER = 0.1;
 
+/* Seconds until an idle worker looks again, at least. */
+static const double LOOK_S = 2e-3;
 /* So many recalls per worker, and none of its chunks was finished meanwhile: it is enough. */
 enum { RECALLS = 8 };
 
@@ -529,6 +531,14 @@ static bool is_missed(const struct learn *learn, const struct cleave_view *view,
                                                   view->units_left);
 }
 
+/* When a worker would have done one more record, from now. */
+static double record_ends_in(const struct learn *learn,
+                             const struct cv_worker_observation *seen, double now_s)
+{
+    return ready_in(&learn->known, seen, now_s) +
+           2 * learn->known.excess / seen->effective_ups;
+}
+
 /* Who is to be served: the first to be idle among those that can help, then the one with
  * the widest link; then the fastest of those who could not, where all would end far later
  * without it. If nobody is busy, somebody has to: who would end all that is left first,
@@ -537,8 +547,12 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
                             double end_s, double now_s)
 {
     uint32_t best = NOBODY, any = NOBODY, strong = NOBODY, busy = 0;
-    double least_s = INFINITY, soonest_s = INFINITY;
+    double least_s = INFINITY, soonest_s = INFINITY, record_s = INFINITY;
 
+    for (uint32_t w = 0; w < learn->known.taken && learn->known.excess > 0; w++)
+        if (!cv_is_out(&learn->known.workers[w]))
+            record_s =
+                fmin(record_s, record_ends_in(learn, &learn->known.workers[w], now_s));
     for (uint32_t i = 0; i < learn->known.taken; i++) {
         const uint32_t w = learn->known.by_bandwidth[i];
         const struct cv_worker_observation *seen = &learn->known.workers[w];
@@ -554,8 +568,9 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
             soonest_s = alone_s;
             any = w;
         }
-        /* It would be given a whole record, and end after the others. */
-        if (seen->effective_ups * (end_s - ready_s) < learn->known.excess)
+        /* It has at least one record, which another worker ends sooner. */
+        if (seen->effective_ups * (end_s - ready_s) < learn->known.excess &&
+            record_ends_in(learn, seen, now_s) > record_s)
             continue;
         if (rest_s < least_s - CV_ALIKE * now_s &&
             (isinf(end_s) || seen->effective_ups * (end_s - ready_s) >
@@ -685,8 +700,15 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
              size_for(learn, view, &learn->known.workers[worker], end_s, now_s), now_s,
              orders);
     }
-    /* Nothing is left, or it is left to those who are soon ready. Who will be last is the
-     * same for all who are idle. */
+    /* Nothing is left, or it is left to those who are soon ready, unless they hang. */
+    for (uint32_t w = 0; w < learn->known.taken && view->units_left > 0; w++)
+        if (is_idle(learn, w) && learn->wake_s < 0) {
+            learn->wake_s =
+                now_s +
+                fmax(record_ends_in(learn, &learn->known.workers[w], now_s), LOOK_S);
+            cleave_order_wake(orders, w, learn->wake_s);
+        }
+    /* Who will be last is the same for all who are idle. */
     for (uint32_t w = 0; w < learn->known.taken && learn->request == NOBODY; w++)
         if (is_idle(learn, w)) {
             if (late == NOBODY && (late = find_victim(learn, now_s)) == NOBODY)
