@@ -87,7 +87,7 @@ verdict() {
     awk 'BEGIN { for (i = 0; i < 60; i++) printf "@r%d\nACGT\n+\nIIII\n", i }' >r.fastq
     cleave 0 check -i r.fastq --split fastq -- awk 'NR % 4 == 2'
     [ "$output" = records ]
-    cleave 1 check -i r.fastq -- awk 'NR % 4 == 2'
+    cleave 1 check -i r.fastq --split lines -- awk 'NR % 4 == 2'
     [ "$output" = no ]
     { echo "[1"; for i in $(seq 30); do echo ",$i"; done; echo "]"; } >a.json
     cleave 0 check -i a.json --split json -- grep -o '[0-9]*'
@@ -98,8 +98,16 @@ verdict() {
     [ "$output" = records ]
     [[ $stderr == *"cleave run -i t.csv --split csv --header -- awk"* ]]
     cleave 0 check -i t.csv --split csv --header -- cat
-    [[ $stderr == *"cleave run -i t.csv --split csv --header --header-out -- cat" ]]
-    "$CLEAVE" run -q -i t.csv --block 50 --split csv --header --header-out -- cat | cmp - t.csv
+    [[ $stderr == *"cleave run -i t.csv --split csv --header -- cat" ]]
+    "$CLEAVE" run -q -i t.csv --block 50 --split csv --header -- cat | cmp - t.csv
+    # By its name it is CSV with a header. The line that is printed works.
+    for words in "cat" "wc -l" "awk -F, {s+=\$2}END{print+s}"; do
+        # shellcheck disable=SC2086
+        cleave 0 check -i t.csv -- $words
+        told=${stderr##*to run it: cleave run}
+        # shellcheck disable=SC2086
+        bash -c "$CLEAVE run -q --block 50 $told" | cmp - <($words <t.csv)
+    done
     # Compressed, and from a pipe.
     gzip -k n
     cleave 0 check -i n.gz -- wc -l

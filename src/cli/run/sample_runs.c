@@ -53,6 +53,14 @@ static void broke(void *context, const struct cleave_error *err)
 
 static const struct cv_slot_events events = { .ended = ended, .broke = broke };
 
+/* Whether name and first bytes choose the format. */
+static bool chooses(const struct cv_sample_runs *runs)
+{
+    const char *split = runs->values->split;
+
+    return split == NULL || strcmp(split, "auto") == 0;
+}
+
 static enum cleave_status open_source(struct cv_sample_runs *runs,
                                       struct cleave_error *err)
 {
@@ -60,8 +68,7 @@ static enum cleave_status open_source(struct cv_sample_runs *runs,
     const char *decode = values->decode;
     struct cv_splitter **splitter = &runs->splitter;
 
-    CV_TRY(cv_splitter_parse(values->split != NULL ? values->split : "lines", splitter,
-                             err));
+    CV_TRY(cv_splitter_parse(chooses(runs) ? "lines" : values->split, splitter, err));
     CV_TRY(cv_splitter_set_records(*splitter, values->records, err));
     CV_TRY(cv_splitter_set_together(*splitter, values->together, err));
     if (values->header != NULL)
@@ -69,6 +76,8 @@ static enum cleave_status open_source(struct cv_sample_runs *runs,
     return cv_source_open(values->inputs.items, values->inputs.count,
                           &(struct cv_source_options){
                               .splitter = *splitter,
+                              .choose = chooses(runs) ? *splitter : NULL,
+                              .no_header = values->no_header || runs->no_header,
                               .header = values->header != NULL,
                               .raw = decode != NULL && strcmp(decode, "none") == 0,
                               .codec = decode != NULL ? cv_codec_named(decode) : NULL,
@@ -245,6 +254,9 @@ enum cleave_status cv_sample_runs_take(struct cv_sample_runs *runs,
     uint64_t wanted = (uint64_t)runs->values->sample;
     enum cv_take state;
 
+    while (chooses(runs) && !cv_source_has_header(runs->source))
+        CV_TRY(await_input(runs, err));
+    runs->headed = cv_source_has_head(runs->source);
     for (;;) {
         CV_TRY(cv_source_take(runs->source, wanted, &state, &runs->sample, err));
         if (state != CV_TAKE_WAIT)
@@ -389,7 +401,7 @@ enum cleave_status cv_sample_run_header(struct cv_sample_runs *runs,
     struct cv_piece last;
     struct cv_part part;
 
-    if (runs->values->header == NULL)
+    if (!runs->headed)
         return CLEAVE_OK;
     CV_TRY(piece_of(runs, runs->nrecords - 1, runs->nrecords, &last, err));
     if (last.header.end == last.header.begin)

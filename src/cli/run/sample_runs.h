@@ -20,13 +20,15 @@ struct cv_record_pair {
     size_t begin[2], end[2];
 };
 
-/* `call`, `until_s` and `nowhere` (-1) are set by the user before cv_sample_runs_open, and the slot is
- * initialized. The rest is read only. */
+/* `call`, `until_s`, `no_header` and `nowhere` (-1) are set by the user before cv_sample_runs_open, and
+ * the slot is initialized. The rest is read only. */
 struct cv_sample_runs {
     const struct cv_call *call; /* borrowed: of a verb with struct cv_run_options */
     const struct cv_run_options *values; /* borrowed */
     double until_s;                      /* when the last run has to end */
-    struct cv_splitter *splitter;        /* owned, as all below */
+    bool no_header;               /* the header of a format that was chosen is a record */
+    bool headed;                  /* the input has a header, which every piece gets */
+    struct cv_splitter *splitter; /* owned, as all below */
     struct cv_source *source;
     struct cv_poller *poller;
     struct cv_ordered_output *outputs;
@@ -75,8 +77,7 @@ enum cleave_status cv_sample_run_pair(struct cv_sample_runs *runs,
                                       const struct cv_record_pair *pair,
                                       struct cv_sample_output *out,
                                       struct cleave_error *err);
-/* Run the command on the header alone, if there is one. cleave run --header-out writes this output
- * once. */
+/* Run the command on the header alone, if there is one. cleave run writes this output once. */
 enum cleave_status cv_sample_run_header(struct cv_sample_runs *runs,
                                         struct cleave_error *err);
 

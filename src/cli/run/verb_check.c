@@ -5,6 +5,7 @@
  * twice or in another order, which shows commands that remember earlier records. The verdict is the
  * first way to combine outputs of pieces that gave the output of the whole each time. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -595,12 +596,19 @@ static void show_example(const struct check *check)
 /* The command line to type. */
 static void show_run(const struct check *check, const char *name)
 {
-    const char *const reduce[] = { "--reduce", name, NULL };
-    const char *const once[] = { check->runs.header.length > 0 ? "--header-out" : NULL,
-                                 NULL };
+    const char *words[4] = { NULL };
+    size_t count = 0;
     struct cv_text text = { NULL, 0, 0, false };
 
-    cv_run_line_add(check->runs.call, name != NULL ? reduce : once, &text);
+    if (check->runs.no_header)
+        words[count++] = "--no-header";
+    if (name != NULL) {
+        if (check->runs.headed && check->runs.values->header == NULL)
+            words[count++] = "--header";
+        words[count++] = "--reduce";
+        words[count] = name;
+    }
+    cv_run_line_add(check->runs.call, words, &text);
     if (!text.failed)
         cv_print_note("to run it: cleave run%s", text.bytes);
     cv_text_done(&text);
@@ -674,7 +682,18 @@ static int read_options(struct check *check)
     return CV_EXIT_DONE;
 }
 
-static int run_check(struct check *check)
+/* Whether the command may be one of those for which a header is a record, such as wc -l. */
+static bool may_take_header(const struct check *check)
+{
+    const struct cv_run_options *values = check->runs.values;
+
+    return !check->runs.no_header && check->repeats && !check->by_records &&
+           found_name(check) == NULL && check->runs.headed && values->header == NULL &&
+           values->inputs.count > 0 && strcmp(values->inputs.items[0], "-") != 0;
+}
+
+/* *again: the check has to be repeated with the header as a record. */
+static int run_check(struct check *check, bool *again)
 {
     struct cv_sample_output whole = { NULL, 0, "" };
     struct cleave_error err;
@@ -682,13 +701,16 @@ static int run_check(struct check *check)
     int code;
 
     CV_THEN(status, cv_sample_runs_take(&check->runs, &err));
-    if (status == CLEAVE_OK && !check->runs.values->quiet)
+    if (status == CLEAVE_OK && !check->runs.values->quiet && !check->runs.no_header)
         cv_print_note("the command runs several times in an empty directory, on %zu "
                       "records (%llu bytes) of %s",
                       check->runs.nrecords, (unsigned long long)sample_bytes(check),
                       check->runs.sample.name);
     CV_THEN(status, judge(check, &whole, &err));
-    if (status == CLEAVE_OK || (check->runs.timed_out && check->cuts > 0))
+    *again = status == CLEAVE_OK && may_take_header(check);
+    if (*again)
+        code = CV_EXIT_DONE;
+    else if (status == CLEAVE_OK || (check->runs.timed_out && check->cuts > 0))
         code = show_verdict(check, &whole);
     else if (check->runs.timed_out)
         code =
@@ -703,27 +725,39 @@ static int run_check(struct check *check)
     return code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
 
-static int run(const struct cv_call *call)
+static int try_check(struct check *check, const struct cv_call *call, bool *again)
 {
-    struct check *check = calloc(1, sizeof *check);
     int status;
 
-    if (check == NULL)
-        return cv_no_memory("the check");
+    *check = (struct check){ .random = 1 };
     check->runs.call = call;
     check->runs.values = call->values;
     check->runs.nowhere = -1;
-    check->random = 1;
+    check->runs.no_header = *again;
+    *again = false;
     cv_slot_init(&check->runs.slot);
-    status = read_options(check);
-    if (status == CV_EXIT_DONE)
-        status = cv_run_mistakes_check(call, false);
-    if (status == CV_EXIT_DONE)
-        status = cv_run_command_check(call, false, false);
-    if (status == CV_EXIT_DONE) {
-        status = run_check(check);
-        cv_sample_runs_close(&check->runs);
+    CV_DO(read_options(check));
+    CV_DO(cv_run_mistakes_check(call, false));
+    CV_DO(cv_run_command_check(call, false, false));
+    status = run_check(check, again);
+    cv_sample_runs_close(&check->runs);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    struct check *check = malloc(sizeof *check);
+    int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status;
+    bool again = false;
+
+    if (check == NULL) {
+        cv_close(&directory);
+        return cv_no_memory("the check");
     }
+    status = try_check(check, call, &again);
+    if (again && directory >= 0 && fchdir(directory) == 0)
+        status = try_check(check, call, &again);
+    cv_close(&directory);
     free(check);
     return status;
 }
