@@ -117,6 +117,9 @@ static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *atte
         CV_TRY(
             cv_item_keys_content(run->queue.keys, piece->begin, &attempt->content, err));
     attempt->slot.piece = *piece;
+    /* Only status 0 shows what the header of outputs is. */
+    attempt->slot.ok =
+        cv_source_is_head(run->queue.source, piece) ? NULL : &run->request->failures.ok;
     status = cv_resource_wait_look(run, &attempt->slot, &why);
     if (status == CLEAVE_OK) {
         cv_attempt_step(attempt, CV_EVENT_BEGIN);
