@@ -32,7 +32,7 @@ mistake() {
 @test "the command: forgotten, quoted, an input, a search that finds nothing" {
     mistake 2 "expected a command: cleave run -i FILE COMMAND [ARG]..." run -i numbers
     mistake 2 "If it is an input: -i numbers" run numbers wc -l
-    mistake 0 "if it is the input: -i numbers" run -q wc -l numbers
+    mistake 2 "if it is the input: -i numbers" run -q wc -l numbers
     # Not a mistake: with --cat it is a line for a shell.
     run -0 "$CLEAVE" run -q -i numbers --cat 'sort {} | uniq -c >/dev/null'
     mistake 2 "cannot run 'sotr': not found in PATH" run -i numbers -- sotr

@@ -112,7 +112,7 @@ told() {
 }
 
 @test "an output of each chunk where one of all was meant" {
-    told 0 "one output for each of 9 chunks; for one of all: --reduce 'sort:-n'" run -i numbers --block 1000 -- sort -n
+    told 0 "one output for each of 9 chunks; for one of all: --reduce sort:-n" run -i numbers --block 1000 -- sort -n
     told 0 "for one of all: --reduce sum" run -i numbers --block 1000 -- wc -l
     told 0 "for one of all: --reduce max" run -i numbers --block 1000 -- wc -L
     told 0 "for one of all: --reduce last" run -i numbers --block 1000 -- tail -n 1

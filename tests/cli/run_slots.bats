@@ -27,7 +27,7 @@ prepare() {
 @test "commands of such workers are told their place and their number" {
     prepare
     cleave 0 run -q -j 'gpu[0-1]:env D={i} P={%},cpu*2:env D= P={%}' -- \
-        'echo "$CLEAVE_WORKER $D $CLEAVE_SLOT $P"; sleep 0.02' \; : ::: a b c d e f g h
+        'echo "$CLEAVE_WORKER $D $CLEAVE_SLOT $P"; sleep 0.02; : {}' ::: a b c d e f g h
     [ "${#lines[@]}" -eq 8 ]
     for line in "${lines[@]}"; do
         case $line in
@@ -225,7 +225,7 @@ S
     printf '  - {name: w, via: l, count: 3, speed: 1, bandwidth: 100}\n' >>p.yaml
     cleave 0 plan load --platform p.yaml --load 100 --no-gantt
     has "100 units on 2 workers"
-    has "leaders   stand for 6 workers behind them"
+    has "leaders   lead 6 workers"
     refuses "p.yaml: worker 'l' leads others (via:) and has count: 2: in a run a leader is one machine; write each by itself, with those behind it" \
         run -i a --hosts p.yaml wc
     sed -i 's/count: 2/count: 1/' p.yaml

@@ -287,7 +287,7 @@ END
     refuses "expected 'cleave run', its options and a command, got 'wc'" slurm-script wc
     refuses "expected 'cleave run', its options and a command, got nothing" slurm-script
     refuses "expected a command behind 'cleave run'" slurm-script run -i in -o out
-    refuses "unknown option '--blok'; did you mean '--block'?" slurm-script run -i in -o out --blok 3 wc
+    refuses "unknown option '--blok'; did you mean '--block' or '--ok'?" slurm-script run -i in -o out --blok 3 wc
     refuses "there is no option '--mem' here; instead: --sbatch=--mem=SIZE" slurm-script --mem=4G run -i in -o out wc
     refuses "there is no option '-A' here; instead: --sbatch=--account=NAME" slurm-script -A me run -i in -o out wc
     refuses "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got '2h'" slurm-script -t 2h run -i in -o out wc

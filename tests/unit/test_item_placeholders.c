@@ -18,11 +18,14 @@ static enum cleave_status make(struct cv_item_commands *out, const char *word,
                                const char *items, const struct cv_item_options *options,
                                struct cleave_error *err)
 {
-    static const char *words[3] = { "echo" };
+    static const char *words[2];
+    static char line[300];
     struct cv_item_lists lists = { .items = NULL };
     struct cv_item_options with = *options;
 
-    words[1] = word;
+    /* One word is a line. */
+    snprintf(line, sizeof line, "echo %s", word);
+    words[0] = line;
     assert_int_equal(cv_item_lists_begin(&lists, false, NULL), CLEAVE_OK);
     for (;; items++) {
         const size_t length = strcspn(items, "|");
