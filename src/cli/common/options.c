@@ -1,7 +1,6 @@
 /* options.c -- parse a command line by its tables. SPDX-License-Identifier: MIT */
 #include "cli/common/options.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -215,13 +214,17 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
 
     if (option->required)
         reader->seen = option;
-    assert(text != NULL || !cv_option_takes(option));
-    switch (option->kind) {
-    case CV_OPTION_FLAG:
+    if (option->kind == CV_OPTION_FLAG) {
         *(int *)field = option->value;
         return CV_EXIT_DONE;
+    }
+    if (text == NULL) /* of CV_OPTION_MAYBE: the others have one */
+        text = "";
+    switch (option->kind) {
+    case CV_OPTION_FLAG:
+        break;
     case CV_OPTION_MAYBE:
-        *(const char **)field = text != NULL ? text : "";
+        *(const char **)field = text;
         return CV_EXIT_DONE;
     case CV_OPTION_TEXT:
         if (text[0] == '\0')

@@ -449,9 +449,11 @@ static enum cleave_status map_partial(const struct cv_taken *taken,
 static void unmap_partial(const struct cv_named_part *part)
 {
     const size_t into = (uintptr_t)part->bytes % (size_t)sysconf(_SC_PAGESIZE);
+    char *bytes; /* not const */
 
+    memcpy(&bytes, &part->bytes, sizeof bytes);
     if (part->length > 0)
-        munmap((char *)(uintptr_t)part->bytes - into, part->length + into);
+        munmap(bytes - into, part->length + into);
 }
 
 static bool reduce_partials(void *context, int fd, const atomic_bool *stop)
