@@ -299,7 +299,7 @@ static enum cleave_status find_availability(const struct cv_exec_run *run, uint3
     if (!cv_worker_pool_serves(&run->pool, w))
         return CLEAVE_OK;
     if (attempt == NULL) {
-        *out = cv_open_chunks_awaits_order(run, w) ? CV_CAN_NOT : CV_CAN_LATER;
+        *out = CV_CAN_LATER;
         return CLEAVE_OK;
     }
     CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
