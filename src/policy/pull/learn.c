@@ -542,9 +542,10 @@ static double record_ends_in(const struct learn *learn,
 /* Who is to be served: the first to be idle among those that can help, then the one with
  * the widest link; then the fastest of those who could not, where all would end far later
  * without it. If nobody is busy, somebody has to: who would end all that is left first,
- * lest crumbs go to those who have no start to pay for, one after the other. */
+ * lest crumbs go to those who have no start to pay for, one after the other. *wait_s: until
+ * the worker that is waited for should have done a record. */
 static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
-                            double end_s, double now_s)
+                            double end_s, double now_s, double *wait_s)
 {
     uint32_t best = NOBODY, any = NOBODY, strong = NOBODY, busy = 0;
     double least_s = INFINITY, soonest_s = INFINITY, record_s = INFINITY;
@@ -570,8 +571,10 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
         }
         /* It has at least one record, which another worker ends sooner. */
         if (seen->effective_ups * (end_s - ready_s) < learn->known.excess &&
-            record_ends_in(learn, seen, now_s) > record_s)
+            record_ends_in(learn, seen, now_s) > record_s) {
+            *wait_s = record_s;
             continue;
+        }
         if (rest_s < least_s - CV_ALIKE * now_s &&
             (isinf(end_s) || seen->effective_ups * (end_s - ready_s) >
                                  CRUMB * worthwhile(learn, view, seen))) {
@@ -680,6 +683,7 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
                   struct cleave_orders *orders)
 {
     uint32_t late = NOBODY;
+    double wait_s = INFINITY; /* until a worker without work is served */
 
     readmit(learn);
     if (!learn->port_busy)
@@ -692,8 +696,9 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
             return;
         if (!anybody_asks(learn, view))
             break;
+        wait_s = INFINITY;
         end_s = time_left(&learn->known, view, now_s);
-        worker = next_served(learn, view, end_s, now_s);
+        worker = next_served(learn, view, end_s, now_s, &wait_s);
         if (worker == NOBODY)
             break;
         give(learn, view, worker,
@@ -701,13 +706,10 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
              orders);
     }
     /* Nothing is left, or it is left to those who are soon ready, unless they hang. */
-    for (uint32_t w = 0; w < learn->known.taken && view->units_left > 0; w++)
-        if (is_idle(learn, w) && learn->wake_s < 0) {
-            learn->wake_s =
-                now_s +
-                fmax(record_ends_in(learn, &learn->known.workers[w], now_s), LOOK_S);
-            cleave_order_wake(orders, w, learn->wake_s);
-        }
+    if (isfinite(wait_s) && learn->wake_s < 0) {
+        learn->wake_s = now_s + fmax(wait_s, LOOK_S);
+        cleave_order_wake(orders, 0, learn->wake_s);
+    }
     /* Who will be last is the same for all who are idle. */
     for (uint32_t w = 0; w < learn->known.taken && learn->request == NOBODY; w++)
         if (is_idle(learn, w)) {
