@@ -63,18 +63,19 @@ struct cv_process_files {
 };
 
 struct cv_process {
-    pid_t pid;        /* also of the group; 0: no process */
-    int pidfd;        /* owned: readable once the process has ended; or -1 */
-    pthread_t waiter; /* if has_waiter: waits for the process, as the system has no pidfd */
+    pid_t pid; /* also of the group; 0: no process */
+    int pidfd; /* owned: readable once the process has ended; or -1 */
+    pthread_t
+        waiter; /* if has_waiter: waits for the process, as the system has no pidfd */
     struct cv_guard *guard; /* borrowed */
     size_t guarded;         /* place in the guard, from 1; 0: none */
     struct cv_start *start; /* borrowed from the starter; or NULL */
     /* After cv_process_reap: */
-    int exit_code;       /* -1: it did not exit, or the status is unknown */
-    int signal;          /* that ended it, else 0 */
-    int start_error;     /* errno: the command could not be started; else 0 */
-    int end_status;      /* if `ended`: exit status; -1: none */
-    bool ended;          /* the result of cv_process_is_over */
+    int exit_code;   /* -1: it did not exit, or the status is unknown */
+    int signal;      /* that ended it, else 0 */
+    int start_error; /* errno: the command could not be started; else 0 */
+    int end_status;  /* if `ended`: exit status; -1: none */
+    bool ended;      /* the result of cv_process_is_over */
     bool has_waiter;
     struct rusage usage; /* the process and the children that it waited for */
 };
