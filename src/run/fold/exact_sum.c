@@ -63,10 +63,10 @@ static bool add_number(struct column *column, const struct cv_number *number)
     if (++column->adds == ADDS && !carry(column))
         return false;
     for (size_t i = cv_number_first(number, count); i < count; i++) {
-        const int64_t place = cv_number_place(number, i) + FRACTION * GROUP;
+        const int64_t place = cv_number_place(number, i) + (int64_t)FRACTION * GROUP;
         const int64_t digit = cv_number_digit(number, i) - '0';
 
-        if (digit != 0 && (place < 0 || place >= (LIMBS - 1) * GROUP))
+        if (digit != 0 && (place < 0 || place >= (int64_t)(LIMBS - 1) * GROUP))
             return false;
         if (digit != 0)
             column->limbs[place / GROUP] += sign * digit * powers[place % GROUP];
@@ -86,8 +86,9 @@ static void note_form(struct column *column, const struct cv_number *number, siz
         blanks + length > column->width)
         column->width = blanks + length;
     if (decimals > column->decimals)
-        column->decimals =
-            decimals < FRACTION * GROUP ? (uint32_t)decimals : (uint32_t)FRACTION * GROUP;
+        column->decimals = decimals < (int64_t)FRACTION * GROUP
+                               ? (uint32_t)decimals
+                               : (uint32_t)FRACTION * GROUP;
     if (number->fraction.length > 0 && number->shift == 0 &&
         number->fraction.at[number->fraction.length - 1] == '0')
         column->fixed = true;
