@@ -18,6 +18,7 @@ enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
                                          uint32_t nworkers, struct cv_poller *poller,
                                          struct cleave_error *err)
 {
+    cv_worker_health_close(health);
     health->items = calloc(nworkers, sizeof *health->items);
     if (health->items == NULL)
         return cv_fail_memory(err, "the workers");

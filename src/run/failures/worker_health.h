@@ -94,6 +94,7 @@ struct cv_worker_health {
     void *context;
 };
 
+/* Also of an open one: a run begins again if its input is damaged. */
 enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
                                          uint32_t nworkers, struct cv_poller *poller,
                                          struct cleave_error *err);
