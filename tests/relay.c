@@ -284,7 +284,7 @@ static bool step(struct way ways[2], double start_s)
 static pid_t start_command(char **argv, int *input, int *output)
 {
     int to[2], from[2];
-    pid_t child;
+    pid_t child = -1;
 
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0 || (child = fork()) < 0)
         fail("relay");

@@ -158,6 +158,7 @@ bool cv_queued_returns_take(struct cv_queued_returns *held, uint32_t worker,
 struct cv_backups {
     bool on;
     bool hidden;      /* the policy does not get the current event */
+    bool owes;        /* ... but got events that others follow, and decides at the last */
     bool all_ordered; /* nothing was left at the current event, before its orders */
     uint32_t
         worker; /* that the current event named; the policy gets the owner's number */
@@ -363,7 +364,8 @@ CV_IN_LOOP void cv_loop_adjust_event(struct cv_driver *driver, struct cleave_eve
 
 CV_IN_LOOP bool cv_loop_all_sent(const struct cleave_view *view)
 {
-    return isfinite(view->units_left) &&
+    /* The end of a stream may be known before the policy is told of it. */
+    return isfinite(view->units_left) && isfinite(view->units_total) &&
            view->units_left <= CV_DRIVER_SLACK * view->units_total;
 }
 
@@ -401,9 +403,14 @@ CV_IN_LOOP enum cleave_status cv_loop_step(struct cv_driver *driver,
         driver->backups.all_ordered = driver->view.nitems > 0
                                           ? driver->items.given == driver->view.nitems
                                           : cv_loop_all_sent(&driver->view);
-    if (loop->plain || !driver->backups.hidden)
+    if (loop->plain || !driver->backups.hidden ||
+        (driver->backups.owes && !event->more)) {
+        if (!loop->plain && driver->backups.hidden)
+            event->kind = CLEAVE_WAKE;
+        driver->backups.owes = event->more;
         driver->planned->policy->decide(driver->state, &driver->view, event,
                                         &driver->orders);
+    }
     if (results && !driver->planned->policy->orders_returns)
         cv_return_when_done(&driver->view, event, &driver->orders);
     if (driver->orders.count > 0 || driver->orders.out_of_memory)

@@ -195,7 +195,7 @@ static enum cleave_status start(struct cv_packed_sink *sink, unsigned threads,
     const size_t fit = FLIGHT / (2 * sink->format->part);
     int error;
 
-    sink->max = fit < 2 * threads ? fit : 2 * threads;
+    sink->max = fit < 2 * (size_t)threads ? fit : 2 * (size_t)threads;
     CV_TRY(cv_ordered_start(&(struct cv_ordered_options){ .threads =
                                                               threads < sink->max
                                                                   ? threads
