@@ -177,6 +177,14 @@ static size_t make_output(bool counts, char *out)
     return length > 0 && draw(4) == 0 ? length - 1 : length;
 }
 
+static void free_bytes(const struct cv_named_part *part)
+{
+    char *bytes; /* not const */
+
+    memcpy(&bytes, &part->bytes, sizeof bytes);
+    free(bytes);
+}
+
 /* Fold the parts by a random tree. */
 static char *fold(const char *name, const struct cv_named_part *outputs, size_t count,
                   size_t *out_length)
@@ -194,14 +202,14 @@ static char *fold(const char *name, const struct cv_named_part *outputs, size_t 
         assert_non_null(result);
         for (size_t i = at; i < at + taken; i++)
             if (parts[i].is_partial)
-                free((char *)(uintptr_t)parts[i].bytes);
+                free_bytes(&parts[i]);
         parts[at] = (struct cv_named_part){ result, length, true };
         memmove(parts + at + 1, parts + at + taken, (count - at - taken) * sizeof *parts);
         count -= taken - 1;
     }
     result = reduce(name, parts, count, true, out_length);
     if (parts[0].is_partial)
-        free((char *)(uintptr_t)parts[0].bytes);
+        free_bytes(&parts[0]);
     return result;
 }
 

@@ -343,11 +343,12 @@ static void streams_past_four_gigabytes(void **state)
 static void cuts_of_small_groups_are_not_searched_again(void **state)
 {
     enum { RECORDS = 3000000, SIZE = 2 };
-    char *bytes = malloc(RECORDS * SIZE);
+    const size_t all = (size_t)RECORDS * SIZE;
+    char *bytes = malloc(all);
 
     (void)state;
     assert_non_null(bytes);
-    memset(bytes, '\n', RECORDS * SIZE);
+    memset(bytes, '\n', all);
     for (uint64_t i = 0; i < RECORDS; i++)
         bytes[i * SIZE] = 'a';
     for (uint64_t group = 1; group <= 4096; group *= 8) {
@@ -358,10 +359,10 @@ static void cuts_of_small_groups_are_not_searched_again(void **state)
         uint64_t cut = 0;
 
         assert_true(fd >= 0);
-        assert_int_equal(write(fd, bytes, RECORDS * SIZE), RECORDS * SIZE);
+        assert_int_equal(write(fd, bytes, all), all);
         assert_int_equal(cv_splitter_set_records(splitter, group, NULL), CLEAVE_OK);
-        cv_cut_file_init(&file, splitter, "records", fd, RECORDS * SIZE);
-        for (uint64_t at = size; at < RECORDS * SIZE; at += size) {
+        cv_cut_file_init(&file, splitter, "records", fd, all);
+        for (uint64_t at = size; at < all; at += size) {
             assert_int_equal(cv_cut_file_at(&file, cut + 1, &cut, NULL), CLEAVE_OK);
             assert_int_equal(cut, at);
         }
