@@ -85,9 +85,10 @@ static struct ran run_small(const char *text, const char *line, double seconds)
 
 static void fast_records_are_one_chunk(void **state)
 {
-    static const char *const commands[] = { "wc -l", "cat >/dev/null; echo 5",
-                                            "n=0; while read -r x; do n=$((n + 1)); done;"
-                                            "echo $n" };
+    static const char *const commands[] = {
+        "wc -l", "cat >/dev/null; echo 5",
+        "n=0; while read -r x; do n=$((n + 1)); done; echo $n"
+    };
     struct ran ran;
 
     (void)state;
