@@ -85,8 +85,8 @@ static void fail(const char *what)
 static void open_way(struct way *way, int in, int out)
 {
     *way = (struct way){ .in = in, .out = out };
-    way->bytes = malloc(CAPACITY);
-    way->marks = malloc(MARKS * sizeof *way->marks);
+    way->bytes = calloc(1, CAPACITY);
+    way->marks = calloc(MARKS, sizeof *way->marks);
     if (way->bytes == NULL || way->marks == NULL)
         fail("relay");
 }
@@ -243,7 +243,7 @@ static bool step(struct way ways[2], double start_s)
     double now = now_s(), left = fault_s(now - start_s);
     const double stall = stalled_s(now - start_s);
 
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const double due = due_s(&ways[i], now);
         const bool moves = stall == 0,
                    writes = moves && due == 0 && ways[i].given < ways[i].taken;
@@ -262,7 +262,7 @@ static bool step(struct way ways[2], double start_s)
     now = now_s();
     if (now - start_s >= link_.cut_s || (waits[3].revents & POLLERR) != 0)
         return false;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         struct way *way = &ways[i];
         const uint64_t before = way->taken;
 
@@ -364,7 +364,7 @@ static void read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const double start_s = now_s();
-    struct way ways[2];
+    static struct way ways[2];
     int input, output, status;
     pid_t child;
 
