@@ -406,7 +406,7 @@ CV_IN_LOOP enum cleave_status cv_loop_step(struct cv_driver *driver,
     if (loop->plain || !driver->backups.hidden ||
         (driver->backups.owes && !event->more)) {
         if (!loop->plain && driver->backups.hidden)
-            event->kind = CLEAVE_WAKE;
+            event->kind = CLEAVE_WAKE; /* tells nothing, but the policy decides */
         driver->backups.owes = event->more;
         driver->planned->policy->decide(driver->state, &driver->view, event,
                                         &driver->orders);

@@ -7,11 +7,11 @@
  * The rule: T is the time at which all workers could end together, the sum over workers of
  * speed (T - ready) = units left. What can be taken back is given by the estimated speed;
  * what cannot, only as far as the worker, at the low end of its interval, ends within one
- * start of the T that the others have at the high end of theirs. A worker without work
- * gets free units, else the tail of the chunk that ends last.
+ * start of T. A worker without work gets free units, else the tail of the chunk that ends
+ * last. Before that, all others are asked how far they are.
  *
- * Workers share nothing but the units left: no decision waits for the answer of another
- * worker. Workers that are alike start at once on equal ranges; only where workers may
+ * Workers share nothing but the units left: no decision waits for an answer that does not
+ * come at once. Workers that are alike start at once on equal ranges; only where workers may
  * differ much, a first small chunk shows how the command reads.
  *
  * O(workers) for a decision. */
@@ -922,6 +922,14 @@ static bool looks_around(const struct turn *turn)
     return soon;
 }
 
+/* Take back units for `thief`; NOBODY: for all. */
+static void recall(const struct turn *turn, uint32_t w, uint32_t thief, double units)
+{
+    turn->learn->workers[w].recalling = true;
+    turn->learn->workers[w].thief = thief;
+    cleave_order_recall(turn->orders, w, units);
+}
+
 /* The tail of the chunk that ends last, for a worker without work: so much that both end
  * together. False: there is none, or it does not pay. */
 static bool steal(const struct turn *turn, uint32_t w)
@@ -932,23 +940,20 @@ static bool steal(const struct turn *turn, uint32_t w)
     const double cost_s =
         worker->phase == EMPTY ? ready_in(turn, worker) : overhead(turn, worker);
     const uint32_t victim = find_victim(turn, w);
-    struct cv_range_worker *other;
+    const struct cv_range_worker *other;
     double rest_s, units;
 
     if (victim == NOBODY)
         return false;
+    other = &learn->workers[victim];
     if (learn->known == 0) { /* a worker that joined: half of it */
-        other = &learn->workers[victim];
-        other->recalling = true;
-        other->thief = w;
-        cleave_order_recall(turn->orders, victim, unread(turn, other) / 2);
+        recall(turn, victim, w, unread(turn, other) / 2);
         return true;
     }
     if (worker->phase == EMPTY && turn->now_s < ready_s) {
         wake(turn, ready_s);
         return true;
     }
-    other = &learn->workers[victim];
     rest_s = rest_of(turn, other);
     units = (rest_s - cost_s) / (1 / other->speed_ups + 1 / worker->speed_ups);
     units = fmin(units, unread(turn, other) - turn->view->ahead);
@@ -960,9 +965,7 @@ static bool steal(const struct turn *turn, uint32_t w)
         wake(turn, turn->now_s + READY * start_of(learn));
         return true;
     }
-    other->recalling = true;
-    other->thief = w;
-    cleave_order_recall(turn->orders, victim, units);
+    recall(turn, victim, w, units);
     return true;
 }
 
@@ -1211,14 +1214,11 @@ static void count_present(struct cv_open_ranges *learn, double now_s)
 static void recall_unread(const struct turn *turn)
 {
     for (uint32_t w = 0; w < turn->learn->n; w++) {
-        struct cv_range_worker *worker = &turn->learn->workers[w];
+        const struct cv_range_worker *worker = &turn->learn->workers[w];
 
         if (worker->phase == OPEN && !worker->drained && !worker->recalling &&
-            !worker->firm && !(worker->due > 0) && worker->given > window(turn)) {
-            worker->recalling = true;
-            worker->thief = NOBODY;
-            cleave_order_recall(turn->orders, w, worker->given);
-        }
+            !worker->firm && !(worker->due > 0) && worker->given > window(turn))
+            recall(turn, w, NOBODY, worker->given);
     }
 }
 
