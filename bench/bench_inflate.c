@@ -4,12 +4,11 @@
  *
  * One thread, no input or output: all is in memory, and what is decoded is left where it is. Decoders take turns, nine
  * times; the least processor time of each counts. CSV: input, decoder, seconds, megabytes in a second, times
- * as fast as ours. `bytes` is what a run does with one core, `cells` and `marks` are the two steps of what it decodes
- * ahead with several (`bytes` and the others look at the check, these do not). libdeflate wants all of the input and of the
- * output in memory at once, ours does not. zlib and ISA-L are looked for when the program runs.
+ * as fast as ours. libdeflate wants all of the input and of the output in memory at once, ours does not. zlib and ISA-L
+ * are looked for when the program runs.
  *
  * It can be made without the rest:
- *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/inflate/*.c src/run/decode/codec_gzip.c -ldeflate */
+ *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/decode/inflate.c src/run/decode/codec_gzip.c -ldeflate */
 #include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,8 @@
 
 #include "inflate_peers.h"
 #include "run/decode/decoder.h"
-#include "run/inflate/inflate_marks.h"
 
-enum { TURNS = 9, NAME = 256, CELLS = 8 << 20, HEAD = 10, TAIL = 8 };
+enum { TURNS = 9, NAME = 256, HEAD = 10, TAIL = 8 };
 
 static struct peer_zlib zlib;
 static struct peer_isal isal;
@@ -115,13 +113,11 @@ static struct text make_text(line_of *line, size_t length)
 struct member {
     uint8_t *bytes;
     size_t length;
-    size_t whole;  /* bytes decoded */
-    uint8_t *out;  /* of as many and some more */
-    uint64_t bit;  /* where a block begins; 0: only the first one does */
-    size_t before; /* bytes decoded before that */
+    size_t whole; /* bytes decoded */
+    uint8_t *out; /* of as many */
 };
 
-static size_t by_bytes(const struct member *in)
+static size_t by_ours(const struct member *in)
 {
     struct cv_codec_io io = { .in = in->bytes, .length = in->length };
     void *state = cv_codec_gzip.open();
@@ -137,57 +133,6 @@ static size_t by_bytes(const struct member *in)
     if (state != NULL)
         cv_codec_gzip.close(state);
     return step == CV_CODEC_END ? made : 0;
-}
-
-/* The first block that a piece could begin with, as there are 32 KiB before it. */
-static void find_block(struct member *in)
-{
-    static struct cv_inflate inflate;
-    const uint8_t *from = in->bytes + HEAD;
-    size_t length = in->length - HEAD, at = 0;
-
-    cv_inflate_init(&inflate);
-    inflate.pauses = true;
-    while (cv_inflate_run(&inflate, &from, &length, in->out, &at, in->whole) ==
-           CV_INFLATE_PAUSE)
-        if (at >= CV_INFLATE_WINDOW) {
-            in->bit = 8 * (uint64_t)(from - in->bytes) - inflate.nbits;
-            in->before = at;
-            break;
-        }
-}
-
-/* Cells from there on, and marks replaced as if bytes before were all spaces; the time of both. */
-static size_t by_cells(const struct member *in, double *cells_s, double *marks_s)
-{
-    static uint16_t cells[CV_INFLATE_WINDOW + CELLS + 64], kept[CV_INFLATE_WINDOW];
-    static uint8_t window[CV_INFLATE_WINDOW];
-    static struct cv_inflate inflate;
-    const uint8_t *from = in->bytes + in->bit / 8;
-    size_t length = in->length - (size_t)(in->bit / 8), at = CV_INFLATE_WINDOW, made = 0;
-    enum cv_inflate_state state;
-
-    memset(window, ' ', sizeof window);
-    *cells_s = *marks_s = 0;
-    cv_marks_fill(cells);
-    cv_inflate_marks_begin(&inflate);
-    cv_inflate_skip_bits(&inflate, &from, &length, in->bit % 8);
-    do {
-        double then_s = now_s();
-
-        state = cv_inflate_marks_run(&inflate, &from, &length, cells, &at,
-                                     CV_INFLATE_WINDOW + CELLS);
-        *cells_s += now_s() - then_s;
-        memcpy(kept, cells + at - CV_INFLATE_WINDOW, sizeof kept);
-        then_s = now_s();
-        cv_marks_resolve(cells + CV_INFLATE_WINDOW, at - CV_INFLATE_WINDOW, window,
-                         in->out);
-        *marks_s += now_s() - then_s;
-        made += at - CV_INFLATE_WINDOW;
-        memcpy(cells, kept, sizeof kept);
-        at = CV_INFLATE_WINDOW;
-    } while (state == CV_INFLATE_FULL);
-    return state == CV_INFLATE_END ? in->before + made : 0;
 }
 
 static size_t by_libdeflate(const struct member *in)
@@ -215,7 +160,7 @@ static size_t by_isal(const struct member *in)
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
-enum { BYTES, AHEAD, LIBDEFLATE, ZLIB, ISAL, MARKS, KINDS };
+enum { OURS, LIBDEFLATE, ZLIB, ISAL, KINDS };
 
 static double time_of(size_t (*decode)(const struct member *in), const struct member *in,
                       const char *name)
@@ -234,35 +179,22 @@ static void note(double *least_s, double took_s)
 
 static void bench(const char *name, const struct member *in)
 {
-    static const char *const names[] = { "bytes", "cells", "libdeflate",
-                                         "zlib",  "ISA-L", "marks" };
+    static const char *const names[] = { "ours", "libdeflate", "zlib", "ISA-L" };
     double least_s[KINDS] = { 0 };
 
     for (unsigned turn = 0; turn < TURNS; turn++) {
-        double cells_s, marks_s;
-
-        note(&least_s[BYTES], time_of(by_bytes, in, name));
+        note(&least_s[OURS], time_of(by_ours, in, name));
         note(&least_s[LIBDEFLATE], time_of(by_libdeflate, in, name));
         if (has_isal)
             note(&least_s[ISAL], time_of(by_isal, in, name));
         if (has_zlib &&
             turn == 0) /* it is slow, and nobody waits for its last per cent */
             note(&least_s[ZLIB], time_of(by_zlib, in, name));
-        if (in->bit == 0)
-            continue;
-        if (by_cells(in, &cells_s, &marks_s) != in->whole)
-            fail("decoded to another length", name);
-        note(&least_s[AHEAD], cells_s);
-        note(&least_s[MARKS], marks_s);
     }
     for (unsigned i = 0; i < KINDS; i++) {
-        const bool ahead = i == AHEAD || i == MARKS;
-        const double megabytes = 1e-6 * (double)(in->whole - (ahead ? in->before : 0));
-        const double ours = 1e-6 * (double)in->whole / least_s[BYTES];
-
         if (least_s[i] > 0)
             printf("%s,%s,%.4f,%.0f,%.2f\n", name, names[i], least_s[i],
-                   megabytes / least_s[i], megabytes / least_s[i] / ours);
+                   1e-6 * (double)in->whole / least_s[i], least_s[OURS] / least_s[i]);
     }
     fflush(stdout);
 }
@@ -276,11 +208,10 @@ static void bench_member(const char *name, uint8_t *bytes, size_t length)
         fail("expected one member of gzip", name);
     for (unsigned i = 0; i < 4; i++)
         in.whole |= (size_t)bytes[length - 4 + i] << 8 * i;
-    in.out = malloc(in.whole + CV_INFLATE_WINDOW);
+    in.out = malloc(in.whole + 1);
     if (in.out == NULL)
         fail("no memory", name);
     memset(in.out, 1, in.whole); /* pages that are there cost nobody anything */
-    find_block(&in);
     bench(name, &in);
     free(in.out);
 }

@@ -197,7 +197,7 @@ add_custom_target(threaded)
 add_dependencies(threaded cleave cleave-figures)
 set(threaded cli/simulate_load cli/simulate_reduce cli/streams cli/run_serve)
 foreach(name unit/test_as4dr unit/test_learn unit/test_stream_plan engine/test_monte_carlo
-        engine/test_run_kept unit/test_decode_ahead unit/test_gzip_ahead unit/test_ordered_jobs
+        engine/test_run_kept unit/test_decode_ahead unit/test_decode_thread unit/test_ordered_jobs
         unit/test_parallel_bzip2)
     string(REPLACE "/" "-" target ${name})
     add_dependencies(threaded test-${target})
@@ -215,7 +215,7 @@ set(longest
     fault/test_run_calls 85 cli/run_fails 74 cli/run_mpi 67 cli/run_hosts 64 cli/run_scarce 45 cli/run_commands 42
     cli/run_ssh 36 engine/test_run_kept 35 cli/package 32 cli/slurm 30 cli/documents 30 cli/report_page 27
     policy/conformance 24 cli/run_decode 23 cli/figures 22 cli/run 21 fault/test_allocation 20
-    engine/parity_simgrid 17 cli/run_summary 17 cli/run_items 16 cli/simulate_load 14 unit/test_gzip_ahead 14
+    engine/parity_simgrid 17 cli/run_summary 17 cli/run_items 16 cli/simulate_load 14
     unit/test_decode_ahead 13 cli/report 13 cli/run_slots 13 vectors/returns_open 12 cli/run_leaders_lines 12
     engine/test_run_persistent 10 cli/run_mpi_outputs 10 cli/plan_reduce 9 cli/chaos 9 unit/test_rounds_links 8
     unit/test_lifespan 6)

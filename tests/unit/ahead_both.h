@@ -83,9 +83,7 @@ static void decode_ahead(const struct cv_codec *codec, struct tape tape, unsigne
     size_t length;
 
     memset(made, 0, sizeof *made);
-    assert_int_equal(cv_ahead_open(codec, &input,
-                                   &(struct cv_ahead_options){ .threads = threads },
-                                   &ahead, NULL),
+    assert_int_equal(cv_ahead_open(codec, &input, threads, false, &ahead, NULL),
                      CLEAVE_OK);
     do {
         made->status = ahead->next(ahead, &bytes, &length, &made->err);

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "run/decode/decoder.h"
-#include "run/inflate/inflate.h"
+#include "run/decode/inflate.h"
 #include "run/decode/decoded_file.h"
 
 static const struct {
@@ -192,6 +192,25 @@ static void zeros_behind_are_nothing_and_others_are_not(void **state)
     free(tape);
 }
 
+/* A stored block, and then one of no known type. */
+static void bytes_before_damage_are_given_out(void **state)
+{
+    static const char bytes[] = "\x1f\x8b\x08\0\0\0\0\0\0\xff"
+                                "\x00\x02\x00\xfd\xff"
+                                "1\n"
+                                "\x07";
+    struct tape *tape = malloc(sizeof *tape);
+    size_t made;
+
+    (void)state;
+    load(tape, 0);
+    tape->length = sizeof bytes - 1;
+    memcpy(tape->bytes, bytes, tape->length);
+    assert_int_equal(decode(tape, 0, true, &made, NULL), CLEAVE_EINPUT);
+    assert_int_equal(made, 2);
+    free(tape);
+}
+
 /* Blocks by hand, as RFC 1951 has them, and what they may not be. */
 static void deflate_by_hand(void **state)
 {
@@ -269,6 +288,7 @@ int main(void)
         cmocka_unit_test(an_end_before_the_end_is_told),
         cmocka_unit_test(changed_bytes_are_noticed),
         cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
+        cmocka_unit_test(bytes_before_damage_are_given_out),
         cmocka_unit_test(deflate_by_hand),
         cmocka_unit_test(cuts_are_looked_for_behind_ends_of_large_blocks),
     };

@@ -114,32 +114,6 @@ static void it_can_be_read_when_nothing_is_lent_any_more(void **state)
     cv_handoff_buffer_free(buffer);
 }
 
-/* Bytes that are made before those in front of them. */
-static void places_are_told_before(void **state)
-{
-    struct cv_handoff_buffer *buffer;
-    char bytes[ROOM];
-    uint8_t *place;
-
-    (void)state;
-    assert_int_equal(cv_handoff_buffer_new(1, &buffer, NULL), CLEAVE_OK);
-    assert_null(cv_handoff_buffer_place(buffer, 0, 1));
-    cv_handoff_buffer_lend(buffer, bytes, 10);
-    assert_true(cv_handoff_buffer_write(buffer, "ab", 2));
-    assert_int_equal(cv_handoff_buffer_take(buffer, 1), 1);
-    place = cv_handoff_buffer_place(buffer, 3, 5);
-    assert_ptr_equal(place, bytes + 5);
-    for (int i = 0; i < 5; i++)
-        place[i] = (uint8_t)('f' + i);
-    assert_null(cv_handoff_buffer_place(buffer, 3, 6));
-    assert_null(cv_handoff_buffer_place(buffer, 9, 1));
-    assert_true(cv_handoff_buffer_write(buffer, "cde", 3));
-    assert_true(cv_handoff_buffer_write(buffer, place, 5));
-    assert_int_equal(cv_handoff_buffer_take(buffer, ROOM), 9);
-    assert_memory_equal(bytes, "abcdefghij", 10);
-    cv_handoff_buffer_free(buffer);
-}
-
 /* --- two threads ----------------------------------------------------------------------------- */
 
 static uint8_t byte_at(size_t at)
@@ -153,18 +127,14 @@ struct writer {
     bool wanted; /* to the end */
 };
 
-/* Some of the bytes at a time, from elsewhere or made in their place. */
-static size_t write_some(struct writer *writer, size_t at, size_t some, bool in_place)
+/* Some of the bytes at a time. */
+static size_t write_some(struct writer *writer, size_t at, size_t some)
 {
-    uint8_t bytes[3 * ROOM], *to = bytes;
+    uint8_t bytes[3 * ROOM];
 
-    if (in_place)
-        to = cv_handoff_buffer_place(writer->buffer, 0, some);
-    if (to == NULL) /* not lent */
-        to = bytes;
     for (size_t i = 0; i < some; i++)
-        to[i] = byte_at(at + i);
-    writer->wanted = cv_handoff_buffer_write(writer->buffer, to, some);
+        bytes[i] = byte_at(at + i);
+    writer->wanted = cv_handoff_buffer_write(writer->buffer, bytes, some);
     return some;
 }
 
@@ -178,8 +148,7 @@ static void *write_all(void *context)
     for (size_t at = 0; at < ALL && writer->wanted;) {
         const size_t some = (size_t)(cv_random_bits(&random) % (3 * (size_t)ROOM));
 
-        at += write_some(writer, at, some < ALL - at ? some : ALL - at,
-                         cv_random_bits(&random) % 2 == 0);
+        at += write_some(writer, at, some < ALL - at ? some : ALL - at);
     }
     cv_handoff_buffer_close(writer->buffer);
     return NULL;
@@ -247,7 +216,6 @@ int main(void)
         cmocka_unit_test(it_can_be_read_when_there_is_something),
         cmocka_unit_test(nobody_is_woken_for_little),
         cmocka_unit_test(it_can_be_read_when_nothing_is_lent_any_more),
-        cmocka_unit_test(places_are_told_before),
         cmocka_unit_test(all_comes_in_order),
         cmocka_unit_test(who_writes_is_told_that_nobody_reads),
     };

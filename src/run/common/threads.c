@@ -156,16 +156,6 @@ static bool is_ready(struct cv_ordered_jobs *pool)
     return pool->first < pool->end && at(pool, pool->first)->state == READY;
 }
 
-bool cv_ordered_ready(struct cv_ordered_jobs *pool)
-{
-    bool ready;
-
-    pthread_mutex_lock(&pool->lock);
-    ready = is_over(pool) || is_ready(pool);
-    pthread_mutex_unlock(&pool->lock);
-    return ready;
-}
-
 void *cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, bool *more)
 {
     void *job = NULL;
@@ -354,23 +344,10 @@ bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes
         if (to == NULL)
             return false;
         some = some < length ? some : length;
-        if (to != from)
-            memcpy(to, from, some);
+        memcpy(to, from, some);
         add_bytes(buffer, some);
     }
     return true;
-}
-
-uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behind,
-                                 size_t length)
-{
-    uint8_t *place = NULL;
-
-    pthread_mutex_lock(&buffer->lock);
-    if (buffer->lent - buffer->made >= behind + length)
-        place = buffer->at + (buffer->made - buffer->taken) + behind;
-    pthread_mutex_unlock(&buffer->lock);
-    return place;
 }
 
 void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer)

@@ -38,8 +38,6 @@ enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
 bool cv_ordered_jobs_submit(struct cv_ordered_jobs *pool, void *job);
 /* No more jobs are submitted. */
 void cv_ordered_close(struct cv_ordered_jobs *pool);
-/* Whether cv_ordered_jobs_wait returns at once. */
-bool cv_ordered_ready(struct cv_ordered_jobs *pool);
 /* Wait for the next job and take it. NULL: no job follows, because the pool was closed or stopped.
  * *more: call cv_ordered_again before the next job is taken. */
 void *cv_ordered_jobs_wait(struct cv_ordered_jobs *pool, bool *more);
@@ -61,13 +59,9 @@ enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **
 /* No other call is in progress. */
 void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer);
 
-/* Producer: wait for room and copy the bytes, unless they are in place. False: stopped. */
+/* Producer: wait for room and copy the bytes. False: stopped. */
 bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
                              size_t length);
-/* Producer: where `length` bytes will go that follow the next `behind`; the place is reserved
- * until then. NULL: not lent. */
-uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behind,
-                                 size_t length);
 /* Producer: no more bytes follow. */
 void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer);
 

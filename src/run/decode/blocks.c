@@ -303,19 +303,13 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
     const struct cv_decoder_input input = { .read = read_next,
                                             .context = &reader,
                                             .name = name };
-    struct cv_ahead_options options = {
-        .threads = cv_usable_cores(), .is_file = true, .fd = fd, .members = true
-    };
     struct cv_ahead *ahead;
     enum cleave_status status;
     uint64_t member = UINT64_MAX;
     const void *bytes;
-    struct stat now;
     size_t length;
 
-    if (fstat(fd, &now) == 0)
-        options.size = (uint64_t)now.st_size;
-    CV_TRY(cv_ahead_open(codec, &input, &options, &ahead, err));
+    CV_TRY(cv_ahead_open(codec, &input, cv_usable_cores(), true, &ahead, err));
     do {
         status = ahead->next(ahead, &bytes, &length, err);
         if (status == CLEAVE_OK && length > 0 && ahead->member(ahead) != member) {

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "run/decode/formats.h"
+#include "run/decode/inflate.h"
 
 enum {
+    FIXED = 10, /* bytes of a header without optional parts */
+    ROOM = CV_INFLATE_WINDOW + CV_CODEC_OUT,
     HEAD_CHECK = 2, /* flags */
     EXTRA = 4,
     NAMED = 8,
@@ -23,12 +26,22 @@ enum {
     NAME,
     COMMENT,
     CHECK,
-    BODY = CV_GZIP_BODY,
+    BODY, /* `inflate` runs */
     ENDING,
     BROKEN, /* damaged, and the output before was given out */
 };
 
-bool cv_gzip_begins(const uint8_t *bytes, size_t length)
+struct gzip {
+    struct cv_inflate inflate;
+    unsigned part;              /* one of the above                             */
+    unsigned flags, got, extra; /* bytes of the part so far; bytes left to skip */
+    uint8_t bytes[FIXED];
+    uint32_t crc;
+    size_t at; /* bytes in the window */
+    uint8_t window[ROOM + 64];
+};
+
+static bool begins_gzip(const uint8_t *bytes, size_t length)
 {
     return length >= 3 && memcmp(bytes, "\x1f\x8b\x08", 3) == 0;
 }
@@ -41,15 +54,14 @@ static bool begins_bgzf(const uint8_t *bytes, size_t length)
 
 static void *open_gzip(void)
 {
-    return calloc(1, sizeof(struct cv_gzip));
+    return calloc(1, sizeof(struct gzip));
 }
 
-bool cv_gzip_begin(void *state)
+static bool begin(void *state)
 {
-    struct cv_gzip *gzip = state;
+    struct gzip *gzip = state;
 
     cv_inflate_init(&gzip->inflate);
-    gzip->inflate.loose = true;
     gzip->part = HEAD;
     gzip->got = 0;
     gzip->crc = 0;
@@ -58,7 +70,7 @@ bool cv_gzip_begin(void *state)
 }
 
 /* Collect `wanted` bytes; false: more input is needed. */
-static bool collect(struct cv_gzip *gzip, struct cv_codec_io *io, unsigned wanted)
+static bool collect(struct gzip *gzip, struct cv_codec_io *io, unsigned wanted)
 {
     while (gzip->got < wanted && io->length > 0) {
         gzip->bytes[gzip->got++] = *io->in++;
@@ -80,7 +92,7 @@ static bool skip_text(struct cv_codec_io *io)
     return zero != NULL;
 }
 
-static bool skip_extra(struct cv_gzip *gzip, struct cv_codec_io *io)
+static bool skip_extra(struct gzip *gzip, struct cv_codec_io *io)
 {
     const size_t some = gzip->extra < io->length ? gzip->extra : io->length;
 
@@ -91,11 +103,11 @@ static bool skip_extra(struct cv_gzip *gzip, struct cv_codec_io *io)
 }
 
 /* Read a part of the header; false: more input is needed. */
-static bool read_part(struct cv_gzip *gzip, struct cv_codec_io *io)
+static bool read_part(struct gzip *gzip, struct cv_codec_io *io)
 {
     switch (gzip->part) {
     case HEAD:
-        if (!collect(gzip, io, CV_GZIP_FIXED))
+        if (!collect(gzip, io, FIXED))
             return false;
         gzip->flags = gzip->bytes[3];
         return true;
@@ -123,7 +135,7 @@ static enum cv_codec_step bad(struct cv_codec_io *io, const char *why)
     return CV_CODEC_BAD;
 }
 
-static enum cv_codec_step read_head(struct cv_gzip *gzip, struct cv_codec_io *io)
+static enum cv_codec_step read_head(struct gzip *gzip, struct cv_codec_io *io)
 {
     for (; gzip->part < BODY; gzip->part++) {
         if (!read_part(gzip, io))
@@ -135,12 +147,12 @@ static enum cv_codec_step read_head(struct cv_gzip *gzip, struct cv_codec_io *io
     return CV_CODEC_MADE;
 }
 
-static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io)
+static enum cv_codec_step read_body(struct gzip *gzip, struct cv_codec_io *io)
 {
     enum cv_inflate_state state;
     size_t before;
 
-    if (gzip->at > CV_GZIP_ROOM - CV_INFLATE_WINDOW) {
+    if (gzip->at > ROOM - CV_INFLATE_WINDOW) {
         const size_t kept = CV_INFLATE_WINDOW;
 
         memmove(gzip->window, gzip->window + gzip->at - kept, kept);
@@ -148,7 +160,7 @@ static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io
     }
     before = gzip->at;
     state = cv_inflate_run(&gzip->inflate, &io->in, &io->length, gzip->window, &gzip->at,
-                           CV_GZIP_ROOM);
+                           ROOM);
     io->out = gzip->window + before;
     io->made = gzip->at - before;
     gzip->crc = libdeflate_crc32(gzip->crc, io->out, io->made);
@@ -165,14 +177,12 @@ static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io
         }
         gzip->part = ENDING;
     }
-    return io->made > 0 || state == CV_INFLATE_END || state == CV_INFLATE_PAUSE
-               ? CV_CODEC_MADE
-               : CV_CODEC_MORE;
+    return io->made > 0 || state == CV_INFLATE_END ? CV_CODEC_MADE : CV_CODEC_MORE;
 }
 
-enum cv_codec_step cv_gzip_step(void *state, struct cv_codec_io *io)
+static enum cv_codec_step step_gzip(void *state, struct cv_codec_io *io)
 {
-    struct cv_gzip *gzip = state;
+    struct gzip *gzip = state;
 
     if (gzip->part < BODY) {
         const enum cv_codec_step step = read_head(gzip, io);
@@ -196,11 +206,11 @@ enum cv_codec_step cv_gzip_step(void *state, struct cv_codec_io *io)
 /* A block is small: it is given out after its checksum was verified. */
 static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 {
-    struct cv_gzip *gzip = state;
+    struct gzip *gzip = state;
     enum cv_codec_step step;
 
     do
-        step = cv_gzip_step(state, io);
+        step = step_gzip(state, io);
     while (step == CV_CODEC_MADE && gzip->inflate.made <= MAX_BGZF);
     io->made = 0;
     if (gzip->inflate.made > MAX_BGZF)
@@ -214,11 +224,11 @@ static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 
 const struct cv_codec cv_codec_gzip = {
     .name = "gzip",
-    .begins = cv_gzip_begins,
+    .begins = begins_gzip,
     .pads = true,
     .open = open_gzip,
-    .begin = cv_gzip_begin,
-    .step = cv_gzip_step,
+    .begin = begin,
+    .step = step_gzip,
     .close = free,
 };
 
@@ -227,7 +237,7 @@ const struct cv_codec cv_codec_bgzf = {
     .begins = begins_bgzf,
     .pads = true,
     .open = open_gzip,
-    .begin = cv_gzip_begin,
+    .begin = begin,
     .step = step_bgzf,
     .close = free,
 };

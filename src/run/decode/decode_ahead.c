@@ -14,15 +14,13 @@
 #include "run/common/threads.h"
 #include "run/common/process.h"
 #include "run/common/machine.h"
-#include "run/decode/gzip_ahead.h"
 #include "run/decode/parallel_decode.h"
 
 /* --- one decoder, run by the caller ------------------------------------------------------------ */
 
 struct single {
     struct cv_ahead ahead;
-    struct cv_decoder *decoder;      /* owned                                          */
-    struct cv_stream_reader *reader; /* owned: reads the input ahead; NULL: no thread  */
+    struct cv_decoder *decoder; /* owned */
 };
 
 static enum cleave_status next(struct cv_ahead *ahead, const void **bytes, size_t *length,
@@ -46,82 +44,51 @@ static void free_single(struct cv_ahead *ahead)
     struct single *single = (struct single *)ahead;
 
     cv_decoder_free(single->decoder);
-    cv_stream_reader_free(single->reader);
     free(single);
 }
 
-/* Takes over a state of the codec, which may be NULL (no memory), and the reader. */
-static enum cleave_status open_single(const struct cv_codec *codec, void *state,
+static enum cleave_status open_single(const struct cv_codec *codec,
                                       const struct cv_decoder_input *input,
-                                      struct cv_stream_reader *reader,
                                       struct cv_ahead **out, struct cleave_error *err)
 {
     struct single *single = calloc(1, sizeof *single);
-    struct cv_decoder *decoder = NULL;
-    enum cleave_status status = cv_decoder_open_with(codec, state, input, &decoder, err);
+    enum cleave_status status;
 
-    if (status == CLEAVE_OK && single != NULL) {
-        *single =
-            (struct single){ { next, inside, member, free_single }, decoder, reader };
+    if (single == NULL)
+        return cv_fail_memory(err, "a decoder");
+    single->ahead = (struct cv_ahead){ next, inside, member, free_single };
+    status = cv_decoder_open(codec, input, &single->decoder, err);
+    if (status == CLEAVE_OK)
         *out = &single->ahead;
-        return CLEAVE_OK;
-    }
-    cv_decoder_free(decoder);
-    cv_stream_reader_free(reader);
-    free(single);
-    return status != CLEAVE_OK ? status : cv_fail_memory(err, "a decoder");
+    else
+        free(single);
+    return status;
 }
 
-/* --- the choice ----------------------------------------------------------------------------- */
-
-/* gzip that is decoded ahead in pieces takes 1.5 times the processor time. On two cores, commands
- * and one decoder leave too little for that. */
 enum cleave_status cv_ahead_open(const struct cv_codec *codec,
-                                 const struct cv_decoder_input *input,
-                                 const struct cv_ahead_options *options,
-                                 struct cv_ahead **out, struct cleave_error *err)
+                                 const struct cv_decoder_input *input, unsigned threads,
+                                 bool members, struct cv_ahead **out,
+                                 struct cleave_error *err)
 {
     const bool frames =
         codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4;
-    const unsigned threads = options->threads;
-    struct cv_gzip_ahead_options gzip = { .cores = threads, .buffer = input->buffer };
-    struct cv_decoder_input once = *input;
-    void *state = NULL;
 
     if (codec == &cv_codec_bzip2 || (frames && threads > 1))
         return cv_parallel_open(frames ? &cv_parallel_frames : &cv_parallel_bzip2, codec,
-                                input, threads, options->members, out, err);
-    if (codec == &cv_codec_gzip && !options->is_file && threads > 2 && input->offset == 0)
-        gzip.reader = cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0));
-    if (gzip.reader != NULL) { /* one large gzip that arrives once */
-        once.read = cv_stream_reader_read;
-        once.context = gzip.reader;
-        return open_single(&cv_codec_gzip_ahead, cv_gzip_ahead_open(&gzip), &once,
-                           gzip.reader, out, err);
-    }
-    if (codec == &cv_codec_gzip && options->is_file &&
-        cv_gzip_ahead_pays(options->size, options->members ? threads : threads - 1)) {
-        gzip.fd = options->fd;
-        gzip.offset = options->offset;
-        gzip.size = options->size;
-        state = cv_gzip_ahead_open(&gzip);
-    }
-    return state != NULL ? open_single(&cv_codec_gzip_ahead, state, input, NULL, out, err)
-                         : open_single(codec, codec->open(), input, NULL, out, err);
+                                input, threads, members, out, err);
+    return open_single(codec, input, out, err);
 }
 
 /* --- a thread that decodes into memory of its reader ------------------------------------------ */
 
 enum {
-    MAX_THREADS = 16,     /* each holds some megabytes                              */
-    ROOM = 1 << 20,       /* bytes that are decoded ahead,                          */
-    GZIP_ROOM = 32 << 20, /* if threads decode pieces of gzip                     */
-    FILE_STEP = ROOM / 2, /* bytes of a file for which its reader is woken        */
+    MAX_THREADS = 16,     /* each holds some megabytes                     */
+    ROOM = 1 << 20,       /* bytes that are decoded ahead                  */
+    FILE_STEP = ROOM / 2, /* bytes of a file for which its reader is woken */
 };
 
 struct cv_decode_thread {
     struct cv_handoff_buffer *buffer; /* owned */
-    size_t room;                      /* bytes that are decoded ahead */
     pthread_t thread;
     bool running;
     enum cleave_status status; /* when the thread has ended */
@@ -182,19 +149,11 @@ static enum cleave_status start(struct cv_decode_thread *decoding,
                       : cv_fail_errno(err, error, "cannot start a thread that decodes");
 }
 
-static void find_file(const struct cv_decode_thread_options *options,
-                      struct cv_ahead_options *out)
+static bool is_file(int fd)
 {
-    const off_t at = lseek(options->fd, 0, SEEK_CUR);
     struct stat now;
 
-    out->is_file = at >= (off_t)options->nfirst && fstat(options->fd, &now) == 0 &&
-                   S_ISREG(now.st_mode) && at <= now.st_size;
-    if (!out->is_file)
-        return;
-    out->fd = options->fd;
-    out->offset = (uint64_t)at - options->nfirst;
-    out->size = (uint64_t)now.st_size - out->offset;
+    return fstat(fd, &now) == 0 && S_ISREG(now.st_mode);
 }
 
 enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options *options,
@@ -202,30 +161,27 @@ enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options 
                                           struct cleave_error *err)
 {
     struct cv_decode_thread *decoding = calloc(1, sizeof *decoding);
-    struct cv_decoder_input input = { .read = read_more,
-                                      .context = decoding,
-                                      .name = options->name };
+    const struct cv_decoder_input input = { .read = read_more,
+                                            .context = decoding,
+                                            .name = options->name };
     const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
-    struct cv_ahead_options ahead = { .threads =
-                                          threads < MAX_THREADS ? threads : MAX_THREADS };
     enum cleave_status status;
 
     if (decoding == NULL)
         return cv_fail_memory(err, "a decoder");
-    find_file(options, &ahead);
     decoding->stop = (struct cv_pipe){ -1, -1 };
     decoding->in = options->fd;
     decoding->nfirst = options->nfirst;
     decoding->first = malloc(options->nfirst + 1);
-    decoding->room = options->codec == &cv_codec_gzip && threads > 2 ? GZIP_ROOM : ROOM;
     status = decoding->first == NULL ? cv_fail_memory(err, "a decoder")
                                      : cv_pipe_open(&decoding->stop, err);
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(decoding->first, options->first, options->nfirst);
-    CV_THEN(status,
-            cv_handoff_buffer_new(ahead.is_file ? FILE_STEP : 1, &decoding->buffer, err));
-    input.buffer = decoding->buffer;
-    CV_THEN(status, cv_ahead_open(options->codec, &input, &ahead, &decoding->ahead, err));
+    CV_THEN(status, cv_handoff_buffer_new(is_file(options->fd) ? FILE_STEP : 1,
+                                          &decoding->buffer, err));
+    CV_THEN(status, cv_ahead_open(options->codec, &input,
+                                  threads < MAX_THREADS ? threads : MAX_THREADS, false,
+                                  &decoding->ahead, err));
     CV_THEN(status, start(decoding, err));
     if (status == CLEAVE_OK)
         *out = decoding;
@@ -242,8 +198,7 @@ int cv_decode_thread_fd(const struct cv_decode_thread *decoding)
 ssize_t cv_decode_thread_read(struct cv_decode_thread *decoding, void *to, size_t room,
                               size_t max)
 {
-    cv_handoff_buffer_lend(decoding->buffer, to,
-                           room < decoding->room ? room : decoding->room);
+    cv_handoff_buffer_lend(decoding->buffer, to, room < ROOM ? room : ROOM);
     return cv_handoff_buffer_take(decoding->buffer, max);
 }
 

@@ -20,19 +20,12 @@ struct cv_ahead {
     void (*free)(struct cv_ahead *ahead);
 };
 
-struct cv_ahead_options {
-    unsigned threads;
-    bool is_file;          /* the input is a regular file: */
-    int fd;                /* borrowed                     */
-    uint64_t offset, size; /* where the input begins in it, and its bytes */
-    bool members;          /* `member` will be called; no other thread needs the cores */
-};
-
-/* Another thread may read the input. *out is owned by the caller. */
+/* Another thread may read the input. members: `member` will be called. *out is owned by the
+ * caller. */
 enum cleave_status cv_ahead_open(const struct cv_codec *codec,
-                                 const struct cv_decoder_input *input,
-                                 const struct cv_ahead_options *options,
-                                 struct cv_ahead **out, struct cleave_error *err);
+                                 const struct cv_decoder_input *input, unsigned threads,
+                                 bool members, struct cv_ahead **out,
+                                 struct cleave_error *err);
 
 /* --- a thread that decodes into memory of its reader ------------------------------------------ */
 

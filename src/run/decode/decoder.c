@@ -55,13 +55,7 @@ enum cleave_status cv_decoder_open(const struct cv_codec *codec,
                                    const struct cv_decoder_input *input,
                                    struct cv_decoder **out, struct cleave_error *err)
 {
-    return cv_decoder_open_with(codec, codec->open(), input, out, err);
-}
-
-enum cleave_status cv_decoder_open_with(const struct cv_codec *codec, void *state,
-                                        const struct cv_decoder_input *input,
-                                        struct cv_decoder **out, struct cleave_error *err)
-{
+    void *state = codec->open();
     struct cv_decoder *decoder = state != NULL ? malloc(sizeof *decoder) : NULL;
 
     if (decoder == NULL) {
@@ -249,8 +243,7 @@ static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
                                size_t *length, struct cleave_error *err)
 {
     struct cv_codec_io io = { .in = decoder->block + decoder->at,
-                              .length = decoder->held - decoder->at,
-                              .at = decoder->block_at + decoder->at };
+                              .length = decoder->held - decoder->at };
     const enum cv_codec_step got = decoder->codec->step(decoder->state, &io);
 
     decoder->at = decoder->held - io.length;

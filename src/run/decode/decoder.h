@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <cleave/error.h>
-#include "run/common/threads.h"
 
 /* All formats. To add one, add a row and define cv_codec_NAME. */
 #define CV_CODEC_MAP(X) X(gzip) X(bgzf) X(zstd) X(xz) X(bzip2) X(lz4)
@@ -26,10 +25,9 @@ enum cv_codec_step {
 };
 
 struct cv_codec_io {
-    const uint8_t *in; /* a step moves `in` and lowers `length`          */
+    const uint8_t *in; /* a step moves `in` and lowers `length` */
     size_t length;
-    uint64_t at;        /* offset of `in` in the file before the step    */
-    const uint8_t *out; /* borrowed until the next step                  */
+    const uint8_t *out; /* borrowed until the next step */
     size_t made;
     const char *why;
 };
@@ -64,20 +62,12 @@ struct cv_decoder_input {
     uint64_t offset;  /* where the input begins in the file                */
     uint64_t made;    /* decoded bytes before it                           */
     uint64_t before;  /* bytes of the first member that precede it         */
-    /* Borrowed; may be NULL. If the caller appends all output to it before it asks for more,
-     * the decoder may write its output there. */
-    struct cv_handoff_buffer *buffer;
 };
 
 /* *out is owned by the caller. */
 enum cleave_status cv_decoder_open(const struct cv_codec *codec,
                                    const struct cv_decoder_input *input,
                                    struct cv_decoder **out, struct cleave_error *err);
-/* Open with a state of the codec, which the decoder takes over even if this fails. NULL: no memory. */
-enum cleave_status cv_decoder_open_with(const struct cv_codec *codec, void *state,
-                                        const struct cv_decoder_input *input,
-                                        struct cv_decoder **out,
-                                        struct cleave_error *err);
 /* Use it for another input. After a failure it can only be freed. */
 enum cleave_status cv_decoder_reopen(struct cv_decoder *decoder,
                                      const struct cv_codec *codec,

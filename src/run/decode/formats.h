@@ -1,4 +1,4 @@
-/* formats.h -- headers of gzip, BGZF, zstd and lz4. SPDX-License-Identifier: MIT
+/* formats.h -- headers of BGZF, zstd and lz4. SPDX-License-Identifier: MIT
  *
  * For the files of this directory. */
 #ifndef CV_FORMATS_H
@@ -6,33 +6,9 @@
 #include <string.h>
 #include "run/common/transfer.h"
 #include "run/decode/decoder.h"
-#include "run/inflate/inflate.h"
 
 /* One block of xz, preceded by the header of its stream (codec_libraries.c). */
 extern const struct cv_codec cv_codec_xz_block;
-
-/* --- gzip (codec_gzip.c) -------------------------------------------------------------------- */
-
-enum {
-    CV_GZIP_FIXED = 10, /* bytes of a header without optional parts */
-    CV_GZIP_ROOM = CV_INFLATE_WINDOW + CV_CODEC_OUT,
-    CV_GZIP_BODY = 6, /* `part` while `inflate` runs */
-};
-
-struct cv_gzip {
-    struct cv_inflate inflate;
-    unsigned part;              /* see codec_gzip.c                             */
-    unsigned flags, got, extra; /* bytes of the part so far; bytes left to skip */
-    uint8_t bytes[CV_GZIP_FIXED];
-    uint32_t crc;
-    size_t at; /* bytes in the window */
-    uint8_t window[CV_GZIP_ROOM + 64];
-};
-
-/* Functions of struct cv_codec. */
-bool cv_gzip_begins(const uint8_t *bytes, size_t length);
-bool cv_gzip_begin(void *state);
-enum cv_codec_step cv_gzip_step(void *state, struct cv_codec_io *io);
 
 /* --- lz4 (codec_lz4.c) ---------------------------------------------------------------------- */
 

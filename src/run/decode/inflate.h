@@ -1,9 +1,8 @@
 /* inflate.h -- streaming decoder of deflate (RFC 1951). SPDX-License-Identifier: MIT
  *
  * libdeflate is twice as fast as the other libraries, but needs a whole member and its whole
- * output in memory. ISA-L cannot stop at the start of a block, has half the speed on arm64,
- * and Debian has no static library of it; Debian has no zlib-ng. This decoder stops anywhere
- * and is within 10 % of libdeflate, by the same means: words of 64 bits, tables of 11 bits,
+ * output in memory. ISA-L has half the speed on arm64, and Debian has no static library of
+ * it; Debian has no zlib-ng. This decoder stops anywhere and is within 10 % of libdeflate, by the same means: words of 64 bits, tables of 11 bits,
  * several literals per refill, the next entry looked up before its bits are counted. If the
  * codes are short, one entry has two literals. */
 #ifndef CV_INFLATE_H
@@ -19,11 +18,10 @@ enum {
 };
 
 enum cv_inflate_state {
-    CV_INFLATE_MORE,  /* the input is used up              */
-    CV_INFLATE_FULL,  /* the output is full                */
-    CV_INFLATE_END,   /* the last block has ended          */
-    CV_INFLATE_BAD,   /* damaged: `why` has the reason     */
-    CV_INFLATE_PAUSE, /* a block begins here (see pauses)  */
+    CV_INFLATE_MORE, /* the input is used up                */
+    CV_INFLATE_FULL, /* the output is full, or nearly so    */
+    CV_INFLATE_END,  /* the last block has ended            */
+    CV_INFLATE_BAD,  /* damaged: `why` has the reason       */
 };
 
 enum cv_inflate_step {
@@ -43,9 +41,6 @@ struct cv_inflate {
     unsigned nbits;
     unsigned step;   /* enum cv_inflate_step                                   */
     bool last;       /* this block is the last one                             */
-    bool pauses;     /* return CV_INFLATE_PAUSE before each block but the first */
-    bool paused;     /* CV_INFLATE_PAUSE was returned for this block           */
-    bool loose;      /* return CV_INFLATE_FULL as soon as the fast loop stops  */
     uint64_t made;   /* output bytes so far: limit of a distance               */
     uint32_t stored; /* bytes left of a stored block                           */
     unsigned length, distance; /* rest of a copy that did not fit; length 0: none */
@@ -62,8 +57,5 @@ void cv_inflate_init(struct cv_inflate *inflate);
 enum cv_inflate_state cv_inflate_run(struct cv_inflate *inflate, const uint8_t **in,
                                      size_t *length, uint8_t *base, size_t *at,
                                      size_t room);
-/* Skip less than 8 bits of the first input byte. To be called before the first run. */
-void cv_inflate_skip_bits(struct cv_inflate *inflate, const uint8_t **in, size_t *length,
-                          unsigned bits);
 
 #endif
