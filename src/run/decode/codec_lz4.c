@@ -1,7 +1,7 @@
 /* codec_lz4.c -- frames of lz4. SPDX-License-Identifier: MIT
  *
  * The library decodes blocks; frames are parsed here. So the output before a damaged block does
- * not depend on how the input arrives, and threads can decode blocks (parallel_frames.c). */
+ * not depend on how the input arrives. */
 #include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,19 +62,6 @@ bool cv_lz4_head_read(const uint8_t *bytes, struct cv_lz4_head *head)
     if (head->sized)
         head->size = cv_little_endian(bytes + SIZES + 1, 8);
     return true;
-}
-
-void cv_lz4_head_make(const struct cv_lz4_head *head, uint8_t *bytes)
-{
-    unsigned size = SMALLEST;
-
-    while ((size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) < head->max)
-        size++;
-    memcpy(bytes, MAGIC, sizeof MAGIC);
-    bytes[FLAGS] = (uint8_t)(VERSION | (head->independent ? INDEPENDENT : 0) |
-                             (head->block_check ? BLOCK_CHECK : 0));
-    bytes[SIZES] = (uint8_t)(size << 4);
-    bytes[SIZES + 1] = check_of(bytes, CV_LZ4_LEAST);
 }
 
 /* --- frames --------------------------------------------------------------------------------- */

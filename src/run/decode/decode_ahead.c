@@ -70,8 +70,7 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
                                  bool members, struct cv_ahead **out,
                                  struct cleave_error *err)
 {
-    const bool frames =
-        codec == &cv_codec_bgzf || codec == &cv_codec_zstd || codec == &cv_codec_lz4;
+    const bool frames = codec == &cv_codec_bgzf || codec == &cv_codec_zstd;
 
     if (codec == &cv_codec_bzip2 || (frames && threads > 1))
         return cv_parallel_open(frames ? &cv_parallel_frames : &cv_parallel_bzip2, codec,

@@ -165,15 +165,6 @@ static enum cleave_status fail(struct cv_decoder *decoder, enum fault fault,
     return report(decoder, decoder->made, err);
 }
 
-enum cleave_status cv_decoder_refuse(struct cv_decoder *decoder, uint64_t at,
-                                     const char *why, struct cleave_error *err)
-{
-    decoder->block_at = at;
-    decoder->at = decoder->held = 0;
-    decoder->inside = true;
-    return fail(decoder, why != NULL ? DAMAGED : SHORT, why, err);
-}
-
 void cv_decoder_restate(const struct cv_decoder *decoder, uint64_t made,
                         struct cleave_error *err)
 {

@@ -92,9 +92,5 @@ bool cv_decoder_inside(const struct cv_decoder *decoder);
 /* If it failed because of its input: write the error again with `made` decoded bytes before. */
 void cv_decoder_restate(const struct cv_decoder *decoder, uint64_t made,
                         struct cleave_error *err);
-/* Fail at an offset in the file, inside the member of the last bytes, because of `why`, a constant
- * text, or NULL: the file ends there. */
-enum cleave_status cv_decoder_refuse(struct cv_decoder *decoder, uint64_t at,
-                                     const char *why, struct cleave_error *err);
 
 #endif

@@ -34,8 +34,6 @@ struct cv_lz4_head {
 size_t cv_lz4_head_length(const uint8_t *bytes);
 /* False: the bytes are not a valid header. */
 bool cv_lz4_head_read(const uint8_t *bytes, struct cv_lz4_head *head);
-/* Write a header of CV_LZ4_LEAST bytes for blocks of a frame, without size and frame checksum. */
-void cv_lz4_head_make(const struct cv_lz4_head *head, uint8_t *bytes);
 
 /* --- scan from header to header (frames.c) ---------------------------------------------------- */
 
@@ -45,8 +43,7 @@ enum { CV_FRAME_HEAD = 24 }; /* bytes of the longest header */
 enum cv_frame_part {
     CV_FRAME_MEMBER,
     CV_FRAME_BLOCK,
-    CV_FRAME_CHECK, /* the checksum of an lz4 frame that is `split` */
-    CV_FRAME_LOST,  /* the bytes are not in the format: end of the scan */
+    CV_FRAME_LOST, /* the bytes are not in the format: end of the scan */
 };
 
 /* Members of BGZF, zstd and lz4 consist of parts with a length in the header. The caller copies
@@ -61,7 +58,6 @@ struct cv_frame_scan {
     bool checked; /* 4 bytes of checksum end the member (zstd)              */
     bool sized;   /* the header of the member has its decoded size, `size` (not BGZF) */
     uint64_t size;
-    bool split; /* set by the caller: the checksum of this lz4 frame is a part */
     struct cv_lz4_head lz4; /* the frame of the last header */
 };
 

@@ -76,8 +76,7 @@ static bool pass_lz4_block(struct cv_frame_scan *scan, const uint8_t *head)
         return expect(scan, CV_FRAME_BLOCK, CV_LZ4_BLOCK,
                       (block & ~(uint64_t)CV_LZ4_STORED) +
                           (scan->lz4.block_check ? CV_LZ4_CHECK : 0));
-    return scan->split ? expect(scan, CV_FRAME_CHECK, check, 0)
-                       : expect(scan, CV_FRAME_MEMBER, LZ4_FIRST, check);
+    return expect(scan, CV_FRAME_MEMBER, LZ4_FIRST, check);
 }
 
 /* The headers of a frame and of its first block are read together. */
@@ -85,8 +84,6 @@ static bool step_lz4(struct cv_frame_scan *scan)
 {
     size_t length;
 
-    if (scan->part == CV_FRAME_CHECK)
-        return true;
     if (scan->part == CV_FRAME_BLOCK)
         return pass_lz4_block(scan, scan->head);
     if (cv_frame_is_skippable(scan->head))

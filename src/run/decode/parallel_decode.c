@@ -406,8 +406,6 @@ static void take(struct cv_parallel_decoder *parallel)
         pthread_mutex_unlock(&parallel->lock);
         return;
     }
-    if (parallel->format->look != NULL)
-        parallel->format->look(parallel->state, job);
     if (!more)
         job->status = parallel->status =
             parallel->format->settle(parallel->state, parallel, job, &parallel->err);

@@ -54,14 +54,12 @@ struct cv_parallel_format {
                 size_t length);
     /* Called by the reader at the end of the input; error: errno of a failed read, or 0. */
     void (*end)(void *state, struct cv_parallel_decoder *parallel, int error);
-    /* Called by the consumer for output of a job, before it is given out. May be NULL. */
-    void (*look)(void *state, struct cv_decode_job *job);
     /* Called by the consumer for a job that has ended or failed: its final status. */
     enum cleave_status (*settle)(void *state, struct cv_parallel_decoder *parallel,
                                  struct cv_decode_job *job, struct cleave_error *err);
 };
 
-/* Frames are for BGZF, zstd and lz4. */
+/* Frames are for BGZF and zstd. */
 extern const struct cv_parallel_format cv_parallel_frames, cv_parallel_bzip2;
 
 /* `members`: never give out bytes of two members together. */
