@@ -25,10 +25,9 @@ struct column {
     bool fixed;        /* a number ends in a zero after its point, as 1.50 */
     uint32_t decimals; /* most digits after the point */
     size_t width;      /* most bytes of blanks and a number; 0: separated otherwise */
-    size_t gap_length, text_length;
     uint64_t adds;
     int64_t limbs[LIMBS];
-    const char *gap, *text; /* borrowed: before the first field; its text if no number */
+    struct cv_text_span gap, text; /* borrowed: before the first field; the first field */
 };
 
 struct sum {
@@ -94,6 +93,28 @@ static void note_form(struct column *column, const struct cv_number *number, siz
         column->fixed = true;
 }
 
+/* The column of a field, or of one in a partial. All fields are numbers, or all the same text. */
+static enum cleave_status find_column(struct sum *sum, size_t index, bool is_number,
+                                      struct cv_text_span gap, struct cv_text_span text,
+                                      struct column **out, struct cleave_error *err)
+{
+    struct column *column;
+
+    if (index == COLUMNS)
+        return cv_fail(err, CLEAVE_EENGINE, "sum: expected at most %d columns", COLUMNS);
+    if (!CV_ROOM(sum->columns, &sum->room, index + 1))
+        return cv_fail_memory(err, "a sum");
+    column = *out = &sum->columns[index];
+    if (index == sum->count) {
+        *column = (struct column){ .is_number = is_number, .gap = gap, .text = text };
+        sum->count++;
+    }
+    if (is_number == column->is_number &&
+        (is_number || cv_span_is_same(text, column->text)))
+        return CLEAVE_OK;
+    return cv_number_expected("sum", index + 1, is_number ? column->text : text, err);
+}
+
 static enum cleave_status sum_field(struct sum *sum, size_t index,
                                     struct cv_text_span gap, struct cv_text_span field,
                                     struct cleave_error *err)
@@ -102,27 +123,7 @@ static enum cleave_status sum_field(struct sum *sum, size_t index,
     struct cv_number number;
     const bool is_number = cv_number_read(field, &number);
 
-    if (index == COLUMNS)
-        return cv_fail(err, CLEAVE_EENGINE, "sum: expected at most %d columns", COLUMNS);
-    if (!CV_ROOM(sum->columns, &sum->room, index + 1))
-        return cv_fail_memory(err, "a sum");
-    column = &sum->columns[index];
-    if (index == sum->count) {
-        *column = (struct column){ .is_number = is_number,
-                                   .gap = gap.at,
-                                   .gap_length = gap.length,
-                                   .text = field.at,
-                                   .text_length = field.length };
-        sum->count++;
-    }
-    if (is_number != column->is_number ||
-        (!is_number && !cv_span_is_same(field, (struct cv_text_span){
-                                                   column->text, column->text_length })))
-        return cv_number_expected("sum", index + 1,
-                                  is_number ? (struct cv_text_span){ column->text,
-                                                                     column->text_length }
-                                            : field,
-                                  err);
+    CV_TRY(find_column(sum, index, is_number, gap, field, &column, err));
     if (!is_number)
         return CLEAVE_OK;
     note_form(column, &number, index, gap, field.length);
@@ -134,12 +135,12 @@ static enum cleave_status sum_field(struct sum *sum, size_t index,
         (LIMBS - FRACTION - 1) * GROUP);
 }
 
-static const char *read_bytes(const char **at, size_t length)
+static struct cv_text_span read_text(const char **at, size_t length)
 {
-    const char *bytes = *at;
+    const struct cv_text_span text = { *at, length };
 
     *at += length;
-    return bytes;
+    return text;
 }
 
 /* A partial is the columns, each followed by its gap and its text. */
@@ -151,28 +152,10 @@ static enum cleave_status sum_partial(struct sum *sum, const struct cv_named_par
     for (size_t i = 0; at < end; i++) {
         struct column other, *column;
 
-        memcpy(&other, read_bytes(&at, sizeof other), sizeof other);
-        other.gap = read_bytes(&at, other.gap_length);
-        other.text = read_bytes(&at, other.text_length);
-        if (!CV_ROOM(sum->columns, &sum->room, i + 1))
-            return cv_fail_memory(err, "a sum");
-        column = &sum->columns[i];
-        if (i == sum->count) {
-            sum->columns[sum->count++] = other;
-            continue;
-        }
-        if (column->is_number != other.is_number ||
-            (!other.is_number &&
-             !cv_span_is_same((struct cv_text_span){ other.text, other.text_length },
-                              (struct cv_text_span){ column->text,
-                                                     column->text_length })))
-            return cv_number_expected("sum", i + 1,
-                                      other.is_number
-                                          ? (struct cv_text_span){ column->text,
-                                                                   column->text_length }
-                                          : (struct cv_text_span){ other.text,
-                                                                   other.text_length },
-                                      err);
+        memcpy(&other, read_text(&at, sizeof other).at, sizeof other);
+        other.gap = read_text(&at, other.gap.length);
+        other.text = read_text(&at, other.text.length);
+        CV_TRY(find_column(sum, i, other.is_number, other.gap, other.text, &column, err));
         column->fixed |= other.fixed;
         if (other.decimals > column->decimals)
             column->decimals = other.decimals;
@@ -222,13 +205,13 @@ static void put_sum(struct cv_reduction_sink *sink, const struct column *column,
                     size_t index)
 {
     const size_t least = index == 0 ? 0 : 1;
-    struct cv_text_span text = { column->text, column->text_length };
+    struct cv_text_span text = column->text;
     char number[NUMBER_ROOM];
 
     if (column->is_number)
         text = (struct cv_text_span){ number, format_sum(column, number) };
     if (column->width == 0)
-        cv_reduction_put(sink, column->gap, column->gap_length);
+        cv_reduction_put(sink, column->gap.at, column->gap.length);
     else
         cv_reduction_put_blanks(sink, column->width > text.length + least
                                           ? column->width - text.length
@@ -250,8 +233,8 @@ static enum cleave_status write_sum(struct cv_named_call *reduction, struct sum 
             continue;
         }
         cv_reduction_put(reduction->sink, column, sizeof *column);
-        cv_reduction_put(reduction->sink, column->gap, column->gap_length);
-        cv_reduction_put(reduction->sink, column->text, column->text_length);
+        cv_reduction_put(reduction->sink, column->gap.at, column->gap.length);
+        cv_reduction_put(reduction->sink, column->text.at, column->text.length);
     }
     if (reduction->last)
         cv_reduction_put(reduction->sink, sum->count > 0 ? "\n" : "0\n",
