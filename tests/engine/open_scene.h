@@ -3,6 +3,7 @@
 #ifndef OPEN_SCENE_H
 #define OPEN_SCENE_H
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/driver.h"
@@ -100,6 +101,49 @@ static inline enum cleave_status play(const struct scene *scene,
     cv_planned_done(&planned);
     cleave_platform_free(platform);
     return status;
+}
+
+/* What happened, one event after the other, as short text. */
+static inline void tell(const struct cleave_trace *trace, char *out, size_t size)
+{
+    static const char *const names[] = {
+        [CLEAVE_SENT] = "sent",         [CLEAVE_DONE] = "done",
+        [CLEAVE_WAKE] = "wake",         [CLEAVE_RECALLED] = "recalled",
+        [CLEAVE_LOST] = "lost",         [CLEAVE_STARTED] = "started",
+        [CLEAVE_DRAINED] = "drained",   [CLEAVE_EXTENDED] = "extended",
+        [CLEAVE_PROGRESS] = "progress", [CLEAVE_DROPPED] = "dropped",
+        [CLEAVE_RETURNED] = "returned", [CLEAVE_ENDED] = "ended",
+    };
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+        const struct cleave_event *event = &entry->as.event;
+
+        if (entry->is_order || event->kind == CLEAVE_START)
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%g %s %u:%g",
+                                 used > 0 ? ", " : "", round(event->time_s * 1e9) / 1e9,
+                                 names[event->kind], event->worker, event->units);
+        assert_true(used < size);
+    }
+}
+
+static inline struct cv_outcome expect(const struct scene *scene, const char *events)
+{
+    struct cleave_trace *trace = NULL;
+    struct cv_outcome outcome;
+    struct cleave_error err;
+    char told[4096];
+
+    assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
+    if (play(scene, trace, &outcome, &err) != CLEAVE_OK)
+        fail_msg("%s", err.text);
+    tell(trace, told, sizeof told);
+    assert_string_equal(told, events);
+    cleave_trace_free(trace);
+    return outcome;
 }
 
 #endif

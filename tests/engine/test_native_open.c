@@ -10,47 +10,6 @@
 #include "open_scene.h"
 #include "trace_check.h"
 
-/* What happened, one event after the other, as short text. */
-static void tell(const struct cleave_trace *trace, char *out, size_t size)
-{
-    static const char *const names[] = {
-        [CLEAVE_SENT] = "sent",         [CLEAVE_DONE] = "done",
-        [CLEAVE_WAKE] = "wake",         [CLEAVE_ENDED] = "ended",
-        [CLEAVE_RECALLED] = "recalled", [CLEAVE_STARTED] = "started",
-        [CLEAVE_DRAINED] = "drained",   [CLEAVE_EXTENDED] = "extended",
-        [CLEAVE_PROGRESS] = "progress", [CLEAVE_RETURNED] = "returned",
-    };
-    size_t used = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
-        const struct cleave_entry *entry = cleave_trace_at(trace, i);
-        const struct cleave_event *event = &entry->as.event;
-
-        if (entry->is_order || event->kind == CLEAVE_START)
-            continue;
-        used += (size_t)snprintf(out + used, size - used, "%s%g %s %u:%g",
-                                 used > 0 ? ", " : "", round(event->time_s * 1e9) / 1e9,
-                                 names[event->kind], event->worker, event->units);
-        assert_true(used < size);
-    }
-}
-
-static void expect(const struct scene *scene, const char *context)
-{
-    struct cleave_trace *trace = NULL;
-    struct cv_outcome outcome;
-    struct cleave_error err;
-    char told[4096];
-
-    assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
-    if (play(scene, trace, &outcome, &err) != CLEAVE_OK)
-        fail_msg("%s", err.text);
-    tell(trace, told, sizeof told);
-    assert_string_equal(told, context);
-    cleave_trace_free(trace);
-}
-
 /* Open with 20 of 50 units, 30 more when they are read, then close. */
 static void extend_once(const struct cleave_view *view, const struct cleave_event *event,
                         struct cleave_orders *orders)
