@@ -77,7 +77,7 @@ static void end(struct cv_decode_thread *decoding, size_t all)
     cv_decode_thread_free(decoding);
 }
 
-/* Its first bytes were read before. */
+/* The first bytes of the file were read by the caller. */
 static void a_file(void **state)
 {
     const int fd = memfd_create("gzip", MFD_CLOEXEC);

@@ -8,7 +8,7 @@ enum {
     CHECKS = 1,  /* each block has one   */
     CHECKED = 2, /* the frame has one    */
     SIZED = 4,   /* the header has the length */
-    LINKED = 8,  /* blocks need those before */
+    LINKED = 8,  /* blocks copy from earlier blocks */
     KINDS = 16,
 };
 
@@ -34,7 +34,7 @@ static void add_lz4(struct tape *tape, size_t length, unsigned kind)
     tape->length += made;
 }
 
-/* What is decoded is the text, over and over, or its beginning. */
+/* Compare decoded bytes with the text, repeated. */
 static struct made decode(const struct tape *tape, size_t length)
 {
     struct made made;
@@ -127,7 +127,7 @@ static void changed_bits(void **state)
     free(tape.bytes);
 }
 
-/* The check of each block fits; that of the frame does not. */
+/* The check of each block fits, the check of the frame does not. */
 static void blocks_in_another_order(void **state)
 {
     struct tape tape = new_tape();
@@ -142,7 +142,7 @@ static void blocks_in_another_order(void **state)
     for (uint8_t *at = first; at + 4 < last;) {
         const size_t length = 8 + (at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16);
 
-        if (at + length == last) { /* the last one comes first */
+        if (at + length == last) { /* the last block becomes the first */
             memcpy(block, at, length);
             memmove(first + length, first, (size_t)(at - first));
             memcpy(first, block, length);

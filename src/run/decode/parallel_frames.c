@@ -57,7 +57,7 @@ static bool add_to_job(struct cutter *cutter, struct cv_parallel_decoder *parall
 }
 
 /* The header of a member ends before bytes[at]. Earlier bytes belong to the last job; the header
- * belongs to a new one if the last one has enough bytes and the scan goes on. bytes[*begin] is the
+ * belongs to a new one if the last one has enough bytes and the scan continues. bytes[*begin] is the
  * first byte that is in no job. */
 static bool pass_head(struct cutter *cutter, struct cv_parallel_decoder *parallel,
                       const uint8_t *bytes, size_t at, size_t *begin)
