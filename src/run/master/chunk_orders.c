@@ -246,10 +246,15 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
     return CLEAVE_OK;
 }
 
+/* An open chunk does not begin beside a retry: a command without input could keep the slot
+ * of the host for which the retry waits. */
 static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
 {
-    return cv_order_queue_next(&run->queue, worker) != NULL && !run->halted &&
-           !run->stopping;
+    const struct cv_pending_order *next = cv_order_queue_next(&run->queue, worker);
+
+    return next != NULL && !run->halted && !run->stopping &&
+           (next->kind != CV_ORDER_OPEN ||
+            !cv_attempt_table_is_busy(&run->table, worker));
 }
 
 /* --- retries --------------------------------------------------------------------------- */
