@@ -121,6 +121,27 @@ double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
     return take(ranges, 0, units);
 }
 
+double cv_free_ranges_take_last(struct cv_free_ranges *ranges, double units,
+                                double *out_begin)
+{
+    struct cv_free_range *first = ranges->items;
+
+    if (ranges->count > 0 && units > 0) {
+        units = fmax(units, ranges->record);
+        if (first->end - first->begin - units > ranges->record) {
+            first->end -= units;
+            *out_begin = first->end;
+            return units;
+        }
+    }
+    return cv_free_ranges_take_first(ranges, units, out_begin);
+}
+
+double cv_free_ranges_first(const struct cv_free_ranges *ranges)
+{
+    return ranges->count > 0 ? ranges->items[0].begin : INFINITY;
+}
+
 double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin)
 {
     size_t i = 0;

@@ -60,6 +60,11 @@ void cv_free_ranges_add(struct cv_free_ranges *ranges, double begin, double end)
 /* Take up to `units`, or a record, from the lowest range; returns how many, and where. */
 double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
                                  double *out_begin);
+/* Take up to `units` from the end of the lowest range. */
+double cv_free_ranges_take_last(struct cv_free_ranges *ranges, double units,
+                                double *out_begin);
+/* Where the lowest range begins; INFINITY: there is none. */
+double cv_free_ranges_first(const struct cv_free_ranges *ranges);
 /* Take from `begin`; 0 if it is not free. One more range must be reserved. */
 double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin);
 

@@ -780,6 +780,24 @@ static void send_piece(struct world *world, struct reader *reader, double units,
     load_send(world, piece);
 }
 
+/* As in the native engine: a free range that could extend an open chunk is used from its
+ * end, unless it may grow. */
+static double take_new(struct world *world, double units, double *begin)
+{
+    struct open_load *open = open_of(world);
+    struct cv_free_ranges *free = &open->input.free;
+    const double first = cv_free_ranges_first(free);
+
+    for (uint32_t w = 0; open->input.hold == 0 && w < world->told.nodes; w++) {
+        const struct reader *reader = &open->readers[w];
+
+        if (reader->opened && !reader->closed && reader->end > reader->begin &&
+            fabs(reader->end - first) <= free->grain)
+            return cv_free_ranges_take_last(free, units, begin);
+    }
+    return cv_free_ranges_take_first(free, units, begin);
+}
+
 static double lengthen(struct world *world, struct reader *reader, double units)
 {
     struct open_load *open = open_of(world);
@@ -787,7 +805,7 @@ static double lengthen(struct world *world, struct reader *reader, double units)
 
     reserve_range(world);
     if (!reader->started && !(reader->end > reader->begin)) {
-        taken = cv_free_ranges_take_first(&open->input.free, units, &begin);
+        taken = take_new(world, units, &begin);
         reader->begin = reader->end = reader->given = reader->read = begin;
     } else {
         taken = cv_free_ranges_take_at(&open->input.free, units, reader->end);

@@ -291,3 +291,22 @@ S
     grep -q '"gpu0"' "$BATS_TEST_TMPDIR/kept/persistent.json"
     grep -q 'cpu.1' "$BATS_TEST_TMPDIR/kept/per-chunk.html"
 }
+
+@test "workers that may differ: the first test has room behind it, and records stay whole" {
+    prepare
+    seq 200000 >numbers
+    seq 90000 >more
+    printf 'end' >>more
+    # Each command is slow to start, so a second start of the first one would cost most of the run.
+    printf '#!/bin/sh\nsleep 0.3\nexec sed s/1/one/\n' >slow
+    chmod +x slow
+    "$CLEAVE" run -q -j 'a,b:nice' -i numbers --joblog log -- ./slow >out
+    sed s/1/one/ numbers | cmp - out
+    # The other test is at the end of the file, and the chunk that was begun first goes on.
+    awk -F '[\t:-]' -v size="$(wc -c <numbers)" '/numbers:0-/ && $NF > size / 16 { long = 1 } END { exit !long }' log
+    grep -q "^2	.*	numbers:[0-9]*-$(wc -c <numbers)$" log
+    "$CLEAVE" run -q -j 'a,b:nice,c:env,d:nice' -i numbers -i more -- ./slow >out
+    cat numbers more | sed s/1/one/ | cmp - out
+    "$CLEAVE" run -q -j 'a,b:nice,c:env,d:nice' --header -i numbers -i more -- ./slow >out
+    cat numbers <(tail -n +2 more) | sed s/1/one/ | cmp - out
+}

@@ -337,6 +337,45 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
     return CLEAVE_OK;
 }
 
+bool cv_source_index_helps(const struct cv_splitter *splitter)
+{
+    return splitter->kind->needs_pass ||
+           (splitter->group != NULL && cv_group_records(splitter) > 0);
+}
+
+bool cv_source_extends(const struct cv_source *source, const struct cv_piece *piece)
+{
+    struct cv_range first, range;
+
+    return source->stream == NULL && source->items == NULL && source->mate == NULL &&
+           source->files[piece->file].decoded == NULL &&
+           !cv_source_index_helps(source->splitter) &&
+           cv_range_set_find(&source->pending, 0, &first) &&
+           find_after(source, piece, &range) == CV_TAKE_PIECE &&
+           range.begin == first.begin;
+}
+
+enum cleave_status cv_source_take_last(struct cv_source *source, uint64_t wanted,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err)
+{
+    struct cv_range range;
+    uint64_t base, begin;
+    size_t file;
+
+    CV_TRY(choose(source, &wanted, state, &range, err));
+    if (*state != CV_TAKE_PIECE)
+        return CLEAVE_OK;
+    if (wanted < range.end - range.begin) {
+        CV_TRY(source->kind->locate(source, range.begin, &file, &base, err));
+        CV_TRY(cv_source_cut(source, file, range.begin - base, range.end - base,
+                             range.end - base - wanted, &begin, err));
+        if (base + begin < range.end)
+            range.begin = base + begin;
+    }
+    return take_from(source, range, UINT64_MAX, out, err);
+}
+
 enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piece *piece,
                                   uint64_t from, struct cv_piece *head,
                                   struct cv_piece *tail, struct cleave_error *err)

@@ -95,6 +95,13 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
                                          const struct cv_piece *piece, uint64_t wanted,
                                          enum cv_take *state, struct cv_piece *out,
                                          struct cleave_error *err);
+/* Whether the lowest range could extend a piece, and another piece could be taken from its end:
+ * boundaries are found without reading what is before them. */
+bool cv_source_extends(const struct cv_source *source, const struct cv_piece *piece);
+/* As cv_source_take, from the end of that range. */
+enum cleave_status cv_source_take_last(struct cv_source *source, uint64_t wanted,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err);
 /* A piece without bytes, for a command that gets some later. */
 struct cv_piece cv_source_blank(const struct cv_source *source);
 /* Split a piece at the first boundary at or after `from`, an offset in the file. *tail is empty if

@@ -36,12 +36,6 @@
 
 enum { MOST_BYTES = 8 << 20, HASH_LINE = 21 }; /* "end 0123456789abcdef\n" */
 
-bool cv_source_index_helps(const struct cv_splitter *splitter)
-{
-    return splitter->kind->needs_pass ||
-           (splitter->group != NULL && cv_group_records(splitter) > 0);
-}
-
 static void add_head(struct cv_text *out, const struct cv_source_file *file)
 {
     const uint64_t bytes = file->decoded != NULL ? file->packed_size : file->size;

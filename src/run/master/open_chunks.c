@@ -245,7 +245,22 @@ struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64
                                  .idle = run->queue.running == 0 };
 }
 
-/* Less than `wanted` is enough, because a stream can be added to later. */
+/* Whether an open chunk could be extended by the range that is taken next. */
+static bool is_room(const struct cv_exec_run *run)
+{
+    for (uint32_t w = 0; w < run->table.count; w++) {
+        const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
+
+        if (attempt != NULL && !cv_attempt_is_closed(attempt) &&
+            !cv_attempt_is_empty(attempt) &&
+            cv_source_extends(run->queue.source, &attempt->slot.piece))
+            return true;
+    }
+    return false;
+}
+
+/* Less than `wanted` is enough, because a stream can be added to later. Input that could
+ * extend an open chunk is used from its end, so that this chunk need not end. */
 enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
@@ -256,6 +271,8 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
         cv_source_flows(source) || (isinf(run->queue.owed) && input.ready < wanted);
     const uint64_t part = shared ? cv_slow_stream_part(&input) : input.ready;
 
+    if (is_room(run))
+        return cv_source_take_last(source, wanted, state, out, err);
     return cv_source_take(source, input.ready > 0 && part < wanted ? part : wanted, state,
                           out, err);
 }

@@ -668,6 +668,29 @@ static enum cleave_status send_piece(struct native *native,
     return CLEAVE_OK;
 }
 
+/* Whether the free range that begins at a position could extend an open chunk. */
+static bool could_extend(const struct native *native, double begin)
+{
+    for (uint32_t w = 0; native->open->input.hold == 0 && w < native->nworkers; w++) {
+        const struct process *process = &native->open->processes[w];
+
+        if (process->opened && !process->closed && process->end > process->begin &&
+            fabs(process->end - begin) <= native->open->input.free.grain)
+            return true;
+    }
+    return false;
+}
+
+/* A range that could extend an open chunk is used from its end, unless it may grow. */
+static double take_new(struct native *native, double units, double *begin)
+{
+    struct cv_free_ranges *free = &native->open->input.free;
+
+    return could_extend(native, cv_free_ranges_first(free))
+               ? cv_free_ranges_take_last(free, units, begin)
+               : cv_free_ranges_take_first(free, units, begin);
+}
+
 /* Extend the open chunk of a worker by up to `units`; returns how many. */
 static double lengthen(struct native *native, uint32_t worker, double units)
 {
@@ -676,7 +699,7 @@ static double lengthen(struct native *native, uint32_t worker, double units)
 
     catch_up(native, worker);
     if (!process->started && !(process->end > process->begin)) {
-        taken = cv_free_ranges_take_first(&native->open->input.free, units, &begin);
+        taken = take_new(native, units, &begin);
         process->begin = process->end = process->given = process->read = begin;
     } else {
         taken = cv_free_ranges_take_at(&native->open->input.free, units, process->end);
