@@ -38,10 +38,8 @@ static const struct cleave_order *ordered(const struct scene *scene,
     return NULL;
 }
 
-static void begin(struct scene *scene, double unequal)
+static void prepare(struct scene *scene, double unequal, const uint32_t *groups)
 {
-    struct cleave_setup setup = { .arena = &scene->arena };
-
     *scene = (struct scene){ .view = { .nworkers = WORKERS,
                                        .port = CLEAVE_PORT_MULTI,
                                        .units_total = LOAD,
@@ -50,6 +48,7 @@ static void begin(struct scene *scene, double unequal)
                                        .opens = true,
                                        .copies = true,
                                        .unequal = unequal,
+                                       .groups = groups,
                                        .burst_s = 0.02,
                                        .ahead = 4096 } };
     for (uint32_t w = 0; w < WORKERS; w++)
@@ -63,9 +62,21 @@ static void begin(struct scene *scene, double unequal)
     assert_true(scene->policy->state_size <= sizeof scene->state);
     assert_int_equal(cv_params_store(scene->policy, NULL, 0, scene->state, NULL),
                      CLEAVE_OK);
+}
+
+static void start(struct scene *scene)
+{
+    struct cleave_setup setup = { .arena = &scene->arena };
+
     assert_int_equal(scene->policy->start(scene->state, &scene->view, &setup, NULL),
                      CLEAVE_OK);
     tell(scene, (struct cleave_event){ .kind = CLEAVE_START });
+}
+
+static void begin(struct scene *scene, double unequal)
+{
+    prepare(scene, unequal, NULL);
+    start(scene);
 }
 
 static void end(struct scene *scene)
@@ -86,6 +97,17 @@ static void all_start(struct scene *scene, double start_s)
         tell(scene,
              (struct cleave_event){
                  .kind = CLEAVE_STARTED, .worker = w, .chunk = w, .time_s = start_s });
+}
+
+static void reads(struct scene *scene, uint32_t worker, double units, double output,
+                  double time_s)
+{
+    tell(scene, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                       .worker = worker,
+                                       .chunk = worker,
+                                       .units = units,
+                                       .output = output,
+                                       .time_s = time_s });
 }
 
 static void workers_that_are_alike_start_on_equal_ranges(void **state)
@@ -142,6 +164,117 @@ static void a_slow_test_is_not_waited_for(void **state)
     end(&scene);
 }
 
+/* The first command of workers that may differ has started and read its test of 16384 bytes in
+ * 0.1 s; `output` bytes came by then. */
+static void read_a_test(struct scene *scene, double output)
+{
+    for (uint32_t w = 0; w < WORKERS; w++)
+        tell(scene,
+             (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w, .chunk = w });
+    tell(scene, (struct cleave_event){ .kind = CLEAVE_EXTENDED, .units = 16384 });
+    tell(scene, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 0.5 });
+    tell(scene,
+         (struct cleave_event){
+             .kind = CLEAVE_DRAINED, .units = 16384, .output = output, .time_s = 0.6 });
+}
+
+/* What they have not read can be taken back, and commands that have started need no other start:
+ * all get their share at once, however little is known. */
+static void started_commands_get_shares_after_a_test(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 30);
+    scene.view.units_left -= 16384;
+    read_a_test(&scene, 8192);
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        const struct cleave_order *order = ordered(&scene, CLEAVE_EXTEND, w);
+
+        assert_non_null(order);
+        assert_true(order->units > 0.9 * SHARE && order->units < 1.1 * SHARE);
+    }
+    end(&scene);
+}
+
+/* A worker of another kind, of which nothing is known, gets a test; the one that was tested is
+ * not kept waiting. */
+static void unknown_kinds_get_a_test(void **state)
+{
+    const uint32_t groups[WORKERS] = { 0, 1, 1, 1 };
+    struct scene scene;
+
+    (void)state;
+    prepare(&scene, 30, groups);
+    start(&scene);
+    scene.view.units_left -= 2 * 16384;
+    read_a_test(&scene, 8192);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 0)->units > 0.5 * SHARE);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 2)->units < SHARE / 16);
+    end(&scene);
+}
+
+/* The chunk of the first test can be extended: it is that of the smallest kind. */
+static void the_smallest_kind_is_tested_first(void **state)
+{
+    const uint32_t groups[WORKERS] = { 0, 0, 1, 0 };
+    struct scene scene;
+    size_t first = 0;
+
+    (void)state;
+    prepare(&scene, 30, groups);
+    start(&scene);
+    while (first < scene.orders.count && scene.items[first].kind != CLEAVE_EXTEND)
+        first++;
+    assert_true(first < scene.orders.count);
+    assert_int_equal(scene.items[first].worker, 2);
+    end(&scene);
+}
+
+/* Without output the work that follows the end of the input is unknown: a chunk is extended by
+ * what is worth a start, 0.5 s here, and then ends. */
+static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, 4);
+    all_start(&scene, 0.5);
+    scene.view.units_left = 3 * SHARE;
+    reads(&scene, 0, 0.9 * SHARE, 0, 0.9);
+    tell(&scene,
+         (struct cleave_event){ .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 0.95 });
+    assert_non_null(ordered(&scene, CLEAVE_EXTEND, 0));
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 0)->units < 0.3 * SHARE);
+    end(&scene);
+    begin(&scene, 4);
+    all_start(&scene, 0.5);
+    scene.view.units_left = 3 * SHARE;
+    reads(&scene, 0, 0.9 * SHARE, 0, 1.4);
+    tell(&scene,
+         (struct cleave_event){ .kind = CLEAVE_DRAINED, .units = SHARE, .time_s = 1.45 });
+    assert_null(ordered(&scene, CLEAVE_EXTEND, 0));
+    assert_non_null(ordered(&scene, CLEAVE_CLOSE, 0));
+    end(&scene);
+}
+
+/* Of a port that all share, the worker with the narrowest link gets what the others leave. */
+static void a_slow_link_limits_a_share(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    prepare(&scene, 30, NULL);
+    scene.view.port = CLEAVE_PORT_ONE;
+    for (uint32_t w = 0; w < WORKERS; w++)
+        scene.workers[w].bandwidth_ups = w == 3 ? 1e4 : 1e7;
+    start(&scene);
+    read_a_test(&scene, 8192);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 1)->units > SHARE);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 3)->units < 0.1 * SHARE);
+    end(&scene);
+}
+
 static void what_is_swallowed_is_closed_at_once(void **state)
 {
     struct scene scene;
@@ -160,16 +293,6 @@ static void what_is_swallowed_is_closed_at_once(void **state)
     end(&scene);
 }
 
-static void reads(struct scene *scene, uint32_t worker, double units, double time_s)
-{
-    tell(scene, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
-                                       .worker = worker,
-                                       .chunk = worker,
-                                       .units = units,
-                                       .output = units,
-                                       .time_s = time_s });
-}
-
 /* Worker 0 has done its share, worker 2 is behind, and worker 1 does not answer. */
 static void a_worker_that_does_not_answer_holds_up_nobody(void **state)
 {
@@ -179,7 +302,7 @@ static void a_worker_that_does_not_answer_holds_up_nobody(void **state)
     begin(&scene, 4);
     all_start(&scene, 0.01);
     for (uint32_t w = 0; w < WORKERS; w++)
-        reads(&scene, w, w == 1 ? 0.1 * SHARE : 0.4 * SHARE, 0.5);
+        reads(&scene, w, w == 1 ? 0.1 * SHARE : 0.4 * SHARE, 1, 0.5);
     tell(&scene,
          (struct cleave_event){
              .kind = CLEAVE_DRAINED, .units = SHARE, .output = SHARE, .time_s = 1.2 });
@@ -316,6 +439,11 @@ int main(void)
         cmocka_unit_test(workers_that_are_alike_start_on_equal_ranges),
         cmocka_unit_test(workers_that_differ_wait_for_one_small_test),
         cmocka_unit_test(a_slow_test_is_not_waited_for),
+        cmocka_unit_test(started_commands_get_shares_after_a_test),
+        cmocka_unit_test(unknown_kinds_get_a_test),
+        cmocka_unit_test(the_smallest_kind_is_tested_first),
+        cmocka_unit_test(a_chunk_whose_rest_is_unknown_ends_soon),
+        cmocka_unit_test(a_slow_link_limits_a_share),
         cmocka_unit_test(what_is_swallowed_is_closed_at_once),
         cmocka_unit_test(a_worker_that_does_not_answer_holds_up_nobody),
         cmocka_unit_test(a_chunk_that_is_late_is_copied_once),

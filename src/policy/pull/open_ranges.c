@@ -18,9 +18,11 @@
 #include "policy/pull/open_ranges.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include "policy/common/fit.h"
 #include "policy/common/reserved_workers.h"
 #include "policy/pull/fold_charge.h"
+#include "policy/pull/learn.h"
 #include "policy/pull/pull.h"
 
 /* --- constants -------------------------------------------------------------------------- */
@@ -111,6 +113,7 @@ struct cv_range_worker {
 
 /* Workers that are alike by what is known beforehand. */
 struct cv_range_group {
+    uint32_t workers;    /* at the beginning */
     uint32_t known;      /* workers with a measured speed */
     double weight, mean; /* of their logarithms */
     double spread;       /* variance between its workers */
@@ -169,6 +172,12 @@ static bool reading_shows_work(const struct turn *turn)
 {
     return turn->learn->kind == WORKS_AS_IT_READS ||
            (turn->learn->kind == UNKNOWN && are_alike(turn));
+}
+
+/* Whether it is known how much work follows the end of the input. */
+static bool knows_rest(const struct cv_open_ranges *learn)
+{
+    return learn->emits || learn->all_s > 0;
 }
 
 /* Seconds by which a clock or a scheduler may be off: what took less shows nothing. */
@@ -235,7 +244,8 @@ static void average_groups(const struct turn *turn, double within)
     struct cv_open_ranges *learn = turn->learn;
 
     for (uint32_t g = 0; g < learn->ngroups; g++)
-        learn->groups[g] = (struct cv_range_group){ .spread = within };
+        learn->groups[g] = (struct cv_range_group){ .workers = learn->groups[g].workers,
+                                                    .spread = within };
     learn->known = 0;
     for (uint32_t w = 0; w < learn->n; w++) {
         const struct cv_range_worker *worker = &learn->workers[w];
@@ -296,6 +306,29 @@ static void expect_groups(const struct turn *turn, double within, double between
     }
 }
 
+/* Units per second that a worker can be sent. A port that all share serves the widest links
+ * first, so that a slow link has what is left of its time. */
+static void limit_by_links(const struct turn *turn)
+{
+    struct cv_open_ranges *learn = turn->learn;
+    double used = 0;
+
+    for (uint32_t i = 0; i < turn->view->nworkers && learn->by_bandwidth != NULL; i++) {
+        const uint32_t w = learn->by_bandwidth[i];
+        struct cv_range_worker *worker = &learn->workers[w];
+        const double bandwidth = turn->view->workers[w].bandwidth_ups;
+        const double most = bandwidth * fmax(1 - used, 0);
+
+        if (w >= learn->n || is_out(worker))
+            continue;
+        if (worker->speed_ups > most) {
+            worker->low = fmax(worker->low * most / worker->speed_ups, LEAST_UPS);
+            worker->speed_ups = fmax(most, LEAST_UPS);
+        }
+        used += worker->speed_ups / bandwidth;
+    }
+}
+
 static void estimate(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -321,8 +354,10 @@ static void estimate(const struct turn *turn)
 
         worker->usual_ups = exp(log_speed) * worker->prior;
         worker->speed_ups = fmax(fmin(worker->usual_ups, most), LEAST_UPS);
-        worker->low = worker->speed_ups * exp(-LOW * sd);
+        /* An error that all share does not matter: T has it, too. */
+        worker->low = worker->speed_ups * fmax(exp(-LOW * sd), 1 / unequal(turn));
     }
+    limit_by_links(turn);
 }
 
 static void observe(struct cv_range_worker *worker, double units, double seconds,
@@ -487,6 +522,12 @@ static double ready_in(const struct turn *turn, const struct cv_range_worker *wo
     return rest_of(turn, worker) + overhead(turn, worker);
 }
 
+/* What a chunk more costs a worker without work; its command may have been started. */
+static double begin_cost(const struct turn *turn, const struct cv_range_worker *worker)
+{
+    return worker->phase == EMPTY ? ready_in(turn, worker) : overhead(turn, worker);
+}
+
 /* In how many seconds all could end together. */
 static double end_together(const struct turn *turn)
 {
@@ -572,7 +613,7 @@ static void extend(const struct turn *turn, uint32_t w, double units)
     units = fmin(fmin(units, room), turn->view->units_left);
     if (units > 0) {
         worker->due = units;
-        worker->opening = false;
+        worker->opening = worker->drained = false;
         cleave_order_extend(turn->orders, w, units);
     } else {
         worker->ends = true;
@@ -685,7 +726,7 @@ static void given(const struct turn *turn, const struct cleave_event *event)
     if (event->units > 0)
         worker->drained = worker->ends = worker->firm = false;
     else if (worker->given > 0)
-        worker->ends = true;
+        worker->drained = worker->ends = true;
     else if (worker->phase == OPEN)
         has_nothing(worker);
 }
@@ -937,8 +978,7 @@ static bool steal(const struct turn *turn, uint32_t w)
     const struct cv_open_ranges *learn = turn->learn;
     const struct cv_range_worker *worker = &learn->workers[w];
     const double ready_s = worker->opened_s + READY * start_of(learn);
-    const double cost_s =
-        worker->phase == EMPTY ? ready_in(turn, worker) : overhead(turn, worker);
+    const double cost_s = begin_cost(turn, worker);
     const uint32_t victim = find_victim(turn, w);
     const struct cv_range_worker *other;
     double rest_s, units;
@@ -1018,6 +1058,7 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
 {
     struct cv_open_ranges *learn = turn->learn;
     struct cv_range_worker *worker = &learn->workers[w];
+    double most;
 
     if (worker->phase != OPEN || !worker->drained || worker->due > 0)
         return;
@@ -1036,10 +1077,16 @@ static void continue_chunk(const struct turn *turn, uint32_t w)
             close(turn, w);
         return;
     }
+    /* The work that follows the end of the input is unknown before a chunk has ended: the first
+     * one ends when its work has taken as long as another start would. */
+    most = knows_rest(learn) ? INFINITY
+                             : worker->speed_ups * (overhead(turn, worker) -
+                                                    (turn->now_s - worker->began_s));
     extend(turn, w,
            is_stream(turn)
                ? share(turn)
-               : worker->speed_ups * (end_together(turn) - debt(turn, worker)));
+               : fmin(worker->speed_ups * (end_together(turn) - debt(turn, worker)),
+                      most));
     if (worker->ends)
         close(turn, w);
 }
@@ -1078,7 +1125,33 @@ static void shorten_test(const struct turn *turn, uint32_t w)
     tester->guessed = true;
 }
 
-/* Groups differ: one worker of each shows what its group and the command are. */
+/* A free worker of the smallest group, whose share is the largest if it is a fast one. */
+static uint32_t find_rarest(const struct cv_open_ranges *learn)
+{
+    uint32_t rarest = NOBODY, least = UINT32_MAX;
+
+    for (uint32_t w = 0; w < learn->n; w++) {
+        const struct cv_range_worker *worker = &learn->workers[w];
+        const struct cv_range_group *group = &learn->groups[worker->group];
+
+        if (is_free(worker) && !group->tested && group->workers < least) {
+            least = group->workers;
+            rarest = w;
+        }
+    }
+    return rarest;
+}
+
+static void begin_test(const struct turn *turn, uint32_t w)
+{
+    struct cv_range_worker *worker = &turn->learn->workers[w];
+
+    give(turn, w, test_size(turn));
+    worker->test = turn->learn->groups[worker->group].tested = worker->due > 0;
+}
+
+/* Groups differ: one worker of each shows what its group and the command are. Only the first
+ * test has room behind it, so that its chunk can be extended. */
 static void test(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -1090,16 +1163,14 @@ static void test(const struct turn *turn)
             learn->groups[learn->workers[w].group].tested = true;
             shorten_test(turn, w);
         }
-    for (uint32_t w = 0; w < learn->n; w++) {
-        struct cv_range_worker *worker = &learn->workers[w];
-
-        if (is_free(worker) && worker->phase == IDLE)
+    for (uint32_t w = 0; w < learn->n; w++)
+        if (is_free(&learn->workers[w]) && learn->workers[w].phase == IDLE)
             open_empty(turn, w);
-        if (is_free(worker) && !learn->groups[worker->group].tested) {
-            give(turn, w, test_size(turn));
-            worker->test = learn->groups[worker->group].tested = worker->due > 0;
-        }
-    }
+    if (find_rarest(learn) != NOBODY)
+        begin_test(turn, find_rarest(learn));
+    for (uint32_t w = 0; w < learn->n; w++)
+        if (is_free(&learn->workers[w]) && !learn->groups[learn->workers[w].group].tested)
+            begin_test(turn, w);
 }
 
 /* The rest of a stream may come soon: within the time in which nothing shows how a command
@@ -1171,16 +1242,16 @@ static void serve_one(const struct turn *turn, uint32_t w, uint32_t waiting)
     } else if (is_stream(turn)) {
         give(turn, w, share(turn));
     } else {
-        /* Where it reads cannot be taken back. */
         const double units =
-            are_alike(turn) || worker->seconds > 0
+            are_alike(turn) ||
+                    (knows_rest(learn) && learn->groups[worker->group].known > 0)
                 ? worker->speed_ups * (end_together(turn) - ready_in(turn, worker))
                 : size_to_commit(turn, w);
 
         /* Less is not worth a start. */
         const double least =
             worker->speed_ups *
-            (overhead(turn, worker) * LATE +
+            (begin_cost(turn, worker) * LATE +
              cv_fold_charge(turn->view, turn->learn->fold_s, turn->learn->present));
 
         if (units > 0)
@@ -1277,6 +1348,33 @@ static void serve(const struct turn *turn)
 
 /* --- the policy --------------------------------------------------------------------- */
 
+static int compare_links(const void *a, const void *b, void *view)
+{
+    const struct cleave_worker *workers = ((const struct cleave_view *)view)->workers;
+    const uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
+    const double first = workers[one].bandwidth_ups, second = workers[two].bandwidth_ups;
+
+    return first != second ? (first < second) - (first > second)
+                           : (one > two) - (one < two);
+}
+
+/* The workers by their links, if they share a port. */
+static enum cleave_status sort_links(struct cv_open_ranges *learn,
+                                     const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    if (!cv_shares_port(view))
+        return CLEAVE_OK;
+    learn->by_bandwidth = cv_array(setup->arena, view->nworkers, sizeof(uint32_t));
+    if (learn->by_bandwidth == NULL)
+        return cv_fail_memory(err, "what is learnt");
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        learn->by_bandwidth[w] = w;
+    qsort_r(learn->by_bandwidth, view->nworkers, sizeof(uint32_t), compare_links,
+            (void *)view);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_open_ranges_begin(struct cv_open_ranges *learn,
                                         const struct cleave_view *view,
                                         struct cleave_setup *setup,
@@ -1302,6 +1400,7 @@ enum cleave_status cv_open_ranges_begin(struct cv_open_ranges *learn,
         worker->group = view->groups != NULL ? view->groups[w] : 0;
         if (worker->group >= learn->ngroups)
             learn->ngroups = worker->group + 1;
+        learn->groups[worker->group].workers += !cv_is_reserved(&view->workers[w]);
         worker->prior = measured ? view->workers[w].speed_ups : 1;
         worker->thief = worker->twin = NOBODY;
         worker->coming = cv_is_coming(&view->workers[w]);
@@ -1311,7 +1410,7 @@ enum cleave_status cv_open_ranges_begin(struct cv_open_ranges *learn,
     learn->wake_s = -1;
     learn->first = NOBODY;
     learn->phi = 1;
-    return CLEAVE_OK;
+    return sort_links(learn, view, setup, err);
 }
 
 void cv_open_ranges_decide(struct cv_open_ranges *learn, const struct cleave_view *view,

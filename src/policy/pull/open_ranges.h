@@ -12,6 +12,7 @@ struct cv_open_ranges {
     double max;              /* units of a chunk */
     struct cv_range_worker *workers;
     struct cv_ready *ready; /* scratch of the end of all */
+    uint32_t *by_bandwidth; /* workers, widest link first, if they share a port; or NULL */
     uint32_t n, present;    /* places; workers that are there */
     struct cv_range_group *groups;
     uint32_t ngroups;
