@@ -258,7 +258,7 @@ static void a_chunk_whose_rest_is_unknown_ends_soon(void **state)
     end(&scene);
 }
 
-/* Of a port that all share, the worker with the narrowest link gets what the others leave. */
+/* On a port that all share, a worker behind a narrow link gets what that sends in its part of the time. */
 static void a_slow_link_limits_a_share(void **state)
 {
     struct scene scene;
@@ -270,7 +270,7 @@ static void a_slow_link_limits_a_share(void **state)
         scene.workers[w].bandwidth_ups = w == 3 ? 1e4 : 1e7;
     start(&scene);
     read_a_test(&scene, 8192);
-    assert_true(ordered(&scene, CLEAVE_EXTEND, 1)->units > SHARE);
+    assert_true(ordered(&scene, CLEAVE_EXTEND, 1)->units > 0.9 * SHARE);
     assert_true(ordered(&scene, CLEAVE_EXTEND, 3)->units < 0.1 * SHARE);
     end(&scene);
 }

@@ -18,7 +18,6 @@
 #include "policy/pull/open_ranges.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include "policy/common/fit.h"
 #include "policy/common/reserved_workers.h"
 #include "policy/pull/fold_charge.h"
@@ -57,7 +56,7 @@ static const double STREAMING = 0.5, LEAST_PHI = 0.1;
 static const double READY = 0.9;
 /* An idle worker looks again after this part of the time of the others, at least LOOK_S. */
 static const double AGAIN = 1.0 / 8, LOOK_S = 2e-3;
-/* A chunk that cannot be taken back is at least so many times the largest before. */
+/* A chunk that cannot be taken back is at least so many times the largest of its worker. */
 static const double GROW = 4;
 /* A chunk that is not late is copied if it takes this many times what a copy takes, a late
  * one if it is late by this part of that. */
@@ -97,6 +96,7 @@ struct cv_range_worker {
     double closed_s, drained_s;    /* input closed; all read */
     double asked_s, round_s;       /* last query; the longest answer */
     double units, seconds, chunks; /* measured, with decay */
+    double largest;                /* units of its largest chunk that is done */
     struct cv_fit compute;         /* of chunks that were read first */
     double prior;                  /* relative speed known from an earlier run; 1: none */
     double usual_ups;              /* the estimate, before what it does now is seen */
@@ -306,29 +306,6 @@ static void expect_groups(const struct turn *turn, double within, double between
     }
 }
 
-/* Units per second that a worker can be sent. A port that all share serves the widest links
- * first, so that a slow link has what is left of its time. */
-static void limit_by_links(const struct turn *turn)
-{
-    struct cv_open_ranges *learn = turn->learn;
-    double used = 0;
-
-    for (uint32_t i = 0; i < turn->view->nworkers && learn->by_bandwidth != NULL; i++) {
-        const uint32_t w = learn->by_bandwidth[i];
-        struct cv_range_worker *worker = &learn->workers[w];
-        const double bandwidth = turn->view->workers[w].bandwidth_ups;
-        const double most = bandwidth * fmax(1 - used, 0);
-
-        if (w >= learn->n || is_out(worker))
-            continue;
-        if (worker->speed_ups > most) {
-            worker->low = fmax(worker->low * most / worker->speed_ups, LEAST_UPS);
-            worker->speed_ups = fmax(most, LEAST_UPS);
-        }
-        used += worker->speed_ups / bandwidth;
-    }
-}
-
 static void estimate(const struct turn *turn)
 {
     struct cv_open_ranges *learn = turn->learn;
@@ -357,7 +334,6 @@ static void estimate(const struct turn *turn)
         /* An error that all share does not matter: T has it, too. */
         worker->low = worker->speed_ups * fmax(exp(-LOW * sd), 1 / unequal(turn));
     }
-    limit_by_links(turn);
 }
 
 static void observe(struct cv_range_worker *worker, double units, double seconds,
@@ -578,6 +554,17 @@ static void begin_chunk(const struct turn *turn, struct cv_range_worker *worker,
     worker->drained = worker->ends = worker->test = worker->firm = false;
 }
 
+/* On a port that all share, nobody is sent to for longer than its part of the time left. */
+static double port_part(const struct turn *turn, uint32_t w)
+{
+    const struct cv_open_ranges *learn = turn->learn;
+
+    return cv_shares_port(turn->view) && !is_stream(turn) && learn->known > 0
+               ? turn->view->workers[w].bandwidth_ups * end_together(turn) /
+                     learn->present
+               : INFINITY;
+}
+
 /* The first units of a chunk. */
 static void give(const struct turn *turn, uint32_t w, double units)
 {
@@ -585,7 +572,7 @@ static void give(const struct turn *turn, uint32_t w, double units)
     struct cv_range_worker *worker = &learn->workers[w];
 
     units = fmax(units, learn->min);
-    units = fmin(units, learn->max);
+    units = fmin(fmin(units, learn->max), port_part(turn, w));
     if (turn->view->memory != NULL)
         units = fmin(units, turn->view->memory[w]);
     units = fmin(units, turn->view->units_left);
@@ -610,7 +597,7 @@ static void extend(const struct turn *turn, uint32_t w, double units)
 
     if (turn->view->memory != NULL)
         room = fmin(room, turn->view->memory[w] - worker->given);
-    units = fmin(fmin(units, room), turn->view->units_left);
+    units = fmin(fmin(units, room), fmin(turn->view->units_left, port_part(turn, w)));
     if (units > 0) {
         worker->due = units;
         worker->opening = worker->drained = false;
@@ -776,7 +763,7 @@ static void done(const struct turn *turn, const struct cleave_event *event)
             if (learn->kind == WORKS_AS_IT_READS)
                 learn->phi = learn->reading_s / learn->all_s;
         }
-        learn->largest = fmax(learn->largest, event->units);
+        worker->largest = fmax(worker->largest, event->units);
         fit_fixed(turn, worker, event->units, after_s);
         if (learn->kind == READS_FIRST || !(worker->seconds > 0))
             observe(worker, event->units, read_s + after_s, 1);
@@ -887,7 +874,7 @@ static double size_to_commit(const struct turn *turn, uint32_t w)
     if (!(part > 0))
         return 0;
     safe = worker->low * (end_s - ready_s + start_s);
-    safe = fmax(safe, fmin(GROW * learn->largest, part / 2));
+    safe = fmax(safe, fmin(GROW * worker->largest, part / 2));
     safe = fmin(safe,
                 fmax(worker->speed_ups * LONG_STARTS * start_s, share(turn) * LARGEST));
     safe = fmin(safe, part);
@@ -1348,33 +1335,6 @@ static void serve(const struct turn *turn)
 
 /* --- the policy --------------------------------------------------------------------- */
 
-static int compare_links(const void *a, const void *b, void *view)
-{
-    const struct cleave_worker *workers = ((const struct cleave_view *)view)->workers;
-    const uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
-    const double first = workers[one].bandwidth_ups, second = workers[two].bandwidth_ups;
-
-    return first != second ? (first < second) - (first > second)
-                           : (one > two) - (one < two);
-}
-
-/* The workers by their links, if they share a port. */
-static enum cleave_status sort_links(struct cv_open_ranges *learn,
-                                     const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
-{
-    if (!cv_shares_port(view))
-        return CLEAVE_OK;
-    learn->by_bandwidth = cv_array(setup->arena, view->nworkers, sizeof(uint32_t));
-    if (learn->by_bandwidth == NULL)
-        return cv_fail_memory(err, "what is learnt");
-    for (uint32_t w = 0; w < view->nworkers; w++)
-        learn->by_bandwidth[w] = w;
-    qsort_r(learn->by_bandwidth, view->nworkers, sizeof(uint32_t), compare_links,
-            (void *)view);
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_open_ranges_begin(struct cv_open_ranges *learn,
                                         const struct cleave_view *view,
                                         struct cleave_setup *setup,
@@ -1410,7 +1370,7 @@ enum cleave_status cv_open_ranges_begin(struct cv_open_ranges *learn,
     learn->wake_s = -1;
     learn->first = NOBODY;
     learn->phi = 1;
-    return sort_links(learn, view, setup, err);
+    return CLEAVE_OK;
 }
 
 void cv_open_ranges_decide(struct cv_open_ranges *learn, const struct cleave_view *view,

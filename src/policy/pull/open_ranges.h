@@ -12,7 +12,6 @@ struct cv_open_ranges {
     double max;              /* units of a chunk */
     struct cv_range_worker *workers;
     struct cv_ready *ready; /* scratch of the end of all */
-    uint32_t *by_bandwidth; /* workers, widest link first, if they share a port; or NULL */
     uint32_t n, present;    /* places; workers that are there */
     struct cv_range_group *groups;
     uint32_t ngroups;
@@ -26,7 +25,6 @@ struct cv_open_ranges {
     double reading_s, all_s;  /* seconds of chunks: reading; all */
     double least_s;           /* the least that a chunk took after its end was read */
     double record;            /* units of a record, if it is larger than was asked for */
-    double largest;           /* units of the largest chunk that is done */
     bool turned;              /* just now taken for a command that reads all first */
     bool begun;               /* the first units of a stream were given */
     uint32_t
