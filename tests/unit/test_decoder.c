@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <libdeflate.h>
 
 #include "base/random.h"
 #include "run/decode/decoder.h"
@@ -175,14 +176,19 @@ static void zeros_behind_are_nothing_and_others_are_not(void **state)
 
     (void)state;
     for (size_t form = 0; form < FORMS; form++) {
-        const bool pads = cv_codec_named(forms[form].codec)->pads;
+        const unsigned pads = cv_codec_named(forms[form].codec)->pads;
 
         load(tape, form);
         memset(tape->bytes + tape->length, 0, 512);
         tape->length += 512;
         assert_int_equal(decode(tape, form, true, &made, &err),
-                         pads ? CLEAVE_OK : CLEAVE_EINPUT);
+                         pads > 0 ? CLEAVE_OK : CLEAVE_EINPUT);
         assert_int_equal(made, ntruth);
+        /* Zeros after a stream of xz are a multiple of 4. */
+        tape->at = 0;
+        tape->length -= 2;
+        assert_int_equal(decode(tape, form, true, &made, &err),
+                         pads == 1 ? CLEAVE_OK : CLEAVE_EINPUT);
         tape->at = 0;
         tape->bytes[tape->length - 1] = 'x';
         assert_int_equal(decode(tape, form, true, &made, &err), CLEAVE_EINPUT);
@@ -254,6 +260,38 @@ static void deflate_by_hand(void **state)
     free(inflate);
 }
 
+static void checksum_of_a_gzip_header_is_compared(void **state)
+{
+    static const uint8_t head[] = "\x1f\x8b\x08\x12\0\0\0\0\0\x03"
+                                  "a comment";
+    static const uint8_t body[] = "\x01\x03\x00\xfc\xff"
+                                  "abc"
+                                  "\xc2\x41\x24\x35\3\0\0\0";
+    struct tape *tape = malloc(sizeof *tape);
+    struct cleave_error err;
+    size_t made;
+
+    (void)state;
+    for (unsigned wrong = 0; wrong < 2; wrong++)
+        for (size_t step = 1; step <= MOST; step *= MOST) {
+            const uint32_t crc = libdeflate_crc32(0, head, sizeof head) ^ wrong;
+
+            tape->at = 0;
+            tape->step = step;
+            tape->length = sizeof head + 2 + sizeof body - 1;
+            memcpy(tape->bytes, head, sizeof head);
+            tape->bytes[sizeof head] = crc & 0xFF;
+            tape->bytes[sizeof head + 1] = crc >> 8 & 0xFF;
+            memcpy(tape->bytes + sizeof head + 2, body, sizeof body - 1);
+            assert_int_equal(decode(tape, 0, false, &made, &err),
+                             wrong ? CLEAVE_EINPUT : CLEAVE_OK);
+            assert_int_equal(made, wrong ? 0 : 3);
+            if (wrong)
+                assert_non_null(strstr(err.text, "a head that does not fit its check"));
+        }
+    free(tape);
+}
+
 /* At the end of a large block, all of it would be decoded for the byte before a cut. */
 static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
 {
@@ -290,6 +328,7 @@ int main(void)
         cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
         cmocka_unit_test(bytes_before_damage_are_given_out),
         cmocka_unit_test(deflate_by_hand),
+        cmocka_unit_test(checksum_of_a_gzip_header_is_compared),
         cmocka_unit_test(cuts_are_looked_for_behind_ends_of_large_blocks),
     };
 

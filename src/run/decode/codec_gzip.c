@@ -138,12 +138,21 @@ static enum cv_codec_step bad(struct cv_codec_io *io, const char *why)
 static enum cv_codec_step read_head(struct gzip *gzip, struct cv_codec_io *io)
 {
     for (; gzip->part < BODY; gzip->part++) {
-        if (!read_part(gzip, io))
+        const uint8_t *from = io->in;
+        const bool complete = read_part(gzip, io);
+
+        if (gzip->part != CHECK)
+            gzip->crc = libdeflate_crc32(gzip->crc, from, (size_t)(io->in - from));
+        if (!complete)
             return CV_CODEC_MORE;
         if (gzip->part == HEAD &&
             (memcmp(gzip->bytes, "\x1f\x8b\x08", 3) != 0 || (gzip->flags & UNKNOWN) != 0))
             return bad(io, "a head that is not gzip's");
     }
+    if ((gzip->flags & HEAD_CHECK) != 0 &&
+        cv_little_endian(gzip->bytes, 2) != (gzip->crc & 0xFFFF))
+        return bad(io, "a head that does not fit its check");
+    gzip->crc = 0;
     return CV_CODEC_MADE;
 }
 
@@ -225,7 +234,7 @@ static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 const struct cv_codec cv_codec_gzip = {
     .name = "gzip",
     .begins = begins_gzip,
-    .pads = true,
+    .pads = 1,
     .open = open_gzip,
     .begin = begin,
     .step = step_gzip,
@@ -235,7 +244,7 @@ const struct cv_codec cv_codec_gzip = {
 const struct cv_codec cv_codec_bgzf = {
     .name = "bgzf",
     .begins = begins_bgzf,
-    .pads = true,
+    .pads = 1,
     .open = open_gzip,
     .begin = begin,
     .step = step_bgzf,

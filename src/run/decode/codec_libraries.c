@@ -175,7 +175,7 @@ static enum cv_codec_step step_xz(void *state, struct cv_codec_io *io)
 const struct cv_codec cv_codec_xz = {
     .name = "xz",
     .begins = begins_xz,
-    .pads = true,
+    .pads = 4,
     .open = open_xz,
     .begin = begin_xz,
     .step = step_xz,

@@ -213,6 +213,11 @@ static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
             break;
         decoder->at++;
     }
+    /* The size of a member is a multiple of `pads`, too. */
+    if (codec->pads > 1 &&
+        (decoder->block_at + decoder->at - decoder->input.offset) % codec->pads != 0)
+        return fail(decoder, STRANGE, "another number of zeros than a multiple of 4",
+                    err);
     *over = decoder->at == decoder->held;
     if (*over)
         return CLEAVE_OK;

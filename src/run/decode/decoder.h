@@ -36,8 +36,8 @@ struct cv_codec {
     const char *name;
     /* Whether a member begins with these bytes: CV_CODEC_HEAD of them, or less at the end. */
     bool (*begins)(const uint8_t *bytes, size_t length);
-    bool pads;                  /* zeros may follow a member */
-    void *(*open)(void);        /* NULL: no memory           */
+    unsigned pads;       /* a multiple of this many zeros may follow a member; 0: none */
+    void *(*open)(void); /* NULL: no memory           */
     bool (*begin)(void *state); /* a member; false: no memory */
     enum cv_codec_step (*step)(void *state, struct cv_codec_io *io);
     void (*close)(void *state);
