@@ -179,6 +179,18 @@ blocks() {
     done
 }
 
+@test "a compressed input is not cut into records of a fixed size unless that is asked for" {
+    prepare
+    head -c 4000 "$P/seq.gz" >four.gz
+    for in in "-i four.gz" ""; do
+        fails_with 2 $in --split fixed:4 -- cat <four.gz
+        grep -q ': expected --decode gzip, or --decode none to cut the bytes as they are: they begin as gzip$' err
+        [ ! -s out ]
+        job $in --split fixed:4 --decode none -- cat <four.gz
+        cmp four.gz out
+    done
+}
+
 @test "compressed and plain inputs may be mixed, and have headers and positions of their own" {
     prepare
     printf 'id\n' | cat - seq >plain

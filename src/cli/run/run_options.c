@@ -54,7 +54,8 @@ static const struct cv_option input_options[] = {
         "How inputs are decoded: auto (default): by their first bytes; gzip, bgzf, zstd, "
         "xz, bzip2, lz4: all of them so; none: not at all. With auto, an archive, a "
         "program and other inputs that are no text are refused, with what to type, and "
-        "records of fixed:BYTES may be any bytes.", .add_words = cv_decode_words),
+        "records of fixed:BYTES may be any bytes, except for the first ones of compressed "
+        "files.", .add_words = cv_decode_words),
     CV_OPTION(0, "--fetch", TEXT, "CMD", fetch,
         "The input is what this line for a shell writes: bytes {begin} to {end}, the "
         "last one, or {length} of them, of the input {}, as 'curl -sfr {begin}-{end} "

@@ -378,6 +378,16 @@ enum cleave_status cv_magic_check_codec(const struct cv_codec *codec, const char
                             codec->name);
 }
 
+enum cleave_status cv_magic_refuse_fixed(const struct cv_codec *codec, const char *name,
+                                         struct cleave_error *err)
+{
+    return cv_fail_at(
+        err, CV_FILE(name),
+        "expected input.decode %s, or input.decode none to cut the bytes as "
+        "they are: they begin as %s",
+        codec->name, codec->name);
+}
+
 /* The path for a command line, or FILE if it needs quotes. */
 static const char *shown_path(const char *path)
 {

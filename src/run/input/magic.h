@@ -39,6 +39,9 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic,
 enum cleave_status cv_magic_refuse_as(const struct cv_magic *magic, const char *name,
                                       const char *path, const char *expected,
                                       const char *split, struct cleave_error *err);
+/* The error that an input of records of a fixed size begins as a compressed one. */
+enum cleave_status cv_magic_refuse_fixed(const struct cv_codec *codec, const char *name,
+                                         struct cleave_error *err);
 /* The error that a compressed input cannot be fetched by ranges. */
 enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
                                            struct cleave_error *err);

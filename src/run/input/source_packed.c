@@ -78,6 +78,8 @@ static enum cleave_status unpack(struct cv_source_file *file, int fd,
     CV_TRY(find_codec(file, fd, options, &codec, err));
     if (codec == NULL)
         return CLEAVE_OK;
+    if (options->splitter->record_bytes > 0 && options->codec == NULL)
+        return cv_magic_refuse_fixed(codec, file->name, err);
     found = cv_blocks_find(&blocks, codec, fd, file->size);
     file->unended = found && lacks_eof_block(codec, fd, file->size);
     alone = alone && !(options->sized && file->size < LARGE);
@@ -107,7 +109,7 @@ enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
     enum cleave_status status;
     int fd;
 
-    if (options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL))
+    if (options->raw)
         return CLEAVE_OK;
     fd = file->borrowed ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

@@ -132,7 +132,7 @@ enum cleave_status cv_source_open_stream(struct cv_source *source,
     stream->fd = stream->packed_fd = -1;
     stream->numbers = options->numbers;
     stream->codec = options->codec;
-    stream->looked = source->raw;
+    stream->looked = options->raw;
     cv_cut_window_init(&stream->window, options->splitter);
     return open_input(stream, err);
 }
@@ -544,6 +544,12 @@ static enum cleave_status look(struct cv_source *source, struct cleave_error *er
     if (source->total == 0 && source->open)
         return CLEAVE_OK; /* the decoder has no output yet */
     magic = cv_magic_find(bytes, length, &undecided);
+    if (source->raw) { /* records of a fixed size may be any other bytes */
+        stream->looked = magic != NULL || !undecided || !source->open;
+        return magic != NULL && cv_magic_codec(magic) != NULL
+                   ? cv_magic_refuse_fixed(cv_magic_codec(magic), stream->file->name, err)
+                   : CLEAVE_OK;
+    }
     if (magic != NULL && stream->decoding == NULL && cv_magic_codec(magic) != NULL) {
         stream->file->around = magic;
         return decode(source, cv_magic_codec(magic), bytes, err);
