@@ -30,6 +30,11 @@ bool cv_is_bourne_shell(const char *path)
     return IS_ONE_OF(cv_file_name(path), names);
 }
 
+const char *cv_shell_noted(const char *program)
+{
+    return program[0] == '/' && cv_is_bourne_shell(program) ? "sh" : program;
+}
+
 /* The parent of a process; 0: unknown. */
 static long parent_of(long pid)
 {

@@ -36,12 +36,11 @@ static enum cleave_status resume_open(struct cv_order_queue *queue,
     if (request->items.words != NULL)
         CV_TRY(cv_item_keys_new(&request->items, &queue->keys, err));
     /* A line is the same line under another shell: cron has its own. */
-    if (request->command[0][0] == '/' && cv_is_bourne_shell(request->command[0]) &&
-        request->command[1] != NULL) {
-        cv_text_add(&command, "sh ");
+    cv_shell_words_add(&command, (const char *const[]){
+                                     cv_shell_noted(request->command[0]), NULL });
+    if (request->command[1] != NULL) {
+        cv_text_add(&command, " ");
         cv_shell_words_add(&command, request->command + 1);
-    } else {
-        cv_shell_words_add(&command, request->command);
     }
     if (command.failed) {
         cv_text_done(&command);

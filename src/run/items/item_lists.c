@@ -365,6 +365,8 @@ static enum cleave_status add_record(struct cv_item_stream *stream,
     const char *bytes = NULL;
 
     CV_TRY(get_bytes(stream, piece, &bytes, err));
+    if (piece->fd >= 0)
+        CV_TRY(cv_source_check(stream->source, piece, err));
     CV_TRY(add_from(lists, piece->name, bytes,
                     trim_record(stream->splitter, bytes, length), err));
     return cv_source_finish(stream->source, piece, err);

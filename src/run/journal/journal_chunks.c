@@ -12,6 +12,7 @@
 #include "base/bisect.h"
 #include "base/compare.h"
 #include "base/fail.h"
+#include "run/common/shell.h"
 #include "run/journal/journal.h"
 #include "run/journal/journal_internal.h"
 
@@ -493,8 +494,11 @@ static enum cleave_status hash_words(struct cv_item_keys *keys, uint64_t item,
     char **words;
 
     CV_TRY(items->words(items->context, item, 0, &words, err));
-    for (size_t i = 0; words[i] != NULL; i++)
-        cv_content_hasher_add_bytes(keys->hasher, words[i], strlen(words[i]) + 1);
+    for (size_t i = 0; words[i] != NULL; i++) {
+        const char *word = i == 0 ? cv_shell_noted(words[0]) : words[i];
+
+        cv_content_hasher_add_bytes(keys->hasher, word, strlen(word) + 1);
+    }
     free(words);
     *out = cv_content_hasher_finish(keys->hasher).low % MOST_KEY;
     return CLEAVE_OK;
