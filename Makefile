@@ -15,7 +15,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
-        check-clang check-fuzz check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz check-faults check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
@@ -67,6 +67,9 @@ check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
 
 check-mpich-suite: build ## MPICH's own tests of reductions, preloaded; MPICH_SOURCES is a source tree of MPICH
 	@tools/check-mpich-suite "$(MPICH_SOURCES)" build
+
+check-faults: tests ## every allocation and every system call of runs fails in turn, all formats (for a night)
+	@CLEAVE_FAULTS=all ctest --test-dir build --output-on-failure --timeout 0 -j $(JOBS) -R '^fault/'
 
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
 	@build/chaos -n $(CHAOS) -s $(SEED) -j $(TESTS_AT_ONCE) --cleave build/cleave

@@ -6,6 +6,7 @@
 #ifndef CV_FAILING_ALLOCATOR_H
 #define CV_FAILING_ALLOCATOR_H
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +27,15 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 extern void __libc_free(void *block);
 
-static long countdown = -1; /* -1: never fail */
-static bool has_failed;
-static long live_blocks; /* allocated and not released; for those who ask */
+static atomic_long countdown = -1; /* below 0: never fail */
+static atomic_bool has_failed;
+static atomic_long live_blocks; /* allocated and not released; for those who ask */
 
 static bool fails_now(void)
 {
-    if (countdown < 0 || countdown-- > 0)
+    if (atomic_fetch_sub(&countdown, 1) != 0)
         return false;
     has_failed = true;
-    countdown = -1;
     errno = ENOMEM;
     return true;
 }

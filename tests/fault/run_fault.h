@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@
 #include <cleave/execute.h>
 #include <cleave/platform.h>
 #include <cleave/policy.h>
+#include "run/decode/decode_ahead.h"
 #include "run/worker/worker_serve.h"
 
 static void arm(long n);  /* the n-th from now on fails, counted from 0             */
@@ -35,14 +37,17 @@ fault(void); /* what it was                                            */
 static long
 kept_blocks(void); /* of memory, or 0 if that is not known                   */
 
-enum { LINES = 300, BLOCK = 1200, HANGS_S = 60, ROOM = 1 << 20 };
+enum { LINES = 300, BLOCK = 1200, HANGS_S = 60, ROOM = 12 << 20 };
 
 struct scenario {
     const char *name;
-    const char *const *command;
+    const char *const *command; /* NULL: the input is decoded only, by 4 threads */
     bool unordered, journal, resume, stream, pairs, header, persistent, hosts, there,
         spill, open;
     const char *reduce;
+    const char *split;  /* NULL: fastq                                          */
+    const char *packed; /* the file of tests/packed that the input is made of   */
+    unsigned copies;    /* of it                                                */
 };
 
 static const char *const cat[] = { "cat", NULL };
@@ -68,6 +73,29 @@ static const struct scenario scenarios[] = {
     { .name = "hosts", .command = cat, .hosts = true },
     { .name = "hosts that stay", .command = cat, .hosts = true, .persistent = true },
     { .name = "in a worker", .command = cat, .hosts = true, .there = true },
+    { .name = "csv", .command = cat, .split = "csv" },
+    { .name = "json", .command = cat, .split = "json" },
+    { .name = "xml", .command = cat, .split = "xml:r" },
+    { .name = "gzip", .command = cat, .split = "lines", .packed = "gz", .copies = 2 },
+    { .name = "BGZF", .command = cat, .split = "lines", .packed = "bgz", .copies = 2 },
+    { .name = "zstd", .command = cat, .split = "lines", .packed = "zst", .copies = 2 },
+    { .name = "xz", .command = cat, .split = "lines", .packed = "xz", .copies = 2 },
+    { .name = "bzip2", .command = cat, .split = "lines", .packed = "bz2", .copies = 2 },
+    { .name = "lz4 stream",
+      .command = cat,
+      .split = "lines",
+      .packed = "lz4",
+      .copies = 2,
+      .stream = true },
+    /* Copies for several jobs of a decoder, or pieces of one member. */
+    { .name = "decode gzip", .packed = "gz" },
+    { .name = "decode gzip stream", .packed = "gz", .copies = 40, .stream = true },
+    { .name = "decode BGZF", .packed = "bgz", .copies = 72 },
+    { .name = "decode zstd", .packed = "zst", .copies = 100 },
+    { .name = "decode xz", .packed = "xz", .copies = 20 },
+    { .name = "decode bzip2", .packed = "bz2", .copies = 20 },
+    { .name = "decode bzip2 stream", .packed = "bz2", .copies = 20, .stream = true },
+    { .name = "decode lz4", .packed = "lz4", .copies = 40 },
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
@@ -124,10 +152,66 @@ static void remove_journal(void)
     }
 }
 
+/* One member of gzip that is long enough for several threads. */
+static void write_long_member(FILE *to)
+{
+    static char text[ROOM], packed[ROOM];
+    struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(1);
+    unsigned number = 1;
+    size_t n = 0;
+
+    while (n < 11 << 20) {
+        number = number * 1664525u + 1013904223u;
+        n += (size_t)snprintf(text + n, ROOM - n, "%u\n", number);
+    }
+    fwrite(packed, 1, libdeflate_gzip_compress(compressor, text, n, packed, ROOM), to);
+    libdeflate_free_compressor(compressor);
+}
+
+/* The input of a scenario, and the mates of the records of fastq. */
+static void make_input(const struct scenario *scenario)
+{
+    FILE *input = fopen(paths[INPUT], "w"), *mates = fopen(paths[MATES], "w");
+    const char *split = scenario->split != NULL ? scenario->split : "fastq";
+    static struct bytes packed;
+    char path[512];
+
+    if (input == NULL || mates == NULL)
+        give_up(folder);
+    if (scenario->packed != NULL) {
+        snprintf(path, sizeof path, "%s/tests/packed/seq.%s", CLEAVE_SOURCE_DIR,
+                 scenario->packed);
+        read_file(path, &packed);
+        for (unsigned i = 0; i < scenario->copies; i++)
+            fwrite(packed.bytes, 1, packed.n, input);
+        if (scenario->copies == 0)
+            write_long_member(input);
+    } else if (strcmp(split, "json") == 0) {
+        fputs("[", input);
+    } else if (strcmp(split, "xml:r") == 0) {
+        fputs("<a>", input);
+    }
+    for (int i = 0; i < LINES / 4 && scenario->packed == NULL; i++)
+        if (strcmp(split, "fastq") == 0) {
+            fprintf(input, "@read number %d\nACGT0ACGT\n+\nIIII0IIII\n", i);
+            fprintf(mates, "@read number %d\nACGT1ACGT\n+\nIIII1IIII\n", i);
+        } else if (strcmp(split, "csv") == 0) {
+            fprintf(input, "%d,\"two\nlines, one field\",and another one\n", i);
+        } else if (strcmp(split, "json") == 0) {
+            fprintf(input, "%s{\"number\": %d, \"more\": [1, 2, \"}\"]}",
+                    i > 0 ? "," : "", i);
+        } else {
+            fprintf(input, "<r n=\"%d\"><b>some text in it</b></r>", i);
+        }
+    if (scenario->packed == NULL && split[0] != 'f' && split[0] != 'c')
+        fputs(split[0] == 'j' ? "]\n" : "</a>\n", input);
+    fclose(input);
+    fclose(mates);
+}
+
 static void make_files(void)
 {
     static const char *const names[] = { "input", "mates", "output", "journal", "image" };
-    FILE *files[2];
 
     if (mkdtemp(folder) == NULL) {
         snprintf(folder, sizeof folder, "/tmp/cleave-fault-XXXXXX");
@@ -136,13 +220,6 @@ static void make_files(void)
     }
     for (size_t i = 0; i < 5; i++)
         snprintf(paths[i], sizeof paths[i], "%s/%s", folder, names[i]);
-    files[0] = fopen(paths[INPUT], "w");
-    files[1] = fopen(paths[MATES], "w");
-    for (int i = 0; i < LINES / 4; i++)
-        for (int k = 0; k < 2; k++)
-            fprintf(files[k], "@read number %d\nACGT%dACGT\n+\nIIII%dIIII\n", i, k, k);
-    fclose(files[0]);
-    fclose(files[1]);
 }
 
 static void remove_files(void)
@@ -168,8 +245,8 @@ static void writer(void)
     int ends[2];
 
     read_file(paths[INPUT], &all);
-    if (pipe(ends) != 0 || write(ends[1], all.bytes, all.n) != (ssize_t)all.n ||
-        dup2(ends[0], 0) != 0)
+    if (pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0 ||
+        write(ends[1], all.bytes, all.n) != (ssize_t)all.n || dup2(ends[0], 0) != 0)
         give_up("standard input");
     close(ends[0]);
     close(ends[1]);
@@ -200,6 +277,48 @@ static const struct cleave_policy open_policy = { .name = "opens",
                                                   .gets_losses = true,
                                                   .opens_chunks = true };
 
+static struct bytes decoded;
+
+/* Decode the input. With n < 0, nothing fails. */
+static enum cleave_status decode(const struct scenario *scenario, long n,
+                                 struct cleave_error *err)
+{
+    static const char *const names[][2] = { { "gz", "gzip" },   { "bgz", "bgzf" },
+                                            { "zst", "zstd" },  { "xz", "xz" },
+                                            { "bz2", "bzip2" }, { "lz4", "lz4" } };
+    const int fd = scenario->stream ? 0 : open(paths[INPUT], O_RDONLY | O_CLOEXEC);
+    struct cv_decode_thread_options options = { .name = "input", .fd = fd, .cores = 4 };
+    struct cv_decode_thread *decoding = NULL;
+    enum cleave_status status;
+    ssize_t some = 1;
+    bool torn;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], scenario->packed) == 0)
+            options.codec = cv_codec_named(names[i][1]);
+    if (fd < 0 || options.codec == NULL)
+        give_up(scenario->name);
+    decoded.n = 0;
+    if (n >= 0)
+        arm(n);
+    status = cv_decode_thread_start(&options, &decoding, err);
+    while (status == CLEAVE_OK && some != 0) {
+        some = cv_decode_thread_read(decoding, decoded.bytes + decoded.n,
+                                     ROOM - decoded.n, ROOM);
+        if (some < 0 && errno != EAGAIN && errno != EINTR)
+            give_up("cv_decode_thread_read");
+        if (some < 0)
+            usleep(100);
+        decoded.n += some > 0 ? (size_t)some : 0;
+    }
+    if (status == CLEAVE_OK)
+        status = cv_decode_thread_end(decoding, &torn, err);
+    cv_decode_thread_free(decoding);
+    if (!scenario->stream)
+        close(fd);
+    return status;
+}
+
 /* With n < 0, nothing fails. */
 static enum cleave_status execute(const struct scenario *scenario, bool resume, long n,
                                   struct cleave_execution_result **out,
@@ -212,13 +331,16 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
         .name = "w.1", .connect = connect, .first = 0, .slots = 1
     };
     const char *const files[] = { paths[INPUT] };
-    const int fd = open(paths[OUTPUT], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int fd =
+        scenario->command == NULL
+            ? -1
+            : open(paths[OUTPUT], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     struct cleave_execution request = {
         .command = scenario->command,
         .persistent = scenario->persistent,
         .input = { .files = files,
                    .count = scenario->stream ? 0 : 1,
-                   .split = "fastq",
+                   .split = scenario->split != NULL ? scenario->split : "fastq",
                    .header = scenario->header,
                    .pairs = scenario->pairs ? paths[MATES] : NULL },
         .output = { .descriptor = fd,
@@ -237,6 +359,8 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
     struct cleave_platform *platform = NULL;
     enum cleave_status status;
 
+    if (scenario->command == NULL)
+        return decode(scenario, n, err);
     if (fd < 0)
         give_up(paths[OUTPUT]);
     if (scenario->hosts) {
@@ -278,7 +402,7 @@ static int by_bytes(const void *a, const void *b)
 /* The lines of a text in some order that depends on nothing else. */
 static void sort_lines(struct bytes *text)
 {
-    static char *lines[LINES + 8], copy[ROOM];
+    static char *lines[LINES + 8], copy[1 << 20];
     size_t n = 0, at = 0;
 
     if (text->n == 0 || text->n >= sizeof copy)
@@ -295,7 +419,10 @@ static void sort_lines(struct bytes *text)
 
 static void read_output(const struct scenario *scenario)
 {
-    read_file(paths[OUTPUT], &got);
+    if (scenario->command == NULL)
+        memcpy(got.bytes, decoded.bytes, got.n = decoded.n);
+    else
+        read_file(paths[OUTPUT], &got);
     if (scenario->unordered)
         sort_lines(&got);
 }
@@ -317,9 +444,10 @@ static const char *judge(const struct scenario *scenario, enum cleave_status sta
                          const struct cleave_error *err)
 {
     read_output(scenario);
-    if (status == CLEAVE_OK && result == NULL)
+    if (status == CLEAVE_OK && result == NULL && scenario->command != NULL)
         return "OK, but no result";
-    if (status == CLEAVE_OK && result->failed == 0 && result->bad_ends == 0 &&
+    if (status == CLEAVE_OK &&
+        (result == NULL || (result->failed == 0 && result->bad_ends == 0)) &&
         !output_right())
         return "OK, but the output is wrong";
     if (status != CLEAVE_OK && err->text[0] == '\0')
@@ -432,6 +560,7 @@ static void make_image(void)
     struct cleave_error err;
     sqlite3 *db = NULL;
 
+    make_input(&scenario);
     remove_journal();
     if (execute(&scenario, false, -1, &result, &err) != CLEAVE_OK ||
         sqlite3_open(paths[JOURNAL], &db) != SQLITE_OK ||
@@ -456,10 +585,12 @@ static void warm_up(const struct scenario *scenario)
     struct cleave_execution_result *result = NULL;
     struct cleave_error err = { .text = "" };
 
+    make_input(scenario);
     if (scenario->stream)
         writer();
     remove_journal();
-    if (execute(scenario, false, -1, &result, &err) != CLEAVE_OK || result->failed > 0) {
+    if (execute(scenario, false, -1, &result, &err) != CLEAVE_OK ||
+        (result != NULL && result->failed > 0)) {
         fprintf(stderr, "%s: %s\n", scenario->name, err.text);
         exit(1);
     }
@@ -470,8 +601,8 @@ static void warm_up(const struct scenario *scenario)
         give_up(scenario->name);
 }
 
-/* CLEAVE_FAULTS: "all", or how many of each scenario (`some` unless told); a second word
- * names the scenario to try alone, and a third the only n. */
+/* CLEAVE_FAULTS: "all", or how many of each scenario (`some` by default); after a blank the only
+ * scenario, and after a comma the only n: "all decode xz,17". */
 static int try_all(long some)
 {
     const char *wanted = getenv("CLEAVE_FAULTS");

@@ -60,7 +60,7 @@ static void try_known(const struct scenario *scenario, int *out_bad)
 int main(int argc, char **argv)
 {
     (void)argv;
-    return argc > 1 ? serve() : try_all(20);
+    return argc > 1 ? serve() : try_all(8);
 }
 
 #endif

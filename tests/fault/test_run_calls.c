@@ -7,9 +7,13 @@
  * tries each of them, and CLEAVE_FAULT_CALL=epoll_ctl those of one function only. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -31,13 +35,13 @@ int main(void)
 enum { VARIANTS = 6, SHORT = -1, NEVER = -2 };
 
 #ifdef __SANITIZE_ADDRESS__
-enum { SOME = 6 };
+enum { SOME = 3 };
 #else
-enum { SOME = 25 };
+enum { SOME = 8 };
 #endif
 
-static long countdown = NEVER; /* until one fails                                       */
-static long calls;             /* that were made                                        */
+static atomic_long countdown = NEVER; /* until one fails                                */
+static atomic_long calls;             /* that were made                                 */
 static int variant;
 static const char *only_call;   /* NULL: all count                                      */
 static const char *failed_call; /* NULL: none yet                                       */
@@ -80,7 +84,7 @@ static int fails(const char *name, int first, int second, int third)
     calls++;
     if (stays != NULL && strcmp(stays, name) == 0)
         return errno = error;
-    if (countdown < 0 || countdown-- > 0)
+    if (countdown < 0 || atomic_fetch_sub(&countdown, 1) != 0)
         return 0;
     failed_call = name;
     snprintf(told, 32, "%s", name);
@@ -280,6 +284,25 @@ int epoll_pwait2(int poller, struct epoll_event *events, int max,
 {
     FAIL(epoll_pwait2, -1, EINTR, EINVAL, ENOSYS);
     return REAL(epoll_pwait2)(poller, events, max, timeout, mask);
+}
+
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+    FAIL(poll, -1, EINTR, ENOMEM, EINVAL);
+    return REAL(poll)(fds, n, timeout);
+}
+
+int eventfd(unsigned count, int flags)
+{
+    FAIL(eventfd, -1, EMFILE, ENFILE, ENOMEM);
+    return REAL(eventfd)(count, flags);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                   void *(*work)(void *context), void *context)
+{
+    FAIL(pthread_create, EAGAIN, EAGAIN, EAGAIN, EAGAIN);
+    return REAL(pthread_create)(thread, attributes, work, context);
 }
 
 int signalfd(int fd, const sigset_t *mask, int flags)

@@ -130,7 +130,8 @@ static size_t write_directly(struct cv_writer_thread *threaded, const char *byte
         adapt_width(into->width, into->pipe, into->fed);
         *sleep_s = pause_s(threaded);
     } else if (put < 0 && errno != EINTR) {
-        threaded->refused = threaded->stopped = true;
+        threaded->refused = errno;
+        threaded->stopped = true;
     }
     if (put <= 0)
         return 0;
@@ -540,7 +541,8 @@ static enum cleave_status count_direct(struct cv_pipe_writer *writer,
 {
     struct cv_writer_thread *threaded = writer->threaded;
     eventfd_t events;
-    bool ended, refused;
+    bool ended;
+    int refused;
 
     (void)set_until(threaded, part->end);
     pthread_mutex_lock(&threaded->lock);
@@ -551,13 +553,13 @@ static enum cleave_status count_direct(struct cv_pipe_writer *writer,
     pthread_mutex_unlock(&threaded->lock);
     if (*got > 0)
         return CLEAVE_OK;
-    if (ended && !refused)
+    if (ended && refused == 0)
         return cv_writer_thread_end(threaded, err);
     *got = -1;
     *dry = true;
     (void)look_at_pipe(writer);
-    if (refused)
-        errno = EPIPE;
+    if (refused != 0)
+        errno = refused;
     return CLEAVE_OK;
 }
 

@@ -65,7 +65,8 @@ struct cv_writer_thread {
     uint64_t reported;   /* `at` of the last report of a step */
     double paced_s;      /* when the pipe was last full; 0: unknown */
     uint64_t paced;      /* `fed` at that time */
-    bool stopped, over, refused;
+    bool stopped, over;
+    int refused; /* errno of the write that ended it; 0: none */
 };
 
 /* `what` the thread does, for messages: "decodes". `into`: NULL for an own pipe. */

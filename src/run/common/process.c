@@ -64,6 +64,17 @@ void cv_pipe_close(struct cv_pipe *pipe)
     cv_close(&pipe->write);
 }
 
+enum cleave_status cv_pipe_look(int fd, bool *readable, bool *end,
+                                struct cleave_error *err)
+{
+    struct pollfd wait = { .fd = fd, .events = POLLIN };
+    const long ready = TEMP_FAILURE_RETRY(poll(&wait, 1, 0));
+
+    *readable = ready > 0 && (wait.revents & POLLIN) != 0;
+    *end = ready > 0 && !*readable;
+    return ready >= 0 ? CLEAVE_OK : cv_fail_errno(err, errno, "cannot read an output");
+}
+
 void cv_pipe_widen(int fd, size_t bytes)
 {
     (void)fcntl(fd, F_SETPIPE_SZ, (int)bytes);

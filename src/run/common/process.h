@@ -30,6 +30,9 @@ void cv_pipe_close(struct cv_pipe *pipe);
 enum cleave_status cv_pipe_fail(int error, struct cleave_error *err);
 /* Close *fd if it is not -1 and set it to -1. */
 void cv_close(int *fd);
+/* Whether `fd` is readable, has ended (*end: nothing is left to read) or neither. Does not wait. */
+enum cleave_status cv_pipe_look(int fd, bool *readable, bool *end,
+                                struct cleave_error *err);
 /* Set the capacity of a pipe. A refusal is ignored. */
 void cv_pipe_widen(int fd, size_t bytes);
 /* Set O_NONBLOCK for `fd` and its copies. False with errno. */

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -536,19 +535,18 @@ static void add_bytes(struct cv_chunk_output *store, struct cv_extent *extent,
     count_bytes(store->outputs, extent->spill, (int64_t)bytes);
 }
 
-static enum cv_chunk_output_state look(int fd, size_t *unread)
+static enum cleave_status look(int fd, enum cv_chunk_output_state *out, size_t *unread,
+                               struct cleave_error *err)
 {
-    struct pollfd wait = { .fd = fd, .events = POLLIN };
+    bool readable, end;
     int count = 0;
 
-    *unread = 0;
-    if (poll(&wait, 1, 0) <= 0)
-        return CV_STORE_EMPTY;
-    if ((wait.revents & POLLIN) == 0)
-        return CV_STORE_END;
-    if (ioctl(fd, FIONREAD, &count) == 0 && count > 0)
-        *unread = (size_t)count;
-    return *unread > 0 ? CV_STORE_BUSY : CV_STORE_EMPTY;
+    CV_TRY(cv_pipe_look(fd, &readable, &end, err));
+    if (readable && ioctl(fd, FIONREAD, &count) != 0)
+        return cv_fail_errno(err, errno, "cannot read an output");
+    *unread = count > 0 ? (size_t)count : 0;
+    *out = end ? CV_STORE_END : *unread > 0 ? CV_STORE_BUSY : CV_STORE_EMPTY;
+    return CLEAVE_OK;
 }
 
 static void widen(struct cv_chunk_output *store, int fd)
@@ -567,10 +565,14 @@ static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
     size_t unread, room;
 
     *out = CV_STORE_BUSY;
-    while (*max > 0 && (*out = look(fd, &unread)) == CV_STORE_BUSY) {
-        unsigned char *at = block_room(store, unread, &room);
+    while (*max > 0) {
+        unsigned char *at;
         ssize_t got;
 
+        CV_TRY(look(fd, out, &unread, err));
+        if (*out != CV_STORE_BUSY)
+            break;
+        at = block_room(store, unread, &room);
         if (at == NULL)
             return CLEAVE_OK;
         room = room < unread ? room : unread;
@@ -603,14 +605,15 @@ static enum cleave_status pump_copying(struct cv_chunk_output *store, int fd,
                                        uint64_t max, enum cv_chunk_output_state *out,
                                        struct cleave_error *err)
 {
-    struct pollfd readable = { .fd = fd, .events = POLLIN };
     char bytes[COPY];
 
     *out = CV_STORE_BUSY;
     while (max > 0) {
+        bool readable, end;
         ssize_t got;
 
-        if (poll(&readable, 1, 0) <= 0) {
+        CV_TRY(cv_pipe_look(fd, &readable, &end, err));
+        if (!readable && !end) {
             *out = CV_STORE_EMPTY;
             return CLEAVE_OK;
         }
@@ -641,7 +644,7 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
     if (store->in_blocks && store->nextents == 0)
         CV_TRY(pump_blocks(store, fd, &max, out, err));
     else if (store->nextents == 0) /* a command that prints nothing needs no spill file */
-        *out = look(fd, &unread);
+        CV_TRY(look(fd, out, &unread, err));
     if (*out != CV_STORE_BUSY)
         return CLEAVE_OK;
     while (max > 0) {

@@ -156,13 +156,14 @@ enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
                                        struct cleave_error *err)
 {
     struct cv_line_output *lines = &slot->lines;
-    struct pollfd readable = { .fd = slot->out, .events = POLLIN };
 
     for (uint64_t moved = 0; moved < max;) {
+        bool readable, end;
         ssize_t got;
 
         CV_TRY(reserve(lines, READ, err));
-        if (poll(&readable, 1, 0) <= 0) {
+        CV_TRY(cv_pipe_look(slot->out, &readable, &end, err));
+        if (!readable && !end) {
             *out = CV_STORE_EMPTY;
             return CLEAVE_OK;
         }
