@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/new_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -116,18 +117,83 @@ static bool is_fixed(const struct cv_new_file *file)
 }
 
 /* The umask is read from the mode of a new, empty file: umask() would change it for all
- * threads for a moment. */
+ * threads for a moment. The lock comes before the bit. Not all file systems have both, and one of many
+ * small files is not worth them. */
 static enum cleave_status hide(struct cv_new_file *file, struct cleave_error *err)
 {
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     struct stat info;
 
-    if (!file->guessed)
-        return CLEAVE_OK;
-    if (fstat(file->fd, &info) != 0 || fchmod(file->fd, 0600) != 0)
-        return fail_now(err, errno);
-    file->older.st_mode = info.st_mode & 0777;
+    if (file->guessed) {
+        if (fstat(file->fd, &info) != 0 || fchmod(file->fd, 0600) != 0)
+            return fail_now(err, errno);
+        file->older.st_mode = info.st_mode & 0777;
+    }
+    if (!file->hasty && fcntl(file->fd, F_OFD_SETLK, &lock) == 0)
+        (void)fchmod(file->fd, 0600 | S_ISVTX);
     return CLEAVE_OK;
 }
+
+/* --- files of other processes --------------------------------------------------------------- */
+
+enum other { ABSENT, LEFT, BUSY };
+
+/* The state of a file that another process may have written. */
+static enum other look_at(int folder, const char *name, off_t *size)
+{
+    const int fd =
+        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    enum other other = ABSENT;
+    struct stat info;
+
+    if (fd < 0)
+        return ABSENT;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        fcntl(fd, F_OFD_GETLK, &lock) == 0) {
+        other = lock.l_type != F_UNLCK          ? BUSY
+                : (info.st_mode & S_ISVTX) != 0 ? LEFT
+                                                : ABSENT;
+        *size = info.st_size;
+    }
+    close(fd);
+    return other;
+}
+
+enum cleave_status cv_new_file_clear(const struct cv_new_file *file,
+                                     void (*removed)(const char *name, uint64_t bytes),
+                                     bool *busy, struct cleave_error *err)
+{
+    const size_t folder = cv_folder_length(file->path);
+    const char *name = file->path + folder;
+    char *path = folder > 0 ? strndup(file->path, folder) : strdup(".");
+    DIR *list = path != NULL ? opendir(path) : NULL;
+
+    *busy = false;
+    if (path == NULL)
+        return cv_fail_memory(err, "the name of a file");
+    free(path);
+    for (const struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;) {
+        const char *other = entry->d_name;
+        const bool part = other[0] == '.' &&
+                          strncmp(other + 1, name, strlen(name)) == 0 &&
+                          strncmp(other + 1 + strlen(name), ".part-", 6) == 0;
+        enum other state = ABSENT;
+        off_t size;
+
+        if ((part || strcmp(other, name) == 0) &&
+            strcmp(other, file->beside + folder) != 0)
+            state = look_at(dirfd(list), other, &size);
+        *busy = *busy || state == BUSY;
+        if (state == LEFT && part && unlinkat(dirfd(list), other, 0) == 0)
+            removed(other, (uint64_t)size);
+    }
+    if (list != NULL)
+        closedir(list);
+    return CLEAVE_OK;
+}
+
+/* --- files of this process ------------------------------------------------------------------ */
 
 static enum cleave_status open_new(struct cv_file_target *target, unsigned how,
                                    struct cv_new_file *out, struct cleave_error *err)
@@ -272,8 +338,11 @@ enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_err
 
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err)
 {
-    const int error = file->fd >= 0 && close(file->fd) != 0 ? errno : 0;
+    int error;
 
+    if (file->beside != NULL && !file->hasty) /* it is kept on purpose */
+        (void)fchmod(file->fd, 0600);
+    error = file->fd >= 0 && close(file->fd) != 0 ? errno : 0;
     free(file->path);
     free(file->beside);
     *file = (struct cv_new_file){ .fd = -1, .copy_of = -1 };

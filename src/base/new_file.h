@@ -4,7 +4,9 @@
  * A file is written as ".NAME.part-PID" in the same directory, readable by its owner
  * only, and renamed by cv_new_file_place. Until then an older file of that name is
  * unchanged. A symbolic link stays: its target is replaced. Other hard links to the older
- * file keep its contents. The new file gets the permissions and, if allowed, the owner
+ * file keep its contents. While it is written, the process holds a lock on it, and its mode has
+ * S_ISVTX: a file with that bit and without a lock is left by a process that was killed. The new
+ * file gets the permissions and, if allowed, the owner
  * and group of the older one, but no access lists or attributes.
  *
  * Devices and pipes are written in place, and a name of an open descriptor (/dev/stdout,
@@ -36,6 +38,11 @@ struct cv_new_file {
 /* Texts of errors are reasons that follow "cannot write 'NAME': ". */
 enum cleave_status cv_new_file_open(const char *path, unsigned how,
                                     struct cv_new_file *out, struct cleave_error *err);
+/* Remove what killed processes have left of earlier files of this name, and call `removed` for each.
+ * Only for a file that is written under a temporary name. *busy: another process writes a file of this name; it may have placed it already. */
+enum cleave_status cv_new_file_clear(const struct cv_new_file *file,
+                                     void (*removed)(const char *name, uint64_t bytes),
+                                     bool *busy, struct cleave_error *err);
 /* Whether the file could be opened; devices and pipes are not opened, and no file
  * remains. */
 enum cleave_status cv_new_file_check(const char *path, unsigned how,
@@ -43,7 +50,7 @@ enum cleave_status cv_new_file_check(const char *path, unsigned how,
 /* Rename the complete file; the descriptor stays open. Does nothing for files written in
  * place, and the second time. */
 enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_error *err);
-/* Close the file. A file that was not placed keeps its temporary name. Fails if the
+/* Close the file. A file that was not placed keeps its temporary name, also when others are cleared. Fails if the
  * system reports a write error now. */
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err);
 /* Close the file and remove it if it was not placed. */

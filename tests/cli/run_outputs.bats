@@ -256,6 +256,61 @@ continue_log() { # TITLES ROW
     [ -z "$(beside)" ]
 }
 
+# held ARGUMENT... -- a run of two chunks or items in the background whose second one waits for `go`.
+held() {
+    cat >hold <<'END'
+#!/bin/sh
+[ $# -eq 0 ] && cat || echo "$1"
+mkdir first 2>/dev/null && exit
+touch second
+i=0
+while [ ! -e go ] && [ $i -lt 3000 ]; do sleep 0.02; i=$((i + 1)); done
+END
+    chmod +x hold
+    rm -rf first second go
+    timeout $LONG "$CLEAVE" run -q -j 1 "$@" 3>&- &
+    held=$!
+    until [ -e second ]; do sleep 0.02; done
+}
+
+@test "what a killed run has left of an output and of a job log is removed by the next one and named" {
+    prepare
+    held -i in --block 2k --joblog log -o out -- ./hold
+    kill -9 "$(pgrep -P $held)"
+    wait $held || true
+    touch go
+    [ "$(beside)" != "" ]
+    cleave 0 run -q -i in --joblog log -o out -- cat
+    [[ $stderr == "cleave: removed '.out.part-"*"', "*" bytes of a run that was killed" ]]
+    [ "$(beside)" = "" ]
+    cmp in out
+    # What a run that failed has left and named stays.
+    cleave 1 run -q -i in --block 1k -o out -- awk '{ print } /^500$/ { bad = 1 } END { exit bad }'
+    [ "$(beside)" != "" ]
+    cleave 0 run -q -i in -o out -- cat
+    [ "$(beside)" != "" ]
+}
+
+@test "a second run with the same job log or results is refused while the first one runs" {
+    prepare
+    held --joblog log -- ./hold ::: 1 2
+    cleave 2 run -q -i in --joblog log -- cat
+    [ "$stderr" = "cleave: --joblog: another run writes 'log'" ]
+    touch go
+    wait $held
+    [ "$(wc -l <log)" -eq 3 ]
+    cleave 0 run -q -i in --joblog log -- cat
+    for results in res res.csv; do
+        held --results $results -- ./hold ::: 1 2
+        timeout $LONG "$CLEAVE" run -q --results $results -- echo ::: 3 >said 2>&1 && exit 1
+        grep -q "^cleave: --results: another run writes .*'$results'$" said
+        touch go
+        wait $held
+    done
+    [ "$(find res -name stdout | wc -l)" -eq 2 ]
+    [ "$(grep -c 'hold [12]' res.csv)" -eq 2 ]
+}
+
 @test "stopped by a signal: what there is of the result is told" {
     prepare
     for signal in INT TERM; do

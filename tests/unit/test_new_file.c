@@ -108,7 +108,7 @@ static void has_its_name_when_it_is_whole(void **state)
     write_text(&file, "whole");
     assert_int_equal(access("new", F_OK), -1);
     assert_int_equal(strncmp(file.beside, ".new.part-", 10), 0);
-    assert_int_equal(mode_of(file.beside), 0600);
+    assert_int_equal(mode_of(file.beside), 0600 | S_ISVTX);
     assert_int_equal(cv_new_file_size(&file), 5);
     place_and_close(&file);
     holds("new", "whole");
@@ -273,6 +273,47 @@ static void descriptors_are_themselves(void **state)
     close(fd);
 }
 
+static unsigned nremoved;
+
+static void count_removed(const char *name, uint64_t bytes)
+{
+    assert_string_equal(name, ".file.part-1");
+    assert_int_equal(bytes, 4);
+    nremoved++;
+}
+
+static void files_of_killed_processes_are_removed(void **state)
+{
+    struct cv_new_file file, other;
+    bool busy;
+
+    (void)state;
+    put(".file.part-1", "left", 0600 | S_ISVTX);
+    put(".file.part-2", "kept on purpose", 0600);
+    put(".files.part-1", "of another name", 0600 | S_ISVTX);
+    open_ok("file", 0, &file);
+    assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
+    assert_int_equal(nremoved, 1);
+    assert_false(busy);
+    /* Another process that writes such a file; later, it has placed it and goes on. */
+    open_ok("file", 0, &other);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
+        assert_true(busy);
+        assert_int_equal(cv_new_file_place(&other, NULL), CLEAVE_OK);
+    }
+    assert_int_equal(cv_new_file_close(&other, NULL), CLEAVE_OK);
+    assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
+    assert_false(busy);
+    assert_int_equal(nremoved, 1);
+    /* What is kept on purpose is not removed later. */
+    assert_int_equal(cv_new_file_close(&file, NULL), CLEAVE_OK);
+    open_ok("file", 0, &file);
+    assert_int_equal(cv_new_file_clear(&file, count_removed, &busy, NULL), CLEAVE_OK);
+    assert_int_equal(nremoved, 1);
+    cv_new_file_drop(&file);
+}
+
 static void pipes_are_written_in_place(void **state)
 {
     struct cv_new_file file;
@@ -406,6 +447,7 @@ int main(void)
         T(other_hard_links_keep_what_they_had),
         T(a_name_in_the_way_is_not_touched),
         T(descriptors_are_themselves),
+        T(files_of_killed_processes_are_removed),
         T(pipes_are_written_in_place),
         T(what_cannot_be_a_file_is_said),
         T(long_names_are_cut_beside),

@@ -348,6 +348,23 @@ int cv_output_open(struct cv_output_file *out, const char *option, const char *p
     return cannot_write(out, CV_EXIT_USAGE, strerror(errno));
 }
 
+static void report_removed(const char *name, uint64_t bytes)
+{
+    cv_print_note("removed '%s', %llu bytes of a run that was killed", CV_ECHO(name),
+                  (unsigned long long)bytes);
+}
+
+int cv_output_clear(const struct cv_new_file *file, const char *option, bool alone)
+{
+    bool busy = false;
+
+    if (file->beside != NULL)
+        CV_CALL(cv_new_file_clear(file, report_removed, &busy, &err));
+    return busy && alone
+               ? cv_refuse("%s: another run writes '%s'", option, CV_ECHO(file->path))
+               : CV_EXIT_DONE;
+}
+
 int cv_output_place(struct cv_output_file *out)
 {
     struct cleave_error err;

@@ -157,6 +157,9 @@ struct cv_output_file {
 /* `how` is of enum cv_new_file_how. Returns an exit status, as all here. */
 int cv_output_open(struct cv_output_file *out, const char *option, const char *path,
                    unsigned how);
+/* Remove what killed runs have left of a file of this name, and print that. `alone`: refuse a second
+ * run that writes such a file. */
+int cv_output_clear(const struct cv_new_file *file, const char *option, bool alone);
 /* Give the file its name although more will be written. */
 int cv_output_place(struct cv_output_file *out);
 /* Give the file its name and close it. `failed`: an error was printed, and an older

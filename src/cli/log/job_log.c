@@ -189,7 +189,9 @@ int cv_job_log_open(struct cv_job_log *log, const char *path, bool resumes)
     if (path == NULL)
         return CV_EXIT_DONE;
     CV_DO(cv_output_open(&log->out, "--joblog", path, CV_NEW_FILE_SECRET));
-    status = begin(log, path, resumes);
+    status = cv_output_clear(&log->out.made, "--joblog", true);
+    if (status == CV_EXIT_DONE)
+        status = begin(log, path, resumes);
     if (status != CV_EXIT_DONE) {
         cv_output_drop(&log->out);
         log->out.file = NULL;

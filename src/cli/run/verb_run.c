@@ -80,6 +80,7 @@ static int sink_open(struct sink *sink, const char *option, const char *path,
     sink->path = path;
     if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
         return cannot_write(sink, CV_EXIT_USAGE, &err);
+    CV_DO(cv_output_clear(&sink->file, option, strcmp(option, "--results") == 0));
     *out_descriptor = sink->file.fd;
     sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
     return CV_EXIT_DONE;
