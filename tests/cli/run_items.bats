@@ -130,6 +130,28 @@ run_alone() {
     [ "$status" -eq 2 ]
 }
 
+@test "a large list of items that is rewritten in place while it is read is an error" {
+    local long
+    cd "$BATS_TEST_TMPDIR"
+    cat >some <<'END'
+#!/bin/sh
+[ -e began ] || touch began
+i=0
+while [ ! -e go ] && [ $i -lt 3000 ]; do sleep 0.02; i=$((i + 1)); done
+END
+    chmod +x some
+    long=$(head -c 100000 /dev/zero | tr '\0' x)
+    yes "$long" | head -n 400 >list
+    timeout $LONG "$CLEAVE" run -q -j 2 -a list ./some >out 2>err 3>&- &
+    until [ -e began ]; do sleep 0.02; done
+    yes "${long//x/y}" | head -n 400 | dd of=list conv=notrunc bs=1M status=none
+    touch go
+    status=0
+    wait $! || status=$?
+    [ "$status" -eq 2 ]
+    grep -qx 'cleave: list: changed while it was in use: written to' err
+}
+
 @test "places stand for what they stand for with GNU parallel" {
     prepare
     same --dry-run 'x {} {.} {/} {//} {/.} {#} {1} {1/.} {-1//} {2} { x}' ::: \
@@ -295,6 +317,14 @@ shape() {
     [ ! -e one/x ] || [ "$(cat one/x)" = first ]
     cleave 0 run -q --retries 2 --results again -- 'mkdir r{} 2>/dev/null && exit 1; echo {}' ::: 1 2
     [ "$(cat again/1/2/stdout)" = 2 ]
+    # No item leads out of the folder, and none has a name that is too long.
+    cleave 2 run -q -j 1 --results 'sub/dir/{}/' -- echo ::: a ../../b
+    [ "$stderr" = "cleave: --results: item 2 leads out of the folder, to 'sub/dir/../../b/stderr': expected a name in it, as with {/}" ]
+    [ ! -e b ]
+    cleave 0 run -q --results '../{#}/sub/../{}' -- echo ::: a b/../c
+    cleave 0 run -q --results long -- echo ::: $(printf 'x%.0s' {1..300}) $(printf 'x%.0s' {1..301}) short
+    [ "$(ls long/1 | wc -l)" -eq 3 ]
+    [ "$(cat long/1/x*~*/stdout | awk '{ print length }' | sort | tr '\n' ' ')" = "300 301 " ]
     refuses "--results FILE.csv is all that is written: expected none of --output, --files, --reduce and --journal" run --results all.csv -o x -- echo ::: a
 }
 
@@ -543,6 +573,17 @@ END
     echo "one a" >a
     cleave 0 run -q -j 1 --journal j --resume -- ./once {} {#} ::: a
     [ "$(cat done)" = a ]
+}
+
+@test "a journal of items is resumed under another shell" {
+    cd "$BATS_TEST_TMPDIR"
+    # The shell is the one that has started cleave.
+    bash -c '"$1" run -q -j 1 --journal j.db "echo {}; echo {} >>ran; [ {} != 2 ]" ::: 1 2 3; :' - "$CLEAVE" || true
+    rm ran
+    dash -c '"$1" run -q -j 1 --journal j.db --resume "echo {}; echo {} >>ran; [ {} != 2 ]" ::: 1 2 3 >out 2>err; :' - "$CLEAVE"
+    [ "$(cat err)" = "cleave: item 2 (echo 2; echo 2 >>ran; [ 2 != 2 ]): the command exited with status 1" ]
+    [ "$(cat ran)" = 2 ]
+    [ "$(tr '\n' ' ' <out)" = "1 2 3 " ]
 }
 
 @test "enough successes or ends are enough" {

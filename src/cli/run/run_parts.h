@@ -204,6 +204,7 @@ struct cv_result_names {
     struct cv_hashed_items names; /* names of results */
     struct cv_hashed_items files; /* that items name, by device and inode */
     bool files_complete;          /* all of them */
+    bool locked; /* the folder of --results DIR, until the process ends */
 };
 
 /* Items of a run, and what becomes of their outputs. */

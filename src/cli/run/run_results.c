@@ -3,14 +3,17 @@
  *
  * --results DIR has the layout of GNU parallel: DIR/NAME/VALUE for each argument, where NAME is its
  * number, or its name with --header :, and in the last folder stdout, stderr and seq. If DIR has
- * places it is the name of the output itself, or of a folder if it ends in a slash. */
+ * places it is the name of the output itself, or of a folder if it ends in a slash. A name that is
+ * too long for a directory ends in a hash instead. */
 #include "cli/run/run_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/write_all.h"
@@ -27,12 +30,14 @@ static void normalize_path(const char *path, char *out)
     while (*path != '\0') {
         const size_t length = strcspn(path, "/");
         const bool up = length == 2 && strncmp(path, "..", 2) == 0;
+        const bool above = used >= 2 && strncmp(out + used - 2, "..", 2) == 0 &&
+                           (used == 2 || out[used - 3] == '/');
 
-        if (up && used > root) {
+        if (up && used > root && !above) {
             while (used > root && out[used - 1] != '/')
                 used--;
             used -= used > root;
-        } else if (length > 0 && !(length == 1 && path[0] == '.')) {
+        } else if (length > 0 && !(length == 1 && path[0] == '.') && !(up && root == 1)) {
             if (used > root)
                 out[used++] = '/';
             memcpy(out + used, path, length);
@@ -44,21 +49,88 @@ static void normalize_path(const char *path, char *out)
     out[used] = '\0';
 }
 
-/* FNV-1a. */
+/* FNV-1a; not 0. */
+static uint64_t hash_bytes(const char *bytes, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return hash != 0 ? hash : 1;
+}
+
 static enum cleave_status hash_name(const char *path, uint64_t *out,
                                     struct cleave_error *err)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     char *text = malloc(strlen(path) + 1);
 
     if (text == NULL)
         return cv_fail_memory(err, "--results");
     normalize_path(path, text);
-    for (const char *at = text; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    *out = hash_bytes(text, strlen(text));
     free(text);
-    *out = hash != 0 ? hash : 1;
     return CLEAVE_OK;
+}
+
+/* A name of more than NAME_MAX bytes keeps its first ones, and ends in "~" and a hash of all. */
+static void shorten_names(char *path)
+{
+    enum { HASH = 1 + 16, KEPT = NAME_MAX - HASH };
+    char *to = path;
+
+    for (const char *from = path; *from != '\0';) {
+        const size_t length = strcspn(from, "/");
+        size_t kept = length <= NAME_MAX ? length : KEPT;
+        char ending[HASH + 1] = "";
+
+        if (length > NAME_MAX) {
+            while (((unsigned char)from[kept] & 0xc0) ==
+                   0x80) /* not within a character */
+                kept--;
+            snprintf(ending, sizeof ending, "~%016llx",
+                     (unsigned long long)hash_bytes(from, length));
+        }
+        memmove(to, from, kept);
+        memcpy(to + kept, ending, strlen(ending));
+        to += kept + strlen(ending);
+        from += length;
+        while (*from == '/')
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+/* Fail if items lead out of the folder in which their results are to be: '..' in an item. */
+static enum cleave_status check_inside(const struct cv_run_items *items, uint64_t item,
+                                       const char *path, struct cleave_error *err)
+{
+    size_t length = cv_item_template_head(&items->place);
+    const size_t room = strlen(path) + 1;
+    char *folder, *names, shown[NAME_SHOWN];
+    bool inside;
+
+    while (length > 0 && items->results[length - 1] != '/')
+        length--;
+    folder = strndup(items->results, length);
+    names = malloc(room + length + 1);
+    if (folder == NULL || names == NULL) {
+        free(folder);
+        free(names);
+        return cv_fail_memory(err, "--results");
+    }
+    normalize_path(path, names);
+    normalize_path(folder, names + room);
+    length = strlen(names + room);
+    inside = length <= 1 ||
+             (strncmp(names, names + room, length) == 0 && names[length] == '/');
+    free(folder);
+    free(names);
+    return inside ? CLEAVE_OK
+                  : cv_fail(err, CLEAVE_EINPUT,
+                            "--results: item %llu leads out of the folder, to '%s': "
+                            "expected a name in it, as with {/}",
+                            (unsigned long long)item + 1,
+                            cv_shown(path, strlen(path), shown, sizeof shown));
 }
 
 static uint64_t hash_file(const struct stat *info)
@@ -275,7 +347,11 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
                        (unsigned long long)item + 1);
     cv_text_add(out, "%s",
                 out->bytes[out->length - 1] == '/' ? inside[which] : behind[which]);
-    return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
+    if (out->failed)
+        return cv_fail_memory(err, "--results");
+    shorten_names(out->bytes);
+    out->length = strlen(out->bytes);
+    return items->in_place ? check_inside(items, item, out->bytes, err) : CLEAVE_OK;
 }
 
 static enum cleave_status fail_file(const char *path, const char *why,
@@ -283,6 +359,23 @@ static enum cleave_status fail_file(const char *path, const char *why,
 {
     return cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s", CV_ECHO(path),
                    why);
+}
+
+/* Two runs have the same names in a folder. A file system without locks has none. */
+static enum cleave_status lock_folder(struct cv_run_items *items,
+                                      struct cleave_error *err)
+{
+    int fd;
+
+    if (items->in_place || items->result_names.locked)
+        return CLEAVE_OK;
+    items->result_names.locked = true;
+    fd = open(items->results, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return CLEAVE_OK;
+    close(fd);
+    return cv_fail(err, CLEAVE_EINPUT, "--results: another run writes to '%s'",
+                   CV_ECHO(items->results));
 }
 
 /* Reserve the name of a file, and make its directory. */
@@ -296,7 +389,8 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
     CV_TRY(claim_name(&items->result_names, &items->commands, item, path->bytes,
                       items->in_place, err));
     status = cv_folders_make(path->bytes, &why);
-    return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
+    return status == CLEAVE_OK ? lock_folder(items, err)
+                               : cv_fail(err, status, "--results: %s", why.text);
 }
 
 /* *out is above 2, as commands replace their standard streams. */

@@ -466,6 +466,16 @@ char *cv_item_template_program(const struct cv_item_template *template)
     return word.failed ? NULL : word.bytes;
 }
 
+size_t cv_item_template_head(const struct cv_item_template *template)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < template->count && template->pieces[i].kind != PLACEHOLDER;
+         i++)
+        length += template->pieces[i].length;
+    return length;
+}
+
 /* --- braces that are text ------------------------------------------------------------------- */
 
 /* '{word}', '{#:%03d}' or '{:%.2f}' in a text of plain characters; NULL: none. */

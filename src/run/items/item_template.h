@@ -49,6 +49,8 @@ struct cv_item_values {
 
 /* The first word, for free(); NULL if it is not only text, or memory is short. */
 char *cv_item_template_program(const struct cv_item_template *template);
+/* Bytes of the text before the first placeholder. */
+size_t cv_item_template_head(const struct cv_item_template *template);
 /* Whether a shell would do nothing but split the text at blanks. */
 bool cv_item_template_is_plain(const struct cv_item_template *template);
 /* Refuse '{word}', which is text: a column without a name, or a placeholder of another program.
