@@ -18,13 +18,12 @@ END
     chmod +x some
 }
 
-# serves ARGUMENT... -- a run in the background; $port is where it can be followed.
+# serves ARGUMENT... -- a run in the background; it can be followed at $port, below $key.
 serves() {
     "$CLEAVE" run --serve 127.0.0.1:0 "$@" 2>said 3>&- &
     job=$!
     for _ in $(seq 3000); do
-        port=$(sed -n 's|^cleave: the run can be followed at http://127.0.0.1:\([0-9]*\)/$|\1|p' said)
-        [ -z "$port" ] || return 0
+        read -r port key < <(sed -En 's|^cleave: the run can be followed at http://127.0.0.1:([0-9]+)/([0-9a-f]{32})/$|\1 \2|p' said) && return 0
         sleep 0.02
     done
     cat said
@@ -44,13 +43,14 @@ ask() {
     serves -i in -o out -j 2 -- ./some
     # What is under way is on it, though it is in no trace yet: both workers, as soon as they have begun.
     for _ in $(seq 600); do
-        ask 'GET / HTTP/1.1' "Host: 127.0.0.1:$port"
+        ask "GET /$key/ HTTP/1.1" "Host: 127.0.0.1:$port"
         head -n 1 answer | grep -q '^HTTP/1.1 200 OK'
         if grep -q '2 of 2 workers used' answer; then break; fi
         sleep 0.1
     done
     grep -q '2 of 2 workers used' answer
     grep -q '^Cleave-Page: [1-9]' answer
+    grep -q "^Content-Security-Policy: default-src 'none'; .*connect-src 'self'; .*frame-ancestors 'none'" answer
     grep -q 'id="now" role="status">It runs: ' answer
     grep -q '<h1>.* bytes on 2 workers</h1>' answer
     grep -q '<dt>So far</dt>' answer
@@ -58,7 +58,7 @@ ask() {
     (sleep 0.5 && touch go) 3>&- &
     page=1
     while ! grep -q '^Cleave-Last: 1' answer; do
-        ask "GET /next?after=$page HTTP/1.1" "host: localhost"
+        ask "GET /$key/next?after=$page HTTP/1.1" "host: localhost"
         next=$(sed -n 's/^Cleave-Page: \([0-9]*\).*/\1/p' answer)
         [ "$next" -gt "$page" ]
         page=$next
@@ -74,9 +74,14 @@ ask() {
     serves -q -i in -o out -j 2 -- ./some
     ask 'GET /etc/passwd HTTP/1.1' 'Host: localhost'
     head -n 1 answer | grep -q '^HTTP/1.1 404 '
-    ask 'POST / HTTP/1.1' 'Host: localhost'
+    # Without its key there is no page.
+    for target in / /next?after=0 "/${key:0:31}/" "/${key}0/" "/$(tr 0-9a-f 1-9a-f0 <<<"$key")/"; do
+        ask "GET $target HTTP/1.1" 'Host: localhost'
+        head -n 1 answer | grep -q '^HTTP/1.1 404 '
+    done
+    ask "POST /$key/ HTTP/1.1" 'Host: localhost'
     head -n 1 answer | grep -q '^HTTP/1.1 405 '
-    ask 'GET / HTTP/1.1' 'Host: evil.example'
+    ask "GET /$key/ HTTP/1.1" 'Host: evil.example'
     head -n 1 answer | grep -q '^HTTP/1.1 403 '
     ask 'hello'
     head -n 1 answer | grep -q '^HTTP/1.1 400 '
@@ -94,12 +99,25 @@ ask() {
 from another one: ssh -L 8000:127.0.0.1:8000 HOST" run --serve 0.0.0.0:8000 -i in -o two -- cat
 }
 
+@test "connections that ask for nothing take no place from others" {
+    prepare
+    serves -q -i in -o out -j 2 -- ./some
+    for _ in $(seq 40); do
+        exec {silent}<>"/dev/tcp/127.0.0.1/$port"
+    done
+    ask "GET /$key/ HTTP/1.1" "Host: 127.0.0.1:$port"
+    head -n 1 answer | grep -q '^HTTP/1.1 200 OK'
+    touch go
+    wait $job
+    cmp in out
+}
+
 @test "one who does not read holds nothing up" {
     prepare
     touch go
     serves -q -i in -o out -j 2 -- ./some
     exec 5<>"/dev/tcp/127.0.0.1/$port" || true
-    printf 'GET /next?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n' >&5 || true
+    printf 'GET /%s/next?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n' "$key" >&5 || true
     wait $job
     exec 5>&- || true
     cmp in out

@@ -21,7 +21,7 @@ static struct cv_http_request read_exactly(const uint8_t *data, size_t size)
 
     require(text != NULL);
     memcpy(text, data, size);
-    request = cv_http_request_read(text, size);
+    request = cv_http_request_read(text, size, "");
     free(text);
     return request;
 }

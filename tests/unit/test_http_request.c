@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -46,7 +47,7 @@ static void requests_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct cv_http_request request =
-            cv_http_request_read(cases[i].text, strlen(cases[i].text));
+            cv_http_request_read(cases[i].text, strlen(cases[i].text), "");
 
         if (request.wish != cases[i].wish)
             fail_msg("%s: %d", cases[i].text, (int)request.wish);
@@ -63,8 +64,33 @@ static void pieces_wait_for_the_rest(void **state)
 
     (void)state;
     for (size_t i = 0; i < length; i++)
-        assert_int_equal(cv_http_request_read(text, i).wish, CV_HTTP_MORE);
-    assert_int_equal(cv_http_request_read(text, length).wish, CV_HTTP_PAGE);
+        assert_int_equal(cv_http_request_read(text, i, "").wish, CV_HTTP_MORE);
+    assert_int_equal(cv_http_request_read(text, length, "").wish, CV_HTTP_PAGE);
+}
+
+static void pages_need_the_key(void **state)
+{
+    static const struct {
+        const char *target;
+        enum cv_http_wish wish;
+    } targets[] = {
+        { "/0a1b/", CV_HTTP_PAGE },    { "/0a1b/next?after=3", CV_HTTP_PAGE },
+        { "/", CV_HTTP_ABSENT },       { "/next?after=3", CV_HTTP_ABSENT },
+        { "/0a1b", CV_HTTP_ABSENT },   { "/0a1c/", CV_HTTP_ABSENT },
+        { "/0a1bb/", CV_HTTP_ABSENT }, { "/0A1B/", CV_HTTP_ABSENT },
+        { "/0a1", CV_HTTP_ABSENT },    { "", CV_HTTP_ABSENT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char text[80];
+        const int length =
+            snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                     targets[i].target);
+
+        assert_int_equal(cv_http_request_read(text, (size_t)length, "/0a1b").wish,
+                         targets[i].wish);
+    }
 }
 
 int main(void)
@@ -72,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_read),
         cmocka_unit_test(pieces_wait_for_the_rest),
+        cmocka_unit_test(pages_need_the_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

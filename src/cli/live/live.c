@@ -18,6 +18,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/text.h"
@@ -25,7 +26,7 @@
 #include "run/common/threads.h"
 #include "run/common/poller.h"
 
-enum { SHOWN = 64, QUEUE = 16 };
+enum { SHOWN = 64, QUEUE = 16, KEY = 1 + 32 }; /* "/" and 128 bits in hex */
 
 union place {
     struct sockaddr any;
@@ -85,8 +86,20 @@ static enum cleave_status read_place(const char *text, union place *place,
     return CLEAVE_OK;
 }
 
+static bool make_folder(char out[KEY + 1])
+{
+    unsigned char bytes[KEY / 2];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    out[0] = '/';
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 1 + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
 /* Listen at a port of the loopback interface; 0 is any free port. *out is the socket. */
-static enum cleave_status http_listen(const char *text, int *out,
+static enum cleave_status http_listen(const char *text, const char *folder, int *out,
                                       char url[CV_HTTP_URL_ROOM],
                                       struct cleave_error *err)
 {
@@ -112,8 +125,8 @@ static enum cleave_status http_listen(const char *text, int *out,
                        error == EADDRINUSE ? "; 127.0.0.1:0 takes a port that is free"
                                            : "");
     }
-    snprintf(url, CV_HTTP_URL_ROOM, "http://%s:%u/", six ? "[::1]" : "127.0.0.1",
-             ntohs(six ? place.six.sin6_port : place.four.sin_port));
+    snprintf(url, CV_HTTP_URL_ROOM, "http://%s:%u%s/", six ? "[::1]" : "127.0.0.1",
+             ntohs(six ? place.six.sin6_port : place.four.sin_port), folder);
     *out = fd;
     return CLEAVE_OK;
 }
@@ -172,12 +185,23 @@ static bool names_this(struct part line)
     return false;
 }
 
-/* "/", or "/next?after=NUMBER". */
-static bool read_target(struct part target, uint64_t *after)
+/* "/", or "/next?after=NUMBER", below the folder. The time does not tell how much of a wrong key is
+ * right. */
+static bool read_target(struct part target, const char *folder, uint64_t *after)
 {
-    const struct part path = take_until(&target, '=');
+    const size_t length = strlen(folder);
+    unsigned char wrong = 0;
+    struct part path;
 
     *after = UINT64_MAX;
+    if ((size_t)(target.end - target.at) < length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        wrong |= (unsigned char)(target.at[i] ^ folder[i]);
+    if (wrong != 0)
+        return false;
+    target.at += length;
+    path = take_until(&target, '=');
     if (is(path, "/"))
         return target.at == target.end;
     if (!is(path, "/next?after") || target.at == target.end ||
@@ -191,7 +215,8 @@ static bool read_target(struct part target, uint64_t *after)
     return true;
 }
 
-struct cv_http_request cv_http_request_read(const char *text, size_t length)
+struct cv_http_request cv_http_request_read(const char *text, size_t length,
+                                            const char *folder)
 {
     struct part rest = { text, text + length };
     struct part first, method, target, line;
@@ -220,14 +245,14 @@ struct cv_http_request cv_http_request_read(const char *text, size_t length)
         request.wish = CV_HTTP_FOREIGN;
     else if (!is(method, "GET"))
         request.wish = CV_HTTP_METHOD;
-    else if (!read_target(target, &request.after))
+    else if (!read_target(target, folder, &request.after))
         request.wish = CV_HTTP_ABSENT;
     else
         request.wish = CV_HTTP_PAGE;
     return request;
 }
 
-enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 320 };
+enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 640 };
 enum { LISTENER, BELL, FIRST_GUEST };
 
 /* Seconds for a request to arrive, for a page to be read, for the last page, and for a
@@ -258,6 +283,7 @@ struct guest {
 struct cv_http {
     pthread_t thread;
     int listener, bell;
+    char folder[KEY + 1]; /* of all pages */
     atomic_bool wanted, closing;
     pthread_mutex_t lock;
     struct page *fresh; /* guarded by the lock: not yet taken by the thread */
@@ -292,8 +318,11 @@ static void answer_page(struct guest *guest, struct page *page)
         guest->head, sizeof guest->head,
         "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
         "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Frame-Options: DENY\r\n"
-        "X-Content-Type-Options: nosniff\r\nCleave-Page: %llu\r\n%sConnection: "
-        "close\r\n\r\n",
+        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+        "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+        "Cleave-Page: %llu\r\n%sConnection: close\r\n\r\n",
         page->length, (unsigned long long)page->number,
         page->last ? "Cleave-Last: 1\r\n" : "");
 }
@@ -352,7 +381,7 @@ static void hear(struct cv_http *http, struct guest *guest)
     if (guest->waits)
         return;
     guest->got += (size_t)got;
-    request = cv_http_request_read(guest->request, guest->got);
+    request = cv_http_request_read(guest->request, guest->got, http->folder);
     if (request.wish == CV_HTTP_MORE && guest->got < sizeof guest->request)
         return;
     guest->after = request.after;
@@ -391,18 +420,34 @@ static void tell(struct cv_http *http, struct guest *guest)
     dismiss(guest);
 }
 
+/* If all places are taken, that of the oldest guest who has not asked; NULL: all have. Only those who
+ * know the key can keep a place. */
+static struct guest *find_place(struct cv_http *http)
+{
+    struct guest *silent = NULL;
+
+    for (struct guest *guest = http->guests; guest < http->guests + MOST_GUESTS;
+         guest++) {
+        if (guest->fd < 0)
+            return guest;
+        if (!guest->waits && !guest->answered &&
+            (silent == NULL || guest->until_s < silent->until_s))
+            silent = guest;
+    }
+    return silent;
+}
+
 static void welcome(struct cv_http *http)
 {
-    struct guest *place = http->guests;
-    int fd;
+    const int fd = accept4(http->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct guest *place = fd >= 0 ? find_place(http) : NULL;
 
-    while (place < http->guests + MOST_GUESTS && place->fd >= 0)
-        place++;
-    if (place == http->guests + MOST_GUESTS)
-        return;
-    fd = accept4(http->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
+    if (place != NULL && place->fd >= 0)
+        dismiss(place);
+    if (place != NULL)
         *place = (struct guest){ .fd = fd, .until_s = cv_clock_s() + ASK_S };
+    else if (fd >= 0)
+        close(fd);
 }
 
 /* The eventfd was signalled: there is a new page, or the end is near. */
@@ -432,7 +477,6 @@ static int look_out(const struct cv_http *http, bool closing,
                     struct pollfd fds[FIRST_GUEST + MOST_GUESTS])
 {
     double next_s = INFINITY;
-    bool room = false;
 
     for (size_t i = 0; i < MOST_GUESTS; i++) {
         const struct guest *guest = &http->guests[i];
@@ -440,11 +484,10 @@ static int look_out(const struct cv_http *http, bool closing,
         fds[FIRST_GUEST + i] =
             (struct pollfd){ .fd = guest->fd,
                              .events = guest->answered ? POLLOUT : POLLIN };
-        room |= guest->fd < 0;
         if (guest->fd >= 0 && !guest->waits && guest->until_s < next_s)
             next_s = guest->until_s;
     }
-    fds[LISTENER] = (struct pollfd){ .fd = room ? http->listener : -1, .events = POLLIN };
+    fds[LISTENER] = (struct pollfd){ .fd = http->listener, .events = POLLIN };
     fds[BELL] = (struct pollfd){ .fd = http->bell, .events = POLLIN };
     next_s -= cv_clock_s();
     return closing ? 50 : next_s > 60 ? 60000 : next_s > 0 ? (int)(next_s * 1e3) + 1 : 0;
@@ -509,7 +552,11 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
 
     if (http == NULL)
         return cv_fail_memory(err, "--serve");
-    if (http_listen(text, &http->listener, url, err) != CLEAVE_OK) {
+    if (!make_folder(http->folder)) {
+        free(http);
+        return cv_fail_errno(err, errno, "--serve: cannot make a key");
+    }
+    if (http_listen(text, http->folder, &http->listener, url, err) != CLEAVE_OK) {
         free(http);
         return err->status;
     }

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include "base/text.h"
 
-enum { CV_HTTP_URL_ROOM = 40 };
+enum { CV_HTTP_URL_ROOM = 80 };
 
 struct cv_http;
 
 /* Serve pages at "PORT", "127.0.0.1:PORT", "localhost:PORT" or "[::1]:PORT"; `url` is
- * the address. */
+ * the address, with a key of 128 random bits: all users of a machine can connect to it. */
 enum cleave_status cv_http_open(const char *text, struct cv_http **out,
                                 char url[CV_HTTP_URL_ROOM], struct cleave_error *err);
 
@@ -24,7 +24,7 @@ enum cv_http_wish {
     CV_HTTP_PAGE,    /* the page after number `after`                                 */
     CV_HTTP_BAD,     /* not HTTP */
     CV_HTTP_FOREIGN, /* the Host header names another machine */
-    CV_HTTP_ABSENT,  /* no such page */
+    CV_HTTP_ABSENT,  /* no such page, or not the key */
     CV_HTTP_METHOD,  /* not GET */
 };
 
@@ -33,8 +33,9 @@ struct cv_http_request {
     uint64_t after; /* UINT64_MAX: the newest */
 };
 
-/* Read the first `length` bytes of a request. */
-struct cv_http_request cv_http_request_read(const char *text, size_t length);
+/* Read the first `length` bytes of a request for a page below `folder`, as "/KEY". */
+struct cv_http_request cv_http_request_read(const char *text, size_t length,
+                                            const char *folder);
 
 /* "720.8 kB" */
 void cv_run_add_bytes(struct cv_text *text, double bytes);

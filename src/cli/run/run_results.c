@@ -100,37 +100,20 @@ static void shorten_names(char *path)
     *to = '\0';
 }
 
-/* Fail if items lead out of the folder in which their results are to be: '..' in an item. */
-static enum cleave_status check_inside(const struct cv_run_items *items, uint64_t item,
-                                       const char *path, struct cleave_error *err)
+/* Whether an item has '..' after the folder in which results are to be. */
+static bool leads_out(const struct cv_run_items *items, const char *path)
 {
-    size_t length = cv_item_template_head(&items->place);
-    const size_t room = strlen(path) + 1;
-    char *folder, *names, shown[NAME_SHOWN];
-    bool inside;
+    size_t at = cv_item_template_head(&items->place), length;
 
-    while (length > 0 && items->results[length - 1] != '/')
-        length--;
-    folder = strndup(items->results, length);
-    names = malloc(room + length + 1);
-    if (folder == NULL || names == NULL) {
-        free(folder);
-        free(names);
-        return cv_fail_memory(err, "--results");
+    while (at > 0 && path[at - 1] != '/')
+        at--;
+    for (bool inside = at > 0; inside && path[at] != '\0'; at += length) {
+        length = strcspn(path + at, "/");
+        if (length == 2 && strncmp(path + at, "..", 2) == 0)
+            return true;
+        length += strspn(path + at + length, "/");
     }
-    normalize_path(path, names);
-    normalize_path(folder, names + room);
-    length = strlen(names + room);
-    inside = length <= 1 ||
-             (strncmp(names, names + room, length) == 0 && names[length] == '/');
-    free(folder);
-    free(names);
-    return inside ? CLEAVE_OK
-                  : cv_fail(err, CLEAVE_EINPUT,
-                            "--results: item %llu leads out of the folder, to '%s': "
-                            "expected a name in it, as with {/}",
-                            (unsigned long long)item + 1,
-                            cv_shown(path, strlen(path), shown, sizeof shown));
+    return false;
 }
 
 static uint64_t hash_file(const struct stat *info)
@@ -351,7 +334,13 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
         return cv_fail_memory(err, "--results");
     shorten_names(out->bytes);
     out->length = strlen(out->bytes);
-    return items->in_place ? check_inside(items, item, out->bytes, err) : CLEAVE_OK;
+    if (!items->in_place || !leads_out(items, out->bytes))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "--results: item %llu leads out of the folder, to '%s': expected a name "
+        "without '..', as with {/}",
+        (unsigned long long)item + 1, CV_ECHO(out->bytes));
 }
 
 static enum cleave_status fail_file(const char *path, const char *why,

@@ -39,7 +39,7 @@ async function follow(first) {
   for (;;) {
     let answer, text;
     try {
-      answer = await fetch('/next?after=' + page);
+      answer = await fetch('next?after=' + page);
       text = await answer.text();
     } catch (gone) {
       $('now').textContent += ' \u2013 nothing more is heard of it';
