@@ -3,6 +3,7 @@
 #include "base/shell_word.h"
 
 #include <string.h>
+#include "base/file_target.h"
 
 static bool is_plain(const char *word)
 {
@@ -176,4 +177,17 @@ const char **cv_words_done(struct cv_words *words)
         return NULL;
     words->items[words->count] = NULL;
     return words->items;
+}
+
+bool cv_is_bourne_shell(const char *path)
+{
+    static const char *const names[] = { "sh",  "bash", "dash",  "ash",
+                                         "ksh", "zsh",  "ksh93", "mksh" };
+
+    return cv_is_one_of(cv_file_name(path), names, sizeof names / sizeof *names);
+}
+
+const char *cv_shell_noted(const char *program)
+{
+    return program[0] == '/' && cv_is_bourne_shell(program) ? "sh" : program;
 }

@@ -18,6 +18,11 @@ void cv_sh_words_add(struct cv_text *out, const char *const *words);
  * to sh. */
 void cv_login_line_add(struct cv_text *out, const char *script);
 
+/* Whether a shell is named so: sh, bash, dash, ... */
+bool cv_is_bourne_shell(const char *path);
+/* The name by which a program is noted: "sh" for a path of any Bourne shell, else unchanged. */
+const char *cv_shell_noted(const char *program);
+
 /* Arguments of a command. Starts as { .arena = ... }, which owns the words and the
  * list. */
 struct cv_words {

@@ -26,6 +26,7 @@ struct cv_backup_worker {
     int refused;     /* copies that it could not begin */
     double units, seconds;
     double done_s; /* end of the last chunk that it did */
+    bool copies;   /* it is the copier of a chunk */
     bool late;     /* ... after which another worker was first with one of its chunks */
 };
 
@@ -114,6 +115,8 @@ static void note_over(struct cv_backups *backups, struct cleave_event *event)
         if (event->kind == CLEAVE_DONE)
             note_done(backups, chunk, event);
         event->worker = chunk->owner;
+        if (chunk->copier != NOBODY)
+            backups->workers[chunk->copier].copies = false;
         backups->nchunks--;
         memmove(chunk, chunk + 1,
                 (size_t)(backups->chunks + backups->nchunks - chunk) * sizeof *chunk);
@@ -133,6 +136,7 @@ static void note_dropped(struct cv_backups *backups, const struct cleave_event *
     if (chunk == end)
         return;
     chunk->copier = NOBODY;
+    backups->workers[event->worker].copies = false;
     if (event->units > 0)
         return;
     backups->workers[event->worker].refused++;
@@ -181,11 +185,8 @@ static uint32_t find_idle(const struct cv_backups *backups, uint32_t nworkers)
         const struct cv_backup_worker *at = &backups->workers[w];
         const double speed_ups =
             at->units > 0 ? ldexp(at->units / at->seconds, -at->refused) : 0;
-        bool copies = false;
 
-        for (size_t i = 0; i < backups->nchunks; i++)
-            copies = copies || backups->chunks[i].copier == w;
-        if (at->chunks == 0 && !at->late && !copies && speed_ups > best_ups) {
+        if (at->chunks == 0 && !at->late && !at->copies && speed_ups > best_ups) {
             best = w;
             best_ups = speed_ups;
         }
@@ -256,6 +257,7 @@ bool cv_backups_next(struct cv_driver *driver, double now_s, struct cleave_order
     if (due_s <= now_s * (1 + SLACK)) {
         late->copied = true;
         late->copier = idle;
+        backups->workers[idle].copies = true;
         *out = (struct cleave_order){ .kind = CLEAVE_COPY,
                                       .worker = idle,
                                       .peer = late->owner };

@@ -119,6 +119,27 @@ static void a_suspect_waits_for_the_tries_of_others(void **state)
     cv_poller_free(poller);
 }
 
+static void failures_of_many_domains_without_a_success_are_not_doubtful(void **state)
+{
+    struct cv_worker_health health = { .rests = nothing_to_do, .is_back = nothing_to_do };
+    const struct cv_failure_history none = { .count = 0 };
+    struct cv_poller *poller;
+    uint8_t way;
+
+    (void)state;
+    assert_ok(cv_poller_new(&poller, &err));
+    assert_ok(cv_worker_health_open(&health, 100, poller, &err));
+    for (uint32_t domain = 0; domain < 100; domain++) {
+        assert_int_equal(cv_worker_health_note_failure(&health, domain, "failed", &way),
+                         domain + 1 < CV_TRUST_DOMAINS);
+        cv_worker_health_note_failure(&health, 0, "failed", &way); /* one domain is one */
+    }
+    cv_worker_health_note_success(&health, 7, &none);
+    assert_true(cv_worker_health_note_failure(&health, 8, "failed", &way));
+    cv_worker_health_close(&health);
+    cv_poller_free(poller);
+}
+
 /* The sums of the candidates, which change as work is given out, find whom a look at all
  * of them finds. */
 static size_t pick(const struct cv_retry *again, const struct cv_candidate *who,
@@ -314,6 +335,7 @@ int main(void)
         cmocka_unit_test(the_last_parties_are_remembered),
         cmocka_unit_test(a_reason_names_the_failure_it_speaks_of),
         cmocka_unit_test(a_suspect_waits_for_the_tries_of_others),
+        cmocka_unit_test(failures_of_many_domains_without_a_success_are_not_doubtful),
         cmocka_unit_test(others_first),
         cmocka_unit_test(in_and_out),
         cmocka_unit_test(halves_end_at_records),

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/file_target.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "run/common/machine.h"
 
@@ -21,19 +21,6 @@ extern char **environ;
 enum { ANCESTORS = 64 };
 
 #define IS_ONE_OF(word, words) cv_is_one_of(word, words, sizeof words / sizeof *words)
-
-bool cv_is_bourne_shell(const char *path)
-{
-    static const char *const names[] = { "sh",  "bash", "dash",  "ash",
-                                         "ksh", "zsh",  "ksh93", "mksh" };
-
-    return IS_ONE_OF(cv_file_name(path), names);
-}
-
-const char *cv_shell_noted(const char *program)
-{
-    return program[0] == '/' && cv_is_bourne_shell(program) ? "sh" : program;
-}
 
 /* The parent of a process; 0: unknown. */
 static long parent_of(long pid)

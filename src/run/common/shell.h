@@ -8,10 +8,6 @@
  * else $SHELL, if it quotes like a Bourne shell; else /bin/sh. For free(); NULL: memory is
  * short. */
 char *cv_shell_find(void);
-/* Whether a shell is named so: sh, bash, dash, ... */
-bool cv_is_bourne_shell(const char *path);
-/* The name by which a program is noted: "sh" for a path of any Bourne shell, else unchanged. */
-const char *cv_shell_noted(const char *program);
 /* Whether `name` is a program, builtin, keyword or function of the shell. */
 bool cv_shell_knows(const char *shell, const char *name);
 /* Whether a program of this name is found. */

@@ -38,7 +38,7 @@ void cv_worker_health_close(struct cv_worker_health *health)
         cv_poller_cancel(health->poller, &health->items[p].timer);
     free(health->items);
     health->items = NULL;
-    health->count = health->nresting = 0;
+    health->count = health->nresting = health->nfailed = 0;
 }
 
 /* The number of a kind of failure. */
@@ -61,9 +61,10 @@ bool cv_worker_health_note_failure(struct cv_worker_health *health, uint32_t dom
     struct cv_health_record *at = &health->items[domain];
 
     *way = at->last_way = number_way(at, how);
-    at->failures++;
+    health->nfailed += at->failures++ == 0;
     at->streak++;
-    return at->streak >= at->patience;
+    return at->streak >= at->patience &&
+           (health->anybody || health->nfailed < CV_TRUST_DOMAINS);
 }
 
 static void end_backoff(struct cv_health_record *at)

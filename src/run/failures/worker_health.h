@@ -7,7 +7,8 @@
  * same chunk. If it succeeds, the first domain backs off, each time twice as long, and
  * is excluded after CV_TRUST_REFUTED times without a success. If it fails too, the first
  * domain was right, and twice as many failures in a row are accepted from it without a
- * cross-check. */
+ * cross-check. No failure is doubtful once CV_TRUST_DOMAINS domains have failed and none has
+ * succeeded: the command fails, and cross-checks of each domain would only repeat that. */
 #ifndef CV_WORKER_HEALTH_H
 #define CV_WORKER_HEALTH_H
 #include <cleave/error.h>
@@ -59,6 +60,7 @@ enum {
     CV_TRUST_REFUTED = 5, /* refuted failures without a success: exclude the domain */
     CV_HEALTH_CROSS_CHECKS = 4, /* domains that try a doubtful chunk */
     CV_TRUST_WAYS = 4,          /* different kinds of failure */
+    CV_TRUST_DOMAINS = 16,
 };
 
 struct cv_worker_health;
@@ -87,6 +89,7 @@ struct cv_worker_health {
     uint32_t count;
     struct cv_poller *poller; /* borrowed                                              */
     bool anybody;             /* any domain has succeeded */
+    uint32_t nfailed;         /* domains that have failed */
     uint32_t nresting;        /* domains in back-off or excluded */
     /* a back-off begins, or the domain is excluded */
     void (*rests)(void *context, uint32_t domain);

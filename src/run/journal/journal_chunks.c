@@ -12,7 +12,7 @@
 #include "base/bisect.h"
 #include "base/compare.h"
 #include "base/fail.h"
-#include "run/common/shell.h"
+#include "base/shell_word.h"
 #include "run/journal/journal.h"
 #include "run/journal/journal_internal.h"
 
