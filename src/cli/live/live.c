@@ -6,6 +6,7 @@
 #include "cli/live/live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -84,18 +85,6 @@ static enum cleave_status read_place(const char *text, union place *place,
         place->four.sin_port = htons(port);
     }
     return CLEAVE_OK;
-}
-
-static bool make_folder(char out[KEY + 1])
-{
-    unsigned char bytes[KEY / 2];
-
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return false;
-    out[0] = '/';
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 1 + 2 * i, 3, "%02x", bytes[i]);
-    return true;
 }
 
 /* Listen at a port of the loopback interface; 0 is any free port. *out is the socket. */
@@ -548,14 +537,17 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
                                 char url[CV_HTTP_URL_ROOM], struct cleave_error *err)
 {
     struct cv_http *http = calloc(1, sizeof *http);
+    uint64_t key[2];
     int error = 0;
 
     if (http == NULL)
         return cv_fail_memory(err, "--serve");
-    if (!make_folder(http->folder)) {
+    if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) {
         free(http);
         return cv_fail_errno(err, errno, "--serve: cannot make a key");
     }
+    snprintf(http->folder, sizeof http->folder, "/%016" PRIx64 "%016" PRIx64, key[0],
+             key[1]);
     if (http_listen(text, http->folder, &http->listener, url, err) != CLEAVE_OK) {
         free(http);
         return err->status;

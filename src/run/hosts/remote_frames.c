@@ -16,14 +16,15 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     const struct cv_remote *remote = slot->remote;
     const uint64_t whole =
         cv_is_packed(remote) ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
-    /* The command of an open piece may end before it has read all of it. */
+    /* The command of an open piece may end before it has read all of it, and while its last frame,
+     * which may have no bytes, is on its way. */
     const bool cut_short = remote->facts.progress == CV_PIECE_CUT_SHORT;
 
     if (!cv_is_computed(&remote->facts) && (end->flags & CV_END_STOPPED) != 0)
         return true;
     if (!cv_is_computed(&remote->facts))
         cv_host_accuse(host, "END of a command that has not ended");
-    else if (!(cut_short && end->come < remote->sent) &&
+    else if (!(cut_short && end->come <= remote->sent) &&
              (end->come != remote->sent || end->come_sum != remote->sent_sum))
         cv_host_accuse(host,
                        "%llu bytes of a piece were sent there, and %llu%s have come",
