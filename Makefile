@@ -11,10 +11,13 @@ TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 # These spend their time in a browser, in ssh, in a solver or in SimGrid, or do not start a
 # program of ours, or take minutes for what others go through as well.
 NOT_UNDER_ASAN = cli/report_page|cli/package|cli/release|cli/container|cli/mpich_suite|cli/slurm|^python$$|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|parity_open|cli/chaos|unit/test_returns_search|policy/bounds_hold|policy/random_ends|policy/random_platforms|cli/reads|cli/usage|cli/returns|cli/plan_reduce|cli/simgrid|cli/replay|cli/tools|cli/report|cli/run_mpi_outputs
+# These test texts, scripts and benches, or go through code with larger numbers that others of the same
+# room go through with smaller ones: `make check-asan-all` runs them.
+NIGHTLY_UNDER_ASAN = cli/benches|cli/compare_html|cli/completions|cli/layers|cli/man_pages|cli/mistakes|cli/price|cli/run_host_words|cli/run_leaders_lines|cli/run_scarce|cli/run_slots|cli/run_summary|policy/conformance|unit/test_gamma_sampler|unit/test_lifespan|unit/test_returns$$|unit/test_returns_bounds|unit/test_rounds$$|unit/test_rounds_links|vectors/reductions_open|preload$$
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
-.PHONY: build demo check check-asan check-tsan check-threads \
+.PHONY: build demo check check-asan check-asan-all check-tsan check-threads \
         check-clang check-fuzz check-faults check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-scenes bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
@@ -35,11 +38,14 @@ tests:
 check: tests ## all tests, and the rule of which folder may include which
 	@ctest --test-dir build --output-on-failure -j $(TESTS_AT_ONCE)
 
-check-asan: ## all tests under AddressSanitizer and UBSan
+check-asan: ## tests of all rooms under AddressSanitizer and UBSan
 	@tools/install-deps check
 	@$(CONFIGURE) asan $(TESTS_ON)
 	@cmake --build build-asan -j $(JOBS)
-	@ctest --test-dir build-asan --output-on-failure -j $(TESTS_AT_ONCE) -E "$(NOT_UNDER_ASAN)"
+	@ctest --test-dir build-asan --output-on-failure -j $(TESTS_AT_ONCE) -E "$(NOT_UNDER_ASAN)|$(NIGHTLY_UNDER_ASAN)"
+
+check-asan-all: check-asan ## and those that only take longer (for a night)
+	@ctest --test-dir build-asan --output-on-failure -j $(TESTS_AT_ONCE) -R "$(NIGHTLY_UNDER_ASAN)"
 
 check-tsan: ## all tests under ThreadSanitizer
 	@tools/install-deps check
