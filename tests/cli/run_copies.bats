@@ -113,7 +113,7 @@ END
         # shellcheck disable=SC2086
         "$CLEAVE" run --json -j 3 -i numbers $options --persistent -- python3 stays >out 2>json
         cmp numbers out
-        grep -q '"backups": 1,' json
+        grep -q '"backups": [1-9]' json
     done
 }
 
@@ -129,7 +129,7 @@ END
     "$CLEAVE" run --json -j 3 -i numbers --block 80k --joblog log -- \
         ./filter "$OTHER_DROPPED; sleep 2" "exit 3" >out 2>json
     cmp numbers out
-    grep -q '"backups": 1,' json
+    grep -q '"backups": [1-9]' json
     grep -q '"failed_chunks": 0,' json
     [ "$(wc -l <copies)" -eq 1 ]
     grep -q '	w[02]	.*	3	0	.*	dropped$' log
@@ -199,7 +199,7 @@ END
         # shellcheck disable=SC2086
         "$CLEAVE" run --json -j 3 --backups on $options ./item {} ::: 1 2 3 4 5 >out 2>json
         [ "$(sort out)" = "$(printf 'item %s\n' 1 2 3 4 5)" ]
-        grep -q '"backups": 1,' json
+        grep -q '"backups": [1-9]' json
     done
     rm -rf taken
     "$CLEAVE" run -q -j 3 --backups on --results r.csv ./item {} ::: 1 2 3 4
