@@ -299,7 +299,7 @@ b' --block 1 -- wc -l
     ! grep -q 'is cut between lines' err
 }
 
-@test "--decode none, and records of a fixed size, take any bytes" {
+@test "--decode none takes any bytes, also as records of a fixed size" {
     prepare
     seq 1 1000 >in
     gzip -k in
@@ -307,7 +307,7 @@ b' --block 1 -- wc -l
     for input in "-i in.gz" ""; do
         job $input --decode none -- cat < <(cat in.gz)
         cmp in.gz out
-        job $input --split fixed:$size -- cat < <(cat in.gz)
+        job $input --decode none --split fixed:$size -- cat < <(cat in.gz)
         cmp in.gz out
         job $input --decode auto -- cat < <(cat in.gz)
         cmp in out
