@@ -240,9 +240,12 @@ END
     seq 1 1000000 >in
     tr 0-9 a-j <in >expected
     hosts 'name: good, slots: 1' "name: crawls, slots: 1, command: $RELAY --rate 400 --" >h.yaml
-    # Time enough for it to be there and to be sent something.
-    job -i in --hosts h.yaml -- sh -c 'sleep 4; exec tr 0-9 a-j'
-    cmp expected out
+    # Time enough for it to be there and to be sent something: more on a busy machine.
+    for long in 4 8 16; do
+        job -i in --hosts h.yaml -- sh -c "sleep $long; exec tr 0-9 a-j"
+        cmp expected out
+        ! grep -q 'crawls: left out: its link' err || break
+    done
     says "crawls: left out: its link"
 }
 
@@ -544,15 +547,20 @@ echo $? >status
 END
     chmod +x worker
     hosts "name: near, slots: 1" "name: far, slots: 1, command: $RELAY --rate 4000000 -- ./worker" >h.yaml
-    # far does the short chunk in 0.25 s. After 5 s it gets a copy of the long one, which takes 2.5 s to send.
-    timeout $LONG "$CLEAVE" run --json -i in --split fixed:1 --block 10M --hosts h.yaml -o out -- \
-        sh -c '[ $CLEAVE_WORKER = far ] || sleep 6.5; cat' >json
-    cmp in out
+    # far does the short chunk in 0.25 s. After 5 s it gets a copy of the long one, which takes 2.5 s to send;
+    # on a busy machine it is slower, and the copy comes later.
+    sent=0
+    for long in 6.5 8 10 13 17; do
+        timeout $LONG "$CLEAVE" run --json -i in --split fixed:1 --block 10M --hosts h.yaml -o out -- \
+            sh -c "[ \$CLEAVE_WORKER = far ] || sleep $long; cat" >json
+        cmp in out
+        [ "$(cat status)" -eq 0 ]
+        [ -z "$(grep -v '^\[cleave worker' words)" ]
+        sent=$(sed -n 's/.*"sent_bytes": \([0-9]*\),/\1/p' json)
+        ! grep -q '"backups": 1,' json || [ "$sent" -ge 20500000 ] || break
+    done
     grep -q '"backups": 1,' json
-    sent=$(sed -n 's/.*"sent_bytes": \([0-9]*\),/\1/p' json)
     [ "$sent" -gt 11000000 ] && [ "$sent" -lt 20500000 ]
-    [ "$(cat status)" -eq 0 ]
-    run ! grep -v '^\[cleave worker' words
 }
 
 @test "a chunk that takes its host down is a failed chunk, and the run goes on" {
