@@ -30,14 +30,12 @@ static void normalize_path(const char *path, char *out)
     while (*path != '\0') {
         const size_t length = strcspn(path, "/");
         const bool up = length == 2 && strncmp(path, "..", 2) == 0;
-        const bool above = used >= 2 && strncmp(out + used - 2, "..", 2) == 0 &&
-                           (used == 2 || out[used - 3] == '/');
 
-        if (up && used > root && !above) {
+        if (up && used > root) {
             while (used > root && out[used - 1] != '/')
                 used--;
             used -= used > root;
-        } else if (length > 0 && !(length == 1 && path[0] == '.') && !(up && root == 1)) {
+        } else if (length > 0 && !(length == 1 && path[0] == '.')) {
             if (used > root)
                 out[used++] = '/';
             memcpy(out + used, path, length);
