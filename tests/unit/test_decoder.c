@@ -188,7 +188,9 @@ static void zeros_behind_are_nothing_and_others_are_not(void **state)
         tape->at = 0;
         tape->length -= 2;
         assert_int_equal(decode(tape, form, true, &made, &err),
-                         pads == 1 ? CLEAVE_OK : CLEAVE_EINPUT);
+                         pads > 0 && strcmp(forms[form].codec, "xz") != 0
+                             ? CLEAVE_OK
+                             : CLEAVE_EINPUT);
         tape->at = 0;
         tape->bytes[tape->length - 1] = 'x';
         assert_int_equal(decode(tape, form, true, &made, &err), CLEAVE_EINPUT);
