@@ -1,6 +1,7 @@
 /* then_reduce.c -- a load whose results are reduced, planned as one.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/task/load_task.h"
@@ -101,8 +102,7 @@ static int check_workers(const struct cleave_platform *platform)
 
 /* The bound of one round and any tree, or of the load alone where that is larger; at the
  * master the last partial has to be sent after the load. */
-static enum cleave_status find_bound(struct cv_load_job *load, double *room,
-                                     struct cleave_error *err)
+static enum cleave_status find_bound(struct cv_load_job *load, struct cleave_error *err)
 {
     struct cv_then_reduce *joint = &load->joint;
     struct cleave_job job = load->job;
@@ -114,7 +114,8 @@ static enum cleave_status find_bound(struct cv_load_job *load, double *room,
     CV_TRY(cleave_plan_load(&job, &schedule, err));
     load_s = schedule->bound.value_s + (joint->job.at_master ? joint->job.costs.d : 0);
     cleave_schedule_free(schedule);
-    joint->bound_s = fmax(load_s, cv_joint_bound(&joint->job, room)); /* NAN: load_s */
+    CV_TRY(cv_joint_bound(&joint->job, &joint->bound_s, err));
+    joint->bound_s = fmax(load_s, joint->bound_s);
     return CLEAVE_OK;
 }
 
@@ -123,18 +124,16 @@ static enum cleave_status make_plans(struct cv_load_job *load, struct cv_arena *
 {
     struct cv_then_reduce *joint = &load->joint;
     struct cv_joint_job all = joint->job;
-    double *room = cv_array(arena, 3 * (size_t)joint->job.nworkers, sizeof *room);
+    const size_t n = joint->job.nworkers;
 
-    if (room == NULL)
+    if (!CV_NEW(arena, joint->sent_s, n) || !CV_NEW(arena, joint->ready_s, n))
         return cleave_error_set(err, CLEAVE_ENOMEM, "out of memory for a plan");
-    joint->sent_s = room + joint->job.nworkers;
-    joint->ready_s = room + 2 * (size_t)joint->job.nworkers;
     all.all = true;
     CV_TRY(cv_joint_plan(&joint->job, arena, &joint->plan, err));
     CV_TRY(cv_joint_apart(&joint->job, &joint->apart_s, &joint->apart_used, err));
     CV_TRY(cv_joint_apart(&all, &joint->apart_all_s, &joint->apart_all_used, err));
     cv_joint_ready(&joint->job, &joint->plan, NULL, joint->sent_s, joint->ready_s);
-    return find_bound(load, room, err);
+    return find_bound(load, err);
 }
 
 void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
@@ -199,11 +198,21 @@ static bool is_used(const struct cv_joint_plan *plan, uint32_t worker)
     return false;
 }
 
-static const char reason[] = "the reduction would wait for it longer than it helps";
+/* Why the plan does without this worker; `room` is for the words. */
+static const char *why_left_out(const struct cv_joint_plan *plan, uint32_t worker,
+                                char room[CV_NUMBER_ROOM + 40])
+{
+    if (isinf(plan->with_s[worker]))
+        return "a chunk for it would end too late";
+    (void)snprintf(room, CV_NUMBER_ROOM + 40, "with it the makespan would be %s s",
+                   CV_SHOW_NUMBER(plan->with_s[worker]));
+    return room;
+}
 
 static void plan_json(struct cv_task_call *task, struct cv_json *json)
 {
     const struct cv_load_job *load = task->job;
+    char room[CV_NUMBER_ROOM + 40];
 
     cv_then_reduce_json(json, &load->joint, task->options);
     json_chunks(json, &load->joint, load->platform);
@@ -211,7 +220,8 @@ static void plan_json(struct cv_task_call *task, struct cv_json *json)
     for (uint32_t i = 0; i < load->joint.job.nworkers; i++)
         if (!is_used(&load->joint.plan, i))
             cv_field_reason(json, "worker",
-                            cleave_platform_worker_name(load->platform, i), reason);
+                            cleave_platform_worker_name(load->platform, i),
+                            why_left_out(&load->joint.plan, i, room));
     cv_json_end(json);
 }
 
@@ -248,7 +258,8 @@ static void add_gain(const struct cv_then_reduce *joint, struct cv_text *out)
                 CV_SHOW_NUMBER(joint->bound_s),
                 100 * (1 - joint->bound_s / joint->plan.end_s));
     add_apart(joint, out);
-    cv_text_add(out, ": %.2f%% longer\n", 100 * (joint->apart_s / joint->plan.end_s - 1));
+    cv_text_add(out, ": %.2f%% longer\n",
+                100 * fmax(0, joint->apart_s / joint->plan.end_s - 1));
 }
 
 static void add_workers(const struct cv_then_reduce *joint,
@@ -256,6 +267,7 @@ static void add_workers(const struct cv_then_reduce *joint,
                         const struct cv_screen *screen, struct cv_text *out)
 {
     const struct cv_joint_plan *plan = &joint->plan;
+    char room[CV_NUMBER_ROOM + 40];
     struct cv_table table;
 
     cv_table_init(&table, "worker|~units|#ready s|#before end s|sends to");
@@ -274,7 +286,8 @@ static void add_workers(const struct cv_then_reduce *joint,
     for (uint32_t i = 0; i < joint->job.nworkers; i++)
         if (!is_used(plan, i))
             cv_text_add(out, "  left out  %s: %s\n",
-                        cleave_platform_worker_name(platform, i), reason);
+                        cleave_platform_worker_name(platform, i),
+                        why_left_out(plan, i, room));
 }
 
 static void plan_text(struct cv_task_call *task, struct cv_screen *screen,

@@ -308,19 +308,24 @@ static bool ready_shape(struct cv_tail_workspace *room, const double *weights, u
     return true;
 }
 
+static double quick_tree(struct cv_tail_workspace *room, const double *weights,
+                         uint32_t n, struct cv_tail_tree *out)
+{
+    if (room->job.model == CLEAVE_READY_MERGE)
+        return huffman(room, weights, n, out);
+    cv_varn_tree(room, n, &room->shape);
+    return place(room, weights, n, &room->shape, out);
+}
+
 double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                     struct cv_tail_tree *out)
 {
     /* 1 has the guarantee; the others often help. */
     static const double kappas[] = { 0.5, 0.75, 1, 1.5 };
     const struct cv_ready_job *costs = &room->job;
-    double best, sum;
+    double best = quick_tree(room, weights, n, out), sum;
 
-    if (costs->model == CLEAVE_READY_MERGE)
-        return huffman(room, weights, n, out);
-    cv_varn_tree(room, n, &room->shape);
-    best = place(room, weights, n, &room->shape, out);
-    if (n == 1 || !(costs->d + costs->c > 0))
+    if (n == 1 || !(costs->d + costs->c > 0) || costs->model == CLEAVE_READY_MERGE)
         return best;
     if (fmin(costs->d, costs->c) == 0 && costs->model == CLEAVE_READY_ABSENT) {
         sum = huffman(room, weights, n, &room->trial);
@@ -340,34 +345,64 @@ double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint3
     return best;
 }
 
-/* The present attempt: places of an order that gets shorter. */
+/* Growth of a tree with time, INFINITY without costs; false: unknown, at the master. A
+ * transfer that is longer than a combination, and early, counts as one that is as long. */
+static bool has_bound(const struct cv_joint_job *job, double *out_rate)
+{
+    const bool early = job->costs.model == CLEAVE_READY_EARLY;
+    const struct cv_ready_job costs = { .d = early ? fmin(job->costs.d, job->costs.c)
+                                                   : job->costs.d,
+                                        .c = job->costs.c,
+                                        .model = job->costs.model };
+    const struct cv_ready_steps steps = cv_ready_steps(&costs);
+
+    *out_rate = cv_ready_rate(steps.a, steps.b);
+    return !job->at_master;
+}
+
+/* The present set of workers, in the order of sending. */
 struct trial {
     const struct cv_joint_job *job;
     uint32_t *order;
     uint32_t n;
     double *none; /* tails of 0            */
     double *sizes, *weights;
+    double rate; /* of cv_joint_entropy; 0: it knows no bound */
     struct cv_tail_tree tree;
     struct cv_tail_workspace *room;
 };
 
+static void take_all(struct trial *trial)
+{
+    trial->n = trial->job->nworkers;
+    memcpy(trial->order, trial->job->order, trial->n * sizeof *trial->order);
+}
+
 static bool trial_room(struct trial *trial, struct cv_arena *arena)
 {
-    const uint32_t n = trial->job->nworkers;
+    const struct cv_joint_job *job = trial->job;
+    const uint32_t n = job->nworkers;
 
     if (!CV_NEW(arena, trial->order, n) || !CV_NEW(arena, trial->none, n) ||
         !CV_NEW(arena, trial->sizes, n) || !CV_NEW(arena, trial->weights, n) ||
         !tree_room(&trial->tree, arena, n))
         return false;
-    memcpy(trial->order, trial->job->order, n * sizeof *trial->order);
-    trial->n = n;
-    return true;
+    take_all(trial);
+    trial->room = cv_tail_room_new(arena, n, &job->costs);
+    return trial->room != NULL;
 }
 
 static void leave_out(struct trial *trial, uint32_t place)
 {
     memmove(trial->order + place, trial->order + place + 1,
             (--trial->n - place) * sizeof *trial->order);
+}
+
+static void take_in(struct trial *trial, uint32_t worker, uint32_t place)
+{
+    memmove(trial->order + place + 1, trial->order + place,
+            (trial->n++ - place) * sizeof *trial->order);
+    trial->order[place] = worker;
 }
 
 static uint32_t least_of(const double *values, uint32_t n)
@@ -383,7 +418,7 @@ static uint32_t least_of(const double *values, uint32_t n)
 /* Seen from the end, a combination makes two partials of one, `folders` at a time; the
  * last are divided first. So with one folder the last partial must arrive c before the
  * end, and each one before it c more, the first two together. The port takes d each, one
- * after the other. */
+ * after the other. Tails decrease. */
 static void star_tails(const struct cv_joint_job *job, uint32_t n, double *tails)
 {
     const uint32_t folders = job->folders > 1 ? job->folders : 1;
@@ -404,56 +439,81 @@ static void star_tails(const struct cv_joint_job *job, uint32_t n, double *tails
     }
 }
 
-/* The end when partials return in the order of sending; INFINITY if a size is negative. A
- * single port receives none before it has sent all. */
-static double try_star(struct trial *trial, bool apart)
+/* The greatest weight to the shortest tail; the longest tail. */
+static double place_star(struct trial *trial)
 {
-    const struct cv_joint_job *job = trial->job;
-    double end_s, sent_s = 0;
+    struct cv_tail_workspace *room = trial->room;
 
-    star_tails(job, trial->n, trial->tree.tails);
-    end_s = cv_joint_sizes(&job->load, trial->order, trial->n,
-                           apart ? trial->none : trial->tree.tails, trial->sizes,
-                           trial->weights);
-    if (trial->sizes[least_of(trial->sizes, trial->n)] < 0)
-        return INFINITY;
-    if (apart)
-        return end_s + trial->tree.tails[0];
-    for (uint32_t k = 0; k < trial->n; k++) {
-        const struct cleave_worker *worker = &job->load.workers[trial->order[k]];
-
-        sent_s += worker->latency_s + trial->sizes[k] / worker->bandwidth_ups;
-    }
-    if (!job->load.multi && !job->duplex)
-        end_s = fmax(end_s, trial->tree.tails[0] + sent_s);
-    return end_s;
+    star_tails(trial->job, trial->n, room->shape.tails);
+    sort_by(room, trial->weights, 1, trial->n, room->by_weight);
+    for (uint32_t k = 0; k < trial->n; k++)
+        trial->tree.tails[room->by_weight[k]] = room->shape.tails[k];
+    return room->shape.tails[0];
 }
 
-/* Workers with negative sizes leave. */
-static double try_tree(struct trial *trial)
+/* A port that serves one message at a time receives nothing before all is sent: the worker
+ * served last gets less, the workers before it more, until the first partial is in time. */
+static double wait_for_port(struct trial *trial, double end_s, double tail_s)
 {
     const struct cv_joint_load *load = &trial->job->load;
-    double end_s;
+    const uint32_t last = trial->n - 1;
+    double sent_s = 0, units = 0, port = 0, late_s; /* grow by `units`, `port` with T */
 
-    for (;;) {
-        uint32_t min;
+    for (uint32_t k = 0; k <= last; k++) {
+        const struct cleave_worker *worker = &load->workers[trial->order[k]];
+        const double more = k < last ? rate(worker) * (1 - port) : -units;
 
-        cv_joint_sizes(load, trial->order, trial->n, trial->none, NULL, trial->weights);
-        min = least_of(trial->weights, trial->n);
-        if (trial->weights[min] <= 0 && trial->n > 1) {
-            leave_out(trial, min);
-            continue;
-        }
-        cv_tail_tree(trial->room, trial->weights, trial->n, &trial->tree);
-        end_s = cv_joint_sizes(load, trial->order, trial->n, trial->tree.tails,
-                               trial->sizes, NULL);
-        min = least_of(trial->sizes, trial->n);
-        if (trial->sizes[min] >= 0 || trial->n == 1)
-            return end_s;
-        leave_out(trial, min);
+        sent_s += worker->latency_s + trial->sizes[k] / worker->bandwidth_ups;
+        port += more / worker->bandwidth_ups;
+        units += more;
+        trial->none[k] = more;
     }
+    late_s = fmax(0, (sent_s + tail_s - end_s) / (1 - port));
+    for (uint32_t k = 0; k <= last; k++) {
+        trial->sizes[k] += trial->none[k] * late_s;
+        trial->none[k] = 0;
+    }
+    return end_s + late_s;
 }
 
+/* The end for this set in this order; INFINITY if fewer workers are better. With a limit
+ * the end may be that of a tree found quickly, or INFINITY if none is below the limit. */
+static double try_set(struct trial *trial, double limit_s)
+{
+    const struct cv_joint_job *job = trial->job;
+    const uint32_t n = trial->n;
+    double tail_s = 0, bound_s, end_s;
+
+    bound_s =
+        cv_joint_sizes(&job->load, trial->order, n, trial->none, NULL, trial->weights);
+    if (trial->weights[least_of(trial->weights, n)] <= 0)
+        return INFINITY;
+    for (uint32_t k = 0; k < n && trial->rate > 0; k++)
+        bound_s -= trial->weights[k] * log(trial->weights[k]) / trial->rate;
+    if (bound_s >= limit_s)
+        return INFINITY;
+    if (job->at_master)
+        tail_s = place_star(trial);
+    else if (isfinite(limit_s))
+        quick_tree(trial->room, trial->weights, n, &trial->tree);
+    else
+        cv_tail_tree(trial->room, trial->weights, n, &trial->tree);
+    end_s = cv_joint_sizes(&job->load, trial->order, n, trial->tree.tails, trial->sizes,
+                           NULL);
+    if (job->at_master && !job->load.multi && !job->duplex)
+        end_s = wait_for_port(trial, end_s, tail_s);
+    return trial->sizes[least_of(trial->sizes, n)] < 0 ? INFINITY : end_s;
+}
+
+/* The place for which try_set has no end. */
+static uint32_t needless(const struct trial *trial)
+{
+    const uint32_t weak = least_of(trial->weights, trial->n);
+
+    return trial->weights[weak] <= 0 ? weak : least_of(trial->sizes, trial->n);
+}
+
+/* The load alone, with workers that help it. */
 static double load_only(struct trial *trial)
 {
     const struct cv_joint_load *load = &trial->job->load;
@@ -470,14 +530,15 @@ static double load_only(struct trial *trial)
     }
 }
 
-static double apart_tree(struct trial *trial)
+static double reduction_length(struct trial *trial)
 {
     const struct cv_tail_costs *costs = &trial->job->costs;
-    const double load_s = load_only(trial);
 
-    return load_s + (costs->model == CLEAVE_READY_MERGE
-                         ? cv_ceil_log2(trial->n) * (costs->d + costs->c)
-                         : cv_reduce_length(trial->n, costs->d, costs->c));
+    if (trial->job->at_master)
+        return place_star(trial);
+    return costs->model == CLEAVE_READY_MERGE
+               ? cv_ceil_log2(trial->n) * (costs->d + costs->c)
+               : cv_reduce_length(trial->n, costs->d, costs->c);
 }
 
 static bool keep(const struct trial *trial, double end_s, struct cv_arena *arena,
@@ -487,52 +548,232 @@ static bool keep(const struct trial *trial, double end_s, struct cv_arena *arena
 
     if (out->order == NULL &&
         (!CV_NEW(arena, out->order, n) || !CV_NEW(arena, out->sizes, n) ||
-         !CV_NEW(arena, out->tails, n) || !CV_NEW(arena, out->weights, n) ||
-         !CV_NEW(arena, out->turn, n) ||
-         (!trial->job->at_master && !CV_NEW(arena, out->parent, n))))
+         !CV_NEW(arena, out->tails, n) || !CV_NEW(arena, out->with_s, n) ||
+         (!trial->job->at_master &&
+          (!CV_NEW(arena, out->parent, n) || !CV_NEW(arena, out->turn, n)))))
         return false;
     out->end_s = end_s;
     out->used = trial->n;
     memcpy(out->order, trial->order, trial->n * sizeof *out->order);
     memcpy(out->sizes, trial->sizes, trial->n * sizeof *out->sizes);
     memcpy(out->tails, trial->tree.tails, trial->n * sizeof *out->tails);
-    memcpy(out->weights, trial->weights, trial->n * sizeof *out->weights);
-    for (uint32_t k = 0; k < trial->n; k++)
-        out->turn[k] = trial->job->at_master ? k : trial->tree.turn[k];
-    if (!trial->job->at_master)
+    if (!trial->job->at_master) {
         memcpy(out->parent, trial->tree.parent, trial->n * sizeof *out->parent);
+        memcpy(out->turn, trial->tree.turn, trial->n * sizeof *out->turn);
+    }
     return true;
 }
 
-/* The best plan with fewer and fewer workers; `apart`: of the load alone, followed by the
- * reduction. False when memory is short. */
-static bool try_all(struct trial *trial, bool apart, struct cv_arena *arena,
-                    struct cv_joint_plan *out)
+/* From the set of the trial down: the smallest one leaves if a size is negative, else the worker of
+ * least weight. False when memory is short. */
+static bool eliminate(struct trial *trial, struct cv_arena *arena,
+                      struct cv_joint_plan *out)
 {
-    const struct cv_joint_job *job = trial->job;
-
-    while (trial->n > 0) {
-        const double end_s = job->at_master ? try_star(trial, apart)
-                             : apart        ? apart_tree(trial)
-                                            : try_tree(trial);
+    for (;;) {
+        const double end_s = try_set(trial, INFINITY);
 
         if (end_s < out->end_s && !keep(trial, end_s, arena, out))
             return false;
-        if (trial->n == 1 || (job->all && isfinite(out->end_s)))
-            break;
-        if (job->at_master) {
-            trial->n--;
-            continue;
-        }
-        cv_joint_sizes(&job->load, trial->order, trial->n, trial->none, NULL,
-                       trial->weights);
-        leave_out(trial, least_of(trial->weights, trial->n));
-        /* Fewer workers only take longer. */
-        if (!apart && cv_joint_sizes(&job->load, trial->order, trial->n, trial->none,
-                                     NULL, NULL) > out->end_s)
-            break;
+        if (trial->n == 1 || (trial->job->all && isfinite(out->end_s)))
+            return true;
+        leave_out(trial,
+                  isinf(end_s) ? needless(trial) : least_of(trial->weights, trial->n));
+    }
+}
+
+/* The set of `plan` once more. */
+static void restore(struct trial *trial, const struct cv_joint_plan *plan)
+{
+    trial->n = plan->used;
+    for (uint32_t k = 0; k < plan->used; k++)
+        trial->order[k] = plan->order[k];
+}
+
+/* n: not used. */
+static uint32_t place_of(const struct trial *trial, uint32_t worker)
+{
+    uint32_t place = 0;
+
+    while (place < trial->n && trial->order[place] != worker)
+        place++;
+    return place;
+}
+
+/* Where a worker of the job's order belongs among the workers that are used. */
+static uint32_t own_place(const struct trial *trial, uint32_t worker,
+                          const uint32_t *rank)
+{
+    uint32_t place = 0;
+
+    while (place < trial->n && rank[trial->order[place]] < rank[worker])
+        place++;
+    return place;
+}
+
+/* Keep the set of the trial if it is better by more than rounding. */
+static bool try_change(struct trial *trial, struct cv_arena *arena,
+                       struct cv_joint_plan *plan, bool *better)
+{
+    const double limit_s = plan->end_s * (1 - 1e-9), end_s = try_set(trial, limit_s);
+
+    if (!(end_s < limit_s))
+        return true;
+    *better = true;
+    return keep(trial, end_s, arena, plan);
+}
+
+enum { MOST_CHANGES = 5000 }; /* so that 1,000 workers take seconds */
+
+/* The plan with one change for a worker. Place n: it leaves, or joins at its place in the
+ * job's order; another place: it moves there, or takes part instead of the worker there. */
+static void change(struct trial *trial, const struct cv_joint_plan *plan, uint32_t worker,
+                   uint32_t place, const uint32_t *rank)
+{
+    uint32_t at;
+
+    restore(trial, plan);
+    at = place_of(trial, worker);
+    if (at < plan->used)
+        leave_out(trial, at);
+    else if (place < plan->used)
+        leave_out(trial, place);
+    if (at == plan->used)
+        take_in(trial, worker, own_place(trial, worker, rank));
+    else if (place < plan->used)
+        take_in(trial, worker, place);
+}
+
+/* One change after the other while the plan gets better. False when memory is short. */
+static bool improve(struct trial *trial, const uint32_t *rank, struct cv_arena *arena,
+                    struct cv_joint_plan *plan)
+{
+    const struct cv_joint_job *job = trial->job;
+    uint32_t tried = 0;
+    bool better = true;
+
+    while (better) {
+        better = false;
+        for (uint32_t i = 0; i < job->nworkers; i++)
+            for (uint32_t place = 0; place <= plan->used; place++) {
+                if (tried++ == MOST_CHANGES)
+                    return true;
+                change(trial, plan, job->order[i], place, rank);
+                if (trial->n > 0 && !try_change(trial, arena, plan, &better))
+                    return false;
+            }
     }
     return true;
+}
+
+/* The end with `worker`, which is not in the set; the workers left without units by it
+ * leave. INFINITY: it would get nothing itself. */
+static double end_with(struct trial *trial, uint32_t worker, const uint32_t *rank)
+{
+    take_in(trial, worker, own_place(trial, worker, rank));
+    for (;;) {
+        const double end_s = try_set(trial, INFINITY);
+        uint32_t least;
+
+        if (isfinite(end_s))
+            return end_s;
+        least = needless(trial);
+        if (trial->order[least] == worker)
+            return INFINITY;
+        leave_out(trial, least);
+    }
+}
+
+/* The end with one worker more, for each that is left out; a better plan is kept. False
+ * when memory is short. */
+static bool find_ends(struct trial *trial, const uint32_t *rank, struct cv_arena *arena,
+                      struct cv_joint_plan *plan)
+{
+    for (uint32_t i = 0; i < trial->job->nworkers; i++) {
+        restore(trial, plan);
+        plan->with_s[i] = plan->end_s;
+        if (place_of(trial, i) < trial->n)
+            continue;
+        plan->with_s[i] = end_with(trial, i, rank);
+        if (!(plan->with_s[i] < plan->end_s * (1 - 1e-9)) || trial->job->all)
+            continue;
+        if (!keep(trial, plan->with_s[i], arena, plan))
+            return false;
+        i = UINT32_MAX; /* once more from the first */
+    }
+    return true;
+}
+
+/* The load planned alone, then the reduction, with the best number of workers or with all
+ * that help the load. False when memory is short. */
+static bool plan_apart(struct trial *trial, struct cv_arena *arena,
+                       struct cv_joint_plan *out)
+{
+    for (;;) {
+        const double end_s = load_only(trial) + reduction_length(trial);
+
+        if (end_s < out->end_s && !keep(trial, end_s, arena, out))
+            return false;
+        if (trial->job->all || trial->n == 1)
+            return true;
+        leave_out(trial, least_of(trial->weights, trial->n));
+    }
+}
+
+/* The fastest worker alone. */
+static void take_one(struct trial *trial)
+{
+    const struct cv_joint_job *job = trial->job;
+    double best_s = INFINITY;
+
+    trial->n = 1;
+    for (uint32_t i = 0; i < job->nworkers; i++) {
+        const uint32_t before = trial->order[0];
+        double end_s;
+
+        trial->order[0] = i;
+        end_s = try_set(trial, INFINITY);
+        if (end_s < best_s)
+            best_s = end_s;
+        else
+            trial->order[0] = before;
+    }
+}
+
+/* The best plan that is found from all workers, from those of the load planned alone, and
+ * from one worker. */
+static bool best_plan(struct trial *trial, struct cv_arena *arena,
+                      struct cv_joint_plan *out)
+{
+    const struct cv_joint_job *job = trial->job;
+    uint32_t *rank = cv_array(arena, job->nworkers, sizeof *rank);
+    struct cv_joint_plan apart = { .end_s = INFINITY };
+
+    if (rank == NULL || !eliminate(trial, arena, out))
+        return false;
+    for (uint32_t i = 0; i < job->nworkers; i++)
+        rank[job->order[i]] = i;
+    if (!job->all) {
+        struct cv_joint_plan starts[] = { *out,
+                                          { .end_s = INFINITY },
+                                          { .end_s = INFINITY } };
+
+        take_all(trial);
+        if (!plan_apart(trial, arena, &apart))
+            return false;
+        for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+            if (i == 1)
+                restore(trial, &apart);
+            else if (i == 2)
+                take_one(trial);
+            if ((i > 0 && !eliminate(trial, arena, &starts[i])) ||
+                !improve(trial, rank, arena, &starts[i]))
+                return false;
+            if (starts[i].end_s < out->end_s)
+                *out = starts[i];
+        }
+    }
+    /* One worker alone always has a plan. */
+    return out->with_s != NULL && find_ends(trial, rank, arena, out);
 }
 
 enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena *arena,
@@ -542,9 +783,9 @@ enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena
     struct cv_joint_plan plan = { .end_s = INFINITY };
     bool ok;
 
-    if (trial_room(&trial, arena))
-        trial.room = cv_tail_room_new(arena, job->nworkers, &job->costs);
-    ok = trial.room != NULL && try_all(&trial, false, arena, &plan);
+    if (!has_bound(job, &trial.rate) || isinf(trial.rate))
+        trial.rate = 0;
+    ok = trial_room(&trial, arena) && best_plan(&trial, arena, &plan);
     cv_tail_room_done(trial.room);
     if (!ok)
         return cv_fail_memory(err, "a plan");
@@ -561,22 +802,12 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
     bool ok;
 
     cv_arena_init(&arena);
-    ok = trial_room(&trial, &arena) && try_all(&trial, true, &arena, &plan);
+    ok = trial_room(&trial, &arena) && plan_apart(&trial, &arena, &plan);
+    cv_tail_room_done(trial.room);
     cv_arena_done(&arena);
     *out_s = plan.end_s;
     *out_used = plan.used;
     return ok ? CLEAVE_OK : cv_fail_memory(err, "a plan");
-}
-
-static bool has_bound(const struct cv_joint_job *job, double *out_rate)
-{
-    const struct cv_ready_job costs = { .d = job->costs.d,
-                                        .c = job->costs.c,
-                                        .model = job->costs.model };
-    const struct cv_ready_steps steps = cv_ready_steps(&costs);
-
-    *out_rate = cv_ready_rate(steps.a, steps.b);
-    return !job->at_master && cv_ready_is_exact(&costs);
 }
 
 double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, uint32_t n,
@@ -595,50 +826,191 @@ double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, u
     return isinf(rate) ? end_s : end_s + sum / rate;
 }
 
-/* The most units within T with total weight G: the workers of greatest rate g first, each
- * worth g (T + ln(g) / s), minus G ln(G) / s; the best G. */
-static double capacity(const double *rates, uint32_t n, double rate, double time_s)
+/* For the bound: of some worker, what a unit of its weight costs, and most of the weight. */
+struct dose {
+    double cost, most;
+    uint32_t number;
+};
+
+CV_ORDER_BY_TWO(by_cost, struct dose, cost, number)
+
+struct bound_room {
+    const struct cv_joint_job *job;
+    double *weight;            /* [m]: most total weight of m workers             */
+    struct dose *load, *tails; /* latencies and tails, by cost                     */
+};
+
+/* The most weight of m workers in any order, without latencies: decreasing bandwidth is the
+ * best order, so the worker in front of the workers already counted adds
+ * g (1 - weight / b). */
+static void find_most(struct bound_room *room)
+{
+    const struct cv_joint_job *job = room->job;
+
+    for (uint32_t k = job->nworkers; k-- > 0;) {
+        const struct cleave_worker *worker = &job->load.workers[job->order[k]];
+        const double g = rate(worker);
+
+        for (uint32_t m = job->nworkers - k; m > 0; m--) {
+            const double later = room->weight[m - 1];
+            const double most =
+                later + (job->load.multi ? g : g * (1 - later / worker->bandwidth_ups));
+
+            room->weight[m] = fmax(room->weight[m], most);
+        }
+    }
+}
+
+/* (units + cost) / weight is least where a unit of weight costs as much; the weights of the
+ * load and of the tails are filled by the cheapest first. */
+static double fill(const struct bound_room *room, uint32_t m)
+{
+    const double most = room->weight[m];
+    double used = 0, cost = room->job->load.units, load = room->load[0].most,
+           tail = room->tails[0].most, end_s = INFINITY;
+
+    for (uint32_t i = 0, k = 0; used < most && i < room->job->nworkers && k < m;) {
+        const double price = room->load[i].cost + room->tails[k].cost;
+        const double more = fmin(most - used, fmin(load, tail));
+
+        if (price >= end_s)
+            break;
+        used += more;
+        cost += more * price;
+        end_s = cost / used;
+        load -= more;
+        tail -= more;
+        if (load <= 0 && ++i < room->job->nworkers)
+            load = room->load[i].most;
+        if (tail <= 0 && ++k < m)
+            tail = room->tails[k].most;
+    }
+    return end_s;
+}
+
+/* The most units within T with total weight G: of the workers with the greatest prices
+ * T + ln(g) / s - latency first, minus G ln(G) / s; the best G up to `most`. */
+static double capacity(const struct dose *load, uint32_t n, double growth, double most,
+                       double time_s)
 {
     double value = 0, weight = 0, all = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        const double price = time_s + log(rates[i]) / rate;
-        const double more = fmin(rates[i], fmax(0, exp(price * rate - 1) - weight));
+        const double price = time_s - load[i].cost;
+        const double room = fmin(most, exp(price * growth - 1)) - weight;
+        const double more = fmin(load[i].most, room);
 
         if (more <= 0)
             break;
         value += price * more;
         weight += more;
-        all = value - weight * log(weight) / rate;
-        if (more < rates[i])
+        all = value - weight * log(weight) / growth;
+        if (more < load[i].most)
             break;
     }
     return all;
 }
 
-double cv_joint_bound(const struct cv_joint_job *job, double *room)
+static double tree_bound(const struct bound_room *room, double growth)
 {
-    const uint32_t n = job->nworkers;
-    double growth, latency = INFINITY, low = 0, high = 1;
+    const uint32_t n = room->job->nworkers;
+    double low = 0, high = 1;
 
-    if (!has_bound(job, &growth) || isinf(growth))
-        return NAN;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct cleave_worker *worker = &job->load.workers[i];
-
-        room[i] = rate(worker);
-        latency = fmin(latency, worker->compute_latency_s + worker->latency_s);
-    }
-    qsort(room, n, sizeof *room, cv_compare_doubles_down);
-    while (capacity(room, n, growth, high) < job->load.units && high < 1e300)
+    for (uint32_t i = 0; i < n; i++)
+        room->load[i].cost -= log(room->load[i].most) / growth;
+    qsort(room->load, n, sizeof *room->load, by_cost);
+    while (capacity(room->load, n, growth, room->weight[n], high) <
+               room->job->load.units &&
+           high < 1e300)
         high *= 2;
     for (int i = 0; i < 100; i++) {
         const double middle = low / 2 + high / 2;
 
-        if (capacity(room, n, growth, middle) >= job->load.units)
+        if (capacity(room->load, n, growth, room->weight[n], middle) >=
+            room->job->load.units)
             high = middle;
         else
             low = middle;
     }
-    return low + latency;
+    return low;
+}
+
+/* Tails of n workers, two or more, from the shortest on: no tree has shorter ones. A
+ * node ends with a transfer and a combination, or with its own partial early. */
+static void tree_tails(const struct cv_joint_job *job, uint32_t n, double *tails)
+{
+    const bool early = job->costs.model == CLEAVE_READY_EARLY;
+    const struct cv_ready_job costs = { .d = job->costs.d,
+                                        .c = job->costs.c,
+                                        .model = job->costs.model };
+    const struct cv_ready_steps steps = cv_ready_steps(&costs);
+
+    cv_ready_births(&steps, n, tails);
+    for (uint32_t k = 0; k < n; k++)
+        tails[k] = fmax(tails[k], early && k == 0 ? costs.c : steps.b);
+}
+
+/* At the master; a port that serves one message at a time sends all first. */
+static double star_bound(const struct bound_room *room, double *tails)
+{
+    const struct cv_joint_job *job = room->job;
+    double end_s = INFINITY, send_s = INFINITY;
+
+    for (uint32_t i = 0; i < job->nworkers; i++)
+        send_s = fmin(send_s, job->load.workers[i].latency_s +
+                                  job->load.units / job->load.workers[i].bandwidth_ups);
+    for (uint32_t m = 2; m <= job->nworkers; m++) {
+        star_tails(job, m, tails);
+        for (uint32_t k = 0; k < m; k++)
+            room->tails[k].cost = tails[m - 1 - k];
+        end_s = fmin(end_s, fmax(fill(room, m),
+                                 job->load.multi || job->duplex ? 0 : send_s + tails[0]));
+    }
+    return end_s;
+}
+
+/* Two workers or more. */
+static double several(const struct bound_room *room, double *tails)
+{
+    const uint32_t n = room->job->nworkers;
+    double end_s, growth;
+
+    if (!has_bound(room->job, &growth))
+        return star_bound(room, tails);
+    tree_tails(room->job, n, tails);
+    for (uint32_t k = 0; k < n; k++)
+        room->tails[k].cost = tails[k];
+    end_s = fill(room, n);
+    return isinf(growth) ? end_s : fmax(end_s, tree_bound(room, growth));
+}
+
+enum cleave_status cv_joint_bound(const struct cv_joint_job *job, double *out_s,
+                                  struct cleave_error *err)
+{
+    const uint32_t n = job->nworkers;
+    struct bound_room room = { .job = job };
+    struct cv_arena arena;
+    double *tails, tail = job->at_master ? job->costs.d : 0;
+    bool ok;
+
+    cv_arena_init(&arena);
+    ok = CV_NEW(&arena, room.weight, n + 1) && CV_NEW(&arena, room.load, n) &&
+         CV_NEW(&arena, room.tails, n) && CV_NEW(&arena, tails, n);
+    *out_s = INFINITY;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const struct cleave_worker *worker = &job->load.workers[i];
+        const double g = rate(worker);
+
+        *out_s = fmin(*out_s, job->load.units / g + own_s(worker, tail));
+        room.load[i] = (struct dose){ own_s(worker, 0), g, i };
+        room.tails[i] = (struct dose){ -g, g, i };
+    }
+    if (ok) {
+        find_most(&room);
+        qsort(room.load, n, sizeof *room.load, by_cost);
+        qsort(room.tails, n, sizeof *room.tails, by_cost);
+        *out_s = fmin(*out_s, several(&room, tails));
+    }
+    cv_arena_done(&arena);
+    return ok ? CLEAVE_OK : cv_fail_memory(err, "a bound");
 }

@@ -4,8 +4,8 @@
  * tree among the workers, or all at the master, over its port, one after the other (star).
  * A worker whose partial is needed early gets less. For an order of sending and a tree the
  * best sizes follow (joint.h), and the end is T_load + sum of y q: so the tree is one
- * with a small weighted sum of tails (joint.h). How many workers are used is tried from
- * all down, the one of least weight leaving first. */
+ * with a small weighted sum of tails (joint.h). Sets of workers are tried from all down, the
+ * worker of least weight leaving first, and then changed while the end is earlier. */
 #ifndef CV_JOINT_H
 #define CV_JOINT_H
 #include <cleave/error.h>
@@ -70,8 +70,9 @@ struct cv_joint_plan {
     uint32_t *order;
     double *sizes;
     double *tails;
-    double *weights;         /* y                                                       */
-    uint32_t *parent, *turn; /* by place in the order; parent NULL at the master        */
+    double *with_s;          /* by worker: the end with this one more; INFINITY: it would
+                                get nothing */
+    uint32_t *parent, *turn; /* by place in the order; NULL at the master               */
 };
 
 enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena *arena,
@@ -87,8 +88,8 @@ enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
 double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, uint32_t n,
                         double *room);
 
-/* A lower bound for any order, workers and tree; NAN for early with d > c, and at the
- * master. */
-double cv_joint_bound(const struct cv_joint_job *job, double *room);
+/* A lower bound for any order, workers and tree in one round; INFINITY without workers. */
+enum cleave_status cv_joint_bound(const struct cv_joint_job *job, double *out_s,
+                                  struct cleave_error *err);
 
 #endif

@@ -78,9 +78,8 @@ double cv_ready_kraft(const struct cv_ready_job *job)
     return last_s + log(sum) / rate;
 }
 
-/* Births of the shortest tree for equal times, before its end, by two queues: the old
- * chains and the fresh ones are each in order of time. */
-static void births(const struct cv_ready_steps *steps, uint32_t n, double *out)
+/* By two queues: the old chains and the fresh ones are each in order of time. */
+void cv_ready_births(const struct cv_ready_steps *steps, uint32_t n, double *out)
 {
     uint32_t fresh = 0, again = 0;
 
@@ -105,7 +104,7 @@ double cv_ready_prefix(const struct cv_ready_job *job, const double *sorted, dou
     const struct cv_ready_steps steps = cv_ready_steps(job);
     double bound = sorted[0];
 
-    births(&steps, job->n, room);
+    cv_ready_births(&steps, job->n, room);
     for (uint32_t i = 0; i < job->n; i++)
         bound = fmax(bound, sorted[i] + room[i]);
     if (job->n > 1)

@@ -58,6 +58,10 @@ double cv_ready_rate(double a, double b);
  * before its deadline. Not for early with d > c: -INFINITY. */
 double cv_ready_kraft(const struct cv_ready_job *job);
 
+/* The times before the end at which nodes join the shortest tree for equal times: no tree
+ * has the j-th node earlier. */
+void cv_ready_births(const struct cv_ready_steps *steps, uint32_t n, double *out);
+
 /* max over j of a(j) + s(j), a decreasing, s the times before the end at which nodes join
  * the shortest tree for equal times; and the last node's own step. `sorted` is ready_s in
  * decreasing order; `room` has n numbers. */

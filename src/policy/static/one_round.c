@@ -15,6 +15,7 @@
  * workloads on heterogeneous systems, 2002, for the order. */
 #include "policy/static/one_round.h"
 
+#include <math.h>
 #include <string.h>
 #include "base/fail.h"
 #include "base/nth.h"
@@ -174,7 +175,7 @@ const struct cleave_policy cleave_policy_one_round = {
  * and the number of workers minimises T. If the workers that made the results also reduce
  * them (MPI), the tails are those of a tree among them, a transfer and a combination for
  * each edge, which overlap depending on `model`. With both costs 0 the plan is that of
- * one-round. The makespan of a plan covers the chunks alone. O(n^2) for n workers.
+ * one-round. The makespan of a plan covers the chunks alone.
  * docs/theory/joint.md has the proofs. */
 
 struct joint_round {
@@ -198,11 +199,13 @@ static enum cleave_status take_plan(struct joint_round *joint,
     for (uint32_t k = 0; k < plan->used; k++)
         served[plan->order[k]] = true;
     for (uint32_t i = 0; i < view->nworkers; i++)
-        if (!served[i])
+        if (!served[i] && isinf(plan->with_s[i]))
+            cv_note_left_out(setup, i, "a chunk for it would end too late");
+        else if (!served[i])
             cv_note_left_out(setup, i,
-                             "with its result to be reduced, too, the end would come "
-                             "after %.6g s",
-                             plan->end_s);
+                             "with it the end of the reduction would come after %.6g s, "
+                             "not %.6g s",
+                             plan->with_s[i], plan->end_s);
     return cv_static_index(&joint->fixed, view, setup, err);
 }
 
