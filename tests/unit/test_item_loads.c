@@ -210,6 +210,82 @@ static void pair_on_the_fast_one(void **state)
     cleave_platform_free(platform);
 }
 
+/* All orders of sending to all workers, as far ahead as one likes. */
+struct linked {
+    struct cleave_worker workers[3];
+    double sizes[6], done_s[3], port_s[3], best_s;
+    uint32_t nworkers, nitems;
+    bool multi;
+};
+
+static void send_next(struct linked *linked, unsigned sent, double end_s)
+{
+    if (end_s >= linked->best_s)
+        return;
+    if (sent == (1U << linked->nitems) - 1)
+        linked->best_s = end_s;
+    for (uint32_t i = 0; i < linked->nitems; i++)
+        for (uint32_t w = 0; w < linked->nworkers && (sent >> i & 1) == 0; w++) {
+            const struct cleave_worker *worker = &linked->workers[w];
+            double *port_s = &linked->port_s[linked->multi ? w : 0];
+            const double port_was_s = *port_s, was_s = linked->done_s[w];
+
+            *port_s += worker->latency_s + linked->sizes[i] / worker->bandwidth_ups;
+            linked->done_s[w] = fmax(was_s, *port_s) + worker->compute_latency_s +
+                                linked->sizes[i] / worker->speed_ups;
+            send_next(linked, sent | 1U << i, fmax(end_s, linked->done_s[w]));
+            *port_s = port_was_s;
+            linked->done_s[w] = was_s;
+        }
+}
+
+/* Bounds are below the optimum, and plans 0.2 % above it on average: a worker holds no more
+ * than two items. */
+static void small_cases_with_links(void **state)
+{
+    enum { CASES = 80 };
+    double over = 0;
+
+    (void)state;
+    for (uint32_t k = 0; k < CASES; k++) {
+        struct linked linked = { .nworkers = 1 + k % 3,
+                                 .nitems = 2 + k / 3 % 4,
+                                 .best_s = INFINITY,
+                                 .multi = k % 2 == 0 };
+        struct cleave_job job = { .sizes = linked.sizes, .nitems = linked.nitems };
+        struct cleave_platform *platform = NULL;
+        struct cleave_schedule *schedule;
+
+        for (uint32_t w = 0; w < linked.nworkers; w++)
+            linked.workers[w] =
+                (struct cleave_worker){ .speed_ups = 1 + 4 * unit(12, k, 1, w),
+                                        .compute_latency_s = unit(12, k, 2, w),
+                                        .bandwidth_ups = 1 + 9 * unit(12, k, 3, w),
+                                        .latency_s = unit(12, k, 4, w) };
+        for (uint32_t i = 0; i < linked.nitems; i++)
+            linked.sizes[i] = 1 + 9 * unit(12, k, 5, i);
+        assert_int_equal(cleave_platform_new(linked.multi ? CLEAVE_PORT_MULTI
+                                                          : CLEAVE_PORT_ONE,
+                                             linked.workers, linked.nworkers, &platform,
+                                             NULL),
+                         CLEAVE_OK);
+        job.platform = platform;
+        schedule = plan(&job);
+        check_schedule(schedule, &job);
+        send_next(&linked, 0, 0);
+        assert_true(schedule->bound.value_s <= linked.best_s * (1 + 1e-9));
+        assert_true(schedule->makespan_s >= linked.best_s * (1 - 1e-9));
+        if (linked.nworkers == 1 && linked.nitems == 2)
+            assert_true(schedule->makespan_s <= linked.best_s * (1 + 1e-9));
+        over += schedule->makespan_s / linked.best_s - 1;
+        cleave_schedule_free(schedule);
+        cleave_platform_free(platform);
+    }
+    print_message("small cases with links: %g %% over the optimum on average\n",
+                  100 * over / CASES);
+    assert_true(over <= 0.002 * CASES);
+}
+
 /* Links that matter, of every kind of port: never below a bound, nobody does two things at a
  * time, and sizes decide who waits for the port. */
 static void links_matter(void **state)
@@ -674,6 +750,7 @@ int main(void)
         cmocka_unit_test(near_the_bound),
         cmocka_unit_test(small_cases),
         cmocka_unit_test(pair_on_the_fast_one),
+        cmocka_unit_test(small_cases_with_links),
         cmocka_unit_test(links_matter),
         cmocka_unit_test(books_are_kept),
         cmocka_unit_test(wrong_jobs),

@@ -430,20 +430,54 @@ static double quickest(const struct cv_item_query *query, double units, bool sen
     return least_s;
 }
 
-/* Every item passes the port, and then the last one is computed. */
+/* Time of sending an item over the link where it takes least. */
+static double least_link(const struct cv_item_query *query, double units)
+{
+    double least_s = INFINITY;
+
+    for (uint32_t w = 0; w < query->nworkers; w++)
+        least_s = fmin(least_s, query->workers[w].latency_s +
+                                    units / query->workers[w].bandwidth_ups);
+    return least_s;
+}
+
+/* One worker: its link and then its processor, in the order of Johnson's rule. */
+static double one_worker(const struct known *known)
+{
+    const struct cleave_worker *worker = &known->query->workers[0];
+    const uint64_t n = known->query->nitems;
+    const bool sends_fast = worker->latency_s <= worker->compute_latency_s &&
+                            1 / worker->bandwidth_ups <= 1 / worker->speed_ups;
+    const bool sends_slowly = worker->latency_s >= worker->compute_latency_s &&
+                              1 / worker->bandwidth_ups >= 1 / worker->speed_ups;
+    double arrival_s = 0, end_s = 0;
+
+    if (!sends_fast && !sends_slowly)
+        return 0;
+    for (uint64_t k = 0; k < n; k++) {
+        const double units = known->sizes[sends_fast ? k : n - 1 - k];
+
+        arrival_s += worker->latency_s + units / worker->bandwidth_ups;
+        end_s = fmax(end_s, arrival_s) + worker->compute_latency_s +
+                units / worker->speed_ups;
+    }
+    return end_s;
+}
+
+/* Every item passes the port, each to the worker whose link takes least, and then the last
+ * one is computed. One worker's own link is a port. */
 static double port(const struct known *known)
 {
     const struct cv_item_query *query = known->query;
-    double link_s = INFINITY, pace_s = INFINITY;
+    double sent_s = 0;
 
+    if (query->nworkers == 1)
+        return one_worker(known);
     if (query->port == CLEAVE_PORT_MULTI)
         return 0;
-    for (uint32_t w = 0; w < query->nworkers; w++) {
-        link_s = fmin(link_s, query->workers[w].latency_s);
-        pace_s = fmin(pace_s, 1 / query->workers[w].bandwidth_ups);
-    }
-    return (double)query->nitems * link_s + known->sums[query->nitems] * pace_s +
-           quickest(query, known->sizes[0], false);
+    for (uint64_t k = 0; k < query->nitems; k++)
+        sent_s += least_link(query, known->sizes[k]);
+    return sent_s + quickest(query, known->sizes[0], false);
 }
 
 /* The largest item that a worker of the class can do within the time. */

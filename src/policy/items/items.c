@@ -6,7 +6,9 @@
  *
  *     free(w) + start(w) + size / pace(w),
  *
- * and then improved. A worker does its share from the longest item. So a slow worker
+ * and then improved. With links that matter, one worker gets its items by Johnson's rule, and
+ * for few items all orders of sending are tried. Else a worker does its share from the
+ * longest item. So a slow worker
  * gets the largest items that do not make it last, or none. If items take more or less
  * time than expected, the rest is shared out again: after every item at the end, less
  * often while many are left, and at once if a worker has nothing to do or another one is
@@ -22,6 +24,7 @@
  * O(workers) for a decision, and 64 times that on average for sharing out again. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/bisect.h"
 #include "base/compare.h"
 #include "policy/common/setup.h"
@@ -35,20 +38,23 @@ struct item_worker {
     double price;  /* of its time, if items of some sizes belong to some workers */
     double end_s;  /* with its share                                    */
     double port_s; /* its own link is busy until then */
+    double slot_s; /* another item may be sent, if the order is planned */
 };
 
 struct item_shares {
     const double *sizes;   /* borrowed: by item                                 */
     const uint32_t *order; /* borrowed: rank -> item, the longest first         */
     uint32_t nitems;
-    uint32_t *left, nleft;    /* ranks that no worker has, in order */
-    uint32_t *owner, *trial;  /* rank -> worker; a list for trials */
+    uint32_t *left, nleft;      /* ranks that no worker has, in order */
+    uint32_t *owner, *trial;    /* rank -> worker; a list for trials */
+    uint32_t *sequence, *other; /* ranks left in the order of sending; one for trials */
     uint32_t *member, *begin; /* scratch: ranks by worker, and where each worker begins */
     uint32_t *by_start, npresent; /* scratch: workers that are not out */
     struct item_worker *workers;
     uint32_t nworkers;
     bool shares_port; /* links cannot be used at the same time             */
     bool linked;      /* sending takes time that matters                   */
+    bool planned;     /* so is the order of sending */
 };
 
 static double cost_of(const struct item_worker *worker, double units)
@@ -91,7 +97,8 @@ static bool item_shares_init(struct item_shares *shares, struct cv_arena *arena)
     const uint32_t n = shares->nitems;
 
     if (!CV_NEW(arena, shares->left, n) || !CV_NEW(arena, shares->owner, n) ||
-        !CV_NEW(arena, shares->trial, n) ||
+        !CV_NEW(arena, shares->trial, n) || !CV_NEW(arena, shares->sequence, n) ||
+        !CV_NEW(arena, shares->other, n) ||
         !CV_NEW(arena, shares->workers, shares->nworkers) ||
         !CV_NEW(arena, shares->member, n) ||
         !CV_NEW(arena, shares->begin, shares->nworkers + 1u) ||
@@ -115,7 +122,14 @@ static void clear(struct item_shares *shares, double now_s)
 
         worker->end_s = fmax(worker->ready_s, now_s);
         worker->port_s = now_s;
+        worker->slot_s = now_s;
     }
+}
+
+/* When an item of the worker has arrived that is sent after its share. */
+static double arrival(const struct item_worker *worker, double units, double port_s)
+{
+    return fmax(port_s, worker->slot_s) + worker->link_s + units * worker->link_pace_s;
 }
 
 /* When the worker would end an item after its share. With a link in between, an item
@@ -127,16 +141,20 @@ static double end_with(const struct item_shares *shares, const struct item_worke
     double begin_s = worker->end_s;
 
     if (shares->linked)
-        begin_s = fmax(begin_s, port_s + worker->link_s + units * worker->link_pace_s);
+        begin_s = fmax(begin_s, arrival(worker, units, port_s));
     return begin_s + cost_s;
 }
+
 static void add(const struct item_shares *shares, struct item_worker *worker,
                 double units, double *shared_s)
 {
     const double port_s = shares->shares_port ? *shared_s : worker->port_s;
+    const double end_s = end_with(shares, worker, units, port_s);
 
-    worker->end_s = end_with(shares, worker, units, port_s);
-    worker->port_s = port_s + worker->link_s + units * worker->link_pace_s;
+    worker->port_s = arrival(worker, units, port_s);
+    if (shares->planned)
+        worker->slot_s = worker->end_s; /* the item before is done */
+    worker->end_s = end_s;
     *shared_s = worker->port_s;
 }
 
@@ -152,19 +170,21 @@ static double latest(const struct item_shares *shares, uint32_t *out)
     return end_s;
 }
 
-/* The end with these owners; INFINITY if a worker that is out has a share. */
-static double end_of(struct item_shares *shares, const uint32_t *owner, double now_s)
+/* The end with these owners, sent in this order; INFINITY if a worker that is out has a
+ * share. */
+static double end_of(struct item_shares *shares, const uint32_t *owner,
+                     const uint32_t *sequence, double now_s)
 {
     double shared_s = now_s;
     uint32_t last = 0;
 
     clear(shares, now_s);
     for (uint32_t k = 0; k < shares->nleft; k++) {
-        struct item_worker *worker = &shares->workers[owner[shares->left[k]]];
+        struct item_worker *worker = &shares->workers[owner[sequence[k]]];
 
         if (worker->out)
             return INFINITY;
-        add(shares, worker, size_of(shares, shares->left[k]), &shared_s);
+        add(shares, worker, size_of(shares, sequence[k]), &shared_s);
     }
     return latest(shares, &last);
 }
@@ -404,31 +424,246 @@ static uint64_t improve(struct item_shares *shares, uint64_t looks)
     }
 }
 
+/* Johnson's rule for a link and a processor: first the items that are sent faster than
+ * computed, by growing time of sending; then the rest, by falling time of computing. */
+static bool is_sent_before(const struct item_shares *shares, uint32_t rank,
+                           uint32_t other)
+{
+    const struct item_worker *a = &shares->workers[shares->trial[rank]],
+                             *b = &shares->workers[shares->trial[other]];
+    const double x = size_of(shares, rank), y = size_of(shares, other);
+    const double x_link_s = a->link_s + x * a->link_pace_s, x_s = cost_of(a, x),
+                 y_link_s = b->link_s + y * b->link_pace_s, y_s = cost_of(b, y);
+
+    return fmin(x_link_s, y_s) < fmin(y_link_s, x_s);
+}
+
+/* Insertion, at most `looks` steps; returns the rest. */
+static uint64_t sort_for_links(const struct item_shares *shares, uint64_t looks)
+{
+    for (uint32_t k = 1; k < shares->nleft && looks > k; k++) {
+        const uint32_t rank = shares->other[k];
+        uint32_t at = k;
+
+        for (; at > 0 && is_sent_before(shares, rank, shares->other[at - 1]); at--)
+            shares->other[at] = shares->other[at - 1];
+        shares->other[at] = rank;
+        looks -= k - at;
+    }
+    return looks;
+}
+
+/* Move the item at place `from` to place `to`. */
+static void move(uint32_t *sequence, uint32_t from, uint32_t to)
+{
+    const uint32_t rank = sequence[from];
+
+    for (; from < to; from++)
+        sequence[from] = sequence[from + 1];
+    for (; from > to; from--)
+        sequence[from] = sequence[from - 1];
+    sequence[to] = rank;
+}
+
+/* As improve, with links: an item of the last worker goes to any worker and place. */
+static uint64_t improve_sent(struct item_shares *shares, double now_s, uint64_t looks)
+{
+    uint32_t last = 0;
+    double end_s = end_of(shares, shares->trial, shares->other, now_s);
+    bool better = true;
+
+    while (better) {
+        better = false;
+        (void)end_of(shares, shares->trial, shares->other, now_s);
+        (void)latest(shares, &last);
+        for (uint32_t k = 0; k < shares->nleft && !better; k++) {
+            const uint32_t rank = shares->other[k];
+
+            for (uint32_t i = 0; i < shares->nleft * shares->nworkers && !better &&
+                                 shares->trial[rank] == last;
+                 i++) {
+                const uint32_t to = i / shares->nworkers;
+
+                if (looks < shares->nleft)
+                    return 0;
+                looks -= shares->nleft;
+                shares->trial[rank] = i % shares->nworkers;
+                move(shares->other, k, to);
+                if (end_of(shares, shares->trial, shares->other, now_s) <
+                    end_s * (1 - SAME)) {
+                    end_s = end_of(shares, shares->trial, shares->other, now_s);
+                    better = true;
+                    break;
+                }
+                move(shares->other, to, k);
+                shares->trial[rank] = last;
+            }
+        }
+    }
+    return looks;
+}
+
+/* --- few items with links: all orders and owners ------------------------------------- */
+
+enum { FEW_ITEMS = 8 };
+/* With links a look takes this many times as long. */
+enum { LINK_LOOK = 8 };
+
+struct all_orders {
+    struct item_shares *shares;
+    uint32_t sequence[FEW_ITEMS], owner[FEW_ITEMS]; /* by place in the order */
+    uint32_t count;
+    uint64_t looks;       /* items and workers that may be tried */
+    bool sent[FEW_ITEMS]; /* by place among the ranks left */
+    double end_s;         /* of the best in shares->other, trial */
+};
+
+/* No end is sooner: each item left on its best worker, all on all workers. */
+static double soonest(const struct all_orders *all, double shared_s)
+{
+    const struct item_shares *shares = all->shares;
+    double end_s = 0, sum_s = 0, present = 0;
+
+    for (uint32_t w = 0; w < shares->nworkers; w++)
+        if (!shares->workers[w].out) {
+            sum_s += shares->workers[w].end_s;
+            present++;
+        }
+    for (uint32_t k = 0; k < shares->nleft; k++) {
+        double item_s = INFINITY, cost_s = INFINITY;
+
+        for (uint32_t w = 0; w < shares->nworkers && !all->sent[k]; w++) {
+            const struct item_worker *worker = &shares->workers[w];
+            const double units = size_of(shares, shares->left[k]);
+
+            if (worker->out)
+                continue;
+            cost_s = fmin(cost_s, cost_of(worker, units));
+            item_s =
+                fmin(item_s, end_with(shares, worker, units,
+                                      shares->shares_port ? shared_s : worker->port_s));
+        }
+        if (!all->sent[k]) {
+            end_s = fmax(end_s, item_s);
+            sum_s += cost_s;
+        }
+    }
+    return fmax(end_s, sum_s / present);
+}
+
+/* An earlier worker is in the same state. */
+static bool is_alike(const struct item_shares *shares, uint32_t worker)
+{
+    const struct item_worker *b = &shares->workers[worker];
+
+    for (uint32_t w = 0; w < worker; w++) {
+        const struct item_worker *a = &shares->workers[w];
+
+        if (!a->out && a->start_s == b->start_s && a->pace_s == b->pace_s &&
+            a->link_s == b->link_s && a->link_pace_s == b->link_pace_s &&
+            a->end_s == b->end_s && a->port_s == b->port_s && a->slot_s == b->slot_s)
+            return true;
+    }
+    return false;
+}
+
+/* Send each item left to each worker next. Without a shared port workers are served one
+ * after the other. */
+static void try_all(struct all_orders *all, double shared_s, double end_s)
+{
+    struct item_shares *shares = all->shares;
+    const uint32_t first =
+        shares->shares_port || all->count == 0 ? 0 : all->owner[all->count - 1];
+    const uint64_t cost = (uint64_t)shares->nleft * shares->nworkers;
+
+    if (all->count == shares->nleft) {
+        all->end_s = end_s;
+        for (uint32_t k = 0; k < all->count; k++) {
+            shares->other[k] = all->sequence[k];
+            shares->trial[all->sequence[k]] = all->owner[k];
+        }
+        return;
+    }
+    if (all->looks < cost ||
+        !(fmax(end_s, soonest(all, shared_s)) < all->end_s * (1 - SAME)))
+        return;
+    all->looks -= cost;
+    for (uint32_t k = 0; k < shares->nleft; k++)
+        for (uint32_t w = first; w < shares->nworkers && !all->sent[k]; w++) {
+            struct item_worker *worker = &shares->workers[w], before = *worker;
+            double port_s = shared_s;
+
+            if (worker->out || (shares->shares_port && is_alike(shares, w)))
+                continue;
+            add(shares, worker, size_of(shares, shares->left[k]), &port_s);
+            all->sequence[all->count] = shares->left[k];
+            all->owner[all->count++] = w;
+            all->sent[k] = true;
+            if (fmax(end_s, worker->end_s) < all->end_s * (1 - SAME))
+                try_all(all, port_s, fmax(end_s, worker->end_s));
+            all->sent[k] = false;
+            all->count--;
+            *worker = before;
+        }
+}
+
+/* Keep the trial if it ends earlier. */
+static bool keep_trial(struct item_shares *shares, double tried_s, double *end_s)
+{
+    uint32_t *owner = shares->owner, *sequence = shares->sequence;
+
+    if (!(tried_s < *end_s * (1 - SAME)) && isfinite(*end_s))
+        return false;
+    *end_s = tried_s;
+    shares->owner = shares->trial;
+    shares->trial = owner;
+    shares->sequence = shares->other;
+    shares->other = sequence;
+    return true;
+}
+
 /* Share out the rest again if that ends earlier, or if `fresh` is set. `looks`:
- * exchanges that may be tried. */
+ * exchanges that may be tried. `sure`: declared costs are used; then the order of sending is
+ * planned for one worker and for few items. With many items on several workers the longest
+ * stay first: that order leaves short items for the end, when costs have turned out. */
 static void item_shares_make(struct item_shares *shares, double now_s, bool fresh,
-                             uint64_t looks)
+                             bool sure, uint64_t looks)
 {
     static const double dear[] = { INFINITY, 1.5, 1.1, 1.02, 1.002 };
     const bool starts = sort_by_start(shares);
-    double end_s = fresh ? INFINITY : end_of(shares, shares->owner, now_s);
+    const size_t left = shares->nleft * sizeof *shares->left;
+    struct all_orders all = { .shares = shares, .looks = looks };
+    double end_s;
 
+    shares->planned =
+        sure && shares->linked && (shares->nleft <= FEW_ITEMS || shares->npresent == 1);
+    end_s = fresh ? INFINITY : end_of(shares, shares->owner, shares->sequence, now_s);
+    if (shares->planned)
+        looks /= LINK_LOOK;
     for (size_t i = 0; i < (starts ? sizeof dear / sizeof *dear : 1); i++) {
-        uint32_t last = 0, *better = shares->trial;
-        double tried_s;
+        uint32_t last = 0;
 
         if (i == 1)
             find_prices(shares, now_s);
         spread(shares, now_s, dear[i]);
         if (!shares->linked)
             looks = improve(shares, looks);
-        tried_s = latest(shares, &last);
-        if (!(tried_s < end_s * (1 - SAME)) && isfinite(end_s))
+        memcpy(shares->other, shares->left, left);
+        if (keep_trial(shares, latest(shares, &last), &end_s))
+            memcpy(shares->trial, shares->owner, shares->nitems * sizeof *shares->trial);
+        if (!shares->planned)
             continue;
-        end_s = tried_s;
-        shares->trial = shares->owner;
-        shares->owner = better;
+        memcpy(shares->other, shares->left, left);
+        looks = improve_sent(shares, now_s, sort_for_links(shares, looks));
+        keep_trial(shares, end_of(shares, shares->trial, shares->other, now_s), &end_s);
     }
+    if (!shares->planned || shares->nleft > FEW_ITEMS)
+        return;
+    all.end_s = end_s;
+    clear(shares, now_s);
+    try_all(&all, now_s, 0);
+    if (all.end_s < end_s)
+        keep_trial(shares, all.end_s, &end_s);
 }
 
 /* --- the policy --------------------------------------------------------------------- */
@@ -459,6 +694,7 @@ struct items {
     struct item_shares shares;
     bool *given;            /* by rank                                                 */
     uint32_t *next, *first; /* rank -> the next of its worker; worker -> its first */
+    uint32_t *place;        /* rank -> in the order of sending */
     uint32_t shared;        /* ranks left when items were shared out */
     uint32_t *ndone;        /* by worker: items done                                   */
     uint32_t probes;        /* number of first items of a worker that are probes */
@@ -513,6 +749,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
                                           .shares_port = cv_shares_port(view) };
     if (!CV_NEW(setup->arena, items->ndone, view->nworkers) ||
         !CV_NEW(setup->arena, items->given, n) || !CV_NEW(setup->arena, items->next, n) ||
+        !CV_NEW(setup->arena, items->place, n) ||
         !CV_NEW(setup->arena, items->first, view->nworkers) ||
         !item_shares_init(&items->shares, setup->arena))
         return cv_fail_memory(err, "the shares of workers");
@@ -580,7 +817,11 @@ static void gather_left(struct items *items)
 {
     struct item_shares *shares = &items->shares;
     const uint32_t count = items->fresh ? shares->nitems : shares->nleft;
+    uint32_t nsent = 0;
 
+    for (uint32_t k = 0; k < shares->nleft; k++)
+        if (!items->given[shares->sequence[k]])
+            shares->sequence[nsent++] = shares->sequence[k];
     shares->nleft = 0;
     for (uint32_t k = 0; k < count; k++) {
         const uint32_t rank = items->fresh ? k : shares->left[k];
@@ -590,7 +831,7 @@ static void gather_left(struct items *items)
     }
 }
 
-/* Lists of workers, the longest item first. */
+/* Lists of workers, in the order of sending. */
 static void make_lists(struct items *items, uint32_t nworkers)
 {
     const struct item_shares *shares = &items->shares;
@@ -598,8 +839,9 @@ static void make_lists(struct items *items, uint32_t nworkers)
     for (uint32_t w = 0; w < nworkers; w++)
         items->first[w] = NOBODY;
     for (uint32_t k = shares->nleft; k-- > 0;) {
-        const uint32_t rank = shares->left[k], w = shares->owner[rank];
+        const uint32_t rank = shares->sequence[k], w = shares->owner[rank];
 
+        items->place[rank] = k;
         items->next[rank] = items->first[w];
         items->first[w] = rank;
     }
@@ -611,7 +853,8 @@ static void share_out(struct items *items, const struct cleave_view *view, doubl
 
     gather_left(items);
     describe(items, view, now_s);
-    item_shares_make(&items->shares, now_s, items->fresh, first ? FIRST_LOOKS : LOOKS);
+    item_shares_make(&items->shares, now_s, items->fresh, first && !items->learns,
+                     first ? FIRST_LOOKS : LOOKS);
     make_lists(items, view->nworkers);
     items->shared = items->shares.nleft;
     items->since = 0;
@@ -707,22 +950,25 @@ static uint32_t probe(struct items *items, const struct cleave_view *view,
     return items->usual < items->shares.nitems ? items->usual : NOBODY;
 }
 
-/* The worker to serve: idle ones first, then by the longest item. */
+/* The worker to serve: idle ones first, then by the order of sending. As long as all is as
+ * planned a port waits for the worker that is next. */
 static uint32_t next_served(const struct items *items, uint32_t nworkers)
 {
+    const bool planned =
+        items->shares.planned && items->shares.shares_port && !items->stale;
     uint32_t best = NOBODY;
 
     for (uint32_t w = 0; w < nworkers; w++) {
         const uint32_t held = items->known.workers[w].held;
 
-        if (items->first[w] == NOBODY || !asks(items, w))
+        if (items->first[w] == NOBODY || (!planned && !asks(items, w)))
             continue;
-        if (best == NOBODY || held < items->known.workers[best].held ||
-            (held == items->known.workers[best].held &&
-             items->first[w] < items->first[best]))
+        if (best == NOBODY || (!planned && held < items->known.workers[best].held) ||
+            ((planned || held == items->known.workers[best].held) &&
+             items->place[items->first[w]] < items->place[items->first[best]]))
             best = w;
     }
-    return best;
+    return best != NOBODY && asks(items, best) ? best : NOBODY;
 }
 
 static void give(struct items *items, const struct cleave_view *view, uint32_t worker,
@@ -838,7 +1084,7 @@ static void item_arrived(struct items *items, const struct cleave_view *view,
     cv_learned_costs_arrived(&items->known, &weighed);
     if (!items->learns)
         seen->link = link;
-    if (items->shares.linked)
+    if (items->shares.linked && !items->shares.planned)
         items->stale = true;
 }
 
