@@ -583,9 +583,9 @@ enum cleave_status cv_driver_fail(const struct cv_driver *driver,
                             -driver->view.units_left);
     case CV_TOO_MANY_CHUNKS:
         return POLICY_FAULT(driver, err,
-                            "made more than %d chunks, and %g of %g units are left: "
+                            "made %llu chunks, and %g of %g units are left: "
                             "expected larger ones",
-                            CV_CHUNKS_MOST, driver->view.units_left,
+                            (unsigned long long)driver->chunks, driver->view.units_left,
                             driver->view.units_total);
     case CV_TOO_LONG:
         return cv_fail(err, CLEAVE_EPOLICY,

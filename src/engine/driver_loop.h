@@ -53,8 +53,15 @@ struct cv_reduce_check {
 
 /* Events without progress before the run fails; each running chunk allows some more. */
 enum { CV_LIVELOCK_PATIENCE = 100000 };
-/* Limit for simulated runs: each chunk takes memory. */
+/* Limit for simulated runs of a load; of a stream, which ends at its time, per worker. */
 enum { CV_CHUNKS_MOST = 10000000 };
+
+/* `total`: units of the load; INFINITY for a stream. */
+static inline bool cv_is_too_many_chunks(uint64_t chunks, double total, uint32_t nworkers)
+{
+    return chunks > CV_CHUNKS_MOST &&
+           (isfinite(total) || chunks / nworkers > CV_CHUNKS_MOST);
+}
 
 struct cv_livelock_check {
     double grain;             /* units that do not count as progress */
@@ -450,7 +457,9 @@ CV_IN_LOOP enum cleave_status cv_loop_check_headway(struct cv_driver *driver,
     if (!cv_livelock_check_note(&driver->livelock, event))
         return cv_driver_fail(driver, CV_LIVELOCK, err);
     /* Records bound the number of chunks of a real run. */
-    if (driver->chunks > CV_CHUNKS_MOST && (loop->plain || driver->engine->left == NULL))
+    if (cv_is_too_many_chunks(driver->chunks, driver->planned->view.units_total,
+                              driver->view.nworkers) &&
+        (loop->plain || driver->engine->left == NULL))
         return cv_driver_fail(driver, CV_TOO_MANY_CHUNKS, err);
     return CLEAVE_OK;
 }

@@ -236,6 +236,16 @@ static void random_narrow_links(void **state)
     }
 }
 
+/* 1,000 workers with a round every second make 20,000,000 chunks in 10,000 s. */
+static void streams_may_have_more_chunks_than_loads(void **state)
+{
+    (void)state;
+    assert_false(cv_is_too_many_chunks(10000000, 1, 1000));
+    assert_true(cv_is_too_many_chunks(10000001, 1, 1000));
+    assert_false(cv_is_too_many_chunks(20000000, INFINITY, 1000));
+    assert_true(cv_is_too_many_chunks(10000001, INFINITY, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +254,7 @@ int main(void)
         cmocka_unit_test(many_chunks_are_no_fault),
         cmocka_unit_test(narrow_links_come_to_an_end),
         cmocka_unit_test(random_narrow_links),
+        cmocka_unit_test(streams_may_have_more_chunks_than_loads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
