@@ -186,6 +186,14 @@ return_bandwidth; umr-plus and auto take unequal ones" \
         plan load -p $LAB -l 2000 --result-ratio 0.5 --policy rounds --param effort=long
 }
 
+@test "rounds: one worker behind duplex is planned to the optimum, as with multi" {
+    local one="workers: [{name: a, speed: 0.64, bandwidth: 0.30467, latency: 1.194, return_bandwidth: 0.60946, return_latency: 0.516}]"
+    cleave 0 plan load -p - -l 17.84 --result-ratio 0.5 --json <<<"{port: duplex, $one}"
+    near "$(number makespan)" 65.787 0.0001
+    near "$(number value)" "$(number makespan)" 1e-6
+    has '"name": "rounds"'
+}
+
 @test "rounds: links of their own are planned to the optimum, and chunks fit little memory" {
     local time bound
     cat >"$BATS_TEST_TMPDIR/multi.yaml" <<END

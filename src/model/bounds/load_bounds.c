@@ -478,8 +478,11 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     struct cv_bound_query steady = *query;
     size_t count, tightest = 0;
 
+    /* One worker has both ways of a duplex port to itself. */
+    if (query->nworkers == 1 && query->port == CLEAVE_PORT_DUPLEX)
+        steady.port = CLEAVE_PORT_MULTI;
     if (query->profiles == NULL)
-        return memory_bounds(query, scratch, out, out_tightest);
+        return memory_bounds(&steady, scratch, out, out_tightest);
     steady.memory = NULL;
     steady.profiles = NULL;
     steady.tree = NULL; /* other workers may be faster than there */

@@ -52,12 +52,19 @@ struct varied {
     bool stay;                         /* exclude workers that leave for ever */
 };
 
+/* No worker waits for another one: one worker has both ways of a duplex port to itself. */
+static bool own_links(const struct cleave_view *view)
+{
+    return view->port == CLEAVE_PORT_MULTI ||
+           (view->port == CLEAVE_PORT_DUPLEX && view->nworkers == 1);
+}
+
 /* Sets when chunks are computed; returns when all are sent. */
 static double compute_all(const struct varied *v, const struct cv_rounds_plan *plan,
                           double *ends_s)
 {
     const struct cleave_view *view = v->view;
-    const bool multi = view->port == CLEAVE_PORT_MULTI;
+    const bool multi = own_links(view);
 
     for (uint32_t w = 0; w < view->nworkers; w++)
         v->ready_s[w] = v->port_s[w] = 0;
@@ -79,7 +86,7 @@ static double return_all(const struct varied *v, const struct cv_rounds_plan *pl
                          double sent_s, const double *ends_s)
 {
     const struct cleave_view *view = v->view;
-    const bool multi = view->port == CLEAVE_PORT_MULTI;
+    const bool multi = own_links(view);
     double end_s = 0;
 
     for (uint32_t w = 0; w < view->nworkers; w++)
@@ -206,14 +213,14 @@ static enum cleave_status plan_until(const struct varied *v, double until_s,
     };
     if (instance.returns.trips == NULL)
         return cv_fail_memory(err, "the plan");
-    if (view->port == CLEAVE_PORT_MULTI)
+    if (own_links(view))
         CV_TRY(cv_rounds_links(&instance, 0, arena, out, &work, err));
     else
         CV_TRY(cv_rounds_best(&instance, v->effort, view->seed, arena, out, err));
     for (uint32_t k = 0; k < out->nchunks; k++)
         out->worker[k] = whose[out->worker[k]];
     ends_s = cv_array(arena, out->nchunks, sizeof *ends_s);
-    if (ends_s == NULL || (view->port != CLEAVE_PORT_MULTI && !put_off(v, out)))
+    if (ends_s == NULL || (!own_links(view) && !put_off(v, out)))
         return cv_fail_memory(err, "the plan");
     work = compute_all(v, out, ends_s);
     back_as_ready(out, ends_s);
@@ -384,7 +391,7 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
     CV_TRY(read_effort(rounds->effort, &effort, err));
     if (returns.trips == NULL)
         return cv_fail_memory(err, "the plan");
-    if (view->port == CLEAVE_PORT_MULTI) {
+    if (own_links(view)) {
         CV_TRY(cv_rounds_links(&(struct cv_rounds){ returns, view->units_total,
                                                     view->memory },
                                view->lifespan_s, setup->arena, &rounds->plan,
@@ -431,8 +438,7 @@ static void rounds_decide(void *state, const struct cleave_view *view,
         /* All at once: no result may come between two sends. */
         for (uint32_t k = 0; k < plan->nchunks; k++)
             cleave_order_send(orders, plan->worker[k], plan->units[k]);
-    } else if (event->kind == CLEAVE_DONE && view->result_ratio > 0 &&
-               view->port == CLEAVE_PORT_MULTI) {
+    } else if (event->kind == CLEAVE_DONE && view->result_ratio > 0 && own_links(view)) {
         cleave_order_return(orders, event->worker, event->chunk);
     } else if (event->kind == CLEAVE_DONE && view->result_ratio > 0) {
         rounds->ready[event->chunk] = true;
