@@ -3,7 +3,14 @@
  *
  * The input is cut at record boundaries; a policy decides how much each worker gets and
  * when, as in a plan or a simulation; every chunk is given to a command of its own on
- * standard input, and the outputs are written in the order of the input. */
+ * standard input, and the outputs are written in the order of the input.
+ *
+ * Threads: several threads may run cleave_execute at the same time; the runs share nothing. The
+ * thread that called it calls all functions of its request (listener, items, output.before,
+ * hosts.more, policy.own) before it returns; they must not block for long. While it runs, this
+ * thread blocks SIGPIPE and, with handle_signals, the signals named there; other threads and
+ * signal handlers are untouched. Commands are children of the process: do not reap them by
+ * waitpid(-1), and leave SIGCHLD at its default. */
 #ifndef CLEAVE_EXECUTE_H
 #define CLEAVE_EXECUTE_H
 #include <stdbool.h>
@@ -15,6 +22,16 @@ CLEAVE_BEGIN_C
 
 struct cleave_platform;
 struct cleave_trace;
+
+/* Stops runs. It belongs to the caller and outlives the runs that it is given to. */
+struct cleave_cancel;
+enum cleave_status cleave_cancel_new(struct cleave_cancel **out,
+                                     struct cleave_error *err);
+void cleave_cancel_free(struct cleave_cancel *cancel); /* may be NULL */
+/* Stop the runs that have `cancel`, now and later: they end their commands and return
+ * CLEAVE_ESTOPPED. Any thread may call it, and a signal handler. */
+void cleave_cancel(struct cleave_cancel *cancel);
+enum { CLEAVE_CANCELLED = -1 }; /* stopped_by of the result of such a run */
 
 /* When to give up. */
 enum cleave_halt {
@@ -268,7 +285,9 @@ struct cleave_worker_list {
     double delay_s, max_load;
     uint64_t min_memory;
     enum cleave_pin pin; /* of workers on this machine                                 */
-    bool guard; /* a process is forked that ends the commands if this one is killed    */
+    /* By default a run forks a process that ends the commands if this one is killed. It exists
+     * from a moment after the start to the end of the run. true: the commands continue. */
+    bool unguarded;
 };
 
 enum { CLEAVE_HOST_TIMEOUT_S = 10 }; /* of hosts, unless told */
@@ -394,6 +413,11 @@ struct cleave_execution {
     struct cleave_failure_options failures;
     struct cleave_journal journal;
     struct cleave_listener listener;
+    struct cleave_cancel *cancel; /* borrowed: stops the run; NULL: nothing does        */
+    /* SIGINT, SIGTERM, SIGHUP and SIGUSR1 stop the run, unless they are ignored: the calling
+     * thread blocks them and reads them. For one run of a process at a time, and for programs
+     * whose other threads block them as well. false: signals are not touched. */
+    bool handle_signals;
 };
 
 struct cleave_worker_result {
@@ -479,10 +503,11 @@ struct cleave_execution_result {
     double connect_s; /* of `seconds`, until hosts were ready                      */
     uint64_t lost; /* chunks that were lost with a host and done by others            */
     uint64_t backups; /* chunks that two workers ran at the same time                  */
-    struct cleave_platform *platform; /* owned: the workers that took part; NULL: a signal
-                                         came before anything was begun               */
-    int stopped_by; /* signal that stopped the run, or 0. The caller finds it and the
-                       others that stop runs blocked, to put things away undisturbed  */
+    struct cleave_platform *platform; /* owned: the workers that took part; NULL: the run
+                                         was stopped before anything was begun        */
+    int stopped_by; /* signal that stopped the run, CLEAVE_CANCELLED, or 0. After a signal the
+                       caller finds it and the others of handle_signals still blocked, to
+                       put things away undisturbed                                    */
     bool halted;
     uint32_t bad_ends;  /* persistent commands that did not end with status 0       */
     bool output_closed; /* nobody read the output any more                          */
@@ -491,7 +516,7 @@ struct cleave_execution_result {
 
 /* Fails when the work could not be done; *out is set whenever it began or a signal stopped
  * it, to be released with cleave_execution_free. Chunks that failed for good are counted, not an error.
- * CLEAVE_ESTOPPED: a signal stopped it; CLEAVE_ECLOSED: nobody read the output any more;
+ * CLEAVE_ESTOPPED: a signal or cleave_cancel stopped it; CLEAVE_ECLOSED: nobody read the output any more;
  * CLEAVE_ELOST: the last host is gone. CLEAVE_EACCOUNT: a defect in here, bytes of the
  * input were neither done nor failed, or twice. */
 enum cleave_status cleave_execute(const struct cleave_execution *execution,

@@ -45,14 +45,25 @@ bool cv_signal_is_ignored(int signal)
            now.sa_handler == SIG_IGN;
 }
 
-bool cv_signal_waits(void)
+static _Thread_local bool without_signals;
+static _Thread_local const atomic_bool *stopped;
+
+void cv_signal_replace(bool signals, const atomic_bool *stop)
 {
-    static const int stop[] = { SIGINT, SIGTERM, SIGUSR1 };
+    without_signals = !signals;
+    stopped = stop;
+}
+
+bool cv_signal_waits(bool hangup)
+{
+    static const int stop[] = { SIGINT, SIGTERM, SIGUSR1, SIGHUP };
     sigset_t set;
 
-    if (sigpending(&set) != 0)
+    if (stopped != NULL && atomic_load(stopped))
+        return true;
+    if (without_signals || sigpending(&set) != 0)
         return false;
-    for (size_t i = 0; i < sizeof stop / sizeof *stop; i++)
+    for (size_t i = 0; i < sizeof stop / sizeof *stop - !hangup; i++)
         if (sigismember(&set, stop[i]) == 1 && !cv_signal_is_ignored(stop[i]))
             return true;
     return false;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_SIGNAL_NAME_H
 #define CV_SIGNAL_NAME_H
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { CV_SIGNAL_ROOM = 64 };
@@ -13,8 +14,11 @@ const char *cv_signal_name(int signal, char buffer[CV_SIGNAL_ROOM]);
 /* Ignored by the parent process: SIGHUP by nohup, SIGINT by shells for background
  * processes. */
 bool cv_signal_is_ignored(int signal);
-/* Whether a blocked SIGINT, SIGTERM or SIGUSR1 that is not ignored is pending: for long
- * computations. */
-bool cv_signal_waits(void);
+/* Whether a blocked SIGINT, SIGTERM, SIGUSR1 or, if `hangup`, SIGHUP that is not ignored is pending,
+ * or what cv_signal_replace has named is true: for long computations. */
+bool cv_signal_waits(bool hangup);
+/* From now on cv_signal_waits looks in this thread at signals only if `signals`, and at *stop unless
+ * `stop` is NULL. */
+void cv_signal_replace(bool signals, const atomic_bool *stop);
 
 #endif

@@ -66,7 +66,7 @@ output.before
 output.context
 policy.nsettings
 policy.own
-workers.guard
+workers.unguarded
 END
     members >"$BATS_TEST_TMPDIR/all"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/all")" -gt 70 ]

@@ -74,6 +74,14 @@ enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watc
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_poller_add_aside(struct cv_poller *poller, struct cv_watch *watch,
+                                       int fd,
+                                       void (*call)(void *context, unsigned events),
+                                       void *context, struct cleave_error *err)
+{
+    return cv_poller_add(poller, watch, fd, CV_READABLE, call, context, err);
+}
+
 enum cleave_status cv_poller_modify(struct cv_poller *poller, struct cv_watch *watch,
                                     unsigned events, struct cleave_error *err)
 {

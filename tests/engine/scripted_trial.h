@@ -287,6 +287,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
                         .lines = trial->lines,
                         .early = trial->early },
             .workers = { .platform = platform },
+            .handle_signals = true,
             .hosts = { .list = hosts,
                        .count = trial->nhosts,
                        .timeout_s = 3,

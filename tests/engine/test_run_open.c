@@ -360,7 +360,8 @@ static void is_stopped(void **state)
     write_lines(path_a, 1000);
     snprintf(command, sizeof command, "head -c 100; kill -TERM %d; exec cat",
              (int)getpid());
-    ran = RUN_SCRIPT(.command = SH(command), .input = { .files = file_a, .count = 1 });
+    ran = RUN_SCRIPT(.command = SH(command), .input = { .files = file_a, .count = 1 },
+                     .handle_signals = true);
     assert_int_equal(ran.status, CLEAVE_ESTOPPED);
     assert_int_equal(ran.result->chunks, 0);
     forget(&ran);

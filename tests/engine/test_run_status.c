@@ -42,6 +42,7 @@ static enum cleave_status execute(struct cleave_execution execution, const char 
     execution.input.count = 1;
     execution.workers.count = 2;
     execution.policy.block = 800;
+    execution.handle_signals = true;
     return cleave_execute(&execution, result, err);
 }
 

@@ -460,7 +460,8 @@ static int fill_command(struct whole_run *run)
     out->persistent = values->persistent != 0;
     out->workers.platform = run->workers.platform;
     out->workers.prefixes = run->workers.prefixes;
-    out->workers.guard = values->mpi == 0;
+    out->workers.unguarded = values->mpi != 0;
+    out->handle_signals = true;
     out->workers.delay_s = values->delay_s;
     out->workers.min_memory = (uint64_t)values->memfree;
     return read_load(values->load, &out->workers.max_load);

@@ -217,6 +217,7 @@ static int run_sample(const struct values *values, struct cleave_execution *exec
                                .header_how = cv_header_how(values->header),
                                .decode = values->decode,
                                .max_record = cv_record_limit(values->max_record) };
+    execution->handle_signals = true;
     execution->output.name = "/dev/null";
     execution->output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (execution->output.descriptor < 0)

@@ -238,6 +238,16 @@ enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watc
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_poller_add_aside(struct cv_poller *poller, struct cv_watch *watch,
+                                       int fd,
+                                       void (*call)(void *context, unsigned events),
+                                       void *context, struct cleave_error *err)
+{
+    CV_TRY(cv_poller_add(poller, watch, fd, CV_READABLE, call, context, err));
+    poller->nwatches--;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_poller_modify(struct cv_poller *poller, struct cv_watch *watch,
                                     unsigned events, struct cleave_error *err)
 {
@@ -398,13 +408,12 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
         return cv_fail_errno(err, errno, "cannot wait for signals");
     poller->signal_call = call;
     poller->signal_context = context;
-    status = cv_poller_add(poller, &poller->signal_watch, poller->signals, CV_READABLE,
-                           read_signals, poller, err);
+    status = cv_poller_add_aside(poller, &poller->signal_watch, poller->signals,
+                                 read_signals, poller, err);
     if (status != CLEAVE_OK) {
         cv_close(&poller->signals);
         return status;
     }
-    poller->nwatches--; /* a signal alone is not a reason to wait */
     poller->watched = set;
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return CLEAVE_OK;

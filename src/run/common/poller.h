@@ -55,6 +55,11 @@ enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watc
                                  void *context, struct cleave_error *err);
 enum cleave_status cv_poller_modify(struct cv_poller *poller, struct cv_watch *watch,
                                     unsigned events, struct cleave_error *err);
+/* The same for reading, of a descriptor that alone is not a reason to wait. It is never removed. */
+enum cleave_status cv_poller_add_aside(struct cv_poller *poller, struct cv_watch *watch,
+                                       int fd,
+                                       void (*call)(void *context, unsigned events),
+                                       void *context, struct cleave_error *err);
 /* Pending events are dropped. Does nothing if the watch is not added. */
 void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch);
 

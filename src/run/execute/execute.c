@@ -451,6 +451,8 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
         if (*out == NULL && status == CLEAVE_OK)
             status = cv_fail_memory(err, "the summary");
     }
+    if (execution.run.stopped_by == CLEAVE_CANCELLED && status == CLEAVE_ESTOPPED)
+        cv_fail(err, CLEAVE_ESTOPPED, "stopped by cleave_cancel");
     cv_execution_close(&execution);
     return status;
 }

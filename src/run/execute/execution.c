@@ -10,6 +10,7 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "policy/compound/registry.h"
+#include "run/common/cancel.h"
 #include "run/common/request_check.h"
 #include "run/common/shell.h"
 #include "run/decode/decoder.h"
@@ -145,6 +146,16 @@ static void signalled(void *context, int signal)
         execution->run.stopped_by = signal;
         cv_poller_hold_signals(execution->run.poller);
     }
+}
+
+/* The descriptor stays readable. */
+static void cancelled(void *context, unsigned events)
+{
+    struct cv_execution *execution = context;
+
+    (void)events;
+    execution->run.stopped_by = CLEAVE_CANCELLED;
+    (void)cv_poller_modify(execution->run.poller, &execution->cancelled, 0, NULL);
 }
 
 /* The largest piece of a stream is this fraction of the spool, so that every worker
@@ -314,9 +325,15 @@ enum cleave_status cv_execution_open_base(struct cv_execution *execution,
     CV_TRY(cv_request_check(request, err));
     CV_TRY(open_splitters(execution, err));
     CV_TRY(cv_poller_new(&run->poller, err));
-    CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
+    if (request->handle_signals)
+        CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
+    if (request->cancel != NULL)
+        CV_TRY(cv_poller_add_aside(run->poller, &execution->cancelled,
+                                   request->cancel->fd, cancelled, execution, err));
+    cv_signal_replace(request->handle_signals,
+                      request->cancel != NULL ? &request->cancel->called : NULL);
     run->pool.hosts.poller = run->poller;
-    return request->workers.guard
+    return !request->workers.unguarded
                ? cv_poller_set_guard(run->poller, guard_failed, (void *)request, err)
                : CLEAVE_OK;
 }
@@ -457,6 +474,7 @@ void cv_execution_close(struct cv_execution *execution)
     cv_hosts_done(&run->pool.hosts);
     cv_source_free(run->queue.source);
     cv_poller_free(run->poller);
+    cv_signal_replace(true, NULL);
     cv_splitter_free(execution->splitter);
     cv_splitter_free(execution->outputs);
     cv_worker_setup_done(&execution->setup);

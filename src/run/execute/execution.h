@@ -21,6 +21,7 @@ struct cv_execution {
     struct cv_planned planned;
     bool is_planned;
     double began_s;
+    struct cv_watch cancelled;
 };
 
 /* Fill in the defaults of `filled`, a copy of the request. */

@@ -40,15 +40,6 @@ struct command {
     int results; /* borrowed */
 };
 
-static bool is_signalled(void)
-{
-    sigset_t set;
-
-    return cv_signal_waits() ||
-           (sigpending(&set) == 0 && sigismember(&set, SIGHUP) == 1 &&
-            !cv_signal_is_ignored(SIGHUP));
-}
-
 /* Wait until `fd` (-1: none) is readable, or for max_ms (-1: no limit). True: stop waiting. */
 static bool wait_for(int fd, int results, int max_ms)
 {
@@ -60,7 +51,7 @@ static bool wait_for(int fd, int results, int max_ms)
         int ready;
 
         if (results < 0) {
-            if (is_signalled())
+            if (cv_signal_waits(true))
                 return true;
             now = max_ms < 0 || max_ms > LOOK_MS ? LOOK_MS : max_ms;
         }

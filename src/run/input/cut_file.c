@@ -66,7 +66,7 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
     size_t got;
 
     /* To read all of a large file may take minutes. */
-    if (cv_signal_waits())
+    if (cv_signal_waits(false))
         return cv_fail_stopped(err);
     if (!CV_ROOM(file->block, &file->capacity, length))
         return cv_fail_memory(err, "a block of the input");
