@@ -458,10 +458,18 @@ struct cleave_execution_result {
     double sent_bytes; /* of the input, to other machines, as they lie in its files     */
     uint64_t chunks, retries, failed, resumed; /* resumed: chunks of an earlier run   */
     double resumed_bytes; /* of these; input_bytes and all else are of this run alone  */
-    /* Every byte of the input was done, or failed, or is left: */
+    /* Each byte of the input was done and its output was written, or it failed, or it is left:
+     * input_bytes + resumed_bytes + left_bytes is the input. */
     struct cleave_input_range *failed_ranges, *left_ranges; /* owned, in order         */
     size_t nfailed_ranges, nleft_ranges;
     double failed_bytes, left_bytes;
+    /* Chunks that are left because their output was not written, although their commands
+     * succeeded; a journal has the outputs. They are not in input_bytes, chunks and resumed. */
+    uint64_t unwritten;
+    double unwritten_bytes; /* of left_bytes                                          */
+    /* The last bytes of the output, if they are the beginning of the output of a chunk that is left:
+     * with output.early, or if the reader of a pipe did not take the rest. */
+    double cut_bytes;
     struct cleave_bad_records *bad_records; /* owned, in order: the first 10,000       */
     size_t nbad_records;
     uint64_t parted;  /* chunks that failed and were done in halves                     */

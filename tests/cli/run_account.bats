@@ -102,6 +102,32 @@ without() {
     grep -q '^cleave: left undone: [0-9]* bytes (standard input: [0-9]* to [0-9]*), and what was not read of the input$' err
 }
 
+@test "a stopped run leaves chunks that are done if their output was not written" {
+    prepare
+    # The first chunk waits until three others are done.
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/sh' 'read -r first; echo "$first"; cat' \
+        'if [ "$first" = 1 ]; then until [ "$(wc -l <ends)" -ge 3 ]; do sleep 0.02; done; kill -TERM $PPID; sleep 60; fi' \
+        'echo >>ends' >slow
+    chmod +x slow
+    for options in "" "--group" "--reduce cat"; do
+        : >ends
+        # shellcheck disable=SC2086
+        account 143 -i a -j 2 --block 700 --backups off $options -- ./slow
+        [ "$(field unwritten)" -ge 2 ]
+        [ "$(field chunks)" -eq 0 ]
+        [ "$(field input_bytes)" -eq 0 ]
+        [ "$(ranges left)" = "0 $(wc -c <a) a" ]
+        [ "$(field cut_bytes)" -eq "$(wc -c <out)" ]
+        [[ $(cat said) == *"stopped by SIGTERM: 0 chunks done, 0 of "*"; the output of "*" more was not written. "* ]]
+    done
+    # Without an order they are written.
+    : >ends
+    account 143 -i a -j 2 --block 700 --backups off --unordered -- ./slow
+    [ "$(field unwritten)" -eq 0 ]
+    [ "$(field input_bytes)" -eq "$(wc -c <out)" ]
+}
+
 @test "all modes account for the whole input" {
     prepare
     local all

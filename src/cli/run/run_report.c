@@ -286,9 +286,12 @@ void cv_run_stopped(const struct cleave_execution_result *result,
 {
     const struct cv_run_options *values = report->options;
     const bool items = report->items != NULL;
-    const uint64_t done = result->chunks - result->failed + result->resumed;
-    const double ended = result->input_bytes + result->resumed_bytes;
-    const double total = ended + result->left_bytes;
+    const bool kept = values->journal != NULL && cv_run_can_resume(values->journal);
+    const uint64_t done = result->chunks - result->failed + result->resumed +
+                          (kept ? result->unwritten : 0);
+    const double ended = result->input_bytes + result->resumed_bytes +
+                         (kept ? result->unwritten_bytes : 0);
+    const double total = result->input_bytes + result->resumed_bytes + result->left_bytes;
     char name[CV_SIGNAL_ROOM];
     struct cv_text line = { NULL, 0, 0, false };
 
@@ -303,8 +306,12 @@ void cv_run_stopped(const struct cleave_execution_result *result,
         cv_text_add(&line, ", %s", CV_SHOW_UNITS(ended - result->failed_bytes));
     if (!result->left_unread)
         cv_text_add(&line, " of %s", CV_SHOW_UNITS(total));
-    cv_text_add(&line, "%s. ", items ? "" : " bytes");
-    if (values->journal != NULL && !cv_run_can_resume(values->journal))
+    cv_text_add(&line, "%s", items ? "" : " bytes");
+    if (!kept && result->unwritten > 0)
+        cv_text_add(&line, "; the output of %s more was not written",
+                    CV_COUNTED(result->unwritten, items ? "command" : "chunk"));
+    cv_text_add(&line, ". ");
+    if (values->journal != NULL && !kept)
         cv_text_add(&line, "The journal that held them was removed meanwhile: none of it "
                            "is kept for another run");
     else if (values->journal != NULL)
@@ -556,6 +563,8 @@ static void summary_json(const struct cleave_execution_result *result,
     }
     cv_json_end(&json);
     put_ranges(&json, "left", result->left_ranges, result->nleft_ranges);
+    cv_fields(&json, "unwritten %llu, cut_bytes %g",
+              (unsigned long long)result->unwritten, result->cut_bytes);
     cv_field_count(&json, "exit_status", (uint64_t)exit_status);
     cv_field_list(&json, "workers");
     for (uint32_t w = 0; w < result->nworkers; w++)
@@ -588,6 +597,10 @@ static void left_text(const struct cleave_execution_result *result, bool items)
         fprintf(stderr, ", and %zu ranges more", result->nleft_ranges - shown);
     fprintf(stderr, "%s%s\n", shown > 0 ? ")" : "",
             result->left_unread ? ", and what was not read of the input" : "");
+    if (result->cut_bytes > 0)
+        fprintf(stderr,
+                "cleave: the last %.0f bytes of the output belong to a %s that is left\n",
+                result->cut_bytes, items ? "command" : "chunk");
 }
 
 static void head_text(const struct cleave_execution_result *result, double predicted_s,

@@ -218,9 +218,57 @@ static enum cleave_status list_bad(const struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-static enum cleave_status account(const struct cv_order_queue *queue,
+/* The result of a reduction was not written: everything that did not fail is left. */
+static enum cleave_status leave_all(const struct cv_order_queue *queue,
+                                    struct cv_range_set *left,
+                                    struct cleave_execution_result *result)
+{
+    const struct cv_range_set *failed = &queue->coverage.failed;
+    struct cv_range range;
+
+    CV_TRY(cv_range_set_put(left, 0, cv_source_extent(queue->source), NULL));
+    for (uint64_t at = 0; cv_range_set_find(failed, at, &range); at = range.end)
+        CV_TRY(cv_range_set_remove(left, range.begin, range.end, NULL));
+    result->unwritten = result->chunks - result->failed + result->resumed;
+    result->unwritten_bytes =
+        result->input_bytes + result->resumed_bytes - (double)failed->total;
+    result->chunks = result->failed;
+    result->input_bytes = (double)failed->total;
+    result->resumed = 0;
+    result->resumed_bytes = 0;
+    return CLEAVE_OK;
+}
+
+/* Chunks whose output was not completely written are left, although their commands succeeded. */
+static enum cleave_status leave_unwritten(const struct cv_exec_run *run,
+                                          struct cv_range_set *left,
+                                          struct cleave_execution_result *result)
+{
+    struct cv_unwritten_output at;
+    struct cv_range failed;
+
+    if (run->request->reduce.command != NULL)
+        return run->written ? CLEAVE_OK : leave_all(&run->queue, left, result);
+    for (size_t i = 0; cv_ordered_output_unwritten(run->outputs, i, &at); i++) {
+        const double bytes = (double)(at.end - at.begin);
+
+        if (at.begin == at.end ||
+            (cv_range_set_find(&run->queue.coverage.failed, at.begin, &failed) &&
+             failed.begin <= at.begin))
+            continue;
+        CV_TRY(cv_range_set_put(left, at.begin, at.end, NULL));
+        result->unwritten++;
+        result->unwritten_bytes += bytes;
+        *(at.resumed ? &result->resumed : &result->chunks) -= 1;
+        *(at.resumed ? &result->resumed_bytes : &result->input_bytes) -= bytes;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status account(const struct cv_exec_run *run,
                                   struct cleave_execution_result *result)
 {
+    const struct cv_order_queue *queue = &run->queue;
     const struct cv_input_coverage *coverage = &queue->coverage;
     enum cleave_status status;
     struct cv_range_set left;
@@ -228,6 +276,7 @@ static enum cleave_status account(const struct cv_order_queue *queue,
     cv_range_set_init(&left);
     status =
         cv_input_coverage_left(coverage, cv_source_extent(queue->source), &left, NULL);
+    CV_THEN(status, leave_unwritten(run, &left, result));
     CV_THEN(status, list_ranges(queue->source, &left, result, &result->left_ranges,
                                 &result->nleft_ranges));
     CV_THEN(status, list_ranges(queue->source, &coverage->failed, result,
@@ -311,6 +360,7 @@ static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_coun
 
         result->output_bytes = (double)usage.written;
         result->blocked_s = usage.blocked_s;
+        result->cut_bytes = (double)usage.cut;
         result->header_goes_on = usage.head_goes_on;
         snprintf(result->same_line, sizeof result->same_line, "%s",
                  cv_ordered_output_same_line(run->outputs));
@@ -381,13 +431,17 @@ static struct cleave_execution_result *run_sum_up(const struct cv_exec_run *run,
     result->workers = cv_array(&((struct owned *)result)->arena, run->pool.nworkers + 1u,
                                sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
-        account(&run->queue, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
+        list_bad(run, result) != CLEAVE_OK ||
         cv_worker_setup_platform(setup, &run->pool, run->request->listener.trace,
                                  &result->platform, NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
         return NULL;
     }
     copy_counts(run, &folds, result);
+    if (account(run, result) != CLEAVE_OK) {
+        cleave_execution_free(result);
+        return NULL;
+    }
     note_input(run->queue.source, began_s, result);
     sum_workers(run, result);
     sum_time(result, folds.seconds);

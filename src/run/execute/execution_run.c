@@ -650,13 +650,16 @@ static enum cleave_status run_all(struct cv_execution *execution,
         if (status == CLEAVE_OK) {
             CV_THEN(written, cv_ordered_output_end(run->outputs, err));
             CV_THEN(written, flush(execution, err));
+            run->written = written == CLEAVE_OK;
         }
         status = written == CLEAVE_OK ? status : written;
     }
-    if (status == CLEAVE_OK)
+    if (status == CLEAVE_OK) {
         status = cv_exec_run_complete(run, err);
-    else
+    } else {
+        cv_ordered_output_write_rest(run->outputs);
         note_fault(execution);
+    }
     /* An input that ends within a record is probably truncated, so the run fails although
      * everything was processed. */
     return status == CLEAVE_OK ? cv_source_check_end(run->queue.source, err) : status;

@@ -64,6 +64,7 @@ struct cv_exec_run {
     int stopped_by; /* signal number; 0: none */
     bool stopping;  /* running commands were asked to end */
     bool halted, output_closed;
+    bool written; /* the output is complete in the sink */
     /* halted because every chunk, or every chunk but the first of a file, failed */
     bool hopeless;
     bool unfit; /* halted because no host can run the command */

@@ -117,6 +117,9 @@ enum cleave_status cv_result_sink_add(struct cv_result_sink *results,
 {
     if (results->kept != NULL)
         return cv_remote_fold_add(results->kept, store, piece, maker, err);
+    cv_chunk_output_note_input(store,
+                               (struct cv_unwritten_output){ piece->begin, piece->end,
+                                                             .resumed = maker == NULL });
     return results->fold != NULL
                ? cv_fold_add(results->fold, store, piece->begin, piece->end, err)
                : cv_ordered_output_finish(results->outputs, store, piece->begin,

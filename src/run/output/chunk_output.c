@@ -465,6 +465,12 @@ void cv_chunk_output_take_out(struct cv_chunk_output *store)
     store->offered = false;
 }
 
+void cv_chunk_output_note_cut(const struct cv_chunk_output *store)
+{
+    store->outputs->cut = cv_chunk_output_passed(store);
+    store->outputs->cut_at = store->begin;
+}
+
 void cv_chunk_output_drop(struct cv_chunk_output *store)
 {
     struct cv_ordered_output *outputs;
@@ -472,8 +478,10 @@ void cv_chunk_output_drop(struct cv_chunk_output *store)
     if (store == NULL)
         return;
     outputs = store->outputs;
-    if (store->offered && outputs->writing == store)
+    if (store->offered && outputs->writing == store) {
+        cv_chunk_output_note_cut(store);
         outputs->writing = NULL;
+    }
     cv_chunk_output_take_out(store);
     if (store->filling)
         undo_filling(store);

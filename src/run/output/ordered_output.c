@@ -580,8 +580,12 @@ static enum cleave_status write_front(struct cv_ordered_output *outputs, uint64_
     struct cv_chunk_output *store = outputs->writing;
     uint64_t room, left;
 
-    if (!store->offered)
-        return write_rest(outputs, max, out);
+    left = *max;
+    if (!store->offered) {
+        CV_TRY(write_rest(outputs, max, out));
+        store->passed += left - *max;
+        return CLEAVE_OK;
+    }
     if (!outputs->options.lines)
         return write_early(outputs, max, out);
     left = room = store->line_end < *max ? store->line_end : *max;
@@ -874,6 +878,49 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
     return CLEAVE_OK;
 }
 
+void cv_chunk_output_note_input(struct cv_chunk_output *store,
+                                struct cv_unwritten_output input)
+{
+    store->input = input;
+}
+
+bool cv_ordered_output_unwritten(const struct cv_ordered_output *outputs, size_t index,
+                                 struct cv_unwritten_output *out)
+{
+    const struct cv_chunk_output *writing = outputs->writing;
+    const struct cv_chunk_output *store =
+        index < outputs->count ? outputs->heap[index] : writing;
+
+    *out = (struct cv_unwritten_output){ .begin = 0 };
+    if (index > outputs->count || store == NULL)
+        return false;
+    /* Lines of an output may be in outputs before it. */
+    if (!store->offered && (outputs->options.lines || cv_chunk_output_size(store) > 0))
+        *out = store->input;
+    return true;
+}
+
+void cv_ordered_output_write_rest(struct cv_ordered_output *outputs)
+{
+    const double until_s = cv_clock_s() + CV_REST_S;
+    struct cv_chunk_output *store = outputs->writing;
+    struct pollfd wait = { .fd = outputs->options.sink, .events = POLLOUT };
+    enum cv_ordered_output_state state = CV_GATHER_BUSY;
+
+    if (outputs->error != 0 || store == NULL || store->offered || store->passed == 0)
+        return;
+    while (state != CV_GATHER_IDLE && outputs->error == 0) {
+        const double left_s = until_s - cv_clock_s();
+        uint64_t max = TURN;
+
+        if (state == CV_GATHER_BLOCKED &&
+            (left_s <= 0 || poll(&wait, 1, (int)(1e3 * left_s) + 1) == 0))
+            return;
+        if (write_front(outputs, &max, &state) != CLEAVE_OK)
+            return;
+    }
+}
+
 enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err)
@@ -897,6 +944,7 @@ void cv_streamed_output_remember(struct cv_chunk_output *store)
     struct cv_ordered_output *outputs = store->outputs;
 
     assert(outputs->said == NULL && outputs->writing == store && store->shown > 0);
+    cv_chunk_output_note_cut(store);
     outputs->writing = NULL;
     cv_chunk_output_take_out(store);
     cv_chunk_output_close(store);
@@ -984,7 +1032,18 @@ bool cv_ordered_output_pending(const struct cv_ordered_output *outputs)
 struct cv_ordered_output_usage
 cv_ordered_output_usage(const struct cv_ordered_output *outputs)
 {
-    return (struct cv_ordered_output_usage){ outputs->written,   outputs->memory,
-                                             outputs->disk,      outputs->most_disk,
-                                             outputs->blocked_s, outputs->head_goes_on };
+    const struct cv_chunk_output *front = outputs->writing;
+    const uint64_t dropped = outputs->cut_at == outputs->position ? outputs->cut : 0;
+
+    return (struct cv_ordered_output_usage){
+        outputs->written,
+        outputs->memory,
+        outputs->disk,
+        outputs->most_disk,
+        outputs->blocked_s,
+        outputs->head_goes_on,
+        front == NULL                     ? dropped
+        : cv_chunk_output_size(front) > 0 ? cv_chunk_output_passed(front)
+                                          : 0,
+    };
 }

@@ -141,6 +141,22 @@ enum cleave_status cv_ordered_output_replace(struct cv_chunk_output *store,
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err);
+/* Before cv_ordered_output_finish: the output is that of the chunk [begin, end). `resumed`: an
+ * earlier run made it. */
+struct cv_unwritten_output {
+    uint64_t begin, end;
+    bool resumed;
+};
+void cv_chunk_output_note_input(struct cv_chunk_output *store,
+                                struct cv_unwritten_output input);
+/* The chunk of finished output number `index`; empty if all bytes of the output were written.
+ * False: there are fewer outputs. */
+bool cv_ordered_output_unwritten(const struct cv_ordered_output *outputs, size_t index,
+                                 struct cv_unwritten_output *out);
+/* The run ends early: write the rest of a finished output of which bytes were written, unless the
+ * sink accepts nothing for CV_REST_S. */
+#define CV_REST_S 1
+void cv_ordered_output_write_rest(struct cv_ordered_output *outputs);
 /* There is no output for [begin, end). */
 enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           uint64_t begin, uint64_t end,
@@ -177,6 +193,8 @@ struct cv_ordered_output_usage {
     uint64_t written, memory, disk, most_disk; /* bytes; most_disk: maximum of `disk` */
     double blocked_s;                          /* how long the sink accepted nothing */
     char head_goes_on; /* '@' or '#': begins the line after the header, too; 0: no */
+    uint64_t
+        cut; /* the last bytes written, if they are of an output that is incomplete */
 };
 struct cv_ordered_output_usage
 cv_ordered_output_usage(const struct cv_ordered_output *outputs);

@@ -64,6 +64,7 @@ struct cv_chunk_output {
     struct cv_chunk_output *next_offered;
     size_t lent;         /* bytes of blocks that cv_chunk_output_read has returned */
     uint64_t begin, end; /* range of the input, once offered or finished */
+    struct cv_unwritten_output input;  /* its chunk; empty: it belongs to none */
     struct cv_chunk_output *next;      /* list of all outputs */
     struct cv_chunk_output *next_free; /* list of unused outputs */
 };
@@ -97,6 +98,8 @@ struct cv_ordered_output {
     struct cv_timer ripens;          /* due_s of the output in front */
     uint64_t position; /* up to here all is written; unordered: outputs written */
     uint64_t finished, written;
+    uint64_t cut,
+        cut_at; /* bytes written of an output at `cut_at` that was then dropped */
     double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts */
     double blocked_s;      /* how long it accepted nothing before */
 
@@ -153,6 +156,8 @@ void cv_chunk_output_find_line(struct cv_chunk_output *store);
 void cv_chunk_output_read_over(struct cv_chunk_output *store);
 /* Remove it from the list of offered outputs. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
+/* Bytes of the output were written, and it is dropped or another attempt replaces it. */
+void cv_chunk_output_note_cut(const struct cv_chunk_output *store);
 
 /* The output at `begin` need not repeat earlier bytes. */
 void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);
