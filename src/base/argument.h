@@ -4,6 +4,7 @@
  * names the argument or the member. */
 #ifndef CV_ARGUMENT_H
 #define CV_ARGUMENT_H
+#include <math.h>
 #include "base/fail.h"
 
 /* Return the failure "FIELD: expected ..." unless the condition holds. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/quantity.h"
 #include "base/text.h"
@@ -300,6 +301,8 @@ enum cleave_status cleave_costs_load(const char *path, struct cleave_costs **out
     size_t length;
     char *text;
 
+    CV_EXPECT_POINTER(path, err, "path");
+    CV_EXPECT_POINTER(out, err, "out");
     CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
     status = cv_costs_parse(cv_input_name(path), text, length, out, err);
     free(text);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/argument.h"
 #include "base/quantity.h"
 #include "base/text.h"
 #include "io/input.h"
@@ -638,6 +639,9 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
                                          size_t length, struct cleave_platform **out,
                                          struct cleave_error *err)
 {
+    CV_EXPECT_POINTER(name, err, "name");
+    CV_EXPECT_POINTER(text, err, "text");
+    CV_EXPECT_POINTER(out, err, "out");
     return parse(name, text, length, &(struct cv_platform_view){ 0 }, out, err);
 }
 
@@ -659,6 +663,8 @@ enum cleave_status cv_platform_load_as(const char *path,
 enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,
                                         struct cleave_error *err)
 {
+    CV_EXPECT_POINTER(path, err, "path");
+    CV_EXPECT_POINTER(out, err, "out");
     return cv_platform_load_as(path, &(struct cv_platform_view){ 0 }, out, err);
 }
 

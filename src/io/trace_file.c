@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "io/input.h"
@@ -541,8 +542,12 @@ static enum cleave_status load(const char *path, const struct cv_trace_wanted *w
                                struct cleave_error *err)
 {
     struct cv_trace_file file;
-    enum cleave_status status = cv_trace_file_load(path, wanted, &file, err);
+    enum cleave_status status;
 
+    CV_EXPECT_POINTER(path, err, "path");
+    CV_EXPECT_POINTER(out, err, "out");
+    CV_EXPECT_POINTER(out_nodes, err, "out_nodes");
+    status = cv_trace_file_load(path, wanted, &file, err);
     if (status == CLEAVE_OK) {
         *out_nodes = file.header.nworkers;
         *out = file.trace;
@@ -558,6 +563,7 @@ enum cleave_status cleave_trace_load(const char *path,
 {
     uint32_t count;
 
+    CV_EXPECT_POINTER(platform, err, "platform");
     return load(path, &(struct cv_trace_wanted){ .platform = platform }, &count, out,
                 err);
 }
@@ -607,11 +613,16 @@ enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
                                      const char *policy, double load, FILE *file,
                                      struct cleave_error *err)
 {
-    const struct cleave_policy_input *told = cleave_trace_facts(trace)->told;
-    const struct cv_trace_workers workers = { platform,
-                                              cleave_platform_nworkers(platform),
-                                              told != NULL && told->view.nitems > 0 };
+    const struct cleave_policy_input *told;
+    struct cv_trace_workers workers = { .platform = platform };
 
+    CV_EXPECT_POINTER(trace, err, "trace");
+    CV_EXPECT_POINTER(platform, err, "platform");
+    CV_EXPECT_POINTER(policy, err, "policy");
+    CV_EXPECT_POINTER(file, err, "file");
+    told = cleave_trace_facts(trace)->told;
+    workers.count = cleave_platform_nworkers(platform);
+    workers.items = told != NULL && told->view.nitems > 0;
     if (!isfinite(load))
         return cv_fail(err, CLEAVE_EINPUT, "expected a finite load");
     return save(trace, &workers, policy, load, file, err);
@@ -623,6 +634,9 @@ enum cleave_status cleave_trace_save_reduce(const struct cleave_trace *trace,
 {
     const struct cv_trace_workers workers = { .count = nodes };
 
+    CV_EXPECT_POINTER(trace, err, "trace");
+    CV_EXPECT_POINTER(policy, err, "policy");
+    CV_EXPECT_POINTER(file, err, "file");
     if (nodes == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got 0");
     return save(trace, &workers, policy, 0, file, err);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/argument.h"
 #include "engine/simulated_command.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
@@ -212,6 +213,8 @@ enum cleave_status cleave_replay(const struct cleave_trace *trace,
     struct cleave_trace *heard = NULL;
     enum cleave_status status;
 
+    CV_EXPECT_POINTER(trace, err, "trace");
+    CV_EXPECT_POINTER(out, err, "out");
     CV_TRY(find_policy(trace, own_policy, &again, err));
     CV_TRY(without_folds(trace, &heard, err));
     status = make_plan(&again, trace, err);

@@ -33,9 +33,11 @@ static const double sizes[] = { 1, 2 };
 /* `message` NULL: the request is accepted. */
 static void check(struct cleave_execution request, const char *message)
 {
+    static const char *const command[] = { "cat", NULL };
     struct cleave_error err = { .status = CLEAVE_OK };
     char text[sizeof err];
 
+    request.command = command;
     if (message == NULL) {
         assert_int_equal(cv_request_check(&request, &err), CLEAVE_OK);
         return;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/quantity.h"
 #include "base/random.h"
@@ -20,6 +21,8 @@ static const struct {
 enum cleave_status cleave_noise_parse(const char *text, struct cleave_noise *out,
                                       struct cleave_error *err)
 {
+    CV_EXPECT_POINTER(text, err, "text");
+    CV_EXPECT_POINTER(out, err, "out");
     if (strcmp(text, "none") == 0) {
         *out = (struct cleave_noise){ .kind = CLEAVE_NOISE_NONE };
         return CLEAVE_OK;
@@ -105,6 +108,8 @@ static const char *parse_pair(const char *text, enum cv_quantity kind, double *f
 enum cleave_status cleave_cost_law_parse(const char *text, struct cleave_cost_law *out,
                                          struct cleave_error *err)
 {
+    CV_EXPECT_POINTER(text, err, "text");
+    CV_EXPECT_POINTER(out, err, "out");
     for (size_t i = 0; i < sizeof cost_kinds / sizeof *cost_kinds; i++) {
         const size_t length = strlen(cost_kinds[i].prefix);
         struct cleave_cost_law law = { .kind = cost_kinds[i].kind, .record = 1 };
@@ -171,6 +176,8 @@ enum cleave_status cleave_stalls_parse(const char *text, struct cleave_stalls *o
 {
     struct cleave_stalls law = { 0, 0 };
 
+    CV_EXPECT_POINTER(text, err, "text");
+    CV_EXPECT_POINTER(out, err, "out");
     if (parse_pair(text, CV_SECONDS, &law.every_s, CV_SECONDS, &law.length_s) != NULL ||
         !(law.every_s > 0) || !(law.length_s > 0))
         return cv_fail(err, CLEAVE_EINPUT,

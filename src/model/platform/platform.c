@@ -5,6 +5,7 @@
  * duplicates are sought among groups, never among workers. A worker of a group of several
  * is called base.number, so its name belongs to one base only; it can clash with a group
  * of the same base, or with a single worker that is called exactly so. */
+#include "base/argument.h"
 #include "model/platform/platform_internal.h"
 
 #include <math.h>
@@ -273,7 +274,10 @@ enum cleave_status cleave_platform_new(enum cleave_port port,
     struct cleave_platform *platform;
     char *letters;
 
+    CV_EXPECT_ENUM(port, CLEAVE_PORT_MULTI + 1, err, "port");
+    CV_EXPECT_POINTER(out, err, "out");
     CV_TRY(check_count(nworkers, err));
+    CV_EXPECT_POINTER(workers, err, "workers");
     platform = grow_array(port, nworkers, measure_names(1, nworkers));
     if (platform == NULL)
         return cv_fail_memory(err, "a platform");

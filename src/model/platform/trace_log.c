@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/fail.h"
 
 struct cleave_trace {
@@ -54,6 +55,8 @@ enum cleave_status cleave_trace_add(struct cleave_trace *trace,
                                     const struct cleave_entry *entry,
                                     struct cleave_error *err)
 {
+    CV_EXPECT_POINTER(trace, err, "trace");
+    CV_EXPECT_POINTER(entry, err, "entry");
     if (!CV_ROOM(trace->entries, &trace->capacity, trace->count + 1))
         return cv_fail_memory(err, "a trace");
     trace->entries[trace->count++] = *entry;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/quantity.h"
 #include "base/random.h"
@@ -27,6 +28,9 @@ enum cleave_status cleave_costs_new(uint32_t nodes, const double *transfer,
 
     if (nodes < 1)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got %u", nodes);
+    CV_EXPECT_POINTER(transfer, err, "transfer");
+    CV_EXPECT_POINTER(compute, err, "compute");
+    CV_EXPECT_POINTER(out, err, "out");
     /* The diagonal is not used: every (nodes + 1)-th cell. */
     if (!usable(transfer, cells, (size_t)nodes + 1))
         return cv_fail(err, CLEAVE_EINPUT, "expected transfer costs of 0 or more");

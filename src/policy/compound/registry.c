@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/run.h>
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "policy/common/setup.h"
@@ -71,10 +72,14 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
                                       const struct cleave_policy **out,
                                       struct cleave_error *err)
 {
-    const char *here = name_here(task, name);
+    const char *here;
     size_t count = 0;
     char near[256];
 
+    CV_EXPECT_ENUM(task, CLEAVE_TASK_ITEMS + 1, err, "task");
+    CV_EXPECT_POINTER(name, err, "name");
+    CV_EXPECT_POINTER(out, err, "out");
+    here = name_here(task, name);
     for (size_t i = 0; i < NPOLICIES; i++) {
         count += policies[i]->task == task;
         if (strcmp(policies[i]->name, name) != 0)

@@ -2,8 +2,13 @@
 #include "run/common/request_check.h"
 
 #include <ctype.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include "base/argument.h"
 #include "base/fail.h"
+#include "model/platform/argument_check.h"
 
 /* --- exclusions ----------------------------------------------------------------------- */
 
@@ -124,6 +129,113 @@ static enum cleave_status check_rule(const struct rule *rule, uint64_t given,
     return CLEAVE_OK;
 }
 
+/* --- values --------------------------------------------------------------------------- */
+
+static enum cleave_status check_texts(const char *const *texts, size_t count,
+                                      const char *field, struct cleave_error *err)
+{
+    char member[64];
+
+    if (count > 0)
+        CV_EXPECT_POINTER(texts, err, field);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(member, sizeof member, "%s[%zu]", field, i);
+        CV_EXPECT(texts[i] != NULL, err, member, "a text, got NULL");
+    }
+    return CLEAVE_OK;
+}
+
+/* Numbers and values of enums, whatever else is given. */
+static enum cleave_status check_numbers(const struct cleave_execution *request,
+                                        struct cleave_error *err)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        { "workers.delay_s", request->workers.delay_s },
+        { "workers.max_load", request->workers.max_load },
+        { "hosts.connect_timeout_s", request->hosts.connect_timeout_s },
+        { "hosts.timeout_s", request->hosts.timeout_s },
+        { "policy.block", request->policy.block },
+        { "failures.timeout_s", request->failures.timeout_s },
+        { "failures.timeout_share", request->failures.timeout_share },
+        { "failures.halt_share", request->failures.halt_share },
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        CV_EXPECT_SIZE(numbers[i].value, err, numbers[i].name);
+    CV_EXPECT(!isnan(request->hosts.notice_s), err, "hosts.notice_s",
+              "a number, got NAN");
+    CV_EXPECT_ENUM(request->workers.pin, CLEAVE_PIN_NODES + 1, err, "workers.pin");
+    CV_EXPECT_ENUM(request->policy.backups, CLEAVE_BACKUPS_OFF + 1, err,
+                   "policy.backups");
+    CV_EXPECT_ENUM(request->failures.halt, CLEAVE_HALT_NOW + 1, err, "failures.halt");
+    CV_EXPECT_ENUM(request->failures.halt_on, CLEAVE_HALT_ON_ENDS + 1, err,
+                   "failures.halt_on");
+    CV_EXPECT(request->workers.count <= CLEAVE_MAX_WORKERS, err, "workers.count",
+              "at most %u, got %u", CLEAVE_MAX_WORKERS, request->workers.count);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_hosts(const struct cleave_execution *request,
+                                      struct cleave_error *err)
+{
+    const struct cleave_platform *platform = request->workers.platform;
+    const uint32_t n = platform != NULL ? cleave_platform_nworkers(platform) : 0;
+
+    if (request->hosts.count == 0)
+        return CLEAVE_OK;
+    CV_EXPECT_POINTER(request->hosts.list, err, "hosts.list");
+    CV_EXPECT_POINTER(platform, err, "workers.platform");
+    for (size_t i = 0; i < request->hosts.count; i++) {
+        const struct cleave_host *host = &request->hosts.list[i];
+        const uint32_t slots = host->slots > 0 ? host->slots : 1;
+        char member[64];
+
+        snprintf(member, sizeof member, "hosts.list[%zu].name", i);
+        CV_EXPECT(host->name != NULL, err, member, "a text, got NULL");
+        snprintf(member, sizeof member, "hosts.list[%zu].first", i);
+        CV_EXPECT(host->first < n && slots <= n - host->first, err, member,
+                  "%u of %u workers, got those from %u on", slots, n, host->first);
+        snprintf(member, sizeof member, "hosts.list[%zu].connect", i);
+        CV_EXPECT(host->connect == NULL || host->connect[0] != NULL, err, member,
+                  "a command, got no word");
+        snprintf(member, sizeof member, "hosts.list[%zu].link", i);
+        CV_EXPECT(host->connect != NULL || host->channel != NULL ||
+                      fcntl(host->link, F_GETFD) >= 0,
+                  err, member, "an open socket, got %d", host->link);
+        snprintf(member, sizeof member, "hosts.list[%zu].copies", i);
+        CV_EXPECT(host->ncopies == 0 || host->copies != NULL, err, member,
+                  "a pointer, got NULL");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_values(const struct cleave_execution *request,
+                                       struct cleave_error *err)
+{
+    const int sink = request->output.descriptor;
+    const int flags = fcntl(sink, F_GETFL);
+
+    CV_EXPECT(request->command != NULL && request->command[0] != NULL, err, "command",
+              "a command, got no word");
+    CV_TRY(check_texts(request->input.files, request->input.count, "input.files", err));
+    CV_EXPECT(flags >= 0, err, "output.descriptor", "an open descriptor, got %d", sink);
+    CV_EXPECT((flags & O_ACCMODE) != O_RDONLY, err, "output.descriptor",
+              "a descriptor to write to, got %d, which is open for reading", sink);
+    CV_TRY(check_numbers(request, err));
+    CV_TRY(check_hosts(request, err));
+    for (uint64_t i = 0; request->items.sizes != NULL && i < request->items.count; i++)
+        CV_EXPECT_SIZE(request->items.sizes[i], err, "items.sizes");
+    CV_EXPECT(request->items.max <= 1 || request->items.words != NULL, err, "items.words",
+              "a function, as items.max is above 1, got NULL");
+    CV_EXPECT((request->items.more == NULL) == (request->items.comes == NULL), err,
+              "items.comes", "a function next to items.more, and none without it");
+    return cv_check_settings(request->policy.settings, request->policy.nsettings,
+                             "policy.settings", err);
+}
+
 enum cleave_status cv_request_check(const struct cleave_execution *request,
                                     struct cleave_error *err)
 {
@@ -140,7 +252,7 @@ enum cleave_status cv_request_check(const struct cleave_execution *request,
                           "expected 1: items are done one at a time");
     if ((given & BIT(ITEMS_SEVERAL)) != 0 && request->items.several == NULL)
         return cv_fail_at(err, &several, "expected a function, as items.max is above 1");
-    return CLEAVE_OK;
+    return check_values(request, err);
 }
 
 /* --- open chunks ---------------------------------------------------------------------- */

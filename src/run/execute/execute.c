@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/execute.h>
+#include "base/argument.h"
 #include "base/compare.h"
 #include "base/fail.h"
 #include "run/execute/execution.h"
@@ -479,11 +480,14 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
 {
-    struct cleave_execution filled = *request;
+    struct cleave_execution filled;
     struct cv_execution execution = { .request = &filled, .began_s = cv_clock_s() };
     enum cleave_status status;
 
+    CV_EXPECT_POINTER(out, err, "out");
     *out = NULL;
+    CV_EXPECT_POINTER(request, err, "execution");
+    filled = *request;
     cv_execution_prepare(&execution, &filled);
     status = cv_execution_open_base(&execution, err);
     CV_THEN(status, cv_execution_opened(&execution.run,

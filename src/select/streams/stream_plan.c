@@ -9,8 +9,10 @@
 #include <string.h>
 #include <cleave/stream_plan.h>
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/compare.h"
 #include "base/fail.h"
+#include "model/platform/argument_check.h"
 #include "select/knapsack/knapsack.h"
 #include "select/streams/stream_pack.h"
 #include "select/streams/stream_select.h"
@@ -786,11 +788,14 @@ enum cleave_status cleave_plan_streams(const struct cleave_stream_task *task,
                                        struct cleave_stream_plan **out,
                                        struct cleave_error *err)
 {
-    struct owned_plan *owned = calloc(1, sizeof *owned);
-    struct planning planning = { .request = task,
-                                 .port = cleave_platform_port(task->platform) };
+    struct owned_plan *owned;
+    struct planning planning = { .request = task };
     enum cleave_status status;
 
+    CV_TRY(cv_check_stream_task(task, err));
+    CV_EXPECT_POINTER(out, err, "out");
+    planning.port = cleave_platform_port(task->platform);
+    owned = calloc(1, sizeof *owned);
     if (owned == NULL)
         return cv_fail_memory(err, "the plan of the streams");
     cv_arena_init(&owned->arena);

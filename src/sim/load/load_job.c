@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
+#include "model/platform/argument_check.h"
 #include "engine/driver.h"
 #include "sim/load/load_case.h"
 #include "sim/load/forecast.h"
@@ -297,12 +299,16 @@ enum cleave_status cleave_plan_load(const struct cleave_job *job,
                                     struct cleave_schedule **out,
                                     struct cleave_error *err)
 {
-    struct owned_schedule *owned = calloc(1, sizeof *owned);
-    struct cleave_trace *trace = job->trace;
+    struct owned_schedule *owned;
+    struct cleave_trace *trace;
     enum cleave_status status;
 
+    CV_TRY(cv_check_job(job, err));
+    CV_EXPECT_POINTER(out, err, "out");
+    owned = calloc(1, sizeof *owned);
     if (owned == NULL)
         return cv_fail_memory(err, "a schedule");
+    trace = job->trace;
     cv_arena_init(&owned->arena);
     status = cv_load_case_open(&owned->load_case, job, err);
     if (status == CLEAVE_OK)
@@ -375,8 +381,12 @@ enum cleave_status cleave_simulate_load(const struct cleave_job *job,
                                         struct cleave_error *err)
 {
     struct cv_load_case load_case;
-    enum cleave_status status = cv_load_case_open(&load_case, job, err);
+    enum cleave_status status;
 
+    CV_TRY(cv_check_job(job, err));
+    CV_TRY(cv_check_trial(trial, err));
+    CV_EXPECT_POINTER(out, err, "out");
+    status = cv_load_case_open(&load_case, job, err);
     if (status == CLEAVE_OK)
         status = cv_load_case_simulate(&load_case, job, trial, NULL, out, err);
     cv_load_case_close(&load_case);

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/run.h>
+#include "base/argument.h"
 #include "base/compare.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "model/bounds/load_bounds.h"
 #include "model/load/plan.h"
+#include "model/platform/argument_check.h"
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "sim/load/load_case.h"
@@ -673,6 +675,11 @@ enum cleave_status cleave_rent(const struct cleave_job *job,
     struct cleave_error own;
     enum cleave_status status;
 
+    CV_TRY(cv_check_job(job, err));
+    CV_EXPECT_POINTER(terms, err, "terms");
+    CV_EXPECT_POINTER(out, err, "out");
+    CV_EXPECT_SIZE(terms->deadline_s, err, "terms.deadline_s");
+    CV_EXPECT_SIZE(terms->budget, err, "terms.budget");
     CV_TRY(check_terms(job, terms, err));
     owned = calloc(1, sizeof *owned);
     if (owned == NULL)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <cleave/reduce.h>
 #include <cleave/trace.h>
+#include "base/argument.h"
+#include "model/platform/argument_check.h"
 #include "engine/driver.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_costs.h"
@@ -465,10 +467,13 @@ enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
                                       struct cleave_tree **out, struct cleave_error *err)
 {
     struct owned_tree *owned;
-    struct cleave_trace *trace = job->trace;
+    struct cleave_trace *trace;
     struct reduce_case this;
     enum cleave_status status = CLEAVE_OK;
 
+    CV_TRY(cv_check_reduction(job, err));
+    CV_EXPECT_POINTER(out, err, "out");
+    trace = job->trace;
     CV_TRY(open_case(job, true, "greedy", &this, err));
     owned = calloc(1, sizeof *owned);
     if (owned == NULL)
@@ -566,6 +571,9 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
     struct cv_outcome outcome;
     enum cleave_status status;
 
+    CV_TRY(cv_check_reduction(job, err));
+    CV_TRY(cv_check_trial(trial, err));
+    CV_EXPECT_POINTER(out, err, "out");
     CV_TRY(open_case(job, false, "tree-adapt", &this, err));
     if (job->simgrid != NULL) {
         const struct cv_simgrid_source source =

@@ -18,9 +18,11 @@
 #include <unistd.h>
 #include <cleave/version.h>
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/fail.h"
 #include "base/helper_program.h"
 #include "base/text.h"
+#include "model/platform/argument_check.h"
 #include "engine/simgrid_wire.h"
 #include "model/platform/leaders.h"
 
@@ -747,6 +749,8 @@ static enum cleave_status start_measuring(const struct cleave_simgrid *where,
 {
     const struct cv_wire_open told = { .task = task, .nodes = nodes };
 
+    CV_EXPECT_POINTER(where, err, "where");
+    CV_TRY(cv_check_simgrid(where, err));
     if (where->topology == NULL)
         return cv_fail(err, CLEAVE_EINPUT, "expected a topology to measure, got none");
     return simgrid_start(&told, where, NULL, out, err);
@@ -757,10 +761,14 @@ enum cleave_status cleave_simgrid_measure(const struct cleave_simgrid *where,
                                           struct cleave_platform **out,
                                           struct cleave_error *err)
 {
-    const uint32_t nodes = where->workers == NULL ? where->nworkers : 0;
     struct cv_simgrid_child *child = NULL;
     enum cleave_status status;
+    uint32_t nodes;
 
+    CV_EXPECT_POINTER(where, err, "where");
+    CV_EXPECT_POINTER(out, err, "out");
+    CV_EXPECT_ENUM(port, CLEAVE_PORT_MULTI + 1, err, "port");
+    nodes = where->workers == NULL ? where->nworkers : 0;
     CV_TRY(start_measuring(where, CV_WIRE_MEASURE_STAR, nodes, &child, err));
     status = cv_simgrid_hear_star(child, where, port, out, err);
     cv_simgrid_stop(child);
@@ -775,6 +783,7 @@ enum cleave_status cleave_simgrid_measure_pairs(const struct cleave_simgrid *whe
     struct cv_simgrid_child *child = NULL;
     enum cleave_status status;
 
+    CV_EXPECT_POINTER(out, err, "out");
     CV_TRY(start_measuring(where, CV_WIRE_MEASURE_PAIRS, nodes, &child, err));
     status = cv_simgrid_hear_pairs(child, out, err);
     cv_simgrid_stop(child);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/argument.h"
+#include "model/platform/argument_check.h"
 #include "model/platform/platform_internal.h"
 #include "sim/many/parallel.h"
 #include "sim/stream/stream_run.h"
@@ -308,13 +310,18 @@ enum cleave_status cleave_simulate_streams(const struct cleave_stream_job *job,
                                            struct cleave_streams_result **out,
                                            struct cleave_error *err)
 {
-    const struct cleave_stream all = { NULL, cleave_platform_nworkers(job->platform) };
-    struct owned_result *owned = calloc(1, sizeof *owned);
-    struct cleave_stream_job filled = *job;
+    struct cleave_stream all = { .workers = NULL };
+    struct owned_result *owned;
+    struct cleave_stream_job filled;
     enum cleave_status status;
 
+    CV_TRY(cv_check_stream_job(job, err));
+    CV_EXPECT_POINTER(out, err, "out");
+    owned = calloc(1, sizeof *owned);
     if (owned == NULL)
         return cv_fail_memory(err, "the streams");
+    filled = *job;
+    all.nworkers = cleave_platform_nworkers(job->platform);
     cv_arena_init(&owned->arena);
     status = check_numbers(job, err);
     if (status == CLEAVE_OK && job->streams != NULL)
