@@ -1,9 +1,13 @@
-"""cleave from Python: run commands over a large input, plan, and be a persistent command.
+"""cleave from Python: run commands and functions over large inputs, plan, be a persistent command.
 
 SPDX-License-Identifier: MIT
 """
-from ._command import CleaveError, Result, call, plan, run
+from ._command import Result, call, plan, run
+from ._map import ItemError, imap, map
+from ._process import CleaveError
 from ._worker import worker
 
 __version__ = "0.2.0"
-__all__ = ["CleaveError", "Result", "call", "plan", "run", "worker"]
+__all__ = [
+    "CleaveError", "ItemError", "Result", "call", "imap", "map", "plan", "run", "worker",
+]

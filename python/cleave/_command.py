@@ -5,28 +5,12 @@ import json
 import keyword
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
-PathLike = Union[str, "os.PathLike[str]"]
-
-
-class CleaveError(Exception):
-    """The command failed: its message and its exit status.
-
-    The message names arguments (``fetch``) for options (``--fetch``). ``result`` is the result
-    of a run that began.
-    """
-
-    __module__ = "cleave"
-
-    def __init__(self, text: str, status: int, result: Optional["Result"] = None) -> None:
-        super().__init__(text)
-        self.status = status
-        self.result = result
+from ._process import CleaveError, Environment, Feeder, PathLike, communicate, expect, start
 
 
 @dataclass
@@ -37,10 +21,6 @@ class Result:
     facts: Dict[str, Any] = field(default_factory=dict)  # the JSON of cleave run
     output: Optional[bytes] = None  # None: it is in the file that was asked for
     messages: str = ""  # standard error
-
-
-def _program() -> str:
-    return os.environ.get("CLEAVE", "cleave")
 
 
 def _options(options: Dict[str, Any]) -> List[str]:
@@ -55,9 +35,9 @@ def _options(options: Dict[str, Any]) -> List[str]:
             words.append(flag)
         elif isinstance(value, (list, tuple)):
             for one in value:
-                words.append(f"{flag}{between}{_text(one)}")
+                words.append(f"{flag}{between}{_text(one, name)}")
         else:
-            words.append(f"{flag}{between}{_text(value)}")
+            words.append(f"{flag}{between}{_text(value, name)}")
     return words
 
 
@@ -89,58 +69,41 @@ def _arguments(text: str) -> str:
     return _OPTION.sub(name, text)
 
 
-def _text(value: Any) -> str:
-    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+def _text(value: Any, name: str) -> str:
+    """A text, path, number or bytes as a text."""
+    expect(isinstance(value, (str, bytes, os.PathLike, int, float)), name, "texts or numbers", value)
+    text = os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+    if "\0" in text:
+        raise ValueError(f"{name}: expected texts without the character NUL, got {text!r}")
+    return text
 
 
 def _words(command: Union[str, Sequence[Any]]) -> List[str]:
+    """A line for the shell is one word; words of a list reach the program unchanged."""
     if isinstance(command, str):
-        return [command]
+        return ["--", command]
     if callable(command):
         raise TypeError(
-            "command: expected its words, got a function: put it into a script that ends in "
-            "cleave.worker(function), and run that with persistent=True"
+            "command: expected a line or a list of words, got a function: cleave.map runs it for "
+            "each item, and a script that ends in cleave.worker(function) for chunks"
         )
-    return [_text(word) for word in command]
+    expect(isinstance(command, (list, tuple)), "command", "a line or a list of words", command)
+    if not command:
+        raise ValueError("command: expected at least one word, got none")
+    return ["--quote", "--", *(_text(word, "command") for word in command)]
 
 
-def _refuse_line(command: Union[str, Sequence[Any]]) -> None:
-    """A command that gets chunks is a program and its arguments; no shell parts a line."""
-    if isinstance(command, str) and " " in command.strip() and shutil.which(command) is None:
-        raise ValueError(
-            f"command: expected its words, {command.split()}, or a line for a shell, "
-            f"{['sh', '-c', command]}, got {command!r}"
-        )
-
-
-def _start(words: Sequence[str], data: Optional[bytes]) -> "subprocess.CompletedProcess[bytes]":
-    try:
-        return subprocess.run(
-            [_program(), *words],
-            input=data,
-            stdin=subprocess.DEVNULL if data is None else None,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise CleaveError(
-            f"there is no command '{_program()}': install cleave, or let CLEAVE name it", 127
-        ) from None
-    except OSError as error:
-        raise CleaveError(f"cannot run '{_program()}': {error.strerror}", 126) from None
-
-
-def _said(done: "subprocess.CompletedProcess[bytes]") -> str:
-    return done.stderr.decode(errors="replace").strip()
+def _said(errors: bytes) -> str:
+    return errors.decode(errors="replace").strip()
 
 
 def call(*words: str, **options: Any) -> Dict[str, Any]:
     """The JSON of any verb: ``call("simulate", "load", platform="p.yaml", load=2000)``."""
-    done = _start([*words, "--json", *_options(options)], None)
-    if done.returncode != 0:
-        raise CleaveError(_arguments(_said(done)), done.returncode)
-    result: Dict[str, Any] = json.loads(done.stdout)
+    process = start([*words, "--json", *_options(options)], False, None, None, subprocess.PIPE)
+    out, errors = communicate(process, None)
+    if process.returncode != 0:
+        raise CleaveError(_arguments(_said(errors)), process.returncode)
+    result: Dict[str, Any] = json.loads(out)
     return result
 
 
@@ -149,16 +112,30 @@ def plan(what: str = "load", **options: Any) -> Dict[str, Any]:
     return call("plan", what, **options)
 
 
-def _inputs(
-    given: Union[None, bytes, PathLike, Sequence[PathLike]]
-) -> "tuple[List[str], Optional[bytes]]":
-    if given is None:
-        return [], None
-    if isinstance(given, bytes):
-        return [], given
-    if isinstance(given, (str, os.PathLike)):
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike))
+
+
+def _inputs(given: Any) -> Tuple[List[str], Any]:
+    """Words that name files, or what is fed: bytes, a file object or an iterable of bytes."""
+    if given is None or isinstance(given, (bytes, bytearray, memoryview)):
+        return [], given if given is None else [given]
+    if _is_path(given):
         given = [given]
-    return [f"--input={os.fspath(name)}" for name in given], None
+    if isinstance(given, (list, tuple)) and any(_is_path(name) for name in given):
+        for name in given:
+            expect(_is_path(name), "input", "paths only, or bytes only", name)
+        return [f"--input={os.fspath(name)}" for name in given], None
+    expect(
+        hasattr(given, "read") or hasattr(given, "__iter__"),
+        "input", "a path, several paths, bytes, a file object or an iterable of bytes", given,
+    )
+    return [], given
+
+
+def _listed(items: Iterable[Any]) -> Iterator[bytes]:
+    for item in items:
+        yield os.fsencode(_text(item, "items")) + b"\0"
 
 
 def _made_in(folder: str) -> Optional[bytes]:
@@ -172,39 +149,50 @@ def _made_in(folder: str) -> Optional[bytes]:
 def run(
     command: Union[str, Sequence[Any]],
     *,
-    input: Union[None, bytes, PathLike, Sequence[PathLike]] = None,
+    input: Any = None,
     items: Optional[Iterable[Any]] = None,
     output: Optional[PathLike] = None,
     check: bool = True,
+    cwd: Optional[PathLike] = None,
+    env: Environment = None,
     **options: Any,
 ) -> Result:
     """Run a command over an input, in chunks, or once for each of some items.
 
-    ``input`` is a file, several, or bytes. ``output`` is a file; without it the output is in
-    the result. A run that fails is a CleaveError, unless ``check`` is false. Items may be
-    texts, paths and numbers.
+    ``command`` is a list of words, which no shell reads, or a line for a shell. ``input`` is a
+    path, several paths, bytes, a file object of bytes, or an iterable of bytes; the last two are
+    streamed by another thread. ``items`` is an iterable of texts, paths and numbers; it is streamed
+    as well. ``output`` is a path; without it the output is in the result. ``cwd`` and ``env`` are
+    those of the command. A run that fails is a CleaveError, unless ``check`` is false.
     """
     called = _words(command)
-    if items is None and not options.get("cat"):
-        _refuse_line(command)
     words, data = _inputs(input)
+    name = "input"
+    expect(output is None or _is_path(output), "output", "a path", output)
     if items is not None:
+        expect(
+            hasattr(items, "__iter__") and not isinstance(items, (str, bytes)),
+            "items", "an iterable of texts", items,
+        )
         if data is not None:
             raise ValueError("items and an input of bytes cannot both be given")
         words += ["--null", "--arg-file=-"]
-        data = b"".join(os.fsencode(_text(item)) + b"\0" for item in items)
+        data = _listed(items)
+        name = "items"
     with tempfile.TemporaryDirectory(prefix="cleave-") as folder:
         path = os.fspath(output) if output is not None else os.path.join(folder, "out")
-        words = ["run", "--json", f"--output={path}", *words, *_options(options), "--"]
-        done = _start(words + called, data)
-        result = Result(done.returncode, messages=_said(done))
-        if done.stdout:
-            result.facts = json.loads(done.stdout)
+        words = ["run", "--json", f"--output={path}", *words, *_options(options)]
+        process = start(words + called, data is not None, cwd, env, subprocess.PIPE)
+        feeder = Feeder(process, data, name) if data is not None else None
+        out, errors = communicate(process, feeder)
+        result = Result(process.returncode, messages=_said(errors))
+        if out:
+            result.facts = json.loads(out)
         if output is None:
             result.output = _made_in(folder)
             result.messages = "\n".join(
                 line for line in result.messages.splitlines() if folder not in line
             )
-    if check and done.returncode != 0:
-        raise CleaveError(_arguments(result.messages), done.returncode, result)
+    if check and result.status != 0:
+        raise CleaveError(_arguments(result.messages), result.status, result)
     return result

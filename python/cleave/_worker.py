@@ -1,10 +1,12 @@
 """The side of a command that cleave run --persistent feeds. SPDX-License-Identifier: MIT"""
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 import sys
 import traceback
-from typing import BinaryIO, Callable, Optional, Union
+from typing import Awaitable, BinaryIO, Callable, Optional, Union
 
 FAILED = b"\xff" * 8
 MOST = 1 << 48  # bytes of a chunk: more is text that was read as a length
@@ -24,13 +26,19 @@ def _read(stream: BinaryIO, count: int) -> bytes:
     return b"".join(parts)
 
 
+async def _wait(answer: Awaitable[Answer]) -> Answer:
+    return await answer
+
+
 def worker(
-    answer: Callable[[bytes], Answer],
+    answer: Callable[[bytes], Union[Answer, Awaitable[Answer]]],
     *,
     chunks: Optional[BinaryIO] = None,
     answers: Optional[BinaryIO] = None,
 ) -> None:
     """Answer every chunk of standard input by ``answer(chunk)``, until there are no more.
+
+    ``answer`` may be a coroutine function.
 
     An exception fails the chunk: it is shown on standard error and the next one is asked
     for. What is printed on the way goes to standard error, as standard output is taken.
@@ -58,6 +66,10 @@ def worker(
             raise EOFError(f"a chunk of {length} bytes ends after {len(chunk)}")
         try:
             text = answer(chunk)
+            if inspect.isawaitable(text):
+                text = asyncio.run(_wait(text))
+            if not isinstance(text, (bytes, str, type(None))):
+                raise TypeError(f"answer: expected bytes, text or None, got {type(text).__name__}")
             reply = text.encode() if isinstance(text, str) else text or b""
             frame = len(reply).to_bytes(8, "big") + reply
         except Exception:  # whatever it is, it is about this chunk
