@@ -7,7 +7,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CLEAVE_SYMBOLS}
 file(STRINGS ${CLEAVE_SYMBOLS} names)
 list(JOIN names ";\n    " names)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/libcleave.map CONTENT
-"CLEAVE_0 {
+"CLEAVE_${CLEAVE_ABI} {
 global:
     ${names};
 local:

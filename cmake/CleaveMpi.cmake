@@ -45,7 +45,7 @@ foreach(flavour openmpi mpich)
         PkgConfig::MPI_${flavour})
     cleave_mpi_library(${target} ${flavour} cleave-mpi ${others})
     target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
-    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${CLEAVE_ABI})
     if(preload)
         cleave_mpi_library(${target}-preload ${flavour} cleave-mpi-preload
             ${preload})

@@ -1,17 +1,17 @@
-/* error.h -- status codes and the record that says what went wrong.
- * SPDX-License-Identifier: MIT
- *
- * Every call that can fail returns an `enum cleave_status` and takes a
- * `struct cleave_error *err` as its last argument, which may be NULL. On failure
- * the record is filled and outputs keep the value they had. The library never
- * prints and never exits. */
+/* error.h -- status codes and the record of an error. SPDX-License-Identifier: MIT
+ * A call that fails fills *err, its last argument, which may be NULL, and leaves its outputs as they
+ * were. The library never prints and never exits. */
 #ifndef CLEAVE_ERROR_H
 #define CLEAVE_ERROR_H
 #include <stddef.h>
-
 #ifdef __cplusplus
-#define CLEAVE_BEGIN_C extern "C" {
-#define CLEAVE_END_C }
+#define CLEAVE_BEGIN_C /* some functions have the name of a struct, as stat has */ \
+    _Pragma("GCC diagnostic push")                                                 \
+        _Pragma("GCC diagnostic ignored \"-Wshadow\"") extern "C"                  \
+    {
+#define CLEAVE_END_C \
+    }                \
+    _Pragma("GCC diagnostic pop")
 #else
 #define CLEAVE_BEGIN_C
 #define CLEAVE_END_C

@@ -4,6 +4,9 @@
 #include <cleave/error.h>
 
 #define CLEAVE_VERSION "0.2.0"
+#define CLEAVE_VERSION_MAJOR 0
+#define CLEAVE_VERSION_MINOR 2
+#define CLEAVE_VERSION_PATCH 0
 
 CLEAVE_BEGIN_C
 /* CLEAVE_VERSION of the library that was linked: borrowed, static. */

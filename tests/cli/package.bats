@@ -105,7 +105,7 @@ END
     "$tools" "$place"/include/cleave/*.h >declared
     cmp declared "$CLEAVE_SOURCE_DIR/cmake/libcleave.symbols"
     nm -D --defined-only "$(find "$place" -name 'libcleave.so')" | awk '{ print $3 }' |
-        sed 's/@.*//' | grep -v '^CLEAVE_0$' | LC_ALL=C sort >shown
+        sed 's/@.*//' | grep -v '^CLEAVE_[0-9.]*$' | LC_ALL=C sort >shown
     cmp declared shown
 }
 
@@ -114,12 +114,35 @@ END
         name=${header##*/}
         case $name in mpi*) continue ;; esac
         echo "#include <cleave/$name>" >alone.c
-        cc -std=c11 -Wall -Wextra -Werror -I"$place/include" -c alone.c -o /dev/null
+        local all="-Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -I$place/include"
+        # shellcheck disable=SC2086
+        cc -std=c11 $all -c alone.c -o /dev/null
         if command -v c++ >/dev/null; then
             cp alone.c alone.cc
-            c++ -Wall -Wextra -Werror -I"$place/include" -c alone.cc -o /dev/null
+            # shellcheck disable=SC2086
+            c++ -std=c++17 $all -c alone.cc -o /dev/null
         fi
     done
+    # All of them under the later standards.
+    # shellcheck disable=SC2086
+    for standard in c11 c17 c++17 c++20; do
+        local language=c
+        case $standard in c++*) language=c++; command -v c++ >/dev/null || continue ;; esac
+        printf '#include <cleave/cleave.h>\nstruct cleave_cancel *c;\n' |
+            cc -x $language -std=$standard $all -c - -o /dev/null
+    done
+}
+
+@test "the numbers of the version are those of its text, and the ABI has the first two" {
+    # shellcheck disable=SC2016
+    printf '%s\n' '#include <cleave/version.h>' 'CLEAVE_VERSION CLEAVE_VERSION_MAJOR CLEAVE_VERSION_MINOR CLEAVE_VERSION_PATCH' |
+        cc -E -P -I"$place/include" - | tail -1 >version
+    local text major minor patch library
+    read -r text major minor patch <version
+    [ "$text" = "\"$major.$minor.$patch\"" ]
+    library=$(find "$place" -name 'libcleave.so')
+    objdump -p "$library" | grep -q "SONAME  *libcleave.so.$major.$minor\$"
+    nm -D "$library" | grep -q "cleave_version@@CLEAVE_$major.$minor\$"
 }
 
 @test "MPI programs compile against what is installed, in C++ and Fortran" {
