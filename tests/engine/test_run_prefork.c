@@ -314,9 +314,25 @@ static void without_the_calls_for_it_there_are_none(void **state)
         assert_false(prepare(20));
 }
 
+static void commands_are_started_plainly_if_the_variable_is_set(void **state)
+{
+    struct cv_starter *none;
+
+    (void)state;
+    assert_int_equal(setenv("CLEAVE_PLAIN_START", "1", 1), 0);
+    none = cv_starter_new(2);
+    assert_int_equal(setenv("CLEAVE_PLAIN_START", "", 1), 0);
+    assert_null(none);
+    none = cv_starter_new(2);
+    assert_int_equal(unsetenv("CLEAVE_PLAIN_START"), 0);
+    assert_non_null(none);
+    cv_starter_free(none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_started_plainly_if_the_variable_is_set),
         cmocka_unit_test_setup_teardown(it_is_as_any_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_holds_nothing_of_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(why_it_could_not_become_the_command_is_told,

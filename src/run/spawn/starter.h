@@ -6,8 +6,9 @@
  * costs this thread a seventh of the time, and other cores load the programs. A failed start is
  * known when the child has ended (cv_starter_over).
  *
- * The code makes system calls itself and exists for x86-64 and arm64. On other machines, and if a
- * sandbox or an emulator refuses the calls, use posix_spawn. */
+ * The code makes system calls itself and exists for x86-64 and arm64. On other machines, if a sandbox
+ * or an emulator refuses the calls, and if the variable CLEAVE_PLAIN_START is set, as for valgrind,
+ * which ends a program that makes them, use posix_spawn. */
 #ifndef CV_STARTER_H
 #define CV_STARTER_H
 #include <sched.h>
@@ -29,7 +30,7 @@ struct cv_start_request {
     const cpu_set_t *cpus; /* NULL: the processors of this process */
 };
 
-/* `cores`: that commands may use. NULL: not available here, or out of memory. */
+/* `cores`: that commands may use. NULL: not available or not wanted here, or out of memory. */
 struct cv_starter *cv_starter_new(unsigned cores);
 /* Waits for children that do not run their program yet. May be NULL. */
 void cv_starter_free(struct cv_starter *starter);
