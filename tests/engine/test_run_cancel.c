@@ -5,11 +5,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cleave/execute.h>
@@ -136,6 +139,62 @@ static void signals_are_the_callers(void **state)
     close(sink);
 }
 
+/* --- a program that is killed ------------------------------------------------------------- */
+
+static bool is_child(pid_t parent, const char *name)
+{
+    char path[64], children[256] = "", comm[32];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    file = fopen(path, "r");
+    if (file == NULL || fgets(children, sizeof children, file) == NULL)
+        children[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    for (char *child = strtok(children, " "); child != NULL; child = strtok(NULL, " ")) {
+        snprintf(path, sizeof path, "/proc/%.20s/comm", child);
+        file = fopen(path, "r");
+        if (file != NULL && fgets(comm, sizeof comm, file) != NULL &&
+            strncmp(comm, name, strlen(name)) == 0) {
+            fclose(file);
+            return true;
+        }
+        if (file != NULL)
+            fclose(file);
+    }
+    return false;
+}
+
+/* The command holds the pipe as long as it runs. */
+static void commands_end_with_the_program(void **state)
+{
+    enum { TRIES = 4000, WAIT_MS = 20000 };
+    struct thread thread = { .cancel = NULL };
+    struct pollfd end;
+    int ends[2];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        sleep_for_long(&thread);
+        _exit(0);
+    }
+    close(ends[1]);
+    for (int i = 0;
+         i < TRIES && !(is_child(child, "cleave-guard") && is_child(child, "sleep")); i++)
+        usleep(5000);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    end = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+    assert_int_equal(poll(&end, 1, WAIT_MS), 1);
+    assert_true((end.revents & POLLHUP) != 0);
+    close(ends[0]);
+}
+
 static int write_input(void **state)
 {
     int fd;
@@ -160,6 +219,7 @@ int main(void)
         cmocka_unit_test(runs_of_threads_are_stopped_one_by_one),
         cmocka_unit_test(a_cancelled_request_stops_later_runs),
         cmocka_unit_test(signals_are_the_callers),
+        cmocka_unit_test(commands_end_with_the_program),
     };
 
     return cmocka_run_group_tests(tests, write_input, remove_input);
