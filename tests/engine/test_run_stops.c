@@ -254,8 +254,8 @@ static void items_are_delivered_or_left(void **state)
         result = run_trial(&trial, NULL, ITEMS, sink);
         out[bytes_of(sink, out)] = '\0';
         for (char *line = strtok(out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-            assert_false(seen[atoi(line)]);
-            seen[atoi(line)] = true;
+            assert_false(seen[strtol(line, NULL, 10)]);
+            seen[strtol(line, NULL, 10)] = true;
         }
         for (size_t r = 0; r < result->nleft_ranges; r++)
             for (uint64_t at = result->left_ranges[r].begin;
